@@ -1,0 +1,54 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
+import { ThrottlerModule } from '@nestjs/throttler';
+import { PaymentsClient } from '@tillflow/payments-client';
+import type { Temporal } from '@tillflow/temporal';
+import type { Logger } from 'pino';
+import { AuthGuard } from './auth/auth.guard.js';
+import { RateLimitGuard } from './auth/rate-limit.guard.js';
+import { SignedLinks } from './auth/signed-links.js';
+import { CheckoutsController } from './checkouts/checkouts.controller.js';
+import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
+import { CheckoutsService } from './checkouts/checkouts.service.js';
+import { QrService } from './checkouts/qr.service.js';
+import { SourceCheck } from './checkouts/source-check.js';
+import { HealthController } from './health/health.controller.js';
+import { LOGGER } from './logger.provider.js';
+import { ErrorsController } from './problems/errors.controller.js';
+import { Settings } from './settings.provider.js';
+import { TemporalAccess } from './temporal.provider.js';
+import { WebhooksController } from './webhooks/webhooks.controller.js';
+import { WebhooksService } from './webhooks/webhooks.service.js';
+
+export type AppParts = {
+  readonly settings: Settings;
+  readonly temporal: Temporal;
+  readonly provider: PaymentsClient;
+  readonly logger: Logger;
+};
+
+@Module({})
+export class AppModule {
+  static of({ settings, temporal, provider, logger }: AppParts): DynamicModule {
+    return {
+      module: AppModule,
+      imports: [ThrottlerModule.forRoot([{ ttl: 1_000, limit: settings.values.RATE_LIMIT }])],
+      controllers: [CheckoutsController, WebhooksController, HealthController, ErrorsController],
+      providers: [
+        { provide: Settings, useValue: settings },
+        { provide: TemporalAccess, useValue: new TemporalAccess(temporal) },
+        { provide: PaymentsClient, useValue: provider },
+        { provide: LOGGER, useValue: logger },
+        SignedLinks,
+        CheckoutsRepository,
+        CheckoutsService,
+        SourceCheck,
+        QrService,
+        WebhooksService,
+        // In this order: who asks is known before it is counted.
+        { provide: APP_GUARD, useClass: AuthGuard },
+        { provide: APP_GUARD, useClass: RateLimitGuard },
+      ],
+    };
+  }
+}

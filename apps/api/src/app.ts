@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { StandardSchemaValidationPipe } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { PaymentsClient } from '@tillflow/payments-client';
+import { openTemporal } from '@tillflow/temporal';
+import type { Logger } from 'pino';
+import { AppModule } from './app.module.js';
+import { Problem } from './problems/problem.js';
+import { ProblemFilter } from './problems/problem.filter.js';
+import type { ApiSettings } from './settings.js';
+import { Settings } from './settings.provider.js';
+
+export type RunningApi = {
+  /** `http://host:port` as it listens. */
+  readonly url: string;
+  /** Answers what was asked, takes no more, closes its connections. */
+  close(): Promise<void>;
+};
+
+/** Starts the API. It starts without Temporal too, and says so at `/health/ready`. */
+export async function startApi(values: ApiSettings, logger: Logger): Promise<RunningApi> {
+  const settings = new Settings(values);
+  const temporal = await openTemporal(values);
+  const provider = new PaymentsClient({
+    baseUrl: values.PROVIDER_BASE_URL,
+    secretKey: values.PROVIDER_SECRET_KEY,
+    logger,
+  });
+  const app = await createApp({ settings, temporal, provider, logger });
+  await app.listen(values.PORT, values.HOST);
+  const url = await app.getUrl();
+  settings.listeningAt(url);
+  return {
+    url,
+    async close() {
+      await app.close();
+      await provider.close();
+      await temporal.connection.close();
+    },
+  };
+}
+
+async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<NestFastifyApplication> {
+  const { settings, logger } = parts;
+  const adapter = new FastifyAdapter({
+    bodyLimit: settings.values.BODY_LIMIT_BYTES,
+    genReqId: () => randomUUID(),
+    forceCloseConnections: 'idle',
+    routerOptions: { maxParamLength: 256 },
+  });
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, {
+    rawBody: true,
+    logger: false,
+    abortOnError: false,
+  });
+  app.useGlobalFilters(new ProblemFilter(settings, logger));
+  app.useGlobalPipes(
+    new StandardSchemaValidationPipe({
+      exceptionFactory: (issues) =>
+        new Problem('invalid_request', 'See errors', {
+          errors: issues.map(({ path, message }) => ({ path: (path ?? []).map(segmentOf).join('.'), message })),
+        }),
+    }),
+  );
+  logRequests(app, logger);
+  SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
+  return app;
+}
+
+/** The API as OpenAPI: from the same schemas that check the requests. */
+export function openApiDocument(app: NestFastifyApplication) {
+  const config = new DocumentBuilder()
+    .setTitle('Tillflow')
+    .setDescription('In-store QR payments that cannot lose or double a payment')
+    .setVersion('1')
+    .addBearerAuth()
+    .build();
+  return SwaggerModule.createDocument(app, config);
+}
+
+/** Method, route, status and time; never a header, a body, or an id in the route. */
+function logRequests(app: NestFastifyApplication, logger: Logger): void {
+  const server = app.getHttpAdapter().getInstance();
+  server.addHook('onRequest', (request, reply, done) => {
+    void reply.header('x-request-id', request.id);
+    done();
+  });
+  server.addHook('onResponse', (request, reply, done) => {
+    logger.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        route: request.routeOptions.url ?? 'unknown',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    );
+    done();
+  });
+}
+
+function segmentOf(segment: PropertyKey | { readonly key: PropertyKey }): string {
+  return String(typeof segment === 'object' ? segment.key : segment);
+}

@@ -1,0 +1,53 @@
+import { Injectable, SetMetadata, type CanActivate, type CustomDecorator, type ExecutionContext } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyRequest } from 'fastify';
+import { Problem } from '../problems/problem.js';
+import { Settings } from '../settings.provider.js';
+import { findKey, mayActAs, type Role } from './api-keys.js';
+import { SignedLinks } from './signed-links.js';
+
+type Access = { readonly role: Role; readonly orSignedLink: boolean } | 'open';
+
+const ACCESS = 'tillflow:access';
+
+/** The route wants a key of this role. A route without any mark is refused: nothing is open by oversight. */
+export const Requires = (role: Role): CustomDecorator => SetMetadata(ACCESS, { role, orSignedLink: false });
+/** As {@link Requires}, or a link that we signed, because `<img>` and `EventSource` cannot send a key. */
+export const RequiresKeyOrLink = (role: Role): CustomDecorator => SetMetadata(ACCESS, { role, orSignedLink: true });
+/** The route is for everyone. */
+export const Open = (): CustomDecorator => SetMetadata(ACCESS, 'open');
+
+/** Who asks, for rate limits and logs. */
+export type Caller = FastifyRequest & { caller?: string };
+
+@Injectable()
+export class AuthGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly settings: Settings,
+    private readonly links: SignedLinks,
+  ) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
+    if (access === undefined) throw new Problem('forbidden', 'This route is closed');
+    if (access === 'open') return true;
+    const request = context.switchToHttp().getRequest<Caller>();
+    if (access.orSignedLink && this.links.isSigned(request.url)) {
+      request.caller = `link:${request.ip}`;
+      return true;
+    }
+    const [scheme, token] = (request.headers.authorization ?? '').split(' ', 2);
+    if (scheme?.toLowerCase() !== 'bearer' || token === undefined || token === '') {
+      throw new Problem('unauthorized', 'Send Authorization: Bearer <key>');
+    }
+    const key = findKey(this.settings.values.API_KEYS, token);
+    if (key === null) throw new Problem('unauthorized', 'The key is not known');
+    if (!mayActAs(key.role, access.role)) throw new Problem('forbidden', `The key's role may not do this`);
+    request.caller = key.name;
+    return true;
+  }
+}

@@ -1,0 +1,158 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import {
+  chargeLimits,
+  checkoutId,
+  DEFAULT_ACCOUNT,
+  formatInstant,
+  formatMoney,
+  instant,
+  isCurrency,
+  isPaid,
+  isWithinChargeLimits,
+  parseCheckoutId,
+  type CheckoutKey,
+  type CheckoutStatus,
+  type Money,
+} from '@tillflow/domain';
+import { toCheckout, type CheckoutIntent } from '@tillflow/workflows';
+import { SignedLinks } from '../auth/signed-links.js';
+import { Problem } from '../problems/problem.js';
+import { checkoutPolicy } from '../settings.js';
+import { Settings } from '../settings.provider.js';
+import { CheckoutsRepository, type StoredCheckout } from './checkouts.repository.js';
+import type {
+  CheckoutReply,
+  CheckoutsReply,
+  CreateCheckout,
+  ListCheckouts,
+  TimelineReply,
+} from './checkouts.schema.js';
+import { listQuery, readCursor, writeCursor } from './list-query.js';
+import { SourceCheck } from './source-check.js';
+
+export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
+
+/** What the API promises about checkouts, in terms of the workflow that keeps each. */
+@Injectable()
+export class CheckoutsService {
+  constructor(
+    private readonly repository: CheckoutsRepository,
+    private readonly settings: Settings,
+    private readonly links: SignedLinks,
+    private readonly sources: SourceCheck,
+  ) {}
+
+  /**
+   * The checkout of this reference: a new one, or the one there is.
+   * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`.
+   */
+  async begin(request: CreateCheckout): Promise<Begun> {
+    const money = chargeable(request.amount, request.currency);
+    if (request.source !== undefined) await this.sources.mustFit(request.source, money);
+    const intent = toIntent(request, money);
+    const opener = randomUUID();
+    const { values } = this.settings;
+    await this.repository.begin({ intent, policy: checkoutPolicy(values) }, opener, values.ANSWER_WITHIN_MS);
+    const stored = await this.#justBegun(intent);
+    const { amount, currency } = stored.intent;
+    if (amount !== money.amount || currency !== money.currency) {
+      throw new Problem('reference_conflict', `${intent.reference} is a checkout over ${formatMoney(stored.intent)}`);
+    }
+    const checkout = this.#present(stored);
+    if (checkout.status === 'creating') return { checkout, status: 202 };
+    return { checkout, status: stored.opener === opener ? 201 : 200 };
+  }
+
+  async get(id: string): Promise<CheckoutReply> {
+    return this.#present(await this.repository.get(keyOf(id)));
+  }
+
+  async timeline(id: string): Promise<TimelineReply> {
+    const { timeline } = await this.repository.get(keyOf(id));
+    return { data: [...timeline] };
+  }
+
+  async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
+    const query = listQuery(filters);
+    const data: CheckoutReply[] = [];
+    let token = cursor === undefined ? null : readCursor(cursor);
+    do {
+      const page = await this.repository.list(query, limit - data.length, token);
+      const found = page.data.map((stored) => this.#present(stored));
+      // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
+      data.push(...found.filter(({ status }) => filters.status === undefined || status === filters.status));
+      token = page.nextPageToken;
+    } while (token !== null && data.length < limit);
+    return { data, next_cursor: token === null ? null : writeCursor(token) };
+  }
+
+  /** @throws {Problem} `already_paid` when the customer was faster. */
+  async cancel(id: string): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
+    const key = keyOf(id);
+    await this.repository.cancel(key, this.settings.values.ANSWER_WITHIN_MS);
+    const checkout = this.#present(await this.repository.get(key));
+    if (isPaid(checkout.status)) throw new Problem('already_paid', `Paid at ${checkout.paid_at ?? 'an unknown time'}`);
+    return { checkout, status: UNPAID_ENDS.has(checkout.status) ? 200 : 202 };
+  }
+
+  /** The checkout is read in the moment after its start: an engine that does not have it yet did not take it. */
+  async #justBegun(intent: CheckoutIntent): Promise<StoredCheckout> {
+    try {
+      return await this.repository.get(intent);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'not_found') throw error;
+      throw new Problem('temporal_unavailable', 'The payment engine did not take it in time', { retryAfterSeconds: 2 });
+    }
+  }
+
+  #present({ intent, state }: StoredCheckout): CheckoutReply {
+    const checkout = toCheckout(intent, state);
+    const location = `/v1/checkouts/${intent.id}`;
+    // The memo may be older than the expiry: a QR past its time is never shown.
+    const qr = checkout.qr !== null && Date.now() < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
+    return {
+      ...checkout,
+      metadata: { ...checkout.metadata },
+      attempts: [...checkout.attempts],
+      qr: qr === null ? null : { image_url: this.links.sign(`${location}/qr`), ...qr },
+      location,
+    };
+  }
+}
+
+const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
+
+/** @throws {Problem} `not_found` for what cannot be a checkout's id. */
+export function keyOf(id: string): CheckoutKey {
+  const key = parseCheckoutId(id);
+  if (key === null || key.account !== DEFAULT_ACCOUNT) throw new Problem('not_found', 'No checkout has this id');
+  return key;
+}
+
+function chargeable(amount: number, currency: string): Money {
+  if (!isCurrency(currency)) throw new Problem('unsupported_currency', `${currency} is not one of THB, SGD, MYR`);
+  const money: Money = { amount, currency };
+  if (isWithinChargeLimits(money)) return money;
+  const { min, max } = chargeLimits(currency);
+  throw new Problem(
+    'amount_out_of_range',
+    `One payment may be from ${formatMoney({ amount: min, currency })} to ${formatMoney({ amount: max, currency })}`,
+  );
+}
+
+function toIntent(request: CreateCheckout, { amount, currency }: Money): CheckoutIntent {
+  const key = { account: DEFAULT_ACCOUNT, reference: request.reference };
+  return {
+    id: checkoutId(key),
+    ...key,
+    amount,
+    currency,
+    description: request.description ?? null,
+    metadata: request.metadata ?? {},
+    terminal: request.terminal ?? null,
+    expires_in: request.expires_in,
+    source: request.source ?? null,
+    created_at: formatInstant(instant(Date.now())),
+  };
+}

@@ -1,0 +1,29 @@
+import { Injectable } from '@nestjs/common';
+import { formatMoney, type Money } from '@tillflow/domain';
+import { NotFoundError, PaymentsClient, PaymentsError } from '@tillflow/payments-client';
+import { Problem } from '../problems/problem.js';
+
+/** Checks a source that a client made before anything is charged on it. */
+@Injectable()
+export class SourceCheck {
+  constructor(private readonly provider: PaymentsClient) {}
+
+  /** @throws {Problem} `source_mismatch`, or `provider_unavailable` when it cannot be checked. */
+  async mustFit(sourceId: string, money: Money): Promise<void> {
+    const source = await this.#retrieve(sourceId);
+    if (source.type !== 'wallet_mpm') throw new Problem('source_mismatch', `${sourceId} is not a QR source`);
+    if (source.amount !== money.amount || source.currency !== money.currency) {
+      throw new Problem('source_mismatch', `${sourceId} is not over ${formatMoney(money)}`);
+    }
+  }
+
+  async #retrieve(sourceId: string) {
+    try {
+      return await this.provider.sources.retrieve(sourceId, { deadlineMs: 3_000 });
+    } catch (error) {
+      if (error instanceof NotFoundError) throw new Problem('source_mismatch', `There is no source ${sourceId}`);
+      if (error instanceof PaymentsError) throw new Problem('provider_unavailable', 'The source could not be checked');
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import 'reflect-metadata';
+import { SettingsError } from '@tillflow/temporal';
+import { pino } from 'pino';
+import { startApi } from './app.js';
+import { apiSettings } from './settings.js';
+
+async function main(): Promise<void> {
+  const settings = apiSettings(process.env);
+  const logger = pino({ name: 'api', level: settings.LOG_LEVEL });
+  const api = await startApi(settings, logger);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, 'stopping');
+      void api.close();
+    });
+  }
+  process.stdout.write(`api ready ${api.url}\n`);
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof SettingsError ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof SettingsError ? 2 : 1;
+}

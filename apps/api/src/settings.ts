@@ -1,0 +1,66 @@
+import { integer, list, readSettings, temporalSettings } from '@tillflow/temporal';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
+import { z } from 'zod';
+import { apiKeys } from './auth/api-keys.js';
+
+const DAY_MS = 86_400_000;
+
+const schema = z.object({
+  ...temporalSettings,
+  PORT: integer(3000, 0, 65_535),
+  HOST: z.string().default('127.0.0.1'),
+  /** The address that tills and browsers reach the API at; it is written into links. */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
+  API_KEYS: apiKeys,
+  /** Signs the links that carry no key. Unset: derived from API_KEYS, so it changes when they do. */
+  URL_SIGNING_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
+  PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
+  /** Several while one is rotated. `off` when the provider does not sign: then only the look decides. */
+  PROVIDER_WEBHOOK_SECRET: list(),
+  BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
+  /** Requests per second and key. */
+  RATE_LIMIT: integer(200, 1, 100_000),
+  /** How long a request may take in front of a proxy's own limit; a slow provider is answered with 202 before. */
+  ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
+  SEND_WITHIN_MS: integer(DEFAULT_POLICY.sendWithinMs, 100, DAY_MS),
+  CALL_DEADLINE_MS: integer(DEFAULT_POLICY.callDeadlineMs, 100, DAY_MS),
+  SETTLE_DELAY_MS: integer(DEFAULT_POLICY.settleMs, 0, DAY_MS),
+  LOOK_DELAYS_MS: list()
+    .refine((parts) => parts.every((part) => /^\d{1,9}$/.test(part)), 'must be whole numbers, comma-separated')
+    .transform((parts) => parts.map(Number))
+    .default([...DEFAULT_POLICY.lookDelaysMs]),
+  POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
+  ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
+  UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
+  VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+});
+
+export type ApiSettings = z.output<typeof schema>;
+
+/** @throws {SettingsError} with every mistake. */
+export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
+  return readSettings(schema, environment);
+}
+
+/** What a checkout is started with: only what differs from the workflow's own defaults. */
+export function checkoutPolicy(settings: ApiSettings): Partial<CheckoutPolicy> {
+  const chosen = {
+    sendWithinMs: settings.SEND_WITHIN_MS,
+    callDeadlineMs: settings.CALL_DEADLINE_MS,
+    settleMs: settings.SETTLE_DELAY_MS,
+    lookDelaysMs: settings.LOOK_DELAYS_MS,
+    pollIntervalMs: settings.POLL_INTERVAL_MS,
+    attentionAfterMs: settings.ATTENTION_AFTER_MS,
+    unpaidGraceMs: settings.UNPAID_GRACE_MS,
+    voidDateOffsetMinutes: settings.VOID_DATE_OFFSET_MINUTES,
+  };
+  const defaults: Readonly<Record<string, unknown>> = DEFAULT_POLICY;
+  return Object.fromEntries(
+    Object.entries(chosen).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(defaults[name])),
+  );
+}

@@ -1,0 +1,46 @@
+/** Status of each error code. Source: assumption (the reference shows neither codes nor statuses). */
+const STATUS = {
+  bad_request: 400,
+  invalid_amount: 400,
+  invalid_charge: 400,
+  expired_charge: 400,
+  failed_expire: 400,
+  failed_refund: 400,
+  failed_void: 400,
+  authentication_failure: 401,
+  not_authorized: 403,
+  not_found: 404,
+  unprocessable: 422,
+  too_many_requests: 429,
+  internal_error: 500,
+} as const;
+
+export type ApiErrorCode = keyof typeof STATUS;
+
+/** A refusal that the caller is told about. Thrown before anything is changed. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  readonly status: number;
+
+  constructor(
+    readonly code: ApiErrorCode,
+    message: string,
+  ) {
+    super(message);
+    this.status = STATUS[code];
+  }
+}
+
+/** The body of a refusal. Source: assumption. */
+export function renderError(
+  code: string,
+  message: string,
+): { object: 'error'; location: string; code: string; message: string } {
+  return { object: 'error', location: `/errors/${code}`, code, message };
+}
+
+/** The code that a bare status is answered with. */
+export function codeOfStatus(status: number): string {
+  const known = Object.entries(STATUS).find(([, value]) => value === status);
+  return known?.[0] ?? (status < 500 ? 'bad_request' : 'internal_error');
+}

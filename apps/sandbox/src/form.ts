@@ -1,0 +1,121 @@
+import { ApiError } from './api-error.js';
+
+/** A decoded form value: text, a list (`a[]`) or a map (`a[b]`). Forms carry no other types. */
+export type FormValue = string | readonly FormValue[] | FormMap;
+export interface FormMap {
+  readonly [name: string]: FormValue;
+}
+
+type Building = string | Building[] | BuildingMap;
+type BuildingMap = { [name: string]: Building };
+
+/** Bounds that keep a hostile form cheap. Source: assumption. */
+const MAXIMUM_FIELDS = 1_000;
+const MAXIMUM_DEPTH = 6;
+
+const KEY = /^([^[\]]+)((?:\[[^[\]]*\])*)$/;
+const UTF_8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The bytes of a body as text. @throws {ApiError} when they are not UTF-8. */
+export function decodeUtf8(body: Uint8Array): string {
+  try {
+    return UTF_8.decode(body);
+  } catch {
+    throw new ApiError('bad_request', 'The body is not UTF-8.');
+  }
+}
+
+/**
+ * Decodes `application/x-www-form-urlencoded` text in bracket form, as bodies and query strings use it:
+ * `a=1`, `a[b]=1`, `a[]=1`, `a[][b]=1` (the same name again begins the next element).
+ * @throws {ApiError} on malformed percent-encoding or brackets, and on a name that is given two meanings.
+ */
+export function decodeForm(text: string): FormMap {
+  const form = emptyMap();
+  if (text === '') return form;
+  const fields = text.split('&');
+  if (fields.length > MAXIMUM_FIELDS) throw new ApiError('bad_request', `A form has at most ${MAXIMUM_FIELDS} fields.`);
+  for (const field of fields) {
+    if (field === '') continue;
+    const equals = field.indexOf('=');
+    const key = decodeText(equals === -1 ? field : field.slice(0, equals));
+    put(form, pathOf(key), equals === -1 ? '' : decodeText(field.slice(equals + 1)), key);
+  }
+  return form;
+}
+
+/** Without a prototype: a field named `__proto__` is a field like any other. */
+function emptyMap(): BuildingMap {
+  return Object.create(null) as BuildingMap;
+}
+
+function decodeText(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    throw new ApiError('bad_request', 'The form has malformed percent-encoding.');
+  }
+}
+
+/** `a[b][]` becomes `['a', 'b', '']`. */
+function pathOf(key: string): string[] {
+  const [, name, brackets] = KEY.exec(key) ?? [];
+  if (name === undefined || brackets === undefined)
+    throw new ApiError('bad_request', 'A form field has a malformed name.');
+  const path = brackets === '' ? [name] : [name, ...brackets.slice(1, -1).split('][')];
+  if (path.length > MAXIMUM_DEPTH) throw new ApiError('bad_request', `A form is at most ${MAXIMUM_DEPTH} levels deep.`);
+  return path;
+}
+
+function put(form: BuildingMap, path: readonly string[], value: string, key: string): void {
+  let map = form;
+  for (let i = 0; ; i += 1) {
+    const name = path[i] ?? '';
+    const next = path[i + 1];
+    if (name === '') throw new ApiError('bad_request', `The form field ${key} has a list directly in a list.`);
+    if (next === undefined) {
+      if (map[name] !== undefined) throw twice(key);
+      map[name] = value;
+      return;
+    }
+    if (next !== '') {
+      map = inMap(map, name, key);
+      continue;
+    }
+    const list = inList(map, name, key);
+    const member = path[i + 2];
+    if (member === undefined) {
+      if (list.length > 0 && typeof list[0] !== 'string') throw twice(key);
+      list.push(value);
+      return;
+    }
+    map = lastElement(list, member, i + 3 === path.length, key);
+    i += 1;
+  }
+}
+
+function inMap(map: BuildingMap, name: string, key: string): BuildingMap {
+  const inner = (map[name] ??= emptyMap());
+  if (typeof inner === 'string' || Array.isArray(inner)) throw twice(key);
+  return inner;
+}
+
+function inList(map: BuildingMap, name: string, key: string): Building[] {
+  const inner = (map[name] ??= []);
+  if (!Array.isArray(inner)) throw twice(key);
+  return inner;
+}
+
+/** The element that a member belongs to: the last one, or a new one when that already has this text member. */
+function lastElement(list: Building[], member: string, isText: boolean, key: string): BuildingMap {
+  const last = list.at(-1);
+  if (last !== undefined && (typeof last === 'string' || Array.isArray(last))) throw twice(key);
+  if (last !== undefined && !(isText && last[member] !== undefined)) return last;
+  const element = emptyMap();
+  list.push(element);
+  return element;
+}
+
+function twice(key: string): ApiError {
+  return new ApiError('bad_request', `The form field ${key} is given twice, or as two different types.`);
+}

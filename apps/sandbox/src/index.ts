@@ -1,0 +1,10 @@
+export { ApiError, type ApiErrorCode } from './api-error.js';
+export { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
+export type { Mark } from './control.js';
+export type { Fault, FaultAction, FaultState } from './faults.js';
+export type { FailureCode } from './records.js';
+export type { AccountJson, ChargeJson, EventJson, RefundJson, SourceJson, TransactionJson } from './render.js';
+export { createSandbox, type Observer, type Sandbox, type SandboxOptions, type WebhookSettings } from './sandbox.js';
+export type { DeliveryJson, SandboxState, Section } from './state.js';
+export type { KeyUsed, Moment, RequestRecord } from './server.js';
+export type { WebhookConfiguration } from './webhooks.js';

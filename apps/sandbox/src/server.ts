@@ -1,0 +1,405 @@
+import { createServer, type IncomingMessage, type Server as HttpServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { formatInstant } from '@tillflow/domain';
+import { ApiError, codeOfStatus, renderError } from './api-error.js';
+import type { Assumptions } from './assumptions.js';
+import type { Clock } from './clock.js';
+import type { ControlRoute } from './control.js';
+import { FAULT_EFFECTS, type Fault, type FaultAction, type Faults } from './faults.js';
+import { decodeForm, decodeUtf8, type FormMap } from './form.js';
+import { errorPage, type PageAnswer, type PageRoute } from './pages.js';
+import type { Match, Router } from './router.js';
+import type { ApiRoute } from './routes.js';
+
+/** Which key a request came with. */
+export type KeyUsed = 'secret' | 'public' | 'none' | 'wrong';
+
+/** One request to the API, as `/__sandbox/state` and observers see it. */
+export type RequestRecord = {
+  readonly id: string;
+  readonly at: string;
+  readonly method: string;
+  /** Template such as `/charges/{id}`; null when no route has the path. */
+  readonly route: string | null;
+  readonly path: string;
+  readonly query: string;
+  readonly key: KeyUsed;
+  /** The decoded body; null when it is no form. */
+  readonly form: FormMap | null;
+  /** Null until answered, and for ever when the answer never came. */
+  status: number | null;
+  fault: FaultAction | null;
+};
+
+/** `request`: arrived; `committed`: its change is in the books; `response`: just before its answer, or its fault. */
+export type Moment = 'request' | 'committed' | 'response';
+
+export type ServerOptions = {
+  readonly api: Router<ApiRoute>;
+  readonly pages: Router<PageRoute>;
+  readonly control: Router<ControlRoute>;
+  readonly clock: Clock;
+  readonly faults: Faults;
+  readonly assumptions: Assumptions;
+  readonly keys: { readonly secret: string; readonly public: string };
+  readonly nextRequestId: () => string;
+  readonly observe: (moment: Moment, request: RequestRecord) => void;
+  /** Told about an error of the sandbox itself, which is answered with 500. */
+  readonly onError: (error: unknown) => void;
+};
+
+type Incoming = {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly body: Buffer;
+  readonly tooLarge: boolean;
+};
+
+type Answer = { readonly status: number; readonly body: string; readonly retryAfter?: number | undefined };
+
+const CONTROL = '/__sandbox';
+const CONTROL_BODY_BYTES = 1_024 * 1_024;
+const FORM = 'application/x-www-form-urlencoded';
+const GARBAGE = '{"object":"charge","id":"chrg_\u0000<html>';
+/** Longer than any client's idle time, so that a kept connection is not closed under a request. */
+const KEEP_ALIVE_MS = 65_000;
+const CLOSE_GRACE_MS = 2_000;
+
+/** The life of a request: read, noted, struck by a fault or worked on, answered. */
+export class Server {
+  readonly #options: ServerOptions;
+  readonly #http: HttpServer;
+  /** Answers that a fault withholds. */
+  readonly #hanging = new Set<ServerResponse>();
+  /** Requests that a fault delays; each is told whether it may go on. */
+  readonly #pauses = new Set<(goOn: boolean) => void>();
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
+      void this.#serve(request, response);
+    });
+    this.#http.on('clientError', (_error, socket) => {
+      if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
+    });
+  }
+
+  /** @param port 0 for a free one. @throws when the port is taken. */
+  async listen(port: number, host: string): Promise<AddressInfo> {
+    await new Promise<void>((resolve, reject) => {
+      this.#http.once('error', reject);
+      this.#http.listen(port, host, () => {
+        this.#http.off('error', reject);
+        resolve();
+      });
+    });
+    return this.#http.address() as AddressInfo;
+  }
+
+  /** Breaks off every request that a fault delays or withholds. */
+  release(): void {
+    for (const goOn of this.#pauses) goOn(false);
+    for (const response of this.#hanging) response.destroy();
+    this.#pauses.clear();
+    this.#hanging.clear();
+  }
+
+  /** Answers what is being worked on, then closes; breaks off what takes longer than two seconds. */
+  async close(): Promise<void> {
+    this.release();
+    if (!this.#http.listening) return;
+    const force = setTimeout(() => this.#http.closeAllConnections(), CLOSE_GRACE_MS);
+    await new Promise<void>((resolve) => {
+      this.#http.close(() => resolve());
+      this.#http.closeIdleConnections();
+    });
+    clearTimeout(force);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const incoming = await this.#read(request, response);
+      if (incoming === null) return;
+      if (incoming.path === CONTROL || incoming.path.startsWith(`${CONTROL}/`)) return this.#serveControl(incoming);
+      const page = this.#matchPage(incoming);
+      if (page !== null) return this.#servePage(incoming, page);
+      await this.#serveApi(incoming);
+    } catch (error) {
+      this.#options.onError(error);
+      if (response.headersSent) response.destroy();
+      else
+        sendJson(response, { status: 500, body: JSON.stringify(renderError('internal_error', 'The sandbox failed.')) });
+    }
+  }
+
+  /** Null when the caller went away before the end of the body. What is too large is read to its end and dropped. */
+  async #read(request: IncomingMessage, response: ServerResponse): Promise<Incoming | null> {
+    const url = request.url ?? '/';
+    const mark = url.indexOf('?');
+    const path = mark === -1 ? url : url.slice(0, mark);
+    const limit = path.startsWith(CONTROL) ? CONTROL_BODY_BYTES : this.#options.assumptions.maximumBodyBytes;
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const complete = await new Promise<boolean>((resolve) => {
+      request.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size <= limit) chunks.push(chunk);
+        else chunks.length = 0;
+      });
+      request.once('end', () => resolve(true));
+      request.once('close', () => resolve(false));
+      request.once('error', () => resolve(false));
+    });
+    if (!complete) return null;
+    const query = mark === -1 ? '' : url.slice(mark + 1);
+    const method = request.method ?? 'GET';
+    return { request, response, method, path, query, body: Buffer.concat(chunks), tooLarge: size > limit };
+  }
+
+  #serveControl({ response, method, path, query, body, tooLarge }: Incoming): void {
+    this.#options.clock.tick();
+    const answer = this.#guard(() => {
+      if (tooLarge) throw new ApiError('bad_request', 'The body is too large.');
+      const match = this.#options.control.match(method, path.slice(CONTROL.length) || '/');
+      if (match === null) throw new ApiError('not_found', `There is no ${method} ${path}.`);
+      const [id = ''] = match.params;
+      return match.target({ id, query: decodeForm(query), body: parseJson(decodeUtf8(body)) });
+    });
+    sendJson(response, answer);
+  }
+
+  #matchPage({ method, path }: Incoming): Match<PageRoute> | null {
+    try {
+      return this.#options.pages.match(method, path);
+    } catch {
+      // A malformed path is refused by the API, with a request id.
+      return null;
+    }
+  }
+
+  #servePage({ request, response, query, body, tooLarge }: Incoming, match: Match<PageRoute>): void {
+    this.#options.clock.tick();
+    const [id = ''] = match.params;
+    let answer: PageAnswer;
+    try {
+      if (tooLarge) throw new ApiError('bad_request', 'The form is too large.');
+      if (body.length > 0) checkFormType(request);
+      answer = match.target({ id, query: decodeForm(query), form: decodeForm(decodeUtf8(body)) });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      answer = errorPage(error);
+    }
+    sendPage(response, answer);
+  }
+
+  async #serveApi(incoming: Incoming): Promise<void> {
+    const { faults, observe } = this.#options;
+    const { request, response, method, path } = incoming;
+    this.#options.clock.tick();
+    const work = this.#prepare(incoming);
+    const { record } = work;
+    response.setHeader('X-Request-Id', record.id);
+    observe('request', record);
+
+    const fault = faults.strike({ method, route: record.route, path });
+    const { works, ends } = fault === null ? ({ works: true, ends: 'answer' } as const) : FAULT_EFFECTS[fault.action];
+    record.fault = fault?.action ?? null;
+    const delayMs = fault === null ? 0 : (fault.delay_ms ?? (ends === 'answer' ? 1_000 : 0));
+    const delaysWork = fault?.action === 'delay' || !works;
+    if (delayMs > 0 && delaysWork && !(await this.#pause(delayMs))) return abort(request);
+    const answer = works ? this.#guard(() => work.run(), record) : null;
+    if (delayMs > 0 && !delaysWork && !(await this.#pause(delayMs))) return abort(request);
+    this.#end(incoming, record, ends, fault, answer);
+  }
+
+  #end(
+    { request, response }: Incoming,
+    record: RequestRecord,
+    ends: (typeof FAULT_EFFECTS)[FaultAction]['ends'],
+    fault: Fault | null,
+    answer: Answer | null,
+  ): void {
+    const send = (toSend: Answer, type?: string): void => {
+      record.status = toSend.status;
+      this.#options.observe('response', record);
+      sendJson(response, toSend, type);
+    };
+    switch (ends) {
+      case 'answer':
+        if (answer !== null) send(answer);
+        return;
+      case 'status': {
+        const status = fault?.status ?? 500;
+        const code = fault?.code ?? codeOfStatus(status);
+        const body = fault?.body ?? JSON.stringify(renderError(code, 'This answer was asked for by a fault.'));
+        send({ status, body, retryAfter: fault?.retry_after }, body.startsWith('<') ? 'text/html' : undefined);
+        return;
+      }
+      case 'garbage':
+        send({ status: fault?.status ?? 200, body: fault?.body ?? GARBAGE });
+        return;
+      case 'reset':
+        this.#options.observe('response', record);
+        abort(request);
+        return;
+      case 'hang':
+        this.#options.observe('response', record);
+        this.#hanging.add(response);
+        response.once('close', () => this.#hanging.delete(response));
+    }
+  }
+
+  /** Notes the request and binds the work, so that a fault can stand between the two. */
+  #prepare({ request, method, path, query, body, tooLarge }: Incoming): { record: RequestRecord; run: () => unknown } {
+    const { api, clock, keys, nextRequestId, observe } = this.#options;
+    const matched = attempt(() => api.match(method, path));
+    const form = attempt(() => {
+      if (tooLarge) throw new ApiError('bad_request', 'The body is too large.');
+      if (body.length > 0) checkFormType(request);
+      return decodeForm(decodeUtf8(body));
+    });
+    const record: RequestRecord = {
+      id: nextRequestId(),
+      at: formatInstant(clock.now()),
+      method,
+      route: matched.value?.template ?? null,
+      path,
+      query,
+      key: keyUsed(request.headers.authorization, keys),
+      form: form.value,
+      status: null,
+      fault: null,
+    };
+    const run = (): unknown => {
+      const at = clock.tick();
+      this.#authenticate(record.key, matched.value);
+      this.#checkVersion(request);
+      if (matched.error !== null) throw matched.error;
+      if (matched.value === null) throw new ApiError('not_found', `There is no ${method} ${path}.`);
+      if (form.value === null) throw form.error;
+      const [id = '', innerId = ''] = matched.value.params;
+      const told = matched.value.target.handle({ id, innerId, form: form.value, query: decodeForm(query), path, at });
+      if (method !== 'GET') observe('committed', record);
+      return told;
+    };
+    return { record, run };
+  }
+
+  /** Source: assumption, "Keys": the secret key opens everything, the public key what a client's side needs. */
+  #authenticate(key: KeyUsed, match: Match<ApiRoute> | null): void {
+    if (key === 'secret' || (key === 'public' && match?.target.publicKey === true)) return;
+    const reason = {
+      none: 'A key is needed.',
+      wrong: 'The key is not known.',
+      public: 'The public key may not do this.',
+    }[key];
+    throw new ApiError('authentication_failure', reason);
+  }
+
+  #checkVersion(request: IncomingMessage): void {
+    const { versionHeader, versions } = this.#options.assumptions;
+    const version = request.headers[versionHeader.toLowerCase()];
+    if (version === undefined || (typeof version === 'string' && versions.includes(version))) return;
+    throw new ApiError('bad_request', `${versionHeader} must be one of ${versions.join(', ')}.`);
+  }
+
+  /** The answer of some work: 200, a refusal, or 500 for an error of our own. */
+  #guard(work: () => unknown, record?: RequestRecord): Answer {
+    try {
+      return { status: 200, body: JSON.stringify(work()) };
+    } catch (error) {
+      if (error instanceof ApiError) {
+        return { status: error.status, body: JSON.stringify(renderError(error.code, error.message)) };
+      }
+      this.#options.onError(error);
+      const message = `The sandbox failed${record === undefined ? '' : ` at ${record.id}`}.`;
+      return { status: 500, body: JSON.stringify(renderError('internal_error', message)) };
+    }
+  }
+
+  /** False when it was broken off. */
+  async #pause(ms: number): Promise<boolean> {
+    return await new Promise<boolean>((resolve) => {
+      const end = (goOn: boolean): void => {
+        clearTimeout(timer);
+        this.#pauses.delete(end);
+        resolve(goOn);
+      };
+      const timer = setTimeout(() => end(true), ms);
+      this.#pauses.add(end);
+    });
+  }
+}
+
+function attempt<T>(work: () => T): { value: T; error: null } | { value: null; error: ApiError } {
+  try {
+    return { value: work(), error: null };
+  } catch (error) {
+    if (error instanceof ApiError) return { value: null, error };
+    throw error;
+  }
+}
+
+/** HTTP Basic, the key as user name, the password empty. Source: API reference, "Authentication". */
+function keyUsed(header: string | undefined, keys: ServerOptions['keys']): KeyUsed {
+  if (header === undefined) return 'none';
+  const [, encoded] = /^Basic +([A-Za-z0-9+/]+=*)$/i.exec(header) ?? [];
+  if (encoded === undefined) return 'wrong';
+  const credentials = Buffer.from(encoded, 'base64').toString('utf8');
+  if (credentials === `${keys.secret}:`) return 'secret';
+  return credentials === `${keys.public}:` ? 'public' : 'wrong';
+}
+
+function checkFormType(request: IncomingMessage): void {
+  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
+  if (type.trim().toLowerCase() !== FORM) throw new ApiError('bad_request', `The body must be ${FORM}.`);
+}
+
+function parseJson(text: string): unknown {
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError('bad_request', 'The body is not JSON.');
+  }
+}
+
+function sendJson(response: ServerResponse, { status, body, retryAfter }: Answer, type = 'application/json'): void {
+  if (response.destroyed) return;
+  const headers: Record<string, string | number> = {};
+  if (retryAfter !== undefined) headers['Retry-After'] = retryAfter;
+  if (status === 401) headers['WWW-Authenticate'] = 'Basic realm="sandbox"';
+  if (status === 204 || status === 205 || status === 304) {
+    response.writeHead(status, headers).end();
+    return;
+  }
+  headers['Content-Type'] = `${type}; charset=utf-8`;
+  headers['Content-Length'] = Buffer.byteLength(body);
+  response.writeHead(status, headers).end(body);
+}
+
+function sendPage(response: ServerResponse, answer: PageAnswer): void {
+  if (answer.kind === 'redirect') {
+    response.writeHead(303, { Location: answer.location, 'Content-Length': 0 }).end();
+    return;
+  }
+  const isPage = answer.kind === 'html';
+  response
+    .writeHead(answer.status, {
+      'Content-Type': isPage ? 'text/html; charset=utf-8' : 'image/svg+xml',
+      'Content-Length': Buffer.byteLength(answer.body),
+      'Content-Security-Policy':
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
+      'Cache-Control': 'no-store',
+      ...(isPage ? {} : { 'Access-Control-Allow-Origin': '*' }),
+    })
+    .end(answer.body);
+}
+
+/** The connection breaks: the caller sees a reset, not an end. */
+function abort(request: IncomingMessage): void {
+  request.socket.resetAndDestroy();
+}

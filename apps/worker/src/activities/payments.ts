@@ -1,0 +1,108 @@
+import { activityInfo, Context, heartbeat } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import { formatInstant, parseInstant, plus } from '@tillflow/domain';
+import type { PaymentsClient, RequestOptions } from '@tillflow/payments-client';
+import type { ChargeFacts, FindChargeCall, Outcome, PaymentActivities, SendWindow } from '@tillflow/workflows';
+import { toOutcome, toReadFailure } from './failures.js';
+import { toFacts } from './facts.js';
+
+/** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
+const QR_SOURCE = 'wallet_mpm';
+
+/** Clocks of ours and of the provider may differ by this much when charges are searched by time. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+
+/** The activities of a checkout: one client call each, its result, or its typed failure. */
+export function paymentActivities(client: PaymentsClient): PaymentActivities {
+  return {
+    createSource: ({ amount, currency, terminal, ...window }) =>
+      mutate(window, async (options) => {
+        const source = await client.sources.create(
+          { type: QR_SOURCE, amount, currency, ...(terminal === null ? {} : { terminal_id: terminal }) },
+          options,
+        );
+        return { sourceId: source.id };
+      }),
+
+    createCharge: ({ amount, currency, sourceId, description, metadata, expiresAt, ...window }) =>
+      mutate(window, async (options) => {
+        const charge = await client.charges.create(
+          {
+            amount,
+            currency,
+            source: sourceId,
+            metadata,
+            expires_at: expiresAt,
+            ...(description === null ? {} : { description }),
+          },
+          options,
+        );
+        return toFacts(charge);
+      }),
+
+    expireCharge: ({ chargeId, ...window }) =>
+      mutate(window, async (options) => toFacts(await client.charges.expire(chargeId, options))),
+
+    retrieveCharge: ({ chargeId }) =>
+      read(async (options) => toFacts(await client.charges.retrieve(chargeId, options))),
+
+    findCharge: (call) => read((options) => findCharge(client, call, options)),
+  };
+}
+
+/**
+ * Absent only when the source says that no charge uses it and no listed charge carries our metadata: one of the two
+ * alone is an assumption.
+ * @throws {ApplicationFailure} `charge_not_listed` when the source is used but its charge is not listed yet.
+ */
+async function findCharge(
+  client: PaymentsClient,
+  { sourceId, checkoutId, attempt, since }: FindChargeCall,
+  options: RequestOptions,
+): Promise<ChargeFacts | null> {
+  const source = await client.sources.retrieve(sourceId, options);
+  const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
+  for await (const charge of client.charges.iterate({ from, order: 'reverse_chronological' }, options)) {
+    const { checkout, attempt: number } = charge.metadata ?? {};
+    const ours = checkout === checkoutId && number === String(attempt);
+    if (charge.source?.id === sourceId || ours) return toFacts(charge);
+  }
+  if (source.charge_status === 'unknown') return null;
+  throw ApplicationFailure.retryable(`Source ${sourceId} is used, but its charge is not listed`, 'charge_not_listed');
+}
+
+/** A call that may have an effect: bounded in time, never begun too late, tried once, never thrown as a failure. */
+async function mutate<T>(
+  { sendBy, deadlineMs }: SendWindow,
+  call: (options: RequestOptions) => Promise<T>,
+): Promise<Outcome<T>> {
+  const { cancellationSignal: signal } = Context.current();
+  return beating(async () => {
+    try {
+      return { kind: 'done', value: await call({ sendBy, deadlineMs, signal }) };
+    } catch (error) {
+      return toOutcome(error);
+    }
+  });
+}
+
+/** A call without effect: Temporal may try it again. */
+async function read<T>(call: (options: RequestOptions) => Promise<T>): Promise<T> {
+  try {
+    return await call({ signal: Context.current().cancellationSignal });
+  } catch (error) {
+    throw toReadFailure(error);
+  }
+}
+
+/** A worker that is dead or frozen stops beating, and is known to be so well before the call's own deadline. */
+async function beating<T>(work: () => Promise<T>): Promise<T> {
+  const { heartbeatTimeoutMs } = activityInfo();
+  if (heartbeatTimeoutMs === undefined) return work();
+  const timer = setInterval(heartbeat, heartbeatTimeoutMs / 3);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}

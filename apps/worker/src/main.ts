@@ -1,0 +1,40 @@
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { SettingsError } from '@tillflow/temporal';
+import { pino, type Logger } from 'pino';
+import { workerSettings } from './settings.js';
+import { startWorker } from './worker.js';
+
+async function main(): Promise<void> {
+  const settings = workerSettings(process.env);
+  const logger = pino({ name: 'worker', level: settings.LOG_LEVEL });
+  installRuntime(logger);
+  const worker = await startWorker(settings, logger);
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, 'stopping');
+      void worker.stop();
+    });
+  }
+  process.stdout.write(`worker ready ${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}\n`);
+  await worker.stopped;
+}
+
+/** Temporal's own log lines in the form of ours. Signals are handled here, not by the runtime. */
+function installRuntime(logger: Logger): void {
+  Runtime.install({
+    shutdownSignals: [],
+    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
+      const { error, ...fields } = meta ?? {};
+      logger[LEVELS[level]]({ ...fields, ...(error === undefined ? {} : { err: error }) }, message);
+    }),
+  });
+}
+
+const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`${error instanceof SettingsError ? error.message : String(error)}\n`);
+  process.exitCode = error instanceof SettingsError ? 2 : 1;
+}

@@ -1,0 +1,26 @@
+import { integer, readSettings, temporalSettings } from '@tillflow/temporal';
+import { z } from 'zod';
+
+const schema = z.object({
+  ...temporalSettings,
+  PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
+  PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
+  PROVIDER_API_VERSION: z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
+    .optional(),
+  /** Requests per second to the provider, of all workers together; 0 is no limit. */
+  PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
+  /** How long a stopping worker waits for calls in flight; above the longest activity. */
+  SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
+  /** Workflows kept in memory; about 0.4 MB each. */
+  MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
+  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
+});
+
+export type WorkerSettings = z.output<typeof schema>;
+
+/** @throws {SettingsError} with every mistake. */
+export function workerSettings(environment: NodeJS.ProcessEnv): WorkerSettings {
+  return readSettings(schema, environment);
+}

@@ -1,0 +1,41 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { checkoutId, checkoutWorkflowId, isReference, parseCheckoutId } from './ids.js';
+
+const reference = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/);
+const account = fc.stringMatching(/^[a-z0-9-]{1,32}$/);
+
+describe('the id of a checkout', () => {
+  it('is derived from account and reference, and back', () => {
+    fc.assert(
+      fc.property(account, reference, (accountName, name) => {
+        const key = { account: accountName, reference: name };
+        expect(parseCheckoutId(checkoutId(key))).toEqual(key);
+      }),
+    );
+  });
+
+  it('differs when account or reference differ', () => {
+    fc.assert(
+      fc.property(account, reference, account, reference, (a, x, b, y) => {
+        const same = a === b && x === y;
+        const first = { account: a, reference: x };
+        const second = { account: b, reference: y };
+        expect(checkoutId(first) === checkoutId(second)).toBe(same);
+        expect(checkoutWorkflowId(first) === checkoutWorkflowId(second)).toBe(same);
+      }),
+    );
+  });
+
+  it.each(['', 'a'.repeat(65), 'a/b', 'ü', 'a b', 'a\n'])('refuses the reference "%s"', (name) => {
+    expect(isReference(name)).toBe(false);
+    expect(() => checkoutId({ account: 'default', reference: name })).toThrow(RangeError);
+  });
+
+  it.each(['', 'chk_', 'chk_default', 'chk_default_', 'x_default_a', 'chk_DEFAULT_a', 'chk_default_a/b'])(
+    'is not read out of "%s"',
+    (text) => {
+      expect(parseCheckoutId(text)).toBeNull();
+    },
+  );
+});

@@ -1,0 +1,37 @@
+declare const checkoutIdBrand: unique symbol;
+
+/** What a caller names its checkout, unique in its account: 1 to 64 of `A-Z a-z 0-9 . _ -`. */
+export type CheckoutKey = { readonly account: string; readonly reference: string };
+
+/** `chk_<account>_<reference>`: derived from the key, and back, so that nothing has to be looked up. */
+export type CheckoutId = string & { readonly [checkoutIdBrand]: true };
+
+export const DEFAULT_ACCOUNT = 'default';
+
+const REFERENCE = /^[A-Za-z0-9._-]{1,64}$/;
+/** Without an underscore, so that the first one after the prefix ends it. */
+const ACCOUNT = /^[a-z0-9-]{1,32}$/;
+const CHECKOUT_ID = /^chk_([a-z0-9-]{1,32})_([A-Za-z0-9._-]{1,64})$/;
+
+export function isReference(text: string): boolean {
+  return REFERENCE.test(text);
+}
+
+/** @throws {RangeError} when account or reference is not well formed. */
+export function checkoutId({ account, reference }: CheckoutKey): CheckoutId {
+  if (!ACCOUNT.test(account)) throw new RangeError(`Not an account: ${account}`);
+  if (!REFERENCE.test(reference)) throw new RangeError(`Not a reference: ${reference}`);
+  return `chk_${account}_${reference}` as CheckoutId;
+}
+
+/** Null when the text is not a checkout's id. */
+export function parseCheckoutId(text: string): CheckoutKey | null {
+  const match = CHECKOUT_ID.exec(text);
+  const [, account, reference] = match ?? [];
+  return account !== undefined && reference !== undefined ? { account, reference } : null;
+}
+
+/** The id of the workflow that owns the checkout. */
+export function checkoutWorkflowId({ account, reference }: CheckoutKey): string {
+  return `checkout/${account}/${reference}`;
+}

@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { formatInstant, instant, parseInstant } from './instant.js';
+
+describe('an instant', () => {
+  it('written and read is the same', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }), (milliseconds) => {
+        expect(parseInstant(formatInstant(instant(milliseconds)))).toBe(milliseconds);
+      }),
+    );
+  });
+
+  it.each([
+    ['2026-03-10T09:00:00Z', Date.UTC(2026, 2, 10, 9)],
+    ['2026-03-10T16:00:00+07:00', Date.UTC(2026, 2, 10, 9)],
+    ['1970-01-01T00:00Z', 0],
+  ])('is read from %s', (text, milliseconds) => {
+    expect(parseInstant(text)).toBe(milliseconds);
+  });
+
+  it.each(['2026-03-10', '2026-03-10T09:00:00', '10 March 2026', '', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z'])(
+    'is not read from "%s": it has no zone, or is no date',
+    (text) => {
+      expect(() => parseInstant(text)).toThrow(RangeError);
+    },
+  );
+
+  it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, 8.64e15])('is not %s milliseconds', (milliseconds) => {
+    expect(() => instant(milliseconds)).toThrow(RangeError);
+  });
+});

@@ -1,0 +1,118 @@
+import { asAsked, differs } from '../integrity.js';
+import type { RequestOptions } from '../options.js';
+import { iteratePages, type List, listOf, type ListParams } from '../paging.js';
+import { path } from '../path.js';
+import { type Refund, refund } from '../refunds/schema.js';
+import type { SourceId } from '../sources/schema.js';
+import type { SourceParams } from '../sources/sources.js';
+import type { Transport } from '../transport.js';
+import { type Charge, charge, type ChargeId } from './schema.js';
+
+/** Source: API reference, "Charges (QR method)"; `description` and below are assumptions. */
+export interface ChargeCreateParams {
+  /** Smallest currency unit. Must equal the source's. */
+  amount: number;
+  /** Three letters, ISO 4217. Must equal the source's. */
+  currency: string;
+  /** Id of a source, or what to create one from in the same request. */
+  source: SourceId | SourceParams;
+  description?: string | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  /** When the QR code stops being payable. ISO 8601 or a `Date`. */
+  expires_at?: string | Date | undefined;
+  return_uri?: string | undefined;
+  /** At most two. */
+  webhook_endpoints?: readonly string[] | undefined;
+}
+
+/** Source: assumption "Refund or void". */
+export interface RefundCreateParams {
+  /** Smallest currency unit. */
+  amount?: number | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  /** True cancels the whole payment instead, while the void window is open. */
+  void?: boolean | undefined;
+}
+
+const chargeList = listOf(charge);
+const refundList = listOf(refund);
+
+/** Charges and their refunds, with the secret key. Source: API reference, "Charges (QR method)"; retrieve, list, refund and marking are assumptions. */
+export class Charges {
+  readonly #http: Transport;
+
+  constructor(http: Transport) {
+    this.#http = http;
+  }
+
+  /**
+   * Creates a charge; it starts `pending`, with its QR code at `source.scannable_code.image.download_uri`.
+   * After an unknown outcome retrieve the source before creating another.
+   * @throws {IntegrityError} when the reply differs in amount, currency, source, metadata or mode
+   */
+  create(params: ChargeCreateParams, options?: RequestOptions): Promise<Charge> {
+    const intent = asAsked<Charge>(params, (reply) => otherSource(params.source, reply));
+    return this.#http.post(path`/charges`, params, charge, options, intent);
+  }
+
+  retrieve(id: ChargeId, options?: RequestOptions): Promise<Charge> {
+    return this.#http.get(path`/charges/${id}`, undefined, charge, options);
+  }
+
+  /** Expires a pending charge. @throws {InvalidRequestError} `failed_expire` when it is no longer pending. */
+  expire(id: ChargeId, options?: RequestOptions): Promise<Charge> {
+    return this.#http.post(path`/charges/${id}/expire`, undefined, charge, options);
+  }
+
+  /** One page of charges. */
+  list(params?: ListParams, options?: RequestOptions): Promise<List<Charge>> {
+    return this.#http.get(path`/charges`, params, chargeList, options);
+  }
+
+  /** Every charge, each once. `options` holds for each page. */
+  iterate(params: ListParams = {}, options?: RequestOptions): AsyncGenerator<Charge, void, undefined> {
+    return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+  }
+
+  /**
+   * Refunds a charge in part or in full, or voids it.
+   * After an unknown outcome look through `listRefunds` for the metadata that was sent.
+   * @throws {InvalidRequestError} `failed_refund` above the refundable rest or when not paid, `failed_void` after the window
+   * @throws {IntegrityError} when the reply differs in amount, charge, metadata or mode
+   */
+  createRefund(id: ChargeId, params: RefundCreateParams, options?: RequestOptions): Promise<Refund> {
+    const intent = asAsked<Refund>(params, (reply) => (differs(id, reply.charge) ? ['charge'] : []));
+    return this.#http.post(path`/charges/${id}/refunds`, params, refund, options, intent);
+  }
+
+  /** One page of a charge's refunds. */
+  listRefunds(id: ChargeId, params?: ListParams, options?: RequestOptions): Promise<List<Refund>> {
+    return this.#http.get(path`/charges/${id}/refunds`, params, refundList, options);
+  }
+
+  /** Every refund of a charge, each once. `options` holds for each page. */
+  iterateRefunds(
+    id: ChargeId,
+    params: ListParams = {},
+    options?: RequestOptions,
+  ): AsyncGenerator<Refund, void, undefined> {
+    return iteratePages(params, this.#http.now(), (page) => this.listRefunds(id, page, options));
+  }
+
+  /** Test mode: as if the customer had paid. @throws {InvalidRequestError} on a live or no longer pending charge. */
+  markAsPaid(id: ChargeId, options?: RequestOptions): Promise<Charge> {
+    return this.#http.post(path`/charges/${id}/mark_as_paid`, undefined, charge, options);
+  }
+
+  /** Test mode: as if the payment had been refused. @throws {InvalidRequestError} on a live or no longer pending charge. */
+  markAsFailed(id: ChargeId, options?: RequestOptions): Promise<Charge> {
+    return this.#http.post(path`/charges/${id}/mark_as_failed`, undefined, charge, options);
+  }
+}
+
+function otherSource(asked: SourceId | SourceParams, reply: Charge): string[] {
+  const { source } = reply;
+  if (source === undefined) return [];
+  const same = typeof asked === 'string' ? source?.id === asked : source !== null && !differs(asked.type, source.type);
+  return same ? [] : ['source'];
+}

@@ -1,0 +1,164 @@
+import { z } from 'zod';
+import { anything, fields, flag, integer, text } from '../fields.js';
+import { type List, listOf } from '../paging.js';
+import { type Refund, refund } from '../refunds/schema.js';
+import { type Source, source } from '../sources/schema.js';
+
+/** Prefix `chrg_`. */
+export type ChargeId = string;
+
+/** A value the reference does not list survives as it came. */
+export type ChargeStatus = 'pending' | 'successful' | 'failed' | 'expired' | (string & {});
+
+/** Why a charge failed. Source: API reference, "Errors". An open list. */
+export type ChargeFailureCode =
+  | 'payment_expired'
+  | 'payment_rejected'
+  | 'insufficient_fund'
+  | 'failed_processing'
+  | (string & {});
+
+/** Decimal numbers as strings, in percent or in the smallest currency unit. Source: API reference, "Charge". */
+export interface TransactionFees {
+  fee_flat?: string | null | undefined;
+  fee_rate?: string | null | undefined;
+  vat_rate?: string | null | undefined;
+}
+
+/**
+ * A payment, or the try of one. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
+ * until they apply. Source: API reference, "Charge".
+ */
+export interface Charge {
+  object: 'charge';
+  id: ChargeId;
+  status: ChargeStatus;
+  amount: number;
+  /** Three letters, ISO 4217. */
+  currency: string;
+  /** False in test mode. */
+  livemode?: boolean | null | undefined;
+  paid?: boolean | null | undefined;
+  /** What was given back so far, voids included. */
+  refunded_amount?: number | null | undefined;
+  voided?: boolean | null | undefined;
+  reversed?: boolean | null | undefined;
+  expired?: boolean | null | undefined;
+  /** The provider's word on whether a void is still possible. */
+  can_perform_void?: boolean | null | undefined;
+  refundable?: boolean | null | undefined;
+  /** The source it was created with, its QR code included. */
+  source?: Source | null | undefined;
+  /** Set when `status` is `failed`. */
+  failure_code?: ChargeFailureCode | null | undefined;
+  failure_message?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+  created_at?: string | null | undefined;
+  paid_at?: string | null | undefined;
+  /** When the QR code stops being payable. */
+  expires_at?: string | null | undefined;
+  expired_at?: string | null | undefined;
+  authorized_at?: string | null | undefined;
+  reversed_at?: string | null | undefined;
+  /** The first 20 refunds (assumption); `listRefunds` has all. */
+  refunds?: List<Refund> | null | undefined;
+  /** Amount less fees. */
+  net?: number | null | undefined;
+  fee?: number | null | undefined;
+  fee_vat?: number | null | undefined;
+  interest?: number | null | undefined;
+  interest_vat?: number | null | undefined;
+  /** In the smallest unit of `funding_currency`. */
+  funding_amount?: number | null | undefined;
+  funding_currency?: string | null | undefined;
+  transaction_fees?: TransactionFees | null | undefined;
+  platform_fee?: Record<string, unknown> | null | undefined;
+  location?: string | null | undefined;
+  acquirer_reference_number?: string | null | undefined;
+  approval_code?: string | null | undefined;
+  ip?: string | null | undefined;
+  description?: string | null | undefined;
+  authorize_uri?: string | null | undefined;
+  return_uri?: string | null | undefined;
+  authorized?: boolean | null | undefined;
+  capture?: boolean | null | undefined;
+  capturable?: boolean | null | undefined;
+  disputable?: boolean | null | undefined;
+  partially_refundable?: boolean | null | undefined;
+  reversible?: boolean | null | undefined;
+  zero_interest_installments?: boolean | null | undefined;
+  /** An id, a record, or null; so are the following. */
+  transaction?: unknown;
+  link?: unknown;
+  card?: unknown;
+  schedule?: unknown;
+  linked_account?: unknown;
+  customer?: unknown;
+  dispute?: unknown;
+  branch?: unknown;
+  terminal?: unknown;
+  device?: unknown;
+}
+
+const transactionFees = z.looseObject({ fee_flat: text, fee_rate: text, vat_rate: text }).nullish().catch(undefined);
+
+export const charge: z.ZodType<Charge> = z.looseObject({
+  object: z.literal('charge'),
+  id: z.string(),
+  status: z.string(),
+  amount: z.int(),
+  currency: z.string(),
+  livemode: z.boolean().nullish(),
+  paid: z.boolean().nullish(),
+  refunded_amount: z.int().nullish(),
+  voided: z.boolean().nullish(),
+  reversed: z.boolean().nullish(),
+  expired: z.boolean().nullish(),
+  can_perform_void: z.boolean().nullish(),
+  refundable: z.boolean().nullish(),
+  source: source.nullish(),
+  failure_code: text,
+  failure_message: text,
+  metadata: fields,
+  created_at: text,
+  paid_at: text,
+  expires_at: text,
+  expired_at: text,
+  authorized_at: text,
+  reversed_at: text,
+  // Not what refunds are decided by, so a record of another shape must not hide the charge.
+  refunds: listOf(refund).nullish().catch(undefined),
+  net: integer,
+  fee: integer,
+  fee_vat: integer,
+  interest: integer,
+  interest_vat: integer,
+  funding_amount: integer,
+  funding_currency: text,
+  transaction_fees: transactionFees,
+  platform_fee: fields,
+  location: text,
+  acquirer_reference_number: text,
+  approval_code: text,
+  ip: text,
+  description: text,
+  authorize_uri: text,
+  return_uri: text,
+  authorized: flag,
+  capture: flag,
+  capturable: flag,
+  disputable: flag,
+  partially_refundable: flag,
+  reversible: flag,
+  zero_interest_installments: flag,
+  transaction: anything,
+  link: anything,
+  card: anything,
+  schedule: anything,
+  linked_account: anything,
+  customer: anything,
+  dispute: anything,
+  branch: anything,
+  terminal: anything,
+  device: anything,
+});

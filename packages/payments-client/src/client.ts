@@ -1,0 +1,40 @@
+import { inspect } from 'node:util';
+import { Charges } from './charges/charges.js';
+import { Events } from './events/events.js';
+import { type PaymentsClientOptions, resolveSettings } from './options.js';
+import { Sources } from './sources/sources.js';
+import { Transport } from './transport.js';
+
+/**
+ * Client of the payments service. One instance serves a whole process; it keeps connections open between calls, which
+ * do not keep the process alive. Every failure of a call is a {@link PaymentsError}, whose `outcome` says whether the
+ * request can have had its effect.
+ */
+export class PaymentsClient {
+  readonly sources: Sources;
+  readonly charges: Charges;
+  readonly events: Events;
+  readonly #http: Transport;
+
+  /** @throws {ConfigurationError} listing every mistake in the settings */
+  constructor(options: PaymentsClientOptions) {
+    this.#http = new Transport(resolveSettings(options));
+    this.sources = new Sources(this.#http);
+    this.charges = new Charges(this.#http);
+    this.events = new Events(this.#http);
+  }
+
+  /** Lets calls in flight finish, refuses later ones (`client_closed`), and closes the sockets. A `dispatcher` of the caller's stays open. */
+  close(): Promise<void> {
+    return this.#http.close();
+  }
+
+  /** Where the client points; never its keys. */
+  toJSON(): object {
+    return this.#http.toJSON();
+  }
+
+  [inspect.custom](): string {
+    return `PaymentsClient ${inspect(this.toJSON())}`;
+  }
+}

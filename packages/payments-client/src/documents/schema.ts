@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { flag, text } from '../fields.js';
+
+/** A stored file: a QR code image, or evidence in a dispute. Source: API reference, "Document". */
+export interface Document {
+  object: 'document';
+  /** Prefix `docu_`. */
+  id: string;
+  livemode?: boolean | null | undefined;
+  deleted?: boolean | null | undefined;
+  filename?: string | null | undefined;
+  /** Path of the resource. */
+  location?: string | null | undefined;
+  /** `qr` for a QR code image. An open list. */
+  kind?: string | null | undefined;
+  /** Address of the bytes; answers without a key (assumption). */
+  download_uri?: string | null | undefined;
+  /** ISO 8601, UTC. */
+  created_at?: string | null | undefined;
+}
+
+export const document: z.ZodType<Document> = z.looseObject({
+  object: z.literal('document'),
+  id: z.string(),
+  livemode: flag,
+  deleted: flag,
+  filename: text,
+  location: text,
+  kind: text,
+  download_uri: text,
+  created_at: text,
+});

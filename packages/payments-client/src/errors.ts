@@ -1,0 +1,208 @@
+/**
+ * What is known about the request's effect at the provider.
+ *
+ * - `not_sent`: provably never processed; no byte of the request left this process.
+ * - `rejected`: the provider refused it (any 4xx), so it had no effect.
+ * - `unknown`: it may or may not have had its effect. Look before repeating it.
+ */
+export type Outcome = 'not_sent' | 'rejected' | 'unknown';
+
+/** The fields that every {@link PaymentsError} carries. */
+export interface PaymentsErrorDetails {
+  /** The provider's error code (`failed_expire`, `not_found`, …), or this client's own (`timeout`, `connection_failed`, …). */
+  code: string;
+  outcome: Outcome;
+  /** True when the same call may be made again without risk of doing it twice, and may then succeed. */
+  retryable: boolean;
+  /** HTTP status of the last reply, when there was one. */
+  status?: number | undefined;
+  /** The provider's `X-Request-Id`, to quote to its support. Source: assumption `REQUEST_ID_HEADER`. */
+  requestId?: string | undefined;
+  /** The `location` field of the provider's error body; of a redirect, where it pointed. */
+  location?: string | undefined;
+  cause?: unknown;
+}
+
+/** Base of every failure of this client. A 4xx without a class of its own is a plain `PaymentsError`. */
+export class PaymentsError extends Error implements PaymentsErrorDetails {
+  static {
+    this.prototype.name = 'PaymentsError';
+  }
+
+  readonly code: string;
+  readonly outcome: Outcome;
+  readonly retryable: boolean;
+  readonly status: number | undefined;
+  readonly requestId: string | undefined;
+  readonly location: string | undefined;
+
+  constructor(message: string, details: PaymentsErrorDetails) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = details.code;
+    this.outcome = details.outcome;
+    this.retryable = details.retryable;
+    this.status = details.status;
+    this.requestId = details.requestId;
+    this.location = details.location;
+  }
+
+  /** The fields a log needs. `JSON.stringify` of a bare Error would lose name and message. */
+  toJSON(): Record<string, unknown> {
+    return { name: this.name, message: this.message, ...Object.fromEntries(Object.entries(this)) };
+  }
+}
+
+/** 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also raised, `not_sent`, when the public key is asked for and none is set. */
+export class AuthenticationError extends PaymentsError {
+  static {
+    this.prototype.name = 'AuthenticationError';
+  }
+}
+
+/** 403: the key is known but may not do this. */
+export class PermissionError extends PaymentsError {
+  static {
+    this.prototype.name = 'PermissionError';
+  }
+}
+
+/** 404: no such record under this key's account and mode. */
+export class NotFoundError extends PaymentsError {
+  static {
+    this.prototype.name = 'NotFoundError';
+  }
+}
+
+/** 400 and 422: the provider refused the request. Also raised, `not_sent`, for an id or a parameter that cannot be sent. */
+export class InvalidRequestError extends PaymentsError {
+  static {
+    this.prototype.name = 'InvalidRequestError';
+  }
+}
+
+/** 429: too many requests; nothing was done. */
+export class RateLimitError extends PaymentsError {
+  static {
+    this.prototype.name = 'RateLimitError';
+  }
+
+  /** How long the provider asked to wait, in milliseconds; undefined when it did not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, details: PaymentsErrorDetails & { retryAfterMs?: number | undefined }) {
+    super(message, details);
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** 5xx: the provider failed, perhaps after it did what was asked. */
+export class ServerError extends PaymentsError {
+  static {
+    this.prototype.name = 'ServerError';
+  }
+
+  /** How long the provider asked to wait (503 only), in milliseconds; undefined when it did not say. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(message: string, details: PaymentsErrorDetails & { retryAfterMs?: number | undefined }) {
+    super(message, details);
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** The connection could not be made (`not_sent`) or broke (`unknown`). */
+export class ConnectionError extends PaymentsError {
+  static {
+    this.prototype.name = 'ConnectionError';
+  }
+}
+
+/**
+ * Time ran out: `timeout` for one try, `deadline_exceeded` for the whole call, `send_by_passed` for {@link RequestOptions.sendBy}.
+ * When it ran out while waiting to try again, `cause` is the last failure.
+ */
+export class TimeoutError extends PaymentsError {
+  static {
+    this.prototype.name = 'TimeoutError';
+  }
+}
+
+/** The caller's signal aborted the call. `cause` is the signal's reason. */
+export class RequestAbortedError extends PaymentsError {
+  static {
+    this.prototype.name = 'RequestAbortedError';
+  }
+}
+
+/** A reply that cannot be believed: a redirect, a success that is not JSON or not of the documented shape, or a body beyond the size limit. */
+export class UnexpectedResponseError extends PaymentsError {
+  static {
+    this.prototype.name = 'UnexpectedResponseError';
+  }
+}
+
+/** The provider reported a success that differs from what was asked. Something exists under `replyId`: look at it before anything else. */
+export class IntegrityError extends PaymentsError {
+  static {
+    this.prototype.name = 'IntegrityError';
+  }
+
+  /** Id of the record in the reply. */
+  readonly replyId: string;
+  /** The request fields that the reply contradicts, e.g. `['amount', 'metadata[order]']`. */
+  readonly fields: readonly string[];
+
+  constructor(
+    message: string,
+    details: Omit<PaymentsErrorDetails, 'code' | 'outcome' | 'retryable'> & {
+      replyId: string;
+      fields: readonly string[];
+    },
+  ) {
+    super(message, { ...details, code: 'integrity_mismatch', outcome: 'unknown', retryable: false });
+    this.replyId = details.replyId;
+    this.fields = details.fields;
+  }
+}
+
+/** The client's settings cannot be used. The message lists every mistake, and never a key. */
+export class ConfigurationError extends PaymentsError {
+  static {
+    this.prototype.name = 'ConfigurationError';
+  }
+
+  constructor(mistakes: readonly string[]) {
+    super(`PaymentsClient settings: ${mistakes.join('; ')}`, {
+      code: 'invalid_settings',
+      outcome: 'not_sent',
+      retryable: false,
+    });
+  }
+}
+
+interface ReplyDetails extends PaymentsErrorDetails {
+  status: number;
+  retryAfterMs: number | undefined;
+}
+
+/** The one place where a status becomes a class. Source: assumption "Status codes". */
+export function errorForStatus(message: string, details: ReplyDetails): PaymentsError {
+  const { status } = details;
+  switch (status) {
+    case 400:
+    case 422:
+      return new InvalidRequestError(message, details);
+    case 401:
+      return new AuthenticationError(message, details);
+    case 403:
+      return new PermissionError(message, details);
+    case 404:
+      return new NotFoundError(message, details);
+    case 429:
+      return new RateLimitError(message, details);
+    default:
+      if (status >= 500) return new ServerError(message, details);
+      if (status >= 400) return new PaymentsError(message, details);
+      return new UnexpectedResponseError(message, details);
+  }
+}

@@ -1,0 +1,160 @@
+import type { Dispatcher } from 'undici';
+import { API_VERSION_HEADER, PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX } from './assumptions.js';
+import { type Clock, systemClock } from './clock.js';
+import { ConfigurationError } from './errors.js';
+import { VERSION } from './version.js';
+
+/** Receives what the client does; pino fits. Never given a key, an id in a route, or a body. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+/** Which key signs a call. */
+export type KeyKind = 'secret' | 'public';
+
+/** Settings of a {@link PaymentsClient}. */
+export interface PaymentsClientOptions {
+  /** Base address, http or https. May carry a path, which is kept. */
+  baseUrl: string;
+  /** For every endpoint. */
+  secretKey: string;
+  /** For sources only; used where `useKey: 'public'` asks for it. */
+  publicKey?: string | undefined;
+  /** API version of each request, e.g. `2025-06-09`. Default: the account's. */
+  apiVersion?: string | undefined;
+  /** Limit for one try, from dispatch to the last byte of the body, in milliseconds. Default 10 000. */
+  timeoutMs?: number | undefined;
+  /** Limit for the whole call with its retries, in milliseconds. Default 30 000, or `timeoutMs` if that is longer. */
+  deadlineMs?: number | undefined;
+  /** How often a call is tried again: n means at most n + 1 requests. Default 3. */
+  maxRetries?: number | undefined;
+  /** Where requests go, in place of an own connection pool. The caller closes it. */
+  dispatcher?: Pick<Dispatcher, 'dispatch'> | undefined;
+  logger?: Logger | undefined;
+  /** Default `tillflow-payments-client/<version>`. */
+  userAgent?: string | undefined;
+  /** Name of the header that carries `apiVersion`. Default `Api-Version` (assumption). */
+  apiVersionHeader?: string | undefined;
+  /** Default: the system's. */
+  clock?: Clock | undefined;
+  /** Uniform in [0, 1), for the jitter between retries. Default `Math.random`. */
+  random?: (() => number) | undefined;
+}
+
+/** Settings of one call; each overrides the client's. */
+export interface RequestOptions {
+  /** Aborts the call. */
+  signal?: AbortSignal | undefined;
+  /** Limit for one try, in milliseconds. */
+  timeoutMs?: number | undefined;
+  /** Limit for the whole call with its retries, in milliseconds. */
+  deadlineMs?: number | undefined;
+  /** n means at most n + 1 requests. */
+  maxRetries?: number | undefined;
+  /** Default `secret`. `public` without a public key fails before sending. */
+  useKey?: KeyKind | undefined;
+  /**
+   * Instant in epoch milliseconds by which the first byte must have left. From then on nothing is sent and the call
+   * fails with a {@link TimeoutError} `send_by_passed`. It is checked immediately before each write,
+   * so a process that was stopped and resumes does not send late.
+   */
+  sendBy?: number | undefined;
+}
+
+/** {@link PaymentsClientOptions}, checked and with defaults. */
+export interface Settings {
+  origin: string;
+  basePath: string;
+  secretKey: string;
+  publicKey: string | undefined;
+  apiVersion: string | undefined;
+  apiVersionHeader: string;
+  userAgent: string;
+  timeoutMs: number;
+  deadlineMs: number;
+  maxRetries: number;
+  dispatcher: Pick<Dispatcher, 'dispatch'> | undefined;
+  logger: Logger | undefined;
+  clock: Clock;
+  random: () => number;
+}
+
+const DEFAULT_TIMEOUT_MS = 10_000;
+const DEFAULT_DEADLINE_MS = 30_000;
+const DEFAULT_MAX_RETRIES = 3;
+
+const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
+const HEADER_VALUE = /^[\x20-\x7e]+$/;
+/** A colon would end the user name of HTTP Basic. */
+const KEY = /^[\x21-\x39\x3b-\x7e]+$/;
+
+/** @throws {ConfigurationError} listing every mistake. */
+export function resolveSettings(options: PaymentsClientOptions): Settings {
+  const url = URL.canParse(options.baseUrl) ? new URL(options.baseUrl) : null;
+  const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+  const deadlineMs = options.deadlineMs ?? Math.max(DEFAULT_DEADLINE_MS, timeoutMs);
+  const maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
+  const userAgent = options.userAgent ?? `tillflow-payments-client/${VERSION}`;
+  const apiVersionHeader = options.apiVersionHeader ?? API_VERSION_HEADER;
+
+  const mistakes = [
+    ...baseUrlMistakes(url),
+    ...keyMistakes('secretKey', options.secretKey, PUBLIC_KEY_PREFIX, 'public'),
+    ...(options.publicKey === undefined
+      ? []
+      : keyMistakes('publicKey', options.publicKey, SECRET_KEY_PREFIX, 'secret')),
+    ...limitMistakes({ timeoutMs, deadlineMs, maxRetries }),
+    ...(HEADER_VALUE.test(userAgent) ? [] : ['userAgent must be printable ASCII']),
+    ...(options.apiVersion === undefined || HEADER_VALUE.test(options.apiVersion)
+      ? []
+      : ['apiVersion must be printable ASCII']),
+    ...(HEADER_NAME.test(apiVersionHeader) ? [] : ['apiVersionHeader is not a header name']),
+  ];
+  if (url === null || mistakes.length > 0) throw new ConfigurationError(mistakes);
+
+  return {
+    origin: url.origin,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    secretKey: options.secretKey,
+    publicKey: options.publicKey,
+    apiVersion: options.apiVersion,
+    apiVersionHeader,
+    userAgent,
+    timeoutMs,
+    deadlineMs,
+    maxRetries,
+    dispatcher: options.dispatcher,
+    logger: options.logger,
+    clock: options.clock ?? systemClock,
+    random: options.random ?? Math.random,
+  };
+}
+
+/** What is wrong with limits that a caller gave; empty when nothing is. */
+export function limitMistakes(limits: { timeoutMs: number; deadlineMs: number; maxRetries: number }): string[] {
+  return [
+    ...(limits.timeoutMs > 0 ? [] : ['timeoutMs must be a positive number of milliseconds']),
+    ...(limits.deadlineMs > 0 ? [] : ['deadlineMs must be a positive number of milliseconds']),
+    ...(Number.isInteger(limits.maxRetries) && limits.maxRetries >= 0
+      ? []
+      : ['maxRetries must be a whole number, 0 or more']),
+  ];
+}
+
+function baseUrlMistakes(url: URL | null): string[] {
+  if (url === null) return ['baseUrl is not a URL'];
+  return [
+    ...(url.protocol === 'http:' || url.protocol === 'https:' ? [] : ['baseUrl must be http or https']),
+    ...(url.username === '' && url.password === '' ? [] : ['baseUrl must not carry credentials']),
+    ...(url.search === '' && url.hash === '' ? [] : ['baseUrl must not carry a query or fragment']),
+  ];
+}
+
+function keyMistakes(name: string, key: unknown, otherPrefix: string, otherKind: KeyKind): string[] {
+  if (typeof key !== 'string' || key === '') return [`${name} is missing`];
+  if (!KEY.test(key)) return [`${name} holds a character that no key has (white space, a colon, or beyond ASCII)`];
+  return key.startsWith(otherPrefix) ? [`${name} is a ${otherKind} key`] : [];
+}

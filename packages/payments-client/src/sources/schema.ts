@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { type Document, document } from '../documents/schema.js';
+import { decimal, fields, flag, integer, items, text } from '../fields.js';
+
+/** Prefix `src_`. */
+export type SourceId = string;
+
+/** A value the reference does not list survives as it came. */
+export type ChargeStatusOfSource =
+  | 'failed'
+  | 'expired'
+  | 'pending'
+  | 'reversed'
+  | 'successful'
+  | 'unknown'
+  | (string & {});
+
+/** Postal address; every part may be missing. Source: API reference, "Source". */
+export interface Address {
+  city?: string | null | undefined;
+  country?: string | null | undefined;
+  postal_code?: string | null | undefined;
+  state?: string | null | undefined;
+  street1?: string | null | undefined;
+  street2?: string | null | undefined;
+}
+
+/** The code that the customer scans. Source: API reference, "Source". */
+export interface ScannableCode {
+  /** `barcode`. */
+  object?: string | null | undefined;
+  /** `qr` for the QR method. */
+  type?: string | null | undefined;
+  /** Where the picture is, at `image.download_uri`. */
+  image?: Document | null | undefined;
+  /** What the QR code encodes. */
+  raw_data?: string | null | undefined;
+}
+
+/** Source: API reference, "Source". */
+export interface SourceReferences {
+  /** ISO 8601, UTC. */
+  expires_at?: string | null | undefined;
+  device_id?: string | null | undefined;
+  /** In the smallest unit of `customer_currency`. */
+  customer_amount?: number | null | undefined;
+  customer_currency?: string | null | undefined;
+  customer_exchange_rate?: number | null | undefined;
+  service_tax_id?: string | null | undefined;
+  reference_number_1?: string | null | undefined;
+  reference_number_2?: string | null | undefined;
+  barcode?: string | null | undefined;
+  payment_code?: string | null | undefined;
+  va_code?: string | null | undefined;
+}
+
+/** Source: API reference, "Source". */
+export interface ProviderReferences {
+  reference_number_1?: string | null | undefined;
+  reference_number_2?: string | null | undefined;
+  buyer_name?: string | null | undefined;
+}
+
+/** One instance of a payment method. It serves one charge (assumption). Source: API reference, "Source". */
+export interface Source {
+  object: 'source';
+  id: SourceId;
+  /** False in test mode. */
+  livemode?: boolean | null | undefined;
+  location?: string | null | undefined;
+  /** Smallest currency unit. */
+  amount?: number | null | undefined;
+  /** Three letters, ISO 4217. */
+  currency?: string | null | undefined;
+  /** `wallet_mpm` for the QR method. An open list. */
+  type?: string | null | undefined;
+  /** `offline` for the QR method. */
+  flow?: 'redirect' | 'offline' | 'app_redirect' | (string & {}) | null | undefined;
+  /** `unknown` until a charge uses the source, then as the charge. */
+  charge_status?: ChargeStatusOfSource | null | undefined;
+  /** Null until a charge uses the source. */
+  scannable_code?: ScannableCode | null | undefined;
+  /** ISO 8601, UTC. */
+  created_at?: string | null | undefined;
+  barcode?: string | null | undefined;
+  bank?: string | null | undefined;
+  email?: string | null | undefined;
+  /** In months. */
+  installment_term?: number | null | undefined;
+  ip?: string | null | undefined;
+  absorption_type?: 'merchant' | 'customer' | (string & {}) | null | undefined;
+  name?: string | null | undefined;
+  mobile_number?: string | null | undefined;
+  phone_number?: string | null | undefined;
+  platform_type?: string | null | undefined;
+  qr_settings?: Record<string, unknown> | null | undefined;
+  billing?: Address | null | undefined;
+  shipping?: Address | null | undefined;
+  items?: unknown[] | null | undefined;
+  references?: SourceReferences | null | undefined;
+  provider_references?: ProviderReferences | null | undefined;
+  store_id?: string | null | undefined;
+  store_name?: string | null | undefined;
+  terminal_id?: string | null | undefined;
+  zero_interest_installments?: boolean | null | undefined;
+  /** Smallest currency unit. */
+  receipt_amount?: number | null | undefined;
+  discounts?: unknown[] | null | undefined;
+  promotion_code?: string | null | undefined;
+  supplier_id?: string | null | undefined;
+}
+
+const address = z
+  .looseObject({ city: text, country: text, postal_code: text, state: text, street1: text, street2: text })
+  .nullish()
+  .catch(undefined);
+
+const scannableCode = z.looseObject({ object: text, type: text, image: document.nullish(), raw_data: text }).nullish();
+
+const references = z
+  .looseObject({
+    expires_at: text,
+    device_id: text,
+    customer_amount: integer,
+    customer_currency: text,
+    customer_exchange_rate: decimal,
+    service_tax_id: text,
+    reference_number_1: text,
+    reference_number_2: text,
+    barcode: text,
+    payment_code: text,
+    va_code: text,
+  })
+  .nullish()
+  .catch(undefined);
+
+const providerReferences = z
+  .looseObject({ reference_number_1: text, reference_number_2: text, buyer_name: text })
+  .nullish()
+  .catch(undefined);
+
+export const source: z.ZodType<Source> = z.looseObject({
+  object: z.literal('source'),
+  id: z.string(),
+  livemode: z.boolean().nullish(),
+  amount: z.int().nullish(),
+  currency: z.string().nullish(),
+  type: z.string().nullish(),
+  charge_status: z.string().nullish(),
+  scannable_code: scannableCode,
+  location: text,
+  flow: text,
+  created_at: text,
+  barcode: text,
+  bank: text,
+  email: text,
+  installment_term: integer,
+  ip: text,
+  absorption_type: text,
+  name: text,
+  mobile_number: text,
+  phone_number: text,
+  platform_type: text,
+  qr_settings: fields,
+  billing: address,
+  shipping: address,
+  items,
+  references,
+  provider_references: providerReferences,
+  store_id: text,
+  store_name: text,
+  terminal_id: text,
+  zero_interest_installments: flag,
+  receipt_amount: integer,
+  discounts: items,
+  promotion_code: text,
+  supplier_id: text,
+});

@@ -1,0 +1,305 @@
+import { inspect } from 'node:util';
+import { type Dispatcher, Pool } from 'undici';
+import type { z } from 'zod';
+import { PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX, TEST_MODE_MARKER } from './assumptions.js';
+import { publish, type RequestReport } from './diagnostics.js';
+import { AuthenticationError, InvalidRequestError, PaymentsError, RateLimitError, ServerError } from './errors.js';
+import { exchange, type ExchangeLimits, type Lateness, type Outlet } from './exchange.js';
+import { EncodedBody, encodeForm } from './form.js';
+import type { Intent } from './integrity.js';
+import { type KeyKind, limitMistakes, type Logger, type RequestOptions, type Settings } from './options.js';
+import type { Path } from './path.js';
+import { Redactor } from './redaction.js';
+import { retryDelay } from './retry.js';
+import { abortedWaiting, judge, type Method, type Question, timeUp, type Verdict } from './verdict.js';
+
+/** Above this many requests at a time the rest wait, unsent, for a free connection. */
+const MAX_CONNECTIONS = 128;
+
+/** A host that does not complete a handshake within this is not worth the rest of a long `timeoutMs`. */
+const MAX_CONNECT_MS = 10_000;
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/** One call, however many requests it takes. */
+interface Call<T> extends Question<T> {
+  readonly request: Dispatcher.DispatchOptions;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+  /** In monotonic milliseconds. */
+  readonly deadline: number;
+  /** In epoch milliseconds. */
+  readonly sendBy: number;
+}
+
+interface Progress {
+  attempts: number;
+  status: number | undefined;
+}
+
+/**
+ * Sends requests, tries again where that is safe, and answers with a checked reply or a {@link PaymentsError}.
+ * Tried again are GET, PATCH and DELETE on not sent, 429, 5xx, a broken connection and a timeout; POST only on
+ * not sent and 429, because nothing makes a repeated POST harmless (assumption: no idempotency key is honoured).
+ */
+export class Transport {
+  readonly #settings: Settings;
+  readonly #pool: Pool | undefined;
+  readonly #outlet: Outlet;
+  readonly #redactor: Redactor;
+  readonly #secretHeaders: readonly string[];
+  readonly #publicHeaders: readonly string[] | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(settings: Settings) {
+    const { secretKey, publicKey, dispatcher } = settings;
+    this.#settings = settings;
+    this.#redactor = new Redactor(publicKey === undefined ? [secretKey] : [secretKey, publicKey]);
+    this.#secretHeaders = commonHeaders(settings, secretKey);
+    this.#publicHeaders = publicKey === undefined ? undefined : commonHeaders(settings, publicKey);
+    if (dispatcher === undefined) {
+      this.#pool = openPool(settings);
+      this.#outlet = { dispatcher: this.#pool, announcesSending: true };
+    } else {
+      this.#outlet = { dispatcher, announcesSending: false };
+    }
+  }
+
+  /** @param params become the query string */
+  get<T>(path: Path, params: object | undefined, schema: z.ZodType<T>, options?: RequestOptions): Promise<T> {
+    return this.#call('GET', path, params, schema, options);
+  }
+
+  /**
+   * @param body parameters for the form encoder, or a body already encoded
+   * @param intent what the reply must not contradict; if it does, the call fails with an {@link IntegrityError}
+   */
+  post<T>(
+    path: Path,
+    body: object | EncodedBody | undefined,
+    schema: z.ZodType<T>,
+    options?: RequestOptions,
+    intent?: Intent<T>,
+  ): Promise<T> {
+    return this.#call('POST', path, body, schema, options, intent);
+  }
+
+  patch<T>(path: Path, body: object | undefined, schema: z.ZodType<T>, options?: RequestOptions): Promise<T> {
+    return this.#call('PATCH', path, body, schema, options);
+  }
+
+  delete<T>(path: Path, schema: z.ZodType<T>, options?: RequestOptions): Promise<T> {
+    return this.#call('DELETE', path, undefined, schema, options);
+  }
+
+  /** Wall clock of this client, in epoch milliseconds. */
+  now(): number {
+    return this.#settings.clock.now();
+  }
+
+  /** Lets what is in flight finish, refuses what comes later, and closes the sockets. A `dispatcher` of the caller's stays open. */
+  close(): Promise<void> {
+    this.#closing ??= this.#pool?.close() ?? Promise.resolve();
+    return this.#closing;
+  }
+
+  toJSON(): object {
+    return { baseUrl: this.#settings.origin + this.#settings.basePath };
+  }
+
+  [inspect.custom](): string {
+    return `Transport ${inspect(this.toJSON())}`;
+  }
+
+  async #call<T>(
+    method: Method,
+    path: Path,
+    body: object | EncodedBody | undefined,
+    schema: z.ZodType<T>,
+    options: RequestOptions = {},
+    intent?: Intent<T>,
+  ): Promise<T> {
+    const startedAt = this.#settings.clock.monotonic();
+    const progress: Progress = { attempts: 0, status: undefined };
+    let failure: unknown;
+    try {
+      const question = { method, route: path.route, schema, intent, livemode: this.#livemode(options.useKey) };
+      return await this.#run(this.#prepare(question, path, body, options, startedAt), progress);
+    } catch (error) {
+      failure = error;
+      throw error;
+    } finally {
+      this.#report(method, path.route, progress, startedAt, failure);
+    }
+  }
+
+  #prepare<T>(
+    question: Question<T>,
+    path: Path,
+    body: object | EncodedBody | undefined,
+    options: RequestOptions,
+    startedAt: number,
+  ): Call<T> {
+    const settings = this.#settings;
+    const headers = this.#headersFor(options.useKey);
+    if (this.#closing) throw notSent('client_closed', 'the client is closed');
+    const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
+    const deadlineMs = options.deadlineMs ?? Math.max(settings.deadlineMs, timeoutMs);
+    const maxRetries = options.maxRetries ?? settings.maxRetries;
+    const mistakes = limitMistakes({ timeoutMs, deadlineMs, maxRetries });
+    if (mistakes.length > 0) throw notSent('invalid_option', mistakes.join('; '));
+
+    return {
+      ...question,
+      request: {
+        origin: settings.origin,
+        method: question.method,
+        ...encodeRequest(question.method, settings.basePath + path.encode(), headers, body),
+        // One timer covers a whole try; undici's own two would only add work.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      },
+      signal: options.signal,
+      timeoutMs,
+      maxRetries,
+      deadline: startedAt + deadlineMs,
+      sendBy: options.sendBy ?? Number.POSITIVE_INFINITY,
+    };
+  }
+
+  async #run<T>(call: Call<T>, progress: Progress): Promise<T> {
+    const { clock, random } = this.#settings;
+    let previous: PaymentsError | undefined;
+    for (let retry = 0; ; retry++) {
+      this.#stopIfOver(call, previous);
+      const verdict = await this.#try(call, progress, previous);
+      if ('reply' in verdict) return verdict.reply;
+
+      const { failure, tryAgain } = verdict;
+      if (!tryAgain || retry >= call.maxRetries) throw failure;
+      const delayMs = retryDelay(retry, requestedDelay(failure), random);
+      const limit = this.#lateness(call, delayMs);
+      if (limit !== undefined) throw timeUp(call.method, call.route, limit, failure);
+
+      const { code, status, requestId } = failure;
+      const fields = { method: call.method, route: call.route, attempt: retry + 1, status, code, requestId, delayMs };
+      this.#log('warn', fields, 'request failed, trying again');
+      await clock.sleep(delayMs, call.signal);
+      previous = failure;
+    }
+  }
+
+  #stopIfOver<T>(call: Call<T>, previous: PaymentsError | undefined): void {
+    if (call.signal?.aborted) throw abortedWaiting(call.method, call.route, call.signal.reason, previous);
+    const limit = this.#lateness(call);
+    if (limit !== undefined) throw timeUp(call.method, call.route, limit, previous);
+  }
+
+  async #try<T>(call: Call<T>, progress: Progress, previous: PaymentsError | undefined): Promise<Verdict<T>> {
+    const { clock } = this.#settings;
+    const startedAt = clock.monotonic();
+    const remainingMs = call.deadline - startedAt;
+    const limits: ExchangeLimits = {
+      timeoutMs: Math.min(call.timeoutMs, remainingMs),
+      limit: remainingMs <= call.timeoutMs ? 'deadline_exceeded' : 'timeout',
+      signal: call.signal,
+      lateness: () => this.#lateness(call) ?? (clock.monotonic() - startedAt < call.timeoutMs ? undefined : 'timeout'),
+    };
+
+    progress.attempts += 1;
+    const ending = await exchange(this.#outlet, call.request, limits);
+    const verdict = judge(call, ending, { previous, now: clock.now(), redactor: this.#redactor });
+    progress.status = 'reply' in verdict ? verdict.status : verdict.failure.status;
+    return verdict;
+  }
+
+  /** The limit that will have passed `aheadMs` from now. Written so that NaN counts as passed. */
+  #lateness<T>(call: Call<T>, aheadMs = 0): Exclude<Lateness, 'timeout'> | undefined {
+    const { clock } = this.#settings;
+    if (!(clock.monotonic() + aheadMs < call.deadline)) return 'deadline_exceeded';
+    if (!(clock.now() + aheadMs < call.sendBy)) return 'send_by_passed';
+    return undefined;
+  }
+
+  #headersFor(useKey: KeyKind | undefined): readonly string[] {
+    if (useKey !== 'public') return this.#secretHeaders;
+    if (this.#publicHeaders) return this.#publicHeaders;
+    throw new AuthenticationError("useKey is 'public' but the client has no publicKey. Nothing was sent.", {
+      code: 'missing_public_key',
+      outcome: 'not_sent',
+      retryable: false,
+    });
+  }
+
+  #livemode(useKey: KeyKind | undefined): boolean | undefined {
+    const key = (useKey === 'public' ? this.#settings.publicKey : this.#settings.secretKey) ?? '';
+    const prefix = [SECRET_KEY_PREFIX, PUBLIC_KEY_PREFIX].find((known) => key.startsWith(known));
+    return prefix === undefined ? undefined : !key.startsWith(prefix + TEST_MODE_MARKER);
+  }
+
+  #report(method: Method, route: string, progress: Progress, startedAt: number, failure: unknown): void {
+    const durationMs = this.#settings.clock.monotonic() - startedAt;
+    const { attempts, status } = progress;
+    const error = failure instanceof PaymentsError ? failure : undefined;
+    const outcome: RequestReport['outcome'] = failure === undefined ? 'done' : (error?.outcome ?? 'unknown');
+    const report = { method, route, status, attempts, outcome, code: error?.code, durationMs };
+    publish(report);
+    const fields = { ...report, requestId: error?.requestId };
+    if (outcome === 'done') this.#log('debug', fields, 'request done');
+    else if (outcome === 'unknown') this.#log('error', fields, 'request failed, outcome unknown');
+    else this.#log('warn', fields, 'request failed');
+  }
+
+  #log(level: keyof Logger, fields: object, message: string): void {
+    try {
+      this.#settings.logger?.[level](fields, message);
+    } catch {
+      // A broken log must not turn a paid charge into a failure.
+    }
+  }
+}
+
+function openPool(settings: Settings): Pool {
+  return new Pool(settings.origin, {
+    connections: MAX_CONNECTIONS,
+    // One request at a time on each socket, so that no request shares the fate of another.
+    pipelining: 1,
+    connect: { timeout: Math.min(settings.timeoutMs, MAX_CONNECT_MS) },
+  });
+}
+
+function commonHeaders(settings: Settings, key: string): readonly string[] {
+  return [
+    'authorization',
+    `Basic ${Buffer.from(`${key}:`).toString('base64')}`,
+    'accept',
+    'application/json',
+    'user-agent',
+    settings.userAgent,
+    ...(settings.apiVersion === undefined ? [] : [settings.apiVersionHeader, settings.apiVersion]),
+  ];
+}
+
+function encodeRequest(
+  method: Method,
+  path: string,
+  headers: readonly string[],
+  body: object | EncodedBody | undefined,
+): Pick<Dispatcher.DispatchOptions, 'path' | 'headers' | 'body'> {
+  if (body instanceof EncodedBody) {
+    return { path, headers: [...headers, 'content-type', body.contentType], body: body.bytes };
+  }
+  const form = body === undefined ? '' : encodeForm(body);
+  if (form === '') return { path, headers: [...headers] };
+  if (method === 'GET') return { path: `${path}?${form}`, headers: [...headers] };
+  return { path, headers: [...headers, 'content-type', FORM], body: form };
+}
+
+function requestedDelay(failure: PaymentsError): number | undefined {
+  return failure instanceof RateLimitError || failure instanceof ServerError ? failure.retryAfterMs : undefined;
+}
+
+function notSent(code: string, message: string): InvalidRequestError {
+  return new InvalidRequestError(`${message}. Nothing was sent.`, { code, outcome: 'not_sent', retryable: false });
+}

@@ -1,0 +1,151 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import {
+  WEBHOOK_SIGNATURE_HEADER,
+  WEBHOOK_SIGNED_PREFIX,
+  WEBHOOK_TIMESTAMP_HEADER,
+  WEBHOOK_TOLERANCE_SECONDS,
+} from './assumptions.js';
+import { type Event, event } from './events/schema.js';
+
+/** Why a webhook was refused. */
+export type WebhookRefusal =
+  | 'no_secret'
+  | 'body_not_raw'
+  | 'signature_missing'
+  | 'signature_malformed'
+  | 'signature_mismatch'
+  | 'timestamp_missing'
+  | 'timestamp_malformed'
+  | 'timestamp_out_of_tolerance'
+  | 'body_malformed';
+
+/** The request cannot be shown to come from the provider, now. Do not act on it. */
+export class WebhookVerificationError extends Error {
+  static {
+    this.prototype.name = 'WebhookVerificationError';
+  }
+
+  constructor(
+    message: string,
+    readonly reason: WebhookRefusal,
+  ) {
+    super(message);
+  }
+}
+
+/** As Node, Fastify or fetch give them. Names are matched without case. */
+export type WebhookHeaders =
+  | Readonly<Record<string, string | readonly string[] | undefined>>
+  | Iterable<readonly [string, string]>;
+
+export interface WebhookConstructOptions {
+  /** Base64, as the provider shows them. Any of them may have signed; several while one is rotated. */
+  secrets: readonly string[];
+  /** How far the signing time may be from `now`, either way, in seconds. Default 300 (assumption). */
+  toleranceSeconds?: number | undefined;
+  /** Epoch milliseconds. Default: the wall clock. */
+  now?: number | undefined;
+  /** Default `Webhook-Signature` (assumption). */
+  signatureHeader?: string | undefined;
+  /** Default `Webhook-Signature-Timestamp` (assumption). */
+  timestampHeader?: string | undefined;
+}
+
+export interface WebhookSignOptions {
+  /** Base64. */
+  secret: string;
+  /** Unix seconds. */
+  timestamp: number;
+}
+
+const SHA256_HEX = /^[0-9a-f]{64}$/i;
+const UNIX_SECONDS = /^\d{1,12}$/;
+
+/**
+ * Verifies a webhook request and reads its event. The event is a hint that may be late, repeated or out of order:
+ * take the id from it and retrieve the record.
+ * @param rawBody the bytes as received; a parsed and re-encoded body does not verify
+ * @throws {WebhookVerificationError} with the `reason`
+ */
+function construct(rawBody: string | Uint8Array, headers: WebhookHeaders, options: WebhookConstructOptions): Event {
+  const keys = options.secrets.map((secret) => Buffer.from(secret, 'base64'));
+  if (keys.length === 0 || keys.some((key) => key.length === 0)) {
+    // An empty key is one that everybody knows.
+    throw new WebhookVerificationError('No usable webhook secret was given.', 'no_secret');
+  }
+  if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
+    throw new WebhookVerificationError('The body must be the bytes as received, not parsed.', 'body_not_raw');
+  }
+
+  const signatures = readSignatures(headers, options.signatureHeader ?? WEBHOOK_SIGNATURE_HEADER);
+  const timestamp = readTimestamp(headers, options.timestampHeader ?? WEBHOOK_TIMESTAMP_HEADER);
+  const expected = keys.map((key) => signature(rawBody, key, timestamp));
+  if (!signatures.some((given) => expected.some((ours) => timingSafeEqual(given, ours)))) {
+    throw new WebhookVerificationError('No signature matches body, timestamp and secrets.', 'signature_mismatch');
+  }
+
+  const ageMs = Math.abs((options.now ?? Date.now()) - Number(timestamp) * 1000);
+  // Written so that NaN is refused.
+  if (!(ageMs <= (options.toleranceSeconds ?? WEBHOOK_TOLERANCE_SECONDS) * 1000)) {
+    throw new WebhookVerificationError('It was signed too long ago, or in the future.', 'timestamp_out_of_tolerance');
+  }
+  return readEvent(rawBody);
+}
+
+/** The headers with which the provider would sign this body. For tests and for a sandbox. */
+function sign(rawBody: string | Uint8Array, options: WebhookSignOptions): Record<string, string> {
+  const timestamp = String(options.timestamp);
+  return {
+    [WEBHOOK_SIGNATURE_HEADER]: signature(rawBody, Buffer.from(options.secret, 'base64'), timestamp).toString('hex'),
+    [WEBHOOK_TIMESTAMP_HEADER]: timestamp,
+  };
+}
+
+/** Webhook requests of the provider. Source: assumption "Webhook signature". */
+export const webhooks = { construct, sign } as const;
+
+function signature(rawBody: string | Uint8Array, key: Uint8Array, timestamp: string): Buffer {
+  return createHmac('sha256', key).update(WEBHOOK_SIGNED_PREFIX(timestamp)).update(rawBody).digest();
+}
+
+/** While a secret rotates there is one signature for each, and at least one must be ours. */
+function readSignatures(headers: WebhookHeaders, name: string): Buffer[] {
+  const given = headerValues(headers, name)
+    .flatMap((value) => value.split(','))
+    .map((value) => value.trim());
+  const present = given.filter(Boolean);
+  if (present.length === 0) {
+    throw new WebhookVerificationError(`The header ${name} is missing.`, 'signature_missing');
+  }
+  const wellFormed = present.filter((value) => SHA256_HEX.test(value));
+  if (wellFormed.length === 0) {
+    throw new WebhookVerificationError(`The header ${name} holds no SHA-256 in hex.`, 'signature_malformed');
+  }
+  return wellFormed.map((value) => Buffer.from(value, 'hex'));
+}
+
+function readTimestamp(headers: WebhookHeaders, name: string): string {
+  const [timestamp, ...others] = new Set(headerValues(headers, name).map((value) => value.trim()));
+  if (timestamp === undefined) {
+    throw new WebhookVerificationError(`The header ${name} is missing.`, 'timestamp_missing');
+  }
+  if (others.length > 0 || !UNIX_SECONDS.test(timestamp)) {
+    throw new WebhookVerificationError(`The header ${name} is not one time in Unix seconds.`, 'timestamp_malformed');
+  }
+  return timestamp;
+}
+
+function headerValues(headers: WebhookHeaders, name: string): string[] {
+  const wanted = name.toLowerCase();
+  const entries = Symbol.iterator in headers ? [...headers] : Object.entries(headers);
+  return entries.filter(([given]) => given.toLowerCase() === wanted).flatMap(([, value]) => value ?? []);
+}
+
+function readEvent(rawBody: string | Uint8Array): Event {
+  const text = typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString('utf8');
+  try {
+    return event.parse(JSON.parse(text));
+  } catch {
+    throw new WebhookVerificationError('The body is signed but is not an event.', 'body_malformed');
+  }
+}

@@ -1,0 +1,196 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
+import type { Clock } from '../src/clock.js';
+import { PaymentsClient } from '../src/client.js';
+import type { PaymentsClientOptions } from '../src/options.js';
+
+export const SECRET_KEY = 'skey_test_5xuyshzbqxn2ojxsdpe';
+export const PUBLIC_KEY = 'pkey_test_5xuyshzbsa5fzbnt9z9';
+
+/** A request as the provider received it. */
+export interface Seen {
+  method: string;
+  /** With the query string. */
+  url: string;
+  headers: IncomingMessage['headers'];
+  body: string;
+}
+
+/** What the provider does with one request. */
+export type Answer = (response: ServerResponse, request: Seen) => void;
+
+export interface Provider {
+  baseUrl: string;
+  seen: Seen[];
+}
+
+/** An HTTP server that gives the answers in order, the last one for ever. */
+export async function provider(...answers: readonly Answer[]): Promise<Provider> {
+  const seen: Seen[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('error', () => undefined);
+    request.on('end', () => {
+      const { method = '', url = '', headers } = request;
+      const one = { method, url, headers, body: Buffer.concat(chunks).toString() };
+      seen.push(one);
+      const answer = answers[Math.min(seen.length, answers.length) - 1];
+      answer?.(response, one);
+    });
+  });
+  onTestFinished(() => server.closeAllConnections());
+  return { baseUrl: await listen(server), seen };
+}
+
+/** A TCP server that hands each connection's first bytes to `act`. */
+export async function tcpProvider(
+  act: (socket: Socket, text: string, nth: number) => void,
+): Promise<{ baseUrl: string; connections: number[]; requests: string[] }> {
+  const connections: number[] = [];
+  const requests: string[] = [];
+  const sockets = new Set<Socket>();
+  const server = createTcpServer((socket) => {
+    connections.push(connections.length + 1);
+    sockets.add(socket);
+    socket.on('error', () => undefined);
+    socket.on('data', (bytes) => {
+      requests.push(bytes.toString());
+      act(socket, bytes.toString(), requests.length);
+    });
+  });
+  onTestFinished(() => sockets.forEach((socket) => socket.destroy()));
+  return { baseUrl: await listen(server), connections, requests };
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => new Promise<void>((resolve) => void server.close(() => resolve())));
+  const { port } = server.address() as AddressInfo;
+  return `http://127.0.0.1:${port}`;
+}
+
+/** An address on which nothing listens. */
+export async function deadAddress(): Promise<string> {
+  const server = createTcpServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => void server.close(() => resolve()));
+  return `http://127.0.0.1:${port}`;
+}
+
+/** A clock that a sleep moves instead of waiting. `slept` holds every wait, in milliseconds. */
+export function virtualClock(start = Date.UTC(2025, 5, 9)): Clock & { slept: number[]; advance(ms: number): void } {
+  let elapsed = 0;
+  const slept: number[] = [];
+  return {
+    slept,
+    advance: (ms) => {
+      elapsed += ms;
+    },
+    now: () => start + elapsed,
+    monotonic: () => elapsed,
+    sleep: (ms) => {
+      slept.push(ms);
+      elapsed += ms;
+      return Promise.resolve();
+    },
+  };
+}
+
+/** A client of that provider whose waits take no time and whose jitter is none. */
+export function clientOf(
+  target: { baseUrl: string },
+  options: Partial<PaymentsClientOptions> = {},
+): PaymentsClient {
+  const client = new PaymentsClient({
+    baseUrl: target.baseUrl,
+    secretKey: SECRET_KEY,
+    clock: virtualClock(),
+    random: () => 0,
+    ...options,
+  });
+  onTestFinished(() => client.close());
+  return client;
+}
+
+export const reply =
+  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (response) => {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+export const refuse = (status: number, code: string, message = 'refused', headers: Record<string, string> = {}): Answer =>
+  reply(status, { object: 'error', location: `/errors#${code}`, code, message }, headers);
+
+/** Reads the whole request, then resets the connection. */
+export const reset: Answer = (response) => {
+  response.socket?.resetAndDestroy();
+};
+
+/** Never answers. */
+export const stall: Answer = () => undefined;
+
+export const sourceOf = (fields: object = {}): object => ({
+  object: 'source',
+  id: 'src_test_1',
+  livemode: false,
+  amount: 150_000,
+  currency: 'THB',
+  type: 'wallet_mpm',
+  flow: 'offline',
+  charge_status: 'unknown',
+  scannable_code: null,
+  ...fields,
+});
+
+export const chargeOf = (fields: object = {}): object => ({
+  object: 'charge',
+  id: 'chrg_test_1',
+  livemode: false,
+  status: 'pending',
+  amount: 150_000,
+  currency: 'THB',
+  paid: false,
+  refunded_amount: 0,
+  metadata: {},
+  source: sourceOf({ charge_status: 'pending' }),
+  failure_code: null,
+  ...fields,
+});
+
+export const refundOf = (fields: object = {}): object => ({
+  object: 'refund',
+  id: 'rfnd_test_1',
+  livemode: false,
+  status: 'closed',
+  amount: 5_000,
+  currency: 'THB',
+  charge: 'chrg_test_1',
+  voided: false,
+  metadata: {},
+  ...fields,
+});
+
+export const eventOf = (fields: object = {}): object => ({
+  object: 'event',
+  id: 'evnt_test_1',
+  livemode: false,
+  key: 'charge.complete',
+  data: chargeOf({ status: 'successful' }),
+  webhook_deliveries: [],
+  created_at: '2025-06-09T00:00:00Z',
+  ...fields,
+});
+
+export const listOf = (data: readonly object[], fields: object = {}): object => ({
+  object: 'list',
+  data,
+  limit: 20,
+  offset: 0,
+  total: data.length,
+  order: 'chronological',
+  ...fields,
+});

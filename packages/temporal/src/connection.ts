@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises';
+import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import { SettingsError, type TemporalSettings } from './settings.js';
+
+/** The part of the connection options that clients and workers share. */
+export type ConnectionSettings = Pick<ConnectionOptions, 'address' | 'tls'> & { readonly apiKey?: string };
+
+/**
+ * Turns settings into connection options; certificate and key are read from their files.
+ * A certificate or an API key implies TLS.
+ * @throws {SettingsError} when only one of certificate and key is named, or a file cannot be read.
+ */
+export async function connectionSettings(settings: TemporalSettings): Promise<ConnectionSettings> {
+  const { TEMPORAL_TLS_CERT_PATH: certPath, TEMPORAL_TLS_KEY_PATH: keyPath, TEMPORAL_API_KEY: apiKey } = settings;
+  if ((certPath === undefined) !== (keyPath === undefined)) {
+    throw new SettingsError(['TEMPORAL_TLS_CERT_PATH and TEMPORAL_TLS_KEY_PATH go together']);
+  }
+  const address = settings.TEMPORAL_ADDRESS;
+  const encrypted =
+    settings.TEMPORAL_TLS ||
+    certPath !== undefined ||
+    apiKey !== undefined ||
+    settings.TEMPORAL_TLS_CA_PATH !== undefined;
+  if (!encrypted) return { address };
+  const [ca, crt, key] = await Promise.all([
+    readPem('TEMPORAL_TLS_CA_PATH', settings.TEMPORAL_TLS_CA_PATH),
+    readPem('TEMPORAL_TLS_CERT_PATH', certPath),
+    readPem('TEMPORAL_TLS_KEY_PATH', keyPath),
+  ]);
+  return {
+    address,
+    tls: {
+      ...(settings.TEMPORAL_TLS_SERVER_NAME === undefined
+        ? {}
+        : { serverNameOverride: settings.TEMPORAL_TLS_SERVER_NAME }),
+      ...(ca === undefined ? {} : { serverRootCACertificate: ca }),
+      ...(crt !== undefined && key !== undefined ? { clientCertPair: { crt, key } } : {}),
+    },
+    ...(apiKey === undefined ? {} : { apiKey }),
+  };
+}
+
+export type Temporal = { readonly client: Client; readonly connection: Connection };
+
+/**
+ * A client that connects when it is first used, so that a program starts, and says what is wrong, while Temporal is
+ * down.
+ */
+export async function openTemporal(settings: TemporalSettings): Promise<Temporal> {
+  const connection = Connection.lazy(await connectionSettings(settings));
+  return { connection, client: new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE }) };
+}
+
+async function readPem(setting: string, path: string | undefined): Promise<Buffer | undefined> {
+  if (path === undefined) return undefined;
+  try {
+    return await readFile(path);
+  } catch {
+    throw new SettingsError([`${setting}: the file cannot be read`]);
+  }
+}

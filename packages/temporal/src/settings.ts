@@ -1,0 +1,78 @@
+import { z } from 'zod';
+
+/** Wrong settings, all of them at once. The message is meant to be printed as it is. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError';
+
+  constructor(readonly problems: readonly string[]) {
+    super(`Wrong settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
+  }
+}
+
+/**
+ * Reads a program's settings once. An empty variable counts as unset.
+ * @throws {SettingsError} with every mistake; values are never repeated in it, because they may be secrets.
+ */
+export function readSettings<Schema extends z.ZodType>(
+  schema: Schema,
+  environment: Readonly<Record<string, string | undefined>>,
+): z.output<Schema> {
+  const set = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const result = schema.safeParse(set);
+  if (result.success) return result.data;
+  throw new SettingsError(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`));
+}
+
+/** `true` or `false`, nothing else. */
+export function flag(fallback: boolean): z.ZodType<boolean> {
+  return z
+    .enum(['true', 'false'], 'must be true or false')
+    .transform((text) => text === 'true')
+    .default(fallback);
+}
+
+/** A whole number from `min` to `max`, written in digits. */
+export function integer(fallback: number, min: number, max: number): z.ZodType<number> {
+  return z
+    .string()
+    .regex(/^-?\d+$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
+    .default(fallback);
+}
+
+/** Comma-separated, blanks trimmed, at least one entry. */
+export function list(): z.ZodType<string[]> {
+  return z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .refine((parts) => parts.length > 0, 'must name at least one');
+}
+
+/** How API, worker and command line reach Temporal: self-hosted, or Temporal Cloud with mTLS or an API key. */
+export const temporalSettings = {
+  TEMPORAL_ADDRESS: z
+    .string()
+    .regex(/^[^\s/]+:\d{1,5}$/, 'must be host:port')
+    .default('127.0.0.1:7233'),
+  TEMPORAL_NAMESPACE: z.string().default('default'),
+  /** The queue that every workflow and activity of the product runs on. */
+  TEMPORAL_TASK_QUEUE: z.string().default('tillflow'),
+  TEMPORAL_TLS: flag(false),
+  TEMPORAL_TLS_CA_PATH: z.string().optional(),
+  TEMPORAL_TLS_CERT_PATH: z.string().optional(),
+  TEMPORAL_TLS_KEY_PATH: z.string().optional(),
+  TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
+  TEMPORAL_API_KEY: z.string().optional(),
+};
+
+const temporalSchema = z.object(temporalSettings);
+
+export type TemporalSettings = z.output<typeof temporalSchema>;

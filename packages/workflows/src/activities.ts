@@ -1,0 +1,70 @@
+import type { Currency } from '@tillflow/domain';
+import type { Outcome } from './outcome.js';
+
+/** When a mutating call may still leave, and how long it may take. A late one is not sent at all. */
+export type SendWindow = {
+  /** The request's first byte leaves before this instant (ms since the epoch) or never. */
+  readonly sendBy: number;
+  /** Total time the call may take once it was begun, in ms. */
+  readonly deadlineMs: number;
+};
+
+export type CreateSourceCall = SendWindow & {
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly terminal: string | null;
+};
+
+export type CreateChargeCall = SendWindow & {
+  readonly sourceId: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly description: string | null;
+  /** The caller's, and ours that routes webhooks and finds the charge again: `checkout`, `attempt`. */
+  readonly metadata: Readonly<Record<string, string>>;
+  /** ISO 8601 UTC. Only sent along: our own expiry decides. */
+  readonly expiresAt: string;
+};
+
+export type ExpireChargeCall = SendWindow & { readonly chargeId: string };
+
+export type FindChargeCall = {
+  readonly sourceId: string;
+  readonly checkoutId: string;
+  readonly attempt: number;
+  /** ISO 8601 UTC: the charge was made at or after this instant, if it was. */
+  readonly since: string;
+};
+
+/** What a retrieved charge says, reduced to what a checkout acts on. */
+export type ChargeFacts = {
+  readonly chargeId: string;
+  readonly sourceId: string | null;
+  /** As the provider spells it; a value this version does not know is kept. */
+  readonly status: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly currency: string;
+  /** `metadata.checkout`: whose charge the provider says it is. */
+  readonly checkoutId: string | null;
+  readonly failureCode: string | null;
+  readonly failureMessage: string | null;
+  /** ISO 8601. */
+  readonly paidAt: string | null;
+  readonly qr: { readonly downloadUri: string; readonly rawData: string | null } | null;
+};
+
+/**
+ * What the workflows ask of the worker. Mutating calls answer with an {@link Outcome} and are tried once;
+ * reads answer with what they saw and may be tried again.
+ */
+export type PaymentActivities = {
+  createSource(call: CreateSourceCall): Promise<Outcome<{ readonly sourceId: string }>>;
+  createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
+  expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
+  retrieveCharge(call: { readonly chargeId: string }): Promise<ChargeFacts>;
+  /** The charge that uses the source, or null when the provider says that none does. */
+  findCharge(call: FindChargeCall): Promise<ChargeFacts | null>;
+};

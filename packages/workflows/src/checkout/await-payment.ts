@@ -1,0 +1,86 @@
+import type { Instant } from '@tillflow/domain';
+import { condition, sleep } from '@temporalio/workflow';
+import type { CheckoutBook } from './book.js';
+import { expireCharge, sendWindow } from './calls.js';
+import { clock } from './clock.js';
+import { look } from './look.js';
+import type { News } from './news.js';
+import { lookDelay } from './policy.js';
+import { report } from './report.js';
+
+/** A hint that finds no change looks again: 1 s and 5 s after the first look. */
+const LOOK_AGAIN_MS = [1_000, 4_000] as const;
+/** Hints are coalesced: however many come, looks are at least this far apart. */
+const LOOK_APART_MS = 1_000;
+
+/**
+ * Waits for hint, poll, expiry or cancel; whichever it is, the charge is retrieved and its word applied.
+ * Returns only when the provider shows a final state: an expiry that it refuses, because the customer is confirming,
+ * is neither expired nor cancelled.
+ */
+export async function awaitPayment(
+  book: CheckoutBook,
+  news: News,
+  continueWhenLong: () => Promise<void>,
+): Promise<void> {
+  const { chargeId } = book.attempt;
+  let looksAgain: readonly number[] = [];
+  let closings = 0;
+  let answeredAt = clock();
+  let lookedAt: number | null = null;
+  while (!book.isEnded && chargeId !== null) {
+    await continueWhenLong();
+    if (!mustClose(book)) {
+      const [again, ...rest] = looksAgain;
+      looksAgain = rest;
+      await untilNews(book, news, again ?? book.policy.pollIntervalMs);
+    } else if (closings > 0) {
+      await condition(() => news.hasHint, lookDelay(book.policy, closings - 1), {
+        summary: 'Not closed yet: the provider keeps the charge pending',
+      });
+    }
+    if (mustClose(book)) {
+      await expireCharge(book, chargeId, sendWindow(book.policy, clock()));
+      closings += 1;
+    }
+    const hinted = news.hasHint;
+    if (hinted && lookedAt !== null && clock() - lookedAt < LOOK_APART_MS) await sleep(LOOK_APART_MS);
+    news.takeHint();
+    const before = book.attempt.status;
+    lookedAt = clock();
+    if (await look(book, chargeId)) answeredAt = clock();
+    if (hinted && book.attempt.status === before) looksAgain = LOOK_AGAIN_MS;
+    attendTo(book, answeredAt);
+    report(book, clock());
+  }
+  book.settle('expire_refused', 'provider_unreachable');
+  report(book, clock());
+}
+
+function mustClose(book: CheckoutBook): boolean {
+  return book.cancelRequested || clock() >= book.expiresAt;
+}
+
+async function untilNews(book: CheckoutBook, news: News, wait: number): Promise<void> {
+  const untilExpiry = Math.max(book.expiresAt - clock(), 1);
+  const summary =
+    wait < untilExpiry ? 'Wait for a webhook, then look anyway' : `Wait for a webhook until the QR expires`;
+  await condition(() => news.hasHint || book.cancelRequested, Math.min(wait, untilExpiry), { summary });
+}
+
+/** What has gone on for too long is shown to operators; it is never turned into a failure. */
+function attendTo(book: CheckoutBook, answeredAt: Instant): void {
+  const { attentionAfterMs } = book.policy;
+  const now = clock();
+  if (now - answeredAt >= attentionAfterMs) {
+    book.raise(now, 'provider_unreachable', 'the provider does not answer when asked for the charge');
+  } else if (!book.isEnded && now - book.expiresAt >= attentionAfterMs) {
+    book.raise(
+      now,
+      'expire_refused',
+      'the provider keeps the charge pending after its time: a customer may be confirming',
+    );
+  } else {
+    book.settle('provider_unreachable');
+  }
+}

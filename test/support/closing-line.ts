@@ -1,0 +1,26 @@
+import type { Reporter, TestModule } from 'vitest/node';
+
+/** Says what was skipped and why, and closes the run with one plain line that scripts can read. */
+export class ClosingLine implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[], errors: readonly unknown[]): void {
+    const count = { passed: 0, failed: errors.length, skipped: 0 };
+    const skipped: string[] = [];
+    for (const module of modules) {
+      let tests = 0;
+      for (const test of module.children.allTests()) {
+        tests += 1;
+        const { state } = test.result();
+        count[state === 'pending' ? 'skipped' : state] += 1;
+        if (state === 'skipped') skipped.push(`${test.fullName}: ${noteOf(test.result())}`);
+      }
+      // A file that could not be loaded has no tests, and is a failure all the same.
+      if (tests === 0 || (module.state() === 'failed' && module.errors().length > 0)) count.failed += 1;
+    }
+    for (const line of skipped) process.stdout.write(`skipped: ${line}\n`);
+    process.stdout.write(`\n${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped\n`);
+  }
+}
+
+function noteOf(result: { readonly note?: string | undefined }): string {
+  return result.note ?? 'no reason given';
+}

@@ -1,0 +1,195 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { apiSettings, startApi, type RunningApi } from '@tillflow/api';
+import { createSandbox, type Sandbox } from '@tillflow/sandbox';
+import { openTemporal, type Temporal } from '@tillflow/temporal';
+import { startWorker, workerSettings, type RunningWorker } from '@tillflow/worker';
+import type { Checkout, TimelineEntry } from '@tillflow/workflows';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { pino, type Logger } from 'pino';
+import { inject, vi } from 'vitest';
+
+export type CheckoutJson = Checkout & { qr: { image_url: string } | null; location: string };
+export type Answer<T = CheckoutJson> = { readonly status: number; readonly body: T; readonly headers: Headers };
+export type ProblemJson = {
+  type: string;
+  title: string;
+  status: number;
+  code: string;
+  detail: string;
+  request_id: string;
+  errors?: { path: string; message: string }[];
+};
+
+type Environment = Readonly<Record<string, string>>;
+
+export type StackOptions = {
+  /** Settings of the API beyond the ones a stack needs. */
+  readonly api?: Environment;
+  /** False: the test starts workers itself. */
+  readonly worker?: boolean;
+  /** Where the sandbox sends webhooks; the API unless told otherwise, nowhere for null. */
+  readonly webhookUrl?: string | null;
+};
+
+// Once a process: the engine's own log lines would bury the tests'.
+Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
+
+export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
+
+/** Every part of the product, real, on the run's Temporal server and a task queue of its own. */
+export class Stack {
+  readonly logs: string[] = [];
+  readonly taskQueue = `test-${randomUUID()}`;
+  readonly logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void this.logs.push(line) });
+  #worker: RunningWorker | undefined;
+
+  private constructor(
+    readonly sandbox: Sandbox,
+    readonly sandboxUrl: string,
+    readonly temporal: Temporal,
+    private readonly options: StackOptions,
+  ) {}
+
+  api!: RunningApi;
+
+  static async start(options: StackOptions = {}): Promise<Stack> {
+    const sandbox = createSandbox();
+    const { url } = await sandbox.listen();
+    const temporal = await openTemporal({
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_NAMESPACE: 'default',
+      TEMPORAL_TASK_QUEUE: 'unused',
+      TEMPORAL_TLS: false,
+    });
+    const stack = new Stack(sandbox, url, temporal, options);
+    stack.api = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
+    const webhookUrl = options.webhookUrl === undefined ? `${stack.api.url}/webhooks/provider` : options.webhookUrl;
+    if (webhookUrl !== null) stack.sendWebhooksTo(webhookUrl);
+    if (options.worker !== false) await stack.startWorker();
+    return stack;
+  }
+
+  get worker(): RunningWorker {
+    if (this.#worker === undefined) throw new Error('No worker runs in this stack');
+    return this.#worker;
+  }
+
+  sendWebhooksTo(url: string): void {
+    this.sandbox.webhooks.configure({ url });
+  }
+
+  async startWorker(): Promise<void> {
+    this.#worker = await startWorker(workerSettings(this.workerEnvironment()), this.logger);
+  }
+
+  async stopWorker(): Promise<void> {
+    await this.#worker?.stop();
+    this.#worker = undefined;
+  }
+
+  async stop(): Promise<void> {
+    await this.stopWorker();
+    await this.api.close();
+    await this.temporal.connection.close();
+    await this.sandbox.close();
+  }
+
+  workerEnvironment(): Environment {
+    return {
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_TASK_QUEUE: this.taskQueue,
+      PROVIDER_BASE_URL: this.sandboxUrl,
+      PROVIDER_SECRET_KEY: this.sandbox.keys.secret,
+      SHUTDOWN_GRACE_MS: '5000',
+      MAX_CACHED_WORKFLOWS: '100',
+    };
+  }
+
+  apiEnvironment(): Environment {
+    return {
+      ...this.workerEnvironment(),
+      PORT: '0',
+      PROVIDER_WEBHOOK_SECRET: this.sandbox.keys.webhookSecrets.join(','),
+      API_KEYS: Object.entries(KEYS)
+        .map(([role, key]) => `${role}:${role}:${createHash('sha256').update(key).digest('hex')}`)
+        .join(','),
+      RATE_LIMIT: '10000',
+      ...this.options.api,
+    };
+  }
+
+  async request<T = CheckoutJson>(
+    method: string,
+    path: string,
+    options: { body?: unknown; key?: string | null; headers?: Record<string, string> } = {},
+  ): Promise<Answer<T>> {
+    const { body, key = KEYS.checkout, headers = {} } = options;
+    const response = await fetch(`${this.api.url}${path}`, {
+      method,
+      headers: {
+        ...(key === null ? {} : { authorization: `Bearer ${key}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const json = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, headers: response.headers, body: (json ? JSON.parse(text) : text) as T };
+  }
+
+  post<T = CheckoutJson>(path: string, body?: unknown): Promise<Answer<T>> {
+    return this.request<T>('POST', path, { body });
+  }
+
+  get<T = CheckoutJson>(path: string): Promise<Answer<T>> {
+    return this.request<T>('GET', path);
+  }
+
+  /** A checkout over THB 1,500.00 unless told otherwise. */
+  create(fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    return this.post('/v1/checkouts', { reference: newReference(), amount: 150_000, currency: 'THB', ...fields });
+  }
+
+  async timeline(id: string): Promise<TimelineEntry[]> {
+    const { body } = await this.get<{ data: TimelineEntry[] }>(`/v1/checkouts/${id}/timeline`);
+    return body.data;
+  }
+
+  /** Waits until the checkout satisfies the test; fails with the checkout as it is. */
+  async until(id: string, satisfied: (checkout: CheckoutJson) => boolean, timeoutMs = 30_000): Promise<CheckoutJson> {
+    return vi.waitFor(
+      async () => {
+        const { body } = await this.get(`/v1/checkouts/${id}`);
+        if (!satisfied(body)) throw new Error(`Not yet: ${JSON.stringify(body)}`);
+        return body;
+      },
+      { timeout: timeoutMs, interval: 50 },
+    );
+  }
+
+  untilStatus(id: string, status: string, timeoutMs?: number): Promise<CheckoutJson> {
+    return this.until(id, (checkout) => checkout.status === status, timeoutMs);
+  }
+
+  /** The provider's requests of one kind, as `POST /charges`. */
+  requests(methodAndRoute: string): readonly { method: string; route: string | null }[] {
+    return this.sandbox.state().requests.filter(({ method, route }) => `${method} ${route}` === methodAndRoute);
+  }
+
+  /** The provider's charges of one checkout. */
+  chargesOf(checkoutId: string) {
+    return this.sandbox.state().charges.filter(({ metadata }) => metadata['checkout'] === checkoutId);
+  }
+}
+
+export function newReference(): string {
+  return `test-${randomUUID()}`;
+}
+
+/** The only charge of a checkout that has one. */
+export function chargeIdOf(checkout: Pick<Checkout, 'attempts'>): string {
+  const id = checkout.attempts[0]?.charge_id;
+  if (id === null || id === undefined) throw new Error('The checkout has no charge');
+  return id;
+}

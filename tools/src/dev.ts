@@ -1,0 +1,48 @@
+import { once } from 'node:events';
+
+import { onInterruption } from './interruption.js';
+import { formatLogLine } from './log-line.js';
+import { startStack, type Stack } from './stack.js';
+
+/** Runs the stack until it is interrupted (0) or a service ends by itself (1). */
+async function main(): Promise<number> {
+  const signal = onInterruption();
+  let stack: Stack | undefined;
+  try {
+    stack = await startStack({
+      env: process.env,
+      onLine: (service, line) => console.log(formatLogLine(service, line)),
+      log: (line) => console.log(formatLogLine('tillflow', line)),
+      signal,
+    });
+    introduce(stack);
+    if (!signal.aborted) await Promise.race([once(signal, 'abort'), stack.broken]);
+    console.log('Stopping …');
+    await stack.stop();
+    return 0;
+  } catch (error) {
+    await stack?.stop();
+    if (signal.aborted) return 0;
+    console.error(error instanceof Error ? error.message : error);
+    return 1;
+  }
+}
+
+function introduce({ settings, apiUrl, sandboxUrl, temporal }: Stack): void {
+  for (const { role, secret } of settings.madeUpKeys) console.log(`API key (${role})`.padEnd(28), secret);
+  for (const name of settings.madeUpProviderKeys) console.log(name.padEnd(28), settings.providerKeys[name]);
+  const ready = {
+    api: apiUrl,
+    docs: `${apiUrl}/docs`,
+    sandbox: sandboxUrl === undefined ? settings.providerBaseUrl : `${sandboxUrl}/dashboard`,
+    temporal: temporal.address,
+    ui: temporal.uiUrl ?? "(that server's own)",
+  };
+  console.log(
+    `ready ${Object.entries(ready)
+      .map(([name, address]) => `${name}=${address}`)
+      .join(' ')}`,
+  );
+}
+
+process.exit(await main());

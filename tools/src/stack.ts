@@ -1,0 +1,133 @@
+import { fileURLToPath } from 'node:url';
+
+import { GuardedChild } from './guarded-child.js';
+import { chooseSettings, type StackSettings } from './stack-settings.js';
+import { startTemporalServer, type TemporalServer } from './temporal-server.js';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const readyWithinMs = 90_000;
+const tries = 3;
+
+export interface StackOptions {
+  readonly env: NodeJS.ProcessEnv;
+  /** Each line of a service's output. */
+  readonly onLine: (service: string, line: string) => void;
+  /** What a person should see while it starts. */
+  readonly log: (line: string) => void;
+  /** Stops what has been started when it fires. */
+  readonly signal: AbortSignal;
+}
+
+/** A running Temporal, sandbox, worker and API. */
+export interface Stack {
+  readonly settings: StackSettings;
+  readonly apiUrl: string;
+  /** Undefined when the provider is not the sandbox. */
+  readonly sandboxUrl: string | undefined;
+  readonly temporal: TemporalServer;
+  /** Rejects, with its last output, when a service ends by itself. */
+  readonly broken: Promise<never>;
+  /** Stops all, in the reverse order of their start. */
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts all services as child processes, each told of the others by its environment, and waits until all are ready.
+ * @throws {Error} with the last output of the service that failed; nothing is left running.
+ */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  for (let attempt = 1; ; attempt += 1) {
+    const settings = await chooseSettings(options.env);
+    try {
+      return await startOnce(settings, options);
+    } catch (error) {
+      const isTaken = error instanceof Error && error.message.includes('EADDRINUSE');
+      if (!isTaken || !settings.portsAreChosen || attempt === tries) throw error;
+      options.log('Another process took a port first: trying others.');
+    }
+  }
+}
+
+async function startOnce(settings: StackSettings, options: StackOptions): Promise<Stack> {
+  const started: { stop(): Promise<void> }[] = [];
+  let stopping = false;
+  let reportBroken: (error: Error) => void;
+  const broken = new Promise<never>((_, reject) => {
+    reportBroken = reject;
+  });
+  // Whoever holds the stack may not be waiting for it yet.
+  broken.catch(() => undefined);
+
+  const stop = async (): Promise<void> => {
+    stopping = true;
+    for (const service of started.splice(0).toReversed()) await service.stop();
+  };
+  const watch = async (name: string, ended: Promise<string>): Promise<void> => {
+    const output = await ended;
+    if (!stopping) reportBroken(new Error(`The ${name} ended by itself. Its last output:\n${output}`));
+  };
+  const service = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
+    if (stopping) throw new Error('Stopped while starting.');
+    const child = new GuardedChild(process.execPath, [`apps/${app}/dist/main.js`], {
+      cwd: root,
+      env: { ...options.env, ...env },
+      onLine: (line) => options.onLine(name, line),
+    });
+    started.push(child);
+    void watch(
+      name,
+      child.exited.then(() => child.tail()),
+    );
+    await child.waitForLine(new RegExp(`^${name} ready`), readyWithinMs);
+  };
+
+  const start = async (): Promise<Stack> => {
+    const apiUrl = `http://${settings.apiHost === '0.0.0.0' ? '127.0.0.1' : settings.apiHost}:${settings.apiPort}`;
+    const temporal = await startTemporalServer({ env: options.env, ui: true, log: options.log });
+    started.push(temporal);
+    if (stopping) await stop();
+    void watch('Temporal server', temporal.ended);
+
+    const keys = settings.providerKeys;
+    if (settings.sandboxPort !== undefined) {
+      await service('sandbox', 'sandbox', {
+        ...keys,
+        SANDBOX_PORT: String(settings.sandboxPort),
+        WEBHOOK_URL: `${apiUrl}/webhooks/provider`,
+      });
+    }
+    const shared = {
+      ...keys,
+      PROVIDER_BASE_URL: settings.providerBaseUrl,
+      TEMPORAL_ADDRESS: temporal.address,
+      TEMPORAL_NAMESPACE: options.env['TEMPORAL_NAMESPACE'] ?? 'default',
+    };
+    await Promise.all([
+      service('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
+      service('api', 'api', {
+        PUBLIC_URL: apiUrl,
+        ...shared,
+        HOST: settings.apiHost,
+        PORT: String(settings.apiPort),
+        API_KEYS: settings.apiKeys,
+      }),
+    ]);
+    const sandboxUrl = settings.sandboxPort === undefined ? undefined : settings.providerBaseUrl;
+    return { settings, apiUrl, sandboxUrl, temporal, broken, stop };
+  };
+
+  try {
+    return await Promise.race([start(), broken, rejectWhenAborted(options.signal)]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function rejectWhenAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fail = (): void => reject(new Error('Interrupted while starting.'));
+    if (signal.aborted) fail();
+    else signal.addEventListener('abort', fail, { once: true });
+  });
+}

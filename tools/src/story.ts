@@ -1,0 +1,236 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+import type { Stack } from './stack.js';
+
+const newsWithinMs = 45_000;
+const pollMs = 150;
+
+interface Checkout {
+  readonly id: string;
+  readonly reference: string;
+  readonly status: string;
+  readonly amount: number;
+  readonly currency: string;
+  readonly attempts: readonly { readonly charge_id: string | null; readonly failure_code: string | null }[];
+  readonly qr: { readonly image_url: string; readonly raw_data: string | null; readonly expires_at: string } | null;
+  readonly paid_at: string | null;
+  readonly refunded_amount: number;
+  readonly voidable_until: string | null;
+  readonly refundable_until: string | null;
+}
+
+interface Refund {
+  readonly kind: string;
+  readonly status: string;
+  readonly amount: number;
+  readonly currency: string;
+}
+
+interface Timeline {
+  readonly data: readonly { readonly at: string; readonly what: string; readonly detail?: string }[];
+}
+
+interface SandboxState {
+  readonly deliveries: readonly { readonly key: string; readonly status: number | null }[];
+}
+
+/**
+ * Three checkouts and their endings, by HTTP only: paid and given back, expired, failed.
+ * @throws {Error} at the first surprise.
+ */
+export async function tellStory(stack: Stack, print: (line: string) => void): Promise<void> {
+  const till = new Till(stack, print);
+  await till.paidAndRefunded();
+  await till.expired();
+  await till.failed();
+  print('');
+  if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
+  print(`API           ${stack.apiUrl}/docs`);
+}
+
+class Till {
+  readonly #apiUrl: string;
+  readonly #sandboxUrl: string;
+  readonly #uiUrl: string | undefined;
+  readonly #key: string;
+  readonly #print: (line: string) => void;
+  /** So that a Temporal server that is kept can be used again. */
+  readonly #run = randomBytes(3).toString('hex');
+
+  constructor(stack: Stack, print: (line: string) => void) {
+    const key = stack.settings.madeUpKeys.find(({ role }) => role === 'checkout');
+    if (stack.sandboxUrl === undefined || key === undefined)
+      throw new Error('The demo needs its own sandbox and keys.');
+    this.#apiUrl = stack.apiUrl;
+    this.#sandboxUrl = stack.sandboxUrl;
+    this.#uiUrl = stack.temporal.uiUrl;
+    this.#key = key.secret;
+    this.#print = print;
+  }
+
+  async paidAndRefunded(): Promise<void> {
+    this.#title('1. A customer pays, and gets the money back');
+    const opened = await this.#open('paid', 150_000);
+    await this.#readQrImage(opened);
+    await this.#askAgain(opened);
+
+    await this.#mark(opened, { status: 'successful' });
+    this.#step('customer', 'paid in the wallet (the sandbox plays the customer)');
+    await this.#webhookArrived();
+    const paid = await this.#until(opened, 'paid');
+    this.#step('paid', `at ${clock(paid.paid_at)}`);
+    this.#step('', `can be voided until ${clock(paid.voidable_until)}, refunded until ${clock(paid.refundable_until)}`);
+
+    const refund = await this.#refund(paid);
+    this.#step('refund', `${money(refund)} as a ${refund.kind}: ${refund.status}`);
+    await this.#until(opened, 'refunded');
+    this.#step('refunded', `${money(paid)} is back with the customer`);
+    await this.#timeline(opened);
+  }
+
+  async expired(): Promise<void> {
+    this.#title('2. Nobody pays');
+    const opened = await this.#open('expired', 8_900, { expires_in: 5 });
+    this.#step('waiting', 'the QR code lives for 5 seconds');
+    await this.#until(opened, 'expired');
+    this.#step('expired', 'nothing was paid, and a late payment would be given back');
+    await this.#timeline(opened);
+  }
+
+  async failed(): Promise<void> {
+    this.#title('3. The payment fails');
+    const opened = await this.#open('failed', 42_050);
+    await this.#mark(opened, { status: 'failed', failure_code: 'insufficient_fund' });
+    this.#step('customer', 'has not enough money');
+    const failed = await this.#until(opened, 'failed');
+    this.#step('failed', `${failed.attempts.at(-1)?.failure_code ?? 'no code'}: the till may start a new attempt`);
+    await this.#timeline(opened);
+  }
+
+  async #open(ending: string, amount: number, more: { expires_in?: number } = {}): Promise<Checkout> {
+    const reference = `demo-${this.#run}-${ending}`;
+    const body = { reference, amount, currency: 'THB', description: 'Tillflow demo', ...more };
+    // 202 when the provider is slow: the QR code comes a moment later.
+    const created = await this.#call<{ id: string }>('POST', '/v1/checkouts', body);
+    const opened = await this.#until(created, 'awaiting_payment');
+    this.#step('checkout', `${money(opened)}, reference ${opened.reference}`);
+    if (opened.qr === null) throw new Error('The open checkout has no QR code.');
+    this.#step('QR code', `scan by ${clock(opened.qr.expires_at)}: ${opened.qr.raw_data ?? opened.qr.image_url}`);
+    return opened;
+  }
+
+  async #askAgain({ id, reference, amount, currency }: Checkout): Promise<void> {
+    const again = await this.#call<Checkout>('POST', '/v1/checkouts', { reference, amount, currency });
+    if (again.id !== id) throw new Error(`The same reference gave another checkout: ${again.id} beside ${id}.`);
+    this.#step('repeated', 'the same request again gives the same checkout and the same QR code');
+  }
+
+  async #readQrImage({ qr }: Checkout): Promise<void> {
+    if (qr === null) throw new Error('The open checkout has no QR code.');
+    const response = await fetch(qr.image_url);
+    const type = response.headers.get('content-type') ?? 'no type';
+    const image = await response.text();
+    if (!response.ok || !type.startsWith('image/svg+xml') || !/<svg[\s>]/.test(image)) {
+      throw new Error(`The QR image is not an SVG: HTTP ${response.status}, ${type}, ${image.slice(0, 80)}`);
+    }
+    this.#step('QR image', `${image.length} bytes of SVG, for the till's screen`);
+  }
+
+  async #mark({ attempts }: Checkout, outcome: { status: string; failure_code?: string }): Promise<void> {
+    const charge = attempts.at(-1)?.charge_id;
+    if (charge === null || charge === undefined) throw new Error('The open checkout has no charge.');
+    await exchange('POST', `${this.#sandboxUrl}/__sandbox/charges/${charge}/mark`, {}, outcome);
+  }
+
+  async #webhookArrived(): Promise<void> {
+    const delivery = await until('the webhook to arrive', async () => {
+      const { deliveries } = await exchange<SandboxState>('GET', `${this.#sandboxUrl}/__sandbox/state`);
+      return deliveries.find(
+        ({ key, status }) => key.startsWith('charge.') && status !== null && status < 300 && key !== 'charge.create',
+      );
+    });
+    this.#step(
+      'webhook',
+      `${delivery.key} arrived, answered ${delivery.status}: a hint, the charge itself is read next`,
+    );
+  }
+
+  async #refund({ id }: Checkout): Promise<Refund> {
+    const key = { 'idempotency-key': `demo-${this.#run}` };
+    return until('the refund to succeed', async () => {
+      const refund = await this.#call<Refund>('POST', `/v1/checkouts/${id}/refunds`, { reason: 'demo' }, key);
+      return refund.status === 'pending' ? undefined : refund;
+    });
+  }
+
+  async #until({ id }: { readonly id: string }, status: string): Promise<Checkout> {
+    let last = '';
+    return until(`the checkout to become ${status}`, async () => {
+      const checkout = await this.#call<Checkout>('GET', `/v1/checkouts/${id}`);
+      last = checkout.status;
+      return checkout.status === status ? checkout : undefined;
+    }).catch((error: unknown) => {
+      throw new Error(`The checkout is ${last}, not ${status}.`, { cause: error });
+    });
+  }
+
+  async #timeline({ id, reference }: Checkout): Promise<void> {
+    const { data } = await this.#call<Timeline>('GET', `/v1/checkouts/${id}/timeline`);
+    this.#step('timeline', '');
+    const width = Math.max(...data.map(({ what }) => what.length));
+    for (const { at, what, detail = '' } of data)
+      this.#print(`    ${at.slice(11, 23)}  ${what.padEnd(width)}  ${detail}`.trimEnd());
+    const workflow = encodeURIComponent(`checkout/default/${reference}`);
+    if (this.#uiUrl !== undefined) this.#step('workflow', `${this.#uiUrl}/namespaces/default/workflows/${workflow}`);
+  }
+
+  #call<Reply>(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Reply> {
+    return exchange(method, `${this.#apiUrl}${path}`, { authorization: `Bearer ${this.#key}`, ...headers }, body);
+  }
+
+  #title(text: string): void {
+    this.#print(`\n${text}\n${'-'.repeat(text.length)}`);
+  }
+
+  #step(what: string, text: string): void {
+    this.#print(`  ${what.padEnd(10)} ${text}`.trimEnd());
+  }
+}
+
+async function exchange<Reply>(
+  method: string,
+  url: string,
+  headers: Record<string, string> = {},
+  body?: object,
+): Promise<Reply> {
+  const json =
+    body === undefined
+      ? {}
+      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } };
+  const response = await fetch(url, { method, headers, ...json, signal: AbortSignal.timeout(30_000) });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
+  return (text === '' ? {} : JSON.parse(text)) as Reply;
+}
+
+async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
+  const deadline = Date.now() + newsWithinMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (Date.now() > deadline) throw new Error(`Waited ${newsWithinMs / 1000} s for ${what}.`);
+    await sleep(pollMs);
+  }
+}
+
+function money({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
+  return new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' })
+    .format(amount / 100)
+    .replaceAll('\u00A0', ' ');
+}
+
+/** To the second, UTC. */
+function clock(instant: string | null): string {
+  return instant === null ? '(never)' : instant.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
+}

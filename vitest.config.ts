@@ -1,0 +1,14 @@
+import { defineConfig } from 'vitest/config';
+import { ClosingLine } from './test/support/closing-line.js';
+
+export default defineConfig({
+  test: {
+    include: ['{packages,apps}/*/src/**/*.spec.ts', 'tools/src/**/*.spec.ts', 'test/**/*.spec.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
+    // Threads crash with Temporal's native addon.
+    pool: 'forks',
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    reporters: ['default', new ClosingLine()],
+  },
+});
