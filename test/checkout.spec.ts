@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { chargeIdOf, newReference, Stack } from './support/stack.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -7,13 +7,276 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-it('a checkout answers with its QR, and is paid once the customer confirmed', async () => {
-  const { status, body } = await stack.create();
-  expect(status).toBe(201);
-  expect(body.status).toBe('awaiting_payment');
-  expect(body.qr?.download_uri).toContain(stack.sandboxUrl);
-  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
-  const paid = await stack.untilStatus(body.id, 'paid');
-  expect(paid.paid_at).not.toBeNull();
-  console.log(JSON.stringify(paid, null, 1), await stack.timeline(body.id));
+const words = async (id: string): Promise<string[]> => (await stack.timeline(id)).map(({ what }) => what);
+
+describe('a checkout', () => {
+  it('answers with a QR that the customer can scan, and links to its image without a key', async () => {
+    const { status, body, headers } = await stack.create();
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ status: 'awaiting_payment', amount: 150_000, currency: 'THB', paid_at: null });
+    expect(headers.get('location')).toBe(`/v1/checkouts/${body.id}`);
+    const [charge] = stack.chargesOf(body.id);
+    expect(charge?.source?.scannable_code?.raw_data).toBe(body.qr?.raw_data);
+
+    const image = await fetch(body.qr?.image_url ?? '');
+    expect(image.status).toBe(200);
+    expect(image.headers.get('content-type')).toContain('image/svg+xml');
+    const provided = await fetch(body.qr?.download_uri ?? '');
+    expect(await image.text()).toBe(await provided.text());
+
+    const forged = await fetch(`${body.qr?.image_url}x`);
+    expect(forged.status).toBe(401);
+  });
+
+  it('is paid once the customer confirmed, and says until when it can be voided and refunded', async () => {
+    const { body } = await stack.create({ description: 'Coffee', metadata: { order: '7' }, terminal: 'till-1' });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const paid = await stack.untilStatus(body.id, 'paid');
+    const [charge] = stack.chargesOf(body.id);
+    expect(paid).toMatchObject({ paid_at: charge?.paid_at, qr: null, description: 'Coffee', metadata: { order: '7' } });
+    expect(Date.parse(paid.refundable_until ?? '') - Date.parse(paid.paid_at ?? '')).toBeGreaterThan(364 * 86_400_000);
+    expect(paid.voidable_until === null || paid.voidable_until.endsWith('T16:15:00.000Z')).toBe(true);
+    expect(await words(body.id)).toEqual(['opened', 'source_created', 'charge_created', 'webhook', 'paid']);
+  });
+
+  it('carries the reason of a failed payment through', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'insufficient_fund' });
+    const failed = await stack.untilStatus(body.id, 'failed');
+    expect(failed.attempts).toMatchObject([{ status: 'failed', failure_code: 'insufficient_fund' }]);
+    expect(failed.attempts[0]?.failure_message).toBeTruthy();
+    expect(failed.qr).toBeNull();
+  });
+
+  it('expires by its own clock, and tells the provider', async () => {
+    const { body } = await stack.create({ expires_in: 5 });
+    const expired = await stack.untilStatus(body.id, 'expired');
+    expect(expired.attempts).toMatchObject([{ status: 'expired', failure_code: null }]);
+    expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired', expired: true }]);
+  });
+
+  it('is cancelled on request, also when asked twice, and takes no payment any more', async () => {
+    const { body } = await stack.create();
+    const cancelled = await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled', qr: null } });
+    expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
+    expect(await stack.post(`/v1/checkouts/${body.id}/cancel`)).toMatchObject({
+      status: 200,
+      body: { status: 'cancelled' },
+    });
+    const gone = await stack.get<ProblemJson>(`/v1/checkouts/${body.id}/qr`);
+    expect(gone).toMatchObject({ status: 404, body: { code: 'qr_gone' } });
+  });
+
+  it('is not cancelled when the customer was faster', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.webhooks.clear();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const refused = await stack.post<ProblemJson>(`/v1/checkouts/${body.id}/cancel`);
+    stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
+    expect(refused).toMatchObject({ status: 409, body: { code: 'already_paid' } });
+    expect((await stack.get(`/v1/checkouts/${body.id}`)).body.status).toBe('paid');
+  });
+
+  it('whose cancel the provider refuses, because a customer is confirming, is neither cancelled nor payable anew', async () => {
+    const { body } = await stack.create();
+    const refuse = { method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 } as const;
+    stack.sandbox.faults.add({ ...refuse, code: 'failed_expire' });
+    const undecided = await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    expect(undecided).toMatchObject({ status: 202, body: { status: 'awaiting_payment', qr: null } });
+    stack.sandbox.faults.clear();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const paid = await stack.untilStatus(body.id, 'paid');
+    expect(paid.attention).toBeNull();
+  });
+
+  it('that the provider refuses is failed with its code, and nothing is charged', async () => {
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges',
+      action: 'status',
+      status: 400,
+      code: 'invalid_charge',
+      times: 1,
+    });
+    const { status, body } = await stack.create();
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      status: 'failed',
+      qr: null,
+      attempts: [{ failure_code: 'invalid_charge', charge_id: null }],
+    });
+    expect(stack.chargesOf(body.id)).toEqual([]);
+  });
+
+  it('uses the source that a client made, after checking it', async () => {
+    const source = async (form: string): Promise<string> => {
+      const response = await fetch(`${stack.sandboxUrl}/sources`, {
+        method: 'POST',
+        headers: {
+          authorization: `Basic ${Buffer.from(`${stack.sandbox.keys.public}:`).toString('base64')}`,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        body: form,
+      });
+      return ((await response.json()) as { id: string }).id;
+    };
+    const own = await source('type=wallet_mpm&amount=150000&currency=THB');
+    const { status, body } = await stack.create({ source: own });
+    expect(status).toBe(201);
+    expect(body.attempts[0]?.source_id).toBe(own);
+
+    const other = await source('type=wallet_mpm&amount=150001&currency=THB');
+    for (const wrong of [other, 'src_test_doesnotexist']) {
+      const refused = await stack.post<ProblemJson>('/v1/checkouts', {
+        reference: newReference(),
+        amount: 150_000,
+        currency: 'THB',
+        source: wrong,
+      });
+      expect(refused).toMatchObject({ status: 422, body: { code: 'source_mismatch' } });
+    }
+  });
+});
+
+describe('one reference', () => {
+  it('asked for 20 times at once is one source, one charge and twenty equal answers, one of them 201', async () => {
+    const reference = newReference();
+    const before = stack.requests('POST /sources').length;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => stack.create({ reference })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array<number>(19).fill(200), 201]);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(stack.requests('POST /sources').length - before).toBe(1);
+    expect(stack.chargesOf(answers[0]?.body.id ?? '')).toHaveLength(1);
+  });
+
+  it('asked for again, also after its end, is the same checkout', async () => {
+    const reference = newReference();
+    const first = await stack.create({ reference });
+    stack.sandbox.mark(chargeIdOf(first.body), { status: 'successful' });
+    const paid = await stack.untilStatus(first.body.id, 'paid');
+    const again = await stack.create({ reference });
+    expect(again).toMatchObject({ status: 200, body: paid });
+    expect(stack.chargesOf(first.body.id)).toHaveLength(1);
+  });
+
+  it.each([{ amount: 150_001 }, { currency: 'MYR' }])(
+    'with %j instead is refused, and the first stands',
+    async (change) => {
+      const reference = newReference();
+      const first = await stack.create({ reference });
+      const second = await stack.post<ProblemJson>('/v1/checkouts', {
+        reference,
+        amount: 150_000,
+        currency: 'THB',
+        ...change,
+      });
+      expect(second).toMatchObject({ status: 409, body: { code: 'reference_conflict' } });
+      expect((await stack.get(`/v1/checkouts/${first.body.id}`)).body).toEqual(first.body);
+      expect(stack.chargesOf(first.body.id)).toHaveLength(1);
+    },
+  );
+});
+
+describe('the list of checkouts', () => {
+  type Page = { data: CheckoutJson[]; next_cursor: string | null };
+  const page = async (query: Record<string, string>): Promise<Page> =>
+    (await stack.get<Page>(`/v1/checkouts?${new URLSearchParams(query)}`)).body;
+
+  it('shows a new checkout within five seconds, and finds it by reference and status', async () => {
+    const { body } = await stack.create();
+    const found = async (query: Record<string, string>): Promise<string[]> =>
+      (await page({ reference: body.reference, ...query })).data.map(({ id }) => id);
+    await expect.poll(() => found({}), { timeout: 5_000 }).toEqual([body.id]);
+    expect(await found({ status: 'awaiting_payment' })).toEqual([body.id]);
+    expect(await found({ status: 'creating' })).toEqual([]);
+    expect(await found({ status: 'paid' })).toEqual([]);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const paid = await stack.untilStatus(body.id, 'paid');
+    await expect.poll(() => found({ status: 'paid' }), { timeout: 5_000 }).toEqual([body.id]);
+    expect((await page({ reference: body.reference })).data).toEqual([paid]);
+  });
+
+  it('pages through a period with a cursor: every checkout once, open ones first, the newest first', async () => {
+    const from = new Date().toISOString();
+    const ids: string[] = [];
+    for (let count = 0; count < 5; count += 1) ids.push((await stack.create()).body.id);
+    const to = new Date().toISOString();
+    await expect.poll(async () => (await page({ from, to })).data.length, { timeout: 5_000 }).toBe(5);
+    const closed = ids[4] ?? '';
+    stack.sandbox.mark(chargeIdOf((await stack.get(`/v1/checkouts/${closed}`)).body), { status: 'successful' });
+    await expect
+      .poll(async () => (await page({ from, to })).data.map(({ id }) => id), { timeout: 5_000 })
+      .toEqual([ids[3], ids[2], ids[1], ids[0], closed]);
+
+    const seen: string[] = [];
+    let cursor: string | null = null;
+    do {
+      const { data, next_cursor }: Page = await page({ from, to, limit: '2', ...(cursor === null ? {} : { cursor }) });
+      expect(data.length).toBeLessThanOrEqual(2);
+      seen.push(...data.map(({ id }) => id));
+      cursor = next_cursor;
+    } while (cursor !== null);
+    expect(seen).toEqual([ids[3], ids[2], ids[1], ids[0], closed]);
+  });
+});
+
+describe('while no worker runs', () => {
+  it('a checkout is taken with 202 and can be read, and the QR is there once a worker is back', async () => {
+    await stack.stopWorker();
+    try {
+      const reference = newReference();
+      const slow = await stack.create({ reference });
+      expect(slow).toMatchObject({ status: 202, body: { status: 'creating', qr: null } });
+      const read = await stack.get(slow.body.location);
+      expect(read).toMatchObject({ status: 200, body: { id: slow.body.id, status: 'creating' } });
+      const again = await stack.create({ reference });
+      expect(again.status).toBe(202);
+      await stack.startWorker();
+      const ready = await stack.until(slow.body.id, ({ qr }) => qr !== null);
+      expect(ready.status).toBe('awaiting_payment');
+      expect(stack.chargesOf(slow.body.id)).toHaveLength(1);
+    } finally {
+      await stack.stopWorker();
+      await stack.startWorker();
+    }
+  });
+});
+
+describe('a long checkout', () => {
+  it('continues as new without losing anything: cancel, payment, memo and list go on', async () => {
+    const { body } = await stack.create();
+    const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${body.reference}`);
+    await handle.terminate('the next run is started by hand with a short history limit');
+    const { memo } = await handle.describe();
+    const intent = (memo as { intent: Record<string, unknown> }).intent;
+    const reference = newReference();
+    const id = `chk_default_${reference}`;
+    await stack.temporal.client.workflow.start('checkout', {
+      workflowId: `checkout/default/${reference}`,
+      taskQueue: stack.taskQueue,
+      args: [{ intent: { ...intent, reference, id }, policy: { maxHistoryEvents: 40, pollIntervalMs: 50 } }],
+      memo: { intent: { ...intent, reference, id }, opener: 'test' },
+    });
+    const first = await stack.until(id, ({ qr }) => qr !== null);
+    const long = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+    const { runId } = await long.describe();
+    await expect.poll(async () => (await long.describe()).runId, { timeout: 20_000 }).not.toBe(runId);
+    expect((await stack.get(`/v1/checkouts/${id}`)).body).toEqual(first);
+    stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
+    await stack.untilStatus(id, 'paid');
+    expect(await words(id)).toEqual(expect.arrayContaining(['opened', 'charge_created', 'paid']));
+    expect(stack.chargesOf(id)).toHaveLength(1);
+  });
+});
+
+describe('keys', () => {
+  it('are needed, must be known, and no other scheme will do', async () => {
+    const { body } = await stack.create();
+    for (const key of [null, 'wrong', '']) {
+      const refused = await stack.request<ProblemJson>('GET', `/v1/checkouts/${body.id}`, { key });
+      expect(refused).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    }
+    expect((await stack.request('GET', `/v1/checkouts/${body.id}`, { key: KEYS.ops })).status).toBe(200);
+  });
 });

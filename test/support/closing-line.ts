@@ -9,9 +9,9 @@ export class ClosingLine implements Reporter {
       let tests = 0;
       for (const test of module.children.allTests()) {
         tests += 1;
-        const { state } = test.result();
-        count[state === 'pending' ? 'skipped' : state] += 1;
-        if (state === 'skipped') skipped.push(`${test.fullName}: ${noteOf(test.result())}`);
+        const result = test.result();
+        count[result.state === 'pending' ? 'skipped' : result.state] += 1;
+        if (result.state === 'skipped') skipped.push(`${test.fullName}: ${result.note ?? 'no reason given'}`);
       }
       // A file that could not be loaded has no tests, and is a failure all the same.
       if (tests === 0 || (module.state() === 'failed' && module.errors().length > 0)) count.failed += 1;
@@ -19,8 +19,4 @@ export class ClosingLine implements Reporter {
     for (const line of skipped) process.stdout.write(`skipped: ${line}\n`);
     process.stdout.write(`\n${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped\n`);
   }
-}
-
-function noteOf(result: { readonly note?: string | undefined }): string {
-  return result.note ?? 'no reason given';
 }

@@ -120,6 +120,8 @@ async function startDevServer(
   });
   const interrupted = new AbortController();
   try {
+    // Its own word first: another server may answer on a port that this one could not have.
+    await child.waitForLine(/Server:\s+\S+:\d+/, startWithinMs);
     await Promise.race([
       untilNamespaceAnswers(address, interrupted.signal),
       child.exited.then((code) => {

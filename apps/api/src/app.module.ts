@@ -12,6 +12,7 @@ import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
 import { CheckoutsService } from './checkouts/checkouts.service.js';
 import { QrService } from './checkouts/qr.service.js';
 import { SourceCheck } from './checkouts/source-check.js';
+import { Cursors } from './checkouts/cursor.js';
 import { HealthController } from './health/health.controller.js';
 import { LOGGER } from './logger.provider.js';
 import { ErrorsController } from './problems/errors.controller.js';
@@ -41,6 +42,7 @@ export class AppModule {
         { provide: LOGGER, useValue: logger },
         SignedLinks,
         CheckoutsRepository,
+        Cursors,
         CheckoutsService,
         SourceCheck,
         QrService,

@@ -66,6 +66,9 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
   );
   logRequests(app, logger);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
+  await app.init();
+  // JSON is the only language here; the framework would read these two as well.
+  adapter.getInstance().removeContentTypeParser(['text/plain', 'application/x-www-form-urlencoded']);
   return app;
 }
 

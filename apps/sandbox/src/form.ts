@@ -31,7 +31,7 @@ export function decodeUtf8(body: Uint8Array): string {
  * @throws {ApiError} on malformed percent-encoding or brackets, and on a name that is given two meanings.
  */
 export function decodeForm(text: string): FormMap {
-  const form = emptyMap();
+  const form: BuildingMap = {};
   if (text === '') return form;
   const fields = text.split('&');
   if (fields.length > MAXIMUM_FIELDS) throw new ApiError('bad_request', `A form has at most ${MAXIMUM_FIELDS} fields.`);
@@ -42,11 +42,6 @@ export function decodeForm(text: string): FormMap {
     put(form, pathOf(key), equals === -1 ? '' : decodeText(field.slice(equals + 1)), key);
   }
   return form;
-}
-
-/** Without a prototype: a field named `__proto__` is a field like any other. */
-function emptyMap(): BuildingMap {
-  return Object.create(null) as BuildingMap;
 }
 
 function decodeText(text: string): string {
@@ -63,6 +58,8 @@ function pathOf(key: string): string[] {
   if (name === undefined || brackets === undefined)
     throw new ApiError('bad_request', 'A form field has a malformed name.');
   const path = brackets === '' ? [name] : [name, ...brackets.slice(1, -1).split('][')];
+  // It would set the prototype of the decoded object.
+  if (path.includes('__proto__')) throw new ApiError('bad_request', 'A form field may not be named __proto__.');
   if (path.length > MAXIMUM_DEPTH) throw new ApiError('bad_request', `A form is at most ${MAXIMUM_DEPTH} levels deep.`);
   return path;
 }
@@ -74,7 +71,7 @@ function put(form: BuildingMap, path: readonly string[], value: string, key: str
     const next = path[i + 1];
     if (name === '') throw new ApiError('bad_request', `The form field ${key} has a list directly in a list.`);
     if (next === undefined) {
-      if (map[name] !== undefined) throw twice(key);
+      if (Object.hasOwn(map, name)) throw twice(key);
       map[name] = value;
       return;
     }
@@ -95,13 +92,13 @@ function put(form: BuildingMap, path: readonly string[], value: string, key: str
 }
 
 function inMap(map: BuildingMap, name: string, key: string): BuildingMap {
-  const inner = (map[name] ??= emptyMap());
-  if (typeof inner === 'string' || Array.isArray(inner)) throw twice(key);
+  const inner = Object.hasOwn(map, name) ? map[name] : (map[name] = {});
+  if (typeof inner !== 'object' || Array.isArray(inner)) throw twice(key);
   return inner;
 }
 
 function inList(map: BuildingMap, name: string, key: string): Building[] {
-  const inner = (map[name] ??= []);
+  const inner = Object.hasOwn(map, name) ? map[name] : (map[name] = []);
   if (!Array.isArray(inner)) throw twice(key);
   return inner;
 }
@@ -110,8 +107,8 @@ function inList(map: BuildingMap, name: string, key: string): Building[] {
 function lastElement(list: Building[], member: string, isText: boolean, key: string): BuildingMap {
   const last = list.at(-1);
   if (last !== undefined && (typeof last === 'string' || Array.isArray(last))) throw twice(key);
-  if (last !== undefined && !(isText && last[member] !== undefined)) return last;
-  const element = emptyMap();
+  if (last !== undefined && !(isText && Object.hasOwn(last, member))) return last;
+  const element: BuildingMap = {};
   list.push(element);
   return element;
 }

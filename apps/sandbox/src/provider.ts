@@ -58,6 +58,9 @@ export type ProviderOptions = {
   readonly onEvent: (event: EventRecord, charge: ChargeRecord) => void;
 };
 
+/** Shared by all charges without one. */
+const NO_REFUNDS: readonly RefundRecord[] = [];
+
 /**
  * The provider's rules: what may happen to sources, charges and refunds, and what follows from it. Each operation either
  * refuses before it changes anything, or happens in full. Source: API reference, "States and transitions"; assumptions.
@@ -116,7 +119,7 @@ export class Provider {
       expiredAt: null,
       failureCode: null,
       transactionId: null,
-      refunds: [],
+      refunds: NO_REFUNDS,
       refundedAmount: 0,
       voided: false,
     });

@@ -48,15 +48,15 @@ export class Random {
 
   /** Lower-case letters and digits, five from each draw. */
   letters(length: number): string {
-    let text = '';
-    while (text.length < length) {
+    const codes: number[] = [];
+    while (codes.length < length) {
       let draw = this.uint32();
-      for (let i = 0; i < 5 && text.length < length; i += 1) {
-        text += ID_ALPHABET.charAt(draw % 36);
+      for (let i = 0; i < 5 && codes.length < length; i += 1) {
+        codes.push(ID_ALPHABET.charCodeAt(draw % 36));
         draw = Math.floor(draw / 36);
       }
     }
-    return text;
+    return String.fromCharCode(...codes);
   }
 
   bytes(length: number): Buffer {

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { bundleWorkflowCode } from '@temporalio/worker';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 
 /** Where the build puts the workflow code that every worker runs. */
 export const BUNDLE_PATH = fileURLToPath(new URL('../dist/workflow-bundle.js', import.meta.url));
@@ -10,7 +10,7 @@ export const BUNDLE_PATH = fileURLToPath(new URL('../dist/workflow-bundle.js', i
 async function writeBundle(): Promise<void> {
   const { code } = await bundleWorkflowCode({
     workflowsPath: createRequire(import.meta.url).resolve('@tillflow/workflows/workflows'),
-    logger: { log() {}, trace() {}, debug() {}, info() {}, warn: process.emitWarning, error: process.emitWarning },
+    logger: new DefaultLogger('WARN'),
   });
   await writeFile(BUNDLE_PATH, code);
 }

@@ -6,6 +6,9 @@ import { paymentActivities } from './activities/payments.js';
 import { BUNDLE_PATH } from './bundle.js';
 import type { WorkerSettings } from './settings.js';
 
+/** How long a task waits for the worker that knows its workflow before any worker may take it, when that one died. */
+const STICKY_TIMEOUT_MS = 3_000;
+
 export type RunningWorker = {
   /** Settles when the worker has stopped; rejects when it broke. */
   readonly stopped: Promise<void>;
@@ -29,6 +32,7 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
     workflowBundle: { codePath: BUNDLE_PATH },
     activities: paymentActivities(client),
     shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
+    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
     ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
       ? {}

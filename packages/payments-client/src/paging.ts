@@ -53,7 +53,7 @@ export function listOf<T>(record: z.ZodType<T>): z.ZodType<List<T>> {
 }
 
 /** A list that ignores `offset` would be read for ever. */
-const MAX_PAGES_WITHOUT_NEWS = 50;
+const MAX_PAGES_WITHOUT_NEWS = 20;
 
 /**
  * Reads a list to its end, each record once, while records are being added: the upper bound is pinned to `now`, the

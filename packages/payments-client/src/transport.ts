@@ -1,20 +1,26 @@
 import { inspect } from 'node:util';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX, TEST_MODE_MARKER } from './assumptions.js';
 import { publish, type RequestReport } from './diagnostics.js';
-import { AuthenticationError, InvalidRequestError, PaymentsError, RateLimitError, ServerError } from './errors.js';
+import {
+  AuthenticationError,
+  ConnectionError,
+  InvalidRequestError,
+  PaymentsError,
+  RateLimitError,
+  ServerError,
+  UnexpectedResponseError,
+} from './errors.js';
 import { exchange, type ExchangeLimits, type Lateness, type Outlet } from './exchange.js';
 import { EncodedBody, encodeForm } from './form.js';
 import type { Intent } from './integrity.js';
 import { type KeyKind, limitMistakes, type Logger, type RequestOptions, type Settings } from './options.js';
 import type { Path } from './path.js';
+import { type ConnectionPool, openPool } from './pool.js';
 import { Redactor } from './redaction.js';
 import { retryDelay } from './retry.js';
 import { abortedWaiting, judge, type Method, type Question, timeUp, type Verdict } from './verdict.js';
-
-/** Above this many requests at a time the rest wait, unsent, for a free connection. */
-const MAX_CONNECTIONS = 128;
 
 /** A host that does not complete a handshake within this is not worth the rest of a long `timeoutMs`. */
 const MAX_CONNECT_MS = 10_000;
@@ -45,11 +51,14 @@ interface Progress {
  */
 export class Transport {
   readonly #settings: Settings;
-  readonly #pool: Pool | undefined;
+  readonly #pool: ConnectionPool | undefined;
   readonly #outlet: Outlet;
   readonly #redactor: Redactor;
   readonly #secretHeaders: readonly string[];
   readonly #publicHeaders: readonly string[] | undefined;
+  /** Calls not yet answered. */
+  #open = 0;
+  #onIdle: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(settings: Settings) {
@@ -59,8 +68,8 @@ export class Transport {
     this.#secretHeaders = commonHeaders(settings, secretKey);
     this.#publicHeaders = publicKey === undefined ? undefined : commonHeaders(settings, publicKey);
     if (dispatcher === undefined) {
-      this.#pool = openPool(settings);
-      this.#outlet = { dispatcher: this.#pool, announcesSending: true };
+      this.#pool = openPool(settings.origin, Math.min(settings.timeoutMs, MAX_CONNECT_MS));
+      this.#outlet = { dispatcher: this.#pool.dispatcher, announcesSending: true };
     } else {
       this.#outlet = { dispatcher, announcesSending: false };
     }
@@ -98,10 +107,17 @@ export class Transport {
     return this.#settings.clock.now();
   }
 
-  /** Lets what is in flight finish, refuses what comes later, and closes the sockets. A `dispatcher` of the caller's stays open. */
+  /** Refuses new calls, lets those under way finish, and closes the sockets. A `dispatcher` of the caller's stays open. */
   close(): Promise<void> {
-    this.#closing ??= this.#pool?.close() ?? Promise.resolve();
+    this.#closing ??= this.#idle().then(() => this.#pool?.close());
     return this.#closing;
+  }
+
+  #idle(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#open === 0) resolve();
+      else this.#onIdle = resolve;
+    });
   }
 
   toJSON(): object {
@@ -122,16 +138,32 @@ export class Transport {
   ): Promise<T> {
     const startedAt = this.#settings.clock.monotonic();
     const progress: Progress = { attempts: 0, status: undefined };
-    let failure: unknown;
+    let failure: PaymentsError | undefined;
+    this.#open += 1;
     try {
       const question = { method, route: path.route, schema, intent, livemode: this.#livemode(options.useKey) };
       return await this.#run(this.#prepare(question, path, body, options, startedAt), progress);
     } catch (error) {
-      failure = error;
-      throw error;
+      failure = error instanceof PaymentsError ? error : this.#unforeseen(error, progress);
+      throw failure;
     } finally {
       this.#report(method, path.route, progress, startedAt, failure);
+      this.#open -= 1;
+      if (this.#open === 0) this.#onIdle?.();
     }
+  }
+
+  /** Parameters of a wrong type can make the code throw anywhere; the caller still learns whether something was sent. */
+  #unforeseen(error: unknown, { attempts, status }: Progress): PaymentsError {
+    const cause = this.#redactor.cause(error);
+    if (attempts === 0) return notSent('invalid_parameter', 'A parameter cannot be sent', cause);
+    return new UnexpectedResponseError('The reply could not be compared with the request. Look before repeating it.', {
+      code: 'unexpected_response',
+      outcome: 'unknown',
+      retryable: false,
+      status,
+      cause,
+    });
   }
 
   #prepare<T>(
@@ -143,7 +175,7 @@ export class Transport {
   ): Call<T> {
     const settings = this.#settings;
     const headers = this.#headersFor(options.useKey);
-    if (this.#closing) throw notSent('client_closed', 'the client is closed');
+    if (this.#closing) throw closed();
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     const deadlineMs = options.deadlineMs ?? Math.max(settings.deadlineMs, timeoutMs);
     const maxRetries = options.maxRetries ?? settings.maxRetries;
@@ -238,14 +270,19 @@ export class Transport {
     return prefix === undefined ? undefined : !key.startsWith(prefix + TEST_MODE_MARKER);
   }
 
-  #report(method: Method, route: string, progress: Progress, startedAt: number, failure: unknown): void {
+  #report(
+    method: Method,
+    route: string,
+    { attempts, status }: Progress,
+    startedAt: number,
+    failure: PaymentsError | undefined,
+  ): void {
     const durationMs = this.#settings.clock.monotonic() - startedAt;
-    const { attempts, status } = progress;
-    const error = failure instanceof PaymentsError ? failure : undefined;
-    const outcome: RequestReport['outcome'] = failure === undefined ? 'done' : (error?.outcome ?? 'unknown');
-    const report = { method, route, status, attempts, outcome, code: error?.code, durationMs };
+    const outcome = failure?.outcome ?? 'done';
+    const report: RequestReport = { method, route, status, attempts, outcome, code: failure?.code, durationMs };
     publish(report);
-    const fields = { ...report, requestId: error?.requestId };
+    if (!this.#settings.logger) return;
+    const fields = { ...report, requestId: failure?.requestId };
     if (outcome === 'done') this.#log('debug', fields, 'request done');
     else if (outcome === 'unknown') this.#log('error', fields, 'request failed, outcome unknown');
     else this.#log('warn', fields, 'request failed');
@@ -258,15 +295,6 @@ export class Transport {
       // A broken log must not turn a paid charge into a failure.
     }
   }
-}
-
-function openPool(settings: Settings): Pool {
-  return new Pool(settings.origin, {
-    connections: MAX_CONNECTIONS,
-    // One request at a time on each socket, so that no request shares the fate of another.
-    pipelining: 1,
-    connect: { timeout: Math.min(settings.timeoutMs, MAX_CONNECT_MS) },
-  });
 }
 
 function commonHeaders(settings: Settings, key: string): readonly string[] {
@@ -300,6 +328,19 @@ function requestedDelay(failure: PaymentsError): number | undefined {
   return failure instanceof RateLimitError || failure instanceof ServerError ? failure.retryAfterMs : undefined;
 }
 
-function notSent(code: string, message: string): InvalidRequestError {
-  return new InvalidRequestError(`${message}. Nothing was sent.`, { code, outcome: 'not_sent', retryable: false });
+function notSent(code: string, message: string, cause?: Error): InvalidRequestError {
+  return new InvalidRequestError(`${message}. Nothing was sent.`, {
+    code,
+    outcome: 'not_sent',
+    retryable: false,
+    cause,
+  });
+}
+
+function closed(): ConnectionError {
+  return new ConnectionError('The client is closed. Nothing was sent.', {
+    code: 'client_closed',
+    outcome: 'not_sent',
+    retryable: false,
+  });
 }

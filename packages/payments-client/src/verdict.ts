@@ -1,3 +1,4 @@
+import { errors } from 'undici';
 import type { z } from 'zod';
 import { REQUEST_ID_HEADER } from './assumptions.js';
 import {
@@ -195,7 +196,7 @@ function judgeConnection<T>(
   around: Circumstances,
 ): Verdict<T> {
   const code = errorCode(ending.cause) ?? '';
-  if (isProtocolViolation(code)) return unbelievable(question, ending.head, `what is not HTTP (${code})`, around);
+  if (isProtocolViolation(ending.cause)) return unbelievable(question, ending.head, 'what is not HTTP', around);
 
   const cause = around.redactor.cause(ending.cause);
   const details = { ...breakDetails(question, ending, around), cause };
@@ -270,8 +271,10 @@ function isSuccess(head: Head): boolean {
 }
 
 /** True when the peer sent something other than HTTP. A reply that merely ends early is a broken connection. */
-function isProtocolViolation(code: string): boolean {
-  return (code.startsWith('HPE_') && code !== 'HPE_INVALID_EOF_STATE') || code === 'UND_ERR_HEADERS_OVERFLOW';
+function isProtocolViolation(cause: unknown): boolean {
+  if (cause instanceof errors.HeadersOverflowError) return true;
+  // undici gives its parser's errors no usable code; this message is llhttp's for an early end.
+  return cause instanceof errors.HTTPParserError && !cause.message.includes('EOF');
 }
 
 const CONSEQUENCE: Record<Outcome, string> = {

@@ -100,10 +100,7 @@ export function virtualClock(start = Date.UTC(2025, 5, 9)): Clock & { slept: num
 }
 
 /** A client of that provider whose waits take no time and whose jitter is none. */
-export function clientOf(
-  target: { baseUrl: string },
-  options: Partial<PaymentsClientOptions> = {},
-): PaymentsClient {
+export function clientOf(target: { baseUrl: string }, options: Partial<PaymentsClientOptions> = {}): PaymentsClient {
   const client = new PaymentsClient({
     baseUrl: target.baseUrl,
     secretKey: SECRET_KEY,
@@ -122,8 +119,12 @@ export const reply =
     response.end(typeof body === 'string' ? body : JSON.stringify(body));
   };
 
-export const refuse = (status: number, code: string, message = 'refused', headers: Record<string, string> = {}): Answer =>
-  reply(status, { object: 'error', location: `/errors#${code}`, code, message }, headers);
+export const refuse = (
+  status: number,
+  code: string,
+  message = 'refused',
+  headers: Record<string, string> = {},
+): Answer => reply(status, { object: 'error', location: `/errors#${code}`, code, message }, headers);
 
 /** Reads the whole request, then resets the connection. */
 export const reset: Answer = (response) => {

@@ -6,7 +6,7 @@ import type { Temporal } from './connection.js';
 const RETENTION_DAYS = 30;
 
 /** The numbers of Temporal's `IndexedValueType`. */
-const INDEXED_VALUE_TYPE: Readonly<Record<SearchAttributeType, number>> = {
+const INDEXED_VALUE_TYPE = {
   TEXT: 1,
   KEYWORD: 2,
   INT: 3,
@@ -14,7 +14,7 @@ const INDEXED_VALUE_TYPE: Readonly<Record<SearchAttributeType, number>> = {
   BOOL: 5,
   DATETIME: 6,
   KEYWORD_LIST: 7,
-};
+} as const satisfies Readonly<Record<SearchAttributeType, number>>;
 
 /** One thing that `setup` found to do, did, or would do. */
 export type SetupStep = { readonly what: string; readonly done: boolean };
@@ -40,10 +40,11 @@ export async function setUpNamespace(
   const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
   for (const { name, type } of attributes) {
     const wanted = INDEXED_VALUE_TYPE[type];
-    const present = customAttributes?.[name];
+    const present: number | undefined = customAttributes?.[name];
     if (present === wanted) continue;
     if (present !== undefined) throw new Error(`Search attribute ${name} exists with another type than ${type}`);
     await step(`add search attribute ${name} (${type})`, () =>
+      // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
       operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: wanted } }),
     );
   }

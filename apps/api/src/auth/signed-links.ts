@@ -17,17 +17,23 @@ export class SignedLinks {
 
   /** @param path starting with `/`, without a query. */
   sign(path: string): string {
-    return `${this.#settings.publicUrl}${path}?sig=${this.#signature(path)}`;
+    return `${this.#settings.publicUrl}${path}?sig=${this.signature(path)}`;
   }
 
   isSigned(url: string): boolean {
     const { pathname, searchParams } = new URL(url, 'http://localhost');
-    const given = Buffer.from(searchParams.get('sig') ?? '');
-    const wanted = Buffer.from(this.#signature(pathname));
-    return given.length === wanted.length && timingSafeEqual(given, wanted);
+    return this.isSignature(searchParams.get('sig') ?? '', pathname);
   }
 
-  #signature(path: string): string {
-    return createHmac('sha256', this.#key).update(path).digest('base64url');
+  /** HMAC-SHA256 in base64url. */
+  signature(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url');
+  }
+
+  /** Compared in constant time. */
+  isSignature(given: string, text: string): boolean {
+    const wanted = Buffer.from(this.signature(text));
+    const actual = Buffer.from(given);
+    return actual.length === wanted.length && timingSafeEqual(actual, wanted);
   }
 }

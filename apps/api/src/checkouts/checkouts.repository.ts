@@ -141,7 +141,6 @@ export class CheckoutsRepository {
       }
       return { data, nextPageToken: page.nextPageToken.length > 0 ? page.nextPageToken : null };
     } catch (error) {
-      if (isInvalidArgument(error)) throw new Problem('invalid_request', 'The cursor is not one of ours');
       throw unavailable(error);
     }
   }
@@ -159,7 +158,6 @@ function toStored(memo: Record<string, unknown> | undefined): StoredCheckout {
 }
 
 const DEADLINE_EXCEEDED = 4;
-const INVALID_ARGUMENT = 3;
 
 function isTooSlow(error: unknown): boolean {
   return (
@@ -168,10 +166,6 @@ function isTooSlow(error: unknown): boolean {
     isGrpcCancelledError(error) ||
     grpcCode(error) === DEADLINE_EXCEEDED
   );
-}
-
-function isInvalidArgument(error: unknown): boolean {
-  return grpcCode(error) === INVALID_ARGUMENT;
 }
 
 function grpcCode(error: unknown): number | null {

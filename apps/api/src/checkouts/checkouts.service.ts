@@ -28,7 +28,8 @@ import type {
   ListCheckouts,
   TimelineReply,
 } from './checkouts.schema.js';
-import { listQuery, readCursor, writeCursor } from './list-query.js';
+import { Cursors } from './cursor.js';
+import { listQuery } from './list-query.js';
 import { SourceCheck } from './source-check.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
@@ -41,6 +42,7 @@ export class CheckoutsService {
     private readonly settings: Settings,
     private readonly links: SignedLinks,
     private readonly sources: SourceCheck,
+    private readonly cursors: Cursors,
   ) {}
 
   /**
@@ -76,7 +78,7 @@ export class CheckoutsService {
   async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
     const query = listQuery(filters);
     const data: CheckoutReply[] = [];
-    let token = cursor === undefined ? null : readCursor(cursor);
+    let token = cursor === undefined ? null : this.cursors.read(cursor);
     do {
       const page = await this.repository.list(query, limit - data.length, token);
       const found = page.data.map((stored) => this.#present(stored));
@@ -84,7 +86,7 @@ export class CheckoutsService {
       data.push(...found.filter(({ status }) => filters.status === undefined || status === filters.status));
       token = page.nextPageToken;
     } while (token !== null && data.length < limit);
-    return { data, next_cursor: token === null ? null : writeCursor(token) };
+    return { data, next_cursor: token === null ? null : this.cursors.write(token) };
   }
 
   /** @throws {Problem} `already_paid` when the customer was faster. */

@@ -1,6 +1,5 @@
 import { formatInstant, isAwaitingPayment, parseInstant } from '@tillflow/domain';
 import { searchAttributes } from '@tillflow/workflows';
-import { Problem } from '../problems/problem.js';
 import type { ListCheckouts } from './checkouts.schema.js';
 
 type Filters = Omit<ListCheckouts, 'limit' | 'cursor'>;
@@ -18,14 +17,4 @@ export function listQuery({ status, reference, from, to }: Filters): string {
     ...(from === undefined ? [] : [`${createdAt.name} >= '${formatInstant(parseInstant(from))}'`]),
     ...(to === undefined ? [] : [`${createdAt.name} <= '${formatInstant(parseInstant(to))}'`]),
   ].join(' AND ');
-}
-
-export function writeCursor(token: Uint8Array): string {
-  return Buffer.from(token).toString('base64url');
-}
-
-/** @throws {Problem} `invalid_request` when the text is not base64url. */
-export function readCursor(cursor: string): Uint8Array {
-  if (!/^[A-Za-z0-9_-]+$/.test(cursor)) throw new Problem('invalid_request', 'The cursor is not one of ours');
-  return Buffer.from(cursor, 'base64url');
 }

@@ -12,6 +12,9 @@ const QR_SOURCE = 'wallet_mpm';
 /** Clocks of ours and of the provider may differ by this much when charges are searched by time. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
+/** A read that hangs is soon asked again; all of its tries end within the activity's own 20 s. */
+const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 15_000 } as const;
+
 /** The activities of a checkout: one client call each, its result, or its typed failure. */
 export function paymentActivities(client: PaymentsClient): PaymentActivities {
   return {
@@ -89,7 +92,7 @@ async function mutate<T>(
 /** A call without effect: Temporal may try it again. */
 async function read<T>(call: (options: RequestOptions) => Promise<T>): Promise<T> {
   try {
-    return await call({ signal: Context.current().cancellationSignal });
+    return await call({ ...READ_LIMITS, signal: Context.current().cancellationSignal });
   } catch (error) {
     throw toReadFailure(error);
   }

@@ -10,6 +10,8 @@ import { report } from './report.js';
 
 /** A hint that finds no change looks again: 1 s and 5 s after the first look. */
 const LOOK_AGAIN_MS = [1_000, 4_000] as const;
+/** A charge that the provider will not let go is looked at this often at least: the step of 5 min. */
+const SLOWEST_CLOSING_STEP = 3;
 /** Hints are coalesced: however many come, looks are at least this far apart. */
 const LOOK_APART_MS = 1_000;
 
@@ -24,24 +26,27 @@ export async function awaitPayment(
   continueWhenLong: () => Promise<void>,
 ): Promise<void> {
   const { chargeId } = book.attempt;
+  if (chargeId === null) return;
   let looksAgain: readonly number[] = [];
   let closings = 0;
+  let closingSince: Instant | null = null;
   let answeredAt = clock();
   let lookedAt: number | null = null;
-  while (!book.isEnded && chargeId !== null) {
+  while (!book.isEnded) {
     await continueWhenLong();
     if (!mustClose(book)) {
       const [again, ...rest] = looksAgain;
       looksAgain = rest;
       await untilNews(book, news, again ?? book.policy.pollIntervalMs);
     } else if (closings > 0) {
-      await condition(() => news.hasHint, lookDelay(book.policy, closings - 1), {
+      await condition(() => news.hasHint, lookDelay(book.policy, Math.min(closings - 1, SLOWEST_CLOSING_STEP)), {
         summary: 'Not closed yet: the provider keeps the charge pending',
       });
     }
     if (mustClose(book)) {
       await expireCharge(book, chargeId, sendWindow(book.policy, clock()));
       closings += 1;
+      closingSince ??= clock();
     }
     const hinted = news.hasHint;
     if (hinted && lookedAt !== null && clock() - lookedAt < LOOK_APART_MS) await sleep(LOOK_APART_MS);
@@ -50,7 +55,7 @@ export async function awaitPayment(
     lookedAt = clock();
     if (await look(book, chargeId)) answeredAt = clock();
     if (hinted && book.attempt.status === before) looksAgain = LOOK_AGAIN_MS;
-    attendTo(book, answeredAt);
+    attendTo(book, answeredAt, closingSince);
     report(book, clock());
   }
   book.settle('expire_refused', 'provider_unreachable');
@@ -69,12 +74,12 @@ async function untilNews(book: CheckoutBook, news: News, wait: number): Promise<
 }
 
 /** What has gone on for too long is shown to operators; it is never turned into a failure. */
-function attendTo(book: CheckoutBook, answeredAt: Instant): void {
+function attendTo(book: CheckoutBook, answeredAt: Instant, closingSince: Instant | null): void {
   const { attentionAfterMs } = book.policy;
   const now = clock();
   if (now - answeredAt >= attentionAfterMs) {
     book.raise(now, 'provider_unreachable', 'the provider does not answer when asked for the charge');
-  } else if (!book.isEnded && now - book.expiresAt >= attentionAfterMs) {
+  } else if (!book.isEnded && closingSince !== null && now - closingSince >= attentionAfterMs) {
     book.raise(
       now,
       'expire_refused',

@@ -145,10 +145,10 @@ export class CheckoutBook {
   }
 
   state(now: Instant): CheckoutState {
-    const { attempt, paidAt, attention } = this.#record;
+    const { attempt, paidAt, attention, cancelRequested } = this.#record;
     const paid = paidAt === null ? null : parseInstant(paidAt);
     const voidable = paid === null ? null : voidableUntil(paid, voidRule(this.policy.voidDateOffsetMinutes));
-    const payable = attempt.status === 'pending' && attempt.qr !== null && now < this.expiresAt;
+    const payable = attempt.status === 'pending' && attempt.qr !== null && now < this.expiresAt && !cancelRequested;
     return {
       status: this.status,
       attempts: [toAttemptView(attempt)],

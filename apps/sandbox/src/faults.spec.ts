@@ -1,0 +1,196 @@
+import { describe, expect, it } from 'vitest';
+import { Faults, type Fault } from './faults.js';
+import type { ChargeJson, SourceJson } from './index.js';
+import { Random } from './random.js';
+import { NEW_CHARGE, openSandbox, THB, type Bench } from '../test/harness.js';
+
+/** What a caller sees of a request: its status, or that the connection broke. */
+async function outcome(bench: Bench, method = 'POST', path = '/charges'): Promise<number | 'broken'> {
+  try {
+    return (await bench.call(method, path, method === 'POST' ? { form: NEW_CHARGE } : {})).status;
+  } catch {
+    return 'broken';
+  }
+}
+
+const struckBy = async (...faults: Fault[]): Promise<Bench> => {
+  const bench = await openSandbox();
+  bench.sandbox.faults.add(faults);
+  return bench;
+};
+
+describe('a fault', () => {
+  it.each<[Fault['action'], number | 'broken', number]>([
+    ['status', 500, 0],
+    ['reset_before', 'broken', 0],
+    ['commit_then_reset', 'broken', 1],
+    ['commit_then_status', 500, 1],
+    ['garbage_body', 200, 1],
+    ['delay', 200, 1],
+    ['commit_then_delay', 200, 1],
+  ])('%s is seen as %s and leaves %i charges in the books', async (action, seen, charges) => {
+    const bench = await struckBy({ action, method: 'POST', path: '/charges', times: 1, delay_ms: 1 });
+    expect(await outcome(bench)).toBe(seen);
+    const { charges: booked, events, requests } = bench.sandbox.state();
+    expect([booked.length, events.length]).toEqual([charges, charges]);
+    expect(requests).toMatchObject([{ fault: action, status: seen === 'broken' ? null : seen }]);
+    expect(await outcome(bench)).toBe(200);
+  });
+
+  it.each<[Fault['action'], number]>([
+    ['hang', 0],
+    ['commit_then_hang', 1],
+  ])('%s never answers, leaves %i charges in the books, and a reset breaks it off', async (action, charges) => {
+    const bench = await struckBy({ action, path: '/charges' });
+    const held = new Promise<void>((resolve) => bench.sandbox.on('response', () => resolve()));
+    const seen = outcome(bench);
+    await held;
+    expect(bench.sandbox.state().charges).toHaveLength(charges);
+    expect(bench.sandbox.state().requests).toMatchObject([{ fault: action, status: null }]);
+    bench.sandbox.reset();
+    expect(await seen).toBe('broken');
+  });
+
+  it('of garbage sends a body that is no JSON, or the one that is asked for', async () => {
+    const bench = await struckBy(
+      { action: 'garbage_body', times: 1 },
+      { action: 'garbage_body', body: '<html>', times: 1 },
+    );
+    const replies = [await bench.call('GET', '/account'), await bench.call('GET', '/account')];
+    expect(() => replies[0]?.body).toThrow(SyntaxError);
+    expect(replies[1]?.text).toBe('<html>');
+  });
+
+  it('answers the status, code, body and Retry-After that it is given', async () => {
+    const bench = await struckBy(
+      { action: 'status', status: 429, retry_after: 7, times: 1 },
+      { action: 'status', status: 400, code: 'failed_expire', times: 1 },
+      { action: 'status', status: 502, body: '<h1>Bad gateway</h1>', times: 1 },
+    );
+    const limited = await bench.call('GET', '/account');
+    expect(limited).toMatchObject({ status: 429, body: { object: 'error', code: 'too_many_requests' } });
+    expect(limited.headers.get('retry-after')).toBe('7');
+    expect(await bench.call('GET', '/account')).toMatchObject({ status: 400, body: { code: 'failed_expire' } });
+    const gateway = await bench.call('GET', '/account');
+    expect([gateway.status, gateway.text]).toEqual([502, '<h1>Bad gateway</h1>']);
+    expect(gateway.headers.get('content-type')).toContain('text/html');
+    expect((await bench.call('GET', '/account')).status).toBe(200);
+  });
+
+  it('that strikes after the work also hides a refusal', async () => {
+    const bench = await struckBy({ action: 'commit_then_status', status: 502 });
+    expect((await bench.call('POST', '/charges', { form: { ...NEW_CHARGE, amount: 1 } })).status).toBe(502);
+    expect(bench.sandbox.state().charges).toEqual([]);
+  });
+
+  it('on a create does not strike the retrieval, nor the other way round', async () => {
+    const bench = await struckBy({ action: 'reset_before', path: '/charges' });
+    expect(await outcome(bench)).toBe('broken');
+    expect(await outcome(bench, 'GET', '/charges/chrg_test_x')).toBe(404);
+    bench.sandbox.faults.clear();
+    bench.sandbox.faults.add({ action: 'reset_before', path: '/charges/{id}' });
+    expect(await outcome(bench)).toBe(200);
+    expect(await outcome(bench, 'GET', '/charges/chrg_test_x')).toBe('broken');
+    expect(await outcome(bench, 'GET', '/charges/chrg_test_x/refunds')).toBe(404);
+  });
+
+  it('that delays is broken off by a reset and then changes nothing', async () => {
+    const bench = await struckBy({ action: 'delay', path: '/charges', delay_ms: 600_000 });
+    const arrived = new Promise<void>((resolve) => bench.sandbox.on('request', () => resolve()));
+    const seen = outcome(bench);
+    await arrived;
+    await new Promise((resolve) => setImmediate(resolve));
+    bench.sandbox.reset();
+    expect(await seen).toBe('broken');
+    expect(bench.sandbox.state().charges).toEqual([]);
+  });
+
+  it('does not keep the sandbox from closing', async () => {
+    const bench = await struckBy({ action: 'hang', times: 1 }, { action: 'delay', delay_ms: 600_000 });
+    const both = Promise.all([outcome(bench), outcome(bench)]);
+    await new Promise<void>((resolve) => {
+      let arrived = 0;
+      bench.sandbox.on('request', () => (arrived += 1) === 2 && setImmediate(resolve));
+    });
+    await bench.sandbox.close();
+    expect(await both).toEqual(['broken', 'broken']);
+  });
+
+  it('never strikes control routes and pages', async () => {
+    const bench = await struckBy({ action: 'status', status: 500 }, { action: 'status', status: 500, path: '*' });
+    expect((await bench.control('GET', '/state')).status).toBe(200);
+    expect((await fetch(`${bench.url}/dashboard`)).status).toBe(200);
+    expect(await outcome(bench)).toBe(500);
+  });
+
+  it('on a source leaves a source that a charge can still use', async () => {
+    const bench = await struckBy({ action: 'commit_then_reset', path: '/sources' });
+    await expect(bench.call('POST', '/sources', { form: { ...THB, type: 'wallet_mpm' } })).rejects.toThrow();
+    const [source] = bench.sandbox.state().sources;
+    const charge = await bench.call<ChargeJson>('POST', '/charges', { form: { ...THB, source: source?.id ?? '' } });
+    expect(charge.status).toBe(200);
+    expect((await bench.call<SourceJson>('GET', `/sources/${source?.id}`)).body.charge_status).toBe('pending');
+  });
+});
+
+describe('the choice of a fault', () => {
+  const strikes = (fault: Omit<Fault, 'action'>, targets: readonly [string, string | null, string][]): boolean[] => {
+    const faults = new Faults();
+    faults.add([{ action: 'hang', ...fault }], new Random('s'));
+    return targets.map(([method, route, path]) => faults.strike({ method, route, path }) !== null);
+  };
+
+  it.each<[Omit<Fault, 'action'>, string, string | null, string, boolean]>([
+    [{}, 'GET', null, '/nowhere', true],
+    [{ method: 'post' }, 'POST', '/charges', '/charges', true],
+    [{ method: 'POST' }, 'GET', '/charges', '/charges', false],
+    [{ path: '/charges' }, 'GET', '/charges/{id}', '/charges/chrg_1', false],
+    [{ path: '/charges/{id}' }, 'GET', '/charges/{id}', '/charges/chrg_1', true],
+    [{ path: '/charges/{charge_id}/refunds' }, 'GET', '/charges/{id}/refunds', '/charges/chrg_1/refunds', true],
+    [{ path: '/charges/:id/expire' }, 'POST', '/charges/{id}/expire', '/charges/chrg_1/expire', true],
+    [{ path: '/charges/{id}' }, 'GET', '/charges/schedules', '/charges/schedules', false],
+    [{ path: '/charges/chrg_1' }, 'GET', '/charges/{id}', '/charges/chrg_1', true],
+    [{ path: '/charges/chrg_2' }, 'GET', '/charges/{id}', '/charges/chrg_1', false],
+    [{ path: '/charges*' }, 'GET', '/charges/{id}', '/charges/chrg_1', true],
+    [{ path: '/charges/*/expire' }, 'POST', '/charges/{id}/expire', '/charges/chrg_1/expire', true],
+    [{ path: '/charges/*/expire' }, 'POST', '/charges/{id}/refunds', '/charges/chrg_1/refunds', false],
+    [{ path: '*/refunds' }, 'POST', '/charges/{id}/refunds', '/charges/chrg_1/refunds', true],
+    [{ path: '/charges/{id}/*' }, 'POST', '/charges/{id}/refunds', '/charges/chrg_1/refunds', true],
+    [{ path: '*' }, 'POST', null, '/nowhere', true],
+    [{ path: '/c.arges*' }, 'GET', '/charges', '/charges', false],
+  ])('%j on %s %s (%s) is %s', (fault, method, route, path, struck) => {
+    expect(strikes(fault, [[method, route, path]])).toEqual([struck]);
+  });
+
+  const five = Array.from({ length: 5 }, () => ['GET', null, '/'] as [string, null, string]);
+
+  it('strikes so many times, after so many matches', () => {
+    expect(strikes({ times: 2 }, five)).toEqual([true, true, false, false, false]);
+    expect(strikes({ after: 3 }, five)).toEqual([false, false, false, true, true]);
+    expect(strikes({ times: 1, after: 1 }, five)).toEqual([false, true, false, false, false]);
+  });
+
+  it('of a probability repeats with the seed and comes near its rate', () => {
+    const many = Array.from({ length: 2_000 }, () => five[0] ?? (['GET', null, '/'] as const)) as [
+      string,
+      null,
+      string,
+    ][];
+    const once = strikes({ probability: 0.3 }, many);
+    expect(strikes({ probability: 0.3 }, many)).toEqual(once);
+    expect(once.filter(Boolean).length / many.length).toBeCloseTo(0.3, 1);
+    expect(strikes({ probability: 0 }, five)).not.toContain(true);
+    expect(strikes({ probability: 1 }, five)).not.toContain(false);
+  });
+
+  it('falls to the next fault when the first does not strike', () => {
+    const faults = new Faults();
+    faults.add([{ action: 'hang', times: 1 }, { action: 'reset_before' }], new Random('s'));
+    const actions = five.map(([method, route, path]) => faults.strike({ method, route, path })?.action);
+    expect(actions.slice(0, 3)).toEqual(['hang', 'reset_before', 'reset_before']);
+    expect(faults.list()).toMatchObject([
+      { id: 1, matched: 1, struck: 1 },
+      { id: 2, matched: 4, struck: 4 },
+    ]);
+  });
+});

@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { chargeOf, provider, reply, SECRET_KEY, stall, tcpProvider } from '../test/provider.js';
+
+const run = promisify(execFile);
+const here = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
+
+/** Less than the ten seconds for which undici would hold a socket that does not connect. */
+const KILL_AFTER_MS = 8_000;
+
+/** Runs a program with `client` in scope; it fails when the program does not end by itself. */
+async function program(baseUrl: string, body: string): Promise<string> {
+  const code = `
+    import { PaymentsClient } from ${JSON.stringify(here('../dist/index.js'))};
+    const client = new PaymentsClient({ baseUrl: ${JSON.stringify(baseUrl)}, secretKey: '${SECRET_KEY}', maxRetries: 0 });
+    ${body}
+  `;
+  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], { timeout: KILL_AFTER_MS });
+  return stdout.trim();
+}
+
+const retrieve = `const done = await client.charges.retrieve('chrg_test_1').then((c) => c.id, (e) => e.outcome);`;
+
+describe('a process that uses the client', () => {
+  beforeAll(() => run(here('../../../node_modules/.bin/tsc'), ['-b', here('..')]));
+
+  test('ends by itself after a request, without close', async () => {
+    const fake = await provider(reply(200, chargeOf(), { 'keep-alive': 'timeout=600' }));
+    expect(await program(fake.baseUrl, `${retrieve} console.log(done);`)).toBe('chrg_test_1');
+  });
+
+  test('ends by itself after a timeout in flight, without close', async () => {
+    const fake = await provider(stall);
+    const body = `const e = await client.charges.expire('a', { timeoutMs: 50 }).catch((e) => e); console.log(e.outcome);`;
+    expect(await program(fake.baseUrl, body)).toBe('unknown');
+  });
+
+  test('ends by itself after a handshake that never ended, without close', async () => {
+    const fake = await tcpProvider(() => undefined);
+    const body = `const e = await client.charges.expire('a', { timeoutMs: 50 }).catch((e) => e); console.log(e.outcome);`;
+    expect(await program(fake.baseUrl.replace('http:', 'https:'), body)).toBe('not_sent');
+  });
+
+  test('does not end while a request is in flight', async () => {
+    const fake = await provider(
+      (response, request) => void setTimeout(() => reply(200, chargeOf())(response, request), 200),
+    );
+    expect(await program(fake.baseUrl, `${retrieve} console.log(done);`)).toBe('chrg_test_1');
+  });
+
+  test('has no socket left after close', async () => {
+    const fake = await provider(reply(200, chargeOf()));
+    const body = `${retrieve} await client.close(); await new Promise(setImmediate);
+      console.log(process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length);`;
+    expect(await program(fake.baseUrl, body)).toBe('0');
+  });
+});

@@ -1,0 +1,166 @@
+import { createHmac } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { eventOf } from '../test/provider.js';
+import { type WebhookHeaders, type WebhookRefusal, webhooks, WebhookVerificationError } from './webhooks.js';
+
+const secret = Buffer.from('a webhook secret of some length').toString('base64');
+const other = Buffer.from('another secret').toString('base64');
+const body = JSON.stringify(eventOf());
+const timestamp = 1_749_427_200;
+const now = timestamp * 1000;
+const headers = webhooks.sign(body, { secret, timestamp });
+const signature = headers['Webhook-Signature'] ?? '';
+
+function reasonOf(call: () => unknown): WebhookRefusal | undefined {
+  try {
+    call();
+    return undefined;
+  } catch (error) {
+    if (error instanceof WebhookVerificationError) return error.reason;
+    throw error;
+  }
+}
+
+const construct = (given: WebhookHeaders, options: object = {}, raw: string | Uint8Array = body): unknown =>
+  webhooks.construct(raw, given, { secrets: [secret], now, ...options });
+
+describe('webhooks', () => {
+  test('a signature is HMAC-SHA256 over "<timestamp>.<body>" with the decoded secret, in hex', () => {
+    const key = Buffer.from(secret, 'base64');
+    expect(headers).toEqual({
+      'Webhook-Signature': createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex'),
+      'Webhook-Signature-Timestamp': String(timestamp),
+    });
+  });
+
+  test('a signed event is read, synchronously, from text or bytes', () => {
+    expect(construct(headers)).toMatchObject({ object: 'event', key: 'charge.complete', data: { id: 'chrg_test_1' } });
+    expect(construct(headers, {}, Buffer.from(body))).toMatchObject({ id: 'evnt_test_1' });
+  });
+
+  test('the bytes are signed, not their text: a body that is not UTF-8 verifies and then fails as an event', () => {
+    const bytes = Uint8Array.from([0xff, 0xfe, 0x7b]);
+    const signed = webhooks.sign(bytes, { secret, timestamp });
+    expect(reasonOf(() => construct(signed, {}, bytes))).toBe('body_malformed');
+    expect(reasonOf(() => construct(signed, {}, Buffer.from(bytes).toString()))).toBe('signature_mismatch');
+  });
+
+  test('while a secret rotates, either secret and either signature will do', () => {
+    const theirs = webhooks.sign(body, { secret: other, timestamp })['Webhook-Signature'] ?? '';
+    const both = { ...headers, 'Webhook-Signature': `${theirs}, ${signature}` };
+    expect(construct(headers, { secrets: [other, secret] })).toMatchObject({ id: 'evnt_test_1' });
+    expect(construct(both)).toMatchObject({ id: 'evnt_test_1' });
+    expect(construct(both, { secrets: [other] })).toMatchObject({ id: 'evnt_test_1' });
+    expect(reasonOf(() => construct(headers, { secrets: [other] }))).toBe('signature_mismatch');
+  });
+
+  test.each<[string, WebhookHeaders]>([
+    ['lower case', { 'webhook-signature': signature, 'webhook-signature-timestamp': String(timestamp) }],
+    ['upper case', { 'WEBHOOK-SIGNATURE': signature, 'WEBHOOK-SIGNATURE-TIMESTAMP': String(timestamp) }],
+    [
+      'arrays',
+      { 'webhook-signature': ['0'.repeat(64), signature], 'webhook-signature-timestamp': [String(timestamp)] },
+    ],
+    ['a fetch Headers object', new Headers(headers)],
+    ['pairs', Object.entries(headers)],
+    ['upper-case hex', { ...headers, 'Webhook-Signature': signature.toUpperCase() }],
+    ['a stray comma', { ...headers, 'Webhook-Signature': `,${signature},` }],
+  ])('headers are understood as %s', (_, given) => {
+    expect(construct(given)).toMatchObject({ id: 'evnt_test_1' });
+  });
+
+  test('header names can be set', () => {
+    const given = { 'X-Sig': signature, 'X-Time': String(timestamp) };
+    expect(construct(given, { signatureHeader: 'x-sig', timestampHeader: 'x-time' })).toMatchObject({
+      object: 'event',
+    });
+  });
+
+  test('tolerance holds both ways, to the second', () => {
+    for (const seconds of [-300, 0, 300]) {
+      expect(construct(headers, { now: now + seconds * 1000 })).toMatchObject({ object: 'event' });
+    }
+    for (const ms of [-300_001, 300_001, -86_400_000, Number.NaN]) {
+      expect(reasonOf(() => construct(headers, { now: now + ms }))).toBe('timestamp_out_of_tolerance');
+    }
+    expect(construct(headers, { now: now + 900_000, toleranceSeconds: 900 })).toMatchObject({ object: 'event' });
+    expect(reasonOf(() => construct(headers, { now: now + 1, toleranceSeconds: 0 }))).toBe(
+      'timestamp_out_of_tolerance',
+    );
+    expect(reasonOf(() => construct(headers, { toleranceSeconds: Number.NaN }))).toBe('timestamp_out_of_tolerance');
+  });
+
+  test('without now, the wall clock counts', () => {
+    const fresh = webhooks.sign(body, { secret, timestamp: Math.floor(Date.now() / 1000) });
+    expect(webhooks.construct(body, fresh, { secrets: [secret] })).toMatchObject({ object: 'event' });
+    expect(reasonOf(() => webhooks.construct(body, headers, { secrets: [secret] }))).toBe('timestamp_out_of_tolerance');
+  });
+
+  test.each<[string, WebhookHeaders, WebhookRefusal]>([
+    ['no signature', { 'webhook-signature-timestamp': '1' }, 'signature_missing'],
+    ['an empty signature', { ...headers, 'Webhook-Signature': ' , ' }, 'signature_missing'],
+    ['a signature that is not hex', { ...headers, 'Webhook-Signature': 'z'.repeat(64) }, 'signature_malformed'],
+    ['a short signature', { ...headers, 'Webhook-Signature': signature.slice(2) }, 'signature_malformed'],
+    ['a long signature', { ...headers, 'Webhook-Signature': `${signature}00` }, 'signature_malformed'],
+    ['no timestamp', { 'webhook-signature': signature }, 'timestamp_missing'],
+    [
+      'a timestamp in ISO 8601',
+      { ...headers, 'Webhook-Signature-Timestamp': '2025-06-09T00:00:00Z' },
+      'timestamp_malformed',
+    ],
+    ['a negative timestamp', { ...headers, 'Webhook-Signature-Timestamp': '-5' }, 'timestamp_malformed'],
+    ['a fractional timestamp', { ...headers, 'Webhook-Signature-Timestamp': '1749427200.5' }, 'timestamp_malformed'],
+    ['an exponent', { ...headers, 'Webhook-Signature-Timestamp': '1e9' }, 'timestamp_malformed'],
+    [
+      'two timestamps',
+      { 'webhook-signature': signature, 'webhook-signature-timestamp': [String(timestamp), '1'] },
+      'timestamp_malformed',
+    ],
+    ['another timestamp', { ...headers, 'Webhook-Signature-Timestamp': String(timestamp + 1) }, 'signature_mismatch'],
+  ])('%s is refused', (_, given, reason) => {
+    expect(reasonOf(() => construct(given))).toBe(reason);
+  });
+
+  test.each([[[]], [['']], [[secret, '']], [['!!!']]])(
+    'the secrets %j are refused: an empty key is no secret',
+    (secrets) => {
+      const forged = { 'webhook-signature': createHmac('sha256', '').update(`${timestamp}.${body}`).digest('hex') };
+      const given = { ...forged, 'webhook-signature-timestamp': String(timestamp) };
+      expect(reasonOf(() => construct(given, { secrets }))).toBe('no_secret');
+    },
+  );
+
+  test('a body that was parsed already is refused with its own reason', () => {
+    // @ts-expect-error a caller without types
+    expect(reasonOf(() => construct(headers, {}, eventOf()))).toBe('body_not_raw');
+  });
+
+  test.each(['', 'null', '[]', '{"object":"charge"}', '{"object":"event","id":"e"}'])(
+    'signed, but not an event: %j',
+    (raw) => {
+      expect(reasonOf(() => construct(webhooks.sign(raw, { secret, timestamp }), {}, raw))).toBe('body_malformed');
+    },
+  );
+
+  test('whatever byte is changed, the body is refused', () => {
+    const bytes = Buffer.from(body);
+    fc.assert(
+      fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, mask) => {
+        const tampered = Uint8Array.from(bytes);
+        tampered[at] = (tampered[at] ?? 0) ^ mask;
+        expect(reasonOf(() => construct(headers, {}, tampered))).toBe('signature_mismatch');
+      }),
+    );
+  });
+
+  test('no secret shows in a refusal', () => {
+    for (const given of [headers, {}, { ...headers, 'Webhook-Signature': '0'.repeat(64) }]) {
+      try {
+        construct(given, { secrets: [other] });
+      } catch (error) {
+        expect(`${String(error)}${JSON.stringify(error)}`).not.toContain(other);
+      }
+    }
+  });
+});

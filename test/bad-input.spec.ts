@@ -1,0 +1,206 @@
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newReference, Stack, type ProblemJson } from './support/stack.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start({ webhookUrl: null, api: { BODY_LIMIT_BYTES: '16384' } });
+});
+afterAll(() => stack.stop());
+
+const fine = (): Record<string, unknown> => ({ reference: newReference(), amount: 150_000, currency: 'THB' });
+
+/** Refused with a problem document, and the provider was not called. */
+async function expectRefused(body: unknown, status: number, code: string): Promise<ProblemJson> {
+  const before = stack.sandbox.state().requests.length;
+  const answer = await stack.post<ProblemJson>('/v1/checkouts', body);
+  expect(answer).toMatchObject({ status, body: { status, code } });
+  expect(answer.headers.get('content-type')).toContain('application/problem+json');
+  expect(answer.body.request_id).toBe(answer.headers.get('x-request-id'));
+  expect(stack.sandbox.state().requests.length).toBe(before);
+  return answer.body;
+}
+
+describe('a checkout', () => {
+  it.each([
+    [{ amount: 1_999 }, 422, 'amount_out_of_range'],
+    [{ amount: 15_000_001 }, 422, 'amount_out_of_range'],
+    [{ amount: 99, currency: 'SGD' }, 422, 'amount_out_of_range'],
+    [{ amount: 2_000_001, currency: 'SGD' }, 422, 'amount_out_of_range'],
+    [{ amount: 3_000_001, currency: 'MYR' }, 422, 'amount_out_of_range'],
+    [{ currency: 'USD' }, 422, 'unsupported_currency'],
+    [{ currency: 'thb' }, 422, 'unsupported_currency'],
+    [{ currency: 'THBX' }, 400, 'invalid_request'],
+    [{ currency: 7 }, 400, 'invalid_request'],
+    [{ amount: 0 }, 400, 'invalid_request'],
+    [{ amount: -150_000 }, 400, 'invalid_request'],
+    [{ amount: 1_500.5 }, 400, 'invalid_request'],
+    [{ amount: '150000' }, 400, 'invalid_request'],
+    [{ amount: 1e21 }, 400, 'invalid_request'],
+    [{ amount: null }, 400, 'invalid_request'],
+    [{ amount: undefined }, 400, 'invalid_request'],
+    [{ reference: '' }, 400, 'invalid_request'],
+    [{ reference: 'a/b' }, 400, 'invalid_request'],
+    [{ reference: 'ü' }, 400, 'invalid_request'],
+    [{ reference: 'a'.repeat(65) }, 400, 'invalid_request'],
+    [{ reference: undefined }, 400, 'invalid_request'],
+    [{ expires_in: 4 }, 400, 'invalid_request'],
+    [{ expires_in: 86_401 }, 400, 'invalid_request'],
+    [{ expires_in: 10.5 }, 400, 'invalid_request'],
+    [{ description: 'x'.repeat(256) }, 400, 'invalid_request'],
+    [{ metadata: { checkout: 'mine' } }, 400, 'invalid_request'],
+    [{ metadata: { attempt: '1' } }, 400, 'invalid_request'],
+    [{ metadata: { refund_key: 'k' } }, 400, 'invalid_request'],
+    [{ metadata: { a: 'x'.repeat(201) } }, 400, 'invalid_request'],
+    [{ metadata: { a: 7 } }, 400, 'invalid_request'],
+    [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`k${n}`, 'v'])) }, 400, 'invalid_request'],
+    [{ metadata: 'text' }, 400, 'invalid_request'],
+    [{ terminal: 'a b' }, 400, 'invalid_request'],
+    [{ source: '../charges' }, 400, 'invalid_request'],
+    [{ expire_in: 60 }, 400, 'invalid_request'],
+  ])('with %j is refused with %i %s, and the provider is not called', async (change, status, code) => {
+    await expectRefused({ ...fine(), ...change }, status, code);
+  });
+
+  it('names every wrong field', async () => {
+    const { errors } = await expectRefused({ ...fine(), amount: 'x', expires_in: 1 }, 400, 'invalid_request');
+    expect(errors?.map(({ path }) => path).toSorted()).toEqual(['amount', 'expires_in']);
+  });
+
+  it.each([
+    ['{"amount":', 400, 'invalid_request'],
+    ['[]', 400, 'invalid_request'],
+    ['"text"', 400, 'invalid_request'],
+    ['{"__proto__":{"amount":1}}', 400, 'invalid_request'],
+    [JSON.stringify({ description: 'x'.repeat(20_000) }), 413, 'body_too_large'],
+  ])('with the body %.30s is refused with %i', async (body, status, code) => {
+    await expectRefused(body, status, code);
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml'])(
+    'as %s instead of JSON is refused with 415',
+    async (type) => {
+      const answer = await stack.request<ProblemJson>('POST', '/v1/checkouts', {
+        body: 'reference=a&amount=150000&currency=THB',
+        headers: { 'content-type': type },
+      });
+      expect(answer).toMatchObject({ status: 415, body: { code: 'unsupported_media_type' } });
+    },
+  );
+
+  it('of any shape never breaks the API, and nothing but a good one reaches the provider', async () => {
+    const before = stack.sandbox.state().requests.length;
+    const near = fc.record(
+      {
+        reference: fc.oneof(fc.string(), fc.integer(), fc.constant(null)),
+        amount: fc.oneof(fc.integer({ max: 1_999 }), fc.double(), fc.string()),
+        currency: fc.oneof(fc.constant('THB'), fc.string(), fc.anything()),
+        metadata: fc.anything(),
+        expires_in: fc.anything(),
+      },
+      { requiredKeys: [] },
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(near, fc.jsonValue()), async (body) => {
+        const { status } = await stack.post<ProblemJson>('/v1/checkouts', JSON.stringify(body) ?? 'null');
+        expect(status).toBeGreaterThanOrEqual(400);
+        expect(status).toBeLessThan(500);
+      }),
+      { numRuns: 150 },
+    );
+    expect(stack.sandbox.state().requests.length).toBe(before);
+  });
+});
+
+describe('a request', () => {
+  it.each([
+    ['GET', '/v1/checkouts/chk_default_nothing', 404, 'not_found'],
+    ['GET', '/v1/checkouts/chk_default_nothing/timeline', 404, 'not_found'],
+    ['GET', '/v1/checkouts/chk_default_nothing/qr', 404, 'not_found'],
+    ['POST', '/v1/checkouts/chk_default_nothing/cancel', 404, 'not_found'],
+    ['GET', '/v1/checkouts/chk_other_x', 404, 'not_found'],
+    ['GET', '/v1/checkouts/..%2f..%2fetc', 404, 'not_found'],
+    ['GET', '/v1/checkouts/%00', 404, 'not_found'],
+    ['GET', '/v1/nothing', 404, 'not_found'],
+    ['GET', '/v1/checkouts?limit=0', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?limit=101', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?limit=x', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?status=happy', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?from=yesterday', 400, 'invalid_request'],
+    ['GET', "/v1/checkouts?reference=a'%20OR%20'1'='1", 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?cursor=%27', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?cursor=AAAA', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?unknown=1', 400, 'invalid_request'],
+  ])('%s %s is refused with %i %s', async (method, path, status, code) => {
+    const answer = await stack.request<ProblemJson>(method, path);
+    expect(answer).toMatchObject({ status, body: { status, code } });
+  });
+
+  it('links to a page that says what the error means', async () => {
+    const { body } = await stack.get<ProblemJson>('/v1/checkouts/chk_default_nothing');
+    const page = await fetch(body.type);
+    expect(page.status).toBe(200);
+    expect(await page.text()).toContain('not_found');
+  });
+
+  it('over the limit of its key is refused with 429 and told when to come back, other keys are not', async () => {
+    const limited = await Stack.start({ worker: false, webhookUrl: null, api: { RATE_LIMIT: '5' } });
+    try {
+      const burst = await Promise.all(
+        Array.from({ length: 30 }, () => limited.get<ProblemJson>('/v1/checkouts/chk_default_nothing')),
+      );
+      const refused = burst.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(0);
+      expect(refused[0]?.body.code).toBe('rate_limited');
+      expect(refused[0]?.headers.get('retry-after')).toBe('1');
+      const other = await limited.request('GET', '/v1/checkouts/chk_default_nothing', { key: 'key-of-an-operator' });
+      expect(other.status).toBe(404);
+    } finally {
+      await limited.stop();
+    }
+  });
+});
+
+describe('without a key', () => {
+  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])('%s is open', async (path) => {
+    expect((await stack.request('GET', path, { key: null })).status).toBe(200);
+  });
+
+  it.each([
+    ['POST', '/v1/checkouts'],
+    ['GET', '/v1/checkouts'],
+    ['GET', '/v1/checkouts/chk_default_a'],
+    ['GET', '/v1/checkouts/chk_default_a/qr'],
+    ['GET', '/v1/checkouts/chk_default_a/timeline'],
+    ['POST', '/v1/checkouts/chk_default_a/cancel'],
+  ])('%s %s is closed', async (method, path) => {
+    const answer = await stack.request<ProblemJson>(method, path, {
+      key: null,
+      ...(method === 'POST' ? { body: fine() } : {}),
+    });
+    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+  });
+});
+
+it('no key, secret or signature is in any log line', () => {
+  const written = stack.logs.join('');
+  expect(written.length).toBeGreaterThan(0);
+  const { secret, public: open, webhookSecrets } = stack.sandbox.keys;
+  for (const hidden of [secret, open, ...webhookSecrets, 'key-of-a-till', 'key-of-an-operator', 'sig=']) {
+    expect(written).not.toContain(hidden);
+  }
+});
+
+it('the OpenAPI document describes every route of the checkouts', async () => {
+  const { body } = await stack.get<{ paths: Record<string, unknown> }>('/openapi.json');
+  expect(Object.keys(body.paths)).toEqual(
+    expect.arrayContaining([
+      '/v1/checkouts',
+      '/v1/checkouts/{id}',
+      '/v1/checkouts/{id}/cancel',
+      '/v1/checkouts/{id}/qr',
+      '/webhooks/provider',
+    ]),
+  );
+  expect(JSON.stringify(body)).toContain('#/components/schemas/Checkout"');
+});

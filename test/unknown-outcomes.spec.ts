@@ -1,0 +1,122 @@
+import type { Fault } from '@tillflow/sandbox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeIdOf, Stack } from './support/stack.js';
+
+/** The product's times, shortened: what is proved here does not depend on them. */
+const FAST = {
+  SEND_WITHIN_MS: '400',
+  CALL_DEADLINE_MS: '400',
+  SETTLE_DELAY_MS: '100',
+  LOOK_DELAYS_MS: '50,100,200,400',
+  POLL_INTERVAL_MS: '2000',
+  ANSWER_WITHIN_MS: '20000',
+};
+
+/** Every way in which an answer is lost. The first two leave the provider untouched, the others have had their effect. */
+const LOST_ANSWERS: readonly Pick<Fault, 'action' | 'status'>[] = [
+  { action: 'reset_before' },
+  { action: 'hang' },
+  { action: 'status', status: 503 },
+  { action: 'commit_then_reset' },
+  { action: 'commit_then_hang' },
+  { action: 'commit_then_status', status: 500 },
+  { action: 'garbage_body' },
+];
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start({ api: FAST });
+});
+afterAll(() => stack.stop());
+
+describe.each(LOST_ANSWERS)('when the answer is lost by $action $status', (fault) => {
+  it('to the create of a charge: the QR is there, one charge is in the books, none was made blindly', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', ...fault, times: 1 });
+    const { status, body } = await stack.create();
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ status: 'awaiting_payment', attention: null });
+    expect(body.qr).not.toBeNull();
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+    expect(chargeIdOf(body)).toBe(stack.chargesOf(body.id)[0]?.id);
+    const words = (await stack.timeline(body.id)).map(({ what }) => what);
+    expect(words).toContain('outcome_unknown');
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+  });
+
+  it('to the create of a source: another is made, and one charge', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', ...fault, times: 1 });
+    const { body } = await stack.create();
+    expect(body.qr).not.toBeNull();
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+  });
+
+  it('to an expire: the charge is looked at, and the checkout is cancelled', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', ...fault, times: 1 });
+    await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    await stack.untilStatus(body.id, 'cancelled');
+    expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
+  });
+
+  it('to a look: it is taken again, and the payment is seen', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', ...fault, times: 1 });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+  });
+});
+
+describe('while the provider', () => {
+  it('refuses by its rate limit, the charge is made later, once', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 429, times: 4 });
+    const { body } = await stack.create();
+    const ready = await stack.until(body.id, ({ qr }) => qr !== null);
+    expect(ready.status).toBe('awaiting_payment');
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+  });
+
+  it('stays silent, an unknown charge is never failed: attention says so, and the first answer settles it', async () => {
+    const slow = await Stack.start({ api: { ...FAST, ATTENTION_AFTER_MS: '300', ANSWER_WITHIN_MS: '1000' } });
+    try {
+      slow.sandbox.faults.add([
+        { method: 'POST', path: '/charges', action: 'commit_then_reset' },
+        { method: 'GET', path: '/sources/{id}', action: 'status', status: 500 },
+      ]);
+      const { status, body } = await slow.create();
+      expect(status).toBe(202);
+      const waiting = await slow.until(body.id, ({ attention }) => attention !== null);
+      expect(waiting).toMatchObject({ status: 'creating', attention: { code: 'outcome_unknown' } });
+      slow.sandbox.faults.clear();
+      const ready = await slow.until(body.id, ({ qr }) => qr !== null);
+      expect(ready).toMatchObject({ status: 'awaiting_payment', attention: null });
+      expect(slow.chargesOf(body.id)).toHaveLength(1);
+    } finally {
+      await slow.stop();
+    }
+  });
+
+  it('answers a create with another amount, its charge is not believed and its QR not shown', async () => {
+    const before = stack.requests('POST /charges').length;
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges',
+      action: 'garbage_body',
+      times: 1,
+      body: '{"object":"charge","id":"chrg_test_other","status":"pending","amount":1,"currency":"THB"}',
+    });
+    const { body } = await stack.create();
+    expect(body.status).toBe('awaiting_payment');
+    expect(chargeIdOf(body)).not.toBe('chrg_test_other');
+    expect(stack.requests('POST /charges').length - before).toBe(1);
+  });
+
+  it('is down until the time is up, the checkout ends as expired and nothing is charged', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 429 });
+    const { body } = await stack.create({ expires_in: 5 });
+    const ended = await stack.untilStatus(body.id, 'expired');
+    stack.sandbox.faults.clear();
+    expect(ended.attempts).toMatchObject([{ charge_id: null, status: 'expired' }]);
+    expect(stack.chargesOf(body.id)).toEqual([]);
+  });
+});

@@ -1,0 +1,224 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { webhooks } from '@tillflow/payments-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeIdOf, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
+
+type Receipt = { received: boolean; outcome: string };
+
+let stack: Stack;
+beforeAll(async () => {
+  // Polls are too far apart to help: what is seen here, a webhook brought.
+  stack = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
+});
+afterAll(() => stack.stop());
+
+const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
+
+/** An event about the checkout's charge, saying whatever the test wants it to say. */
+function eventAbout(
+  checkout: CheckoutJson,
+  charge: Readonly<Record<string, unknown>>,
+  key = 'charge.complete',
+): string {
+  return JSON.stringify({
+    object: 'event',
+    id: `evnt_test_${Math.random().toString(36).slice(2)}`,
+    livemode: false,
+    location: '/events/x',
+    webhook_deliveries: [],
+    key,
+    created_at: new Date().toISOString(),
+    data: { object: 'charge', id: chargeIdOf(checkout), metadata: { checkout: checkout.id, attempt: '1' }, ...charge },
+  });
+}
+
+function deliver<T = Receipt>(body: string, headers: Record<string, string>): Promise<Answer<T>> {
+  return stack.request<T>('POST', '/webhooks/provider', { body, key: null, headers });
+}
+
+function deliverSigned<T = Receipt>(body: string, timestamp = nowSeconds()): Promise<Answer<T>> {
+  const [secret = ''] = stack.sandbox.keys.webhookSecrets;
+  return deliver<T>(body, webhooks.sign(body, { secret, timestamp }) as Record<string, string>);
+}
+
+/** Long enough for a look to have happened: the looks that the provider saw, not a time, say so. */
+async function untilLookedAt(checkout: CheckoutJson, looks: number): Promise<void> {
+  const seen = (): number =>
+    stack.sandbox
+      .state()
+      .requests.filter(({ method, path }) => method === 'GET' && path === `/charges/${chargeIdOf(checkout)}`).length;
+  await expect.poll(seen, { timeout: 15_000 }).toBeGreaterThanOrEqual(looks);
+}
+
+describe('a webhook', () => {
+  it('that lies, signed as it should be, changes nothing: the provider is asked and denies it', async () => {
+    const { body } = await stack.create();
+    const answer = await deliverSigned(
+      eventAbout(body, { status: 'successful', paid: true, paid_at: '2026-01-01T00:00:00Z' }),
+    );
+    expect(answer).toMatchObject({ status: 200, body: { outcome: 'hinted' } });
+    // At once, after 1 s and after 5 s.
+    await untilLookedAt(body, 3);
+    expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
+  });
+
+  it('that lies about a failure changes nothing either, and the payment is seen', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await deliverSigned(eventAbout(body, { status: 'failed', failure_code: 'payment_rejected' }));
+    await stack.untilStatus(body.id, 'paid');
+  });
+
+  it.each([
+    ['without a signature', (): Record<string, string> => ({})],
+    [
+      'signed with another secret',
+      (body: string) =>
+        webhooks.sign(body, { secret: Buffer.from('another').toString('base64'), timestamp: nowSeconds() }) as Record<
+          string,
+          string
+        >,
+    ],
+    [
+      'signed for another body',
+      () =>
+        webhooks.sign('{}', { secret: stack.sandbox.keys.webhookSecrets[0] ?? '', timestamp: nowSeconds() }) as Record<
+          string,
+          string
+        >,
+    ],
+    [
+      'of ten minutes ago',
+      (body: string) =>
+        webhooks.sign(body, {
+          secret: stack.sandbox.keys.webhookSecrets[0] ?? '',
+          timestamp: nowSeconds() - 600,
+        }) as Record<string, string>,
+    ],
+    [
+      'of the future',
+      (body: string) =>
+        webhooks.sign(body, {
+          secret: stack.sandbox.keys.webhookSecrets[0] ?? '',
+          timestamp: nowSeconds() + 600,
+        }) as Record<string, string>,
+    ],
+  ])('%s is refused, and no one looks', async (_, headersFor) => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const event = eventAbout(body, { status: 'successful' });
+    const refused = await deliver<ProblemJson>(event, headersFor(event));
+    expect(refused).toMatchObject({ status: 400, body: { code: 'signature_invalid' } });
+    expect(await stack.timeline(body.id)).not.toContainEqual(expect.objectContaining({ what: 'webhook' }));
+    expect((await stack.get(`/v1/checkouts/${body.id}`)).body.status).toBe('awaiting_payment');
+    await deliverSigned(event);
+    await stack.untilStatus(body.id, 'paid');
+  });
+
+  it('repeated many times is one payment, and costs few looks', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const event = eventAbout(body, { status: 'successful' });
+    const answers = await Promise.all(Array.from({ length: 20 }, () => deliverSigned(event)));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(answers.filter(({ body: receipt }) => receipt.outcome === 'hinted')).toHaveLength(1);
+    await stack.untilStatus(body.id, 'paid');
+    const again = await deliverSigned(event);
+    expect(again.status).toBe(200);
+    expect((await stack.timeline(body.id)).filter(({ what }) => what === 'paid')).toHaveLength(1);
+  });
+
+  it('that comes before the provider shows the payment is not lost: the charge is looked at again', async () => {
+    const { body } = await stack.create();
+    await deliverSigned(eventAbout(body, { status: 'successful' }));
+    await untilLookedAt(body, 1);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid', 10_000);
+  });
+
+  it('that concerns no checkout of ours is answered and changes nothing', async () => {
+    const { body } = await stack.create();
+    const strangers = [
+      eventAbout(body, { metadata: {} }),
+      eventAbout(body, { metadata: { checkout: 'chk_default_nobody' } }),
+      eventAbout(body, { metadata: { checkout: 'chk_other_x' } }),
+      eventAbout(body, { metadata: { checkout: '../../etc' } }),
+      eventAbout(body, { metadata: 7 }),
+      JSON.stringify({ object: 'event', id: 'evnt_1', key: 'transfer.pay', data: { object: 'transfer' } }),
+    ];
+    for (const event of strangers) {
+      expect(await deliverSigned(event)).toMatchObject({ status: 200, body: { outcome: 'ignored' } });
+    }
+    expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
+  });
+
+  it.each(['', 'no json', '[]', 'null', '{"data":{}}'])('with the body %j never breaks the API', async (body) => {
+    const answer = await deliverSigned<ProblemJson & Receipt>(body);
+    expect([200, 400]).toContain(answer.status);
+  });
+
+  it('may be signed with either secret while one is rotated', async () => {
+    const next = Buffer.from('the next secret').toString('base64');
+    const rotating = await Stack.start({
+      api: { PROVIDER_WEBHOOK_SECRET: `${next},${stack.sandbox.keys.webhookSecrets[0]}` },
+    });
+    try {
+      const body = '{"object":"event","id":"evnt_1","key":"x","data":{}}';
+      for (const secret of [next, stack.sandbox.keys.webhookSecrets[0] ?? '']) {
+        const headers = webhooks.sign(body, { secret, timestamp: nowSeconds() }) as Record<string, string>;
+        expect((await rotating.request('POST', '/webhooks/provider', { body, key: null, headers })).status).toBe(200);
+      }
+    } finally {
+      await rotating.stop();
+    }
+  });
+});
+
+describe('when no webhook comes at all', () => {
+  it('the payment is noticed by looking, within 30 s at the default settings', async () => {
+    const polling = await Stack.start({ webhookUrl: null });
+    try {
+      const { body } = await polling.create();
+      polling.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await polling.untilStatus(body.id, 'paid', 30_000);
+      expect((await polling.timeline(body.id)).map(({ what }) => what)).not.toContain('webhook');
+    } finally {
+      await polling.stop();
+    }
+  });
+});
+
+describe('while Temporal is down', () => {
+  it('a webhook is answered 503, so that it is sent again, and the API says that it is not ready', async () => {
+    const address = await addressOfNobody();
+    const cut = await Stack.start({ worker: false, webhookUrl: null, api: { TEMPORAL_ADDRESS: address } });
+    try {
+      const { body } = await stack.create();
+      const event = eventAbout(body, { status: 'successful' });
+      const headers = webhooks.sign(event, {
+        secret: cut.sandbox.keys.webhookSecrets[0] ?? '',
+        timestamp: nowSeconds(),
+      }) as Record<string, string>;
+      const refused = await cut.request<ProblemJson>('POST', '/webhooks/provider', { body: event, key: null, headers });
+      expect(refused).toMatchObject({ status: 503, body: { code: 'temporal_unavailable' } });
+      expect(refused.headers.get('retry-after')).toBe('2');
+      expect((await cut.request('POST', '/webhooks/provider', { body: event, key: null, headers })).status).toBe(503);
+      expect((await cut.get('/health/ready')).status).toBe(503);
+      expect((await cut.get('/health/live')).status).toBe(200);
+      expect((await cut.create()).status).toBe(503);
+      expect(cut.sandbox.state().requests).toEqual([]);
+    } finally {
+      await cut.stop();
+    }
+  });
+});
+
+/** An address that refuses connections. */
+async function addressOfNobody(): Promise<string> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return `127.0.0.1:${port}`;
+}
