@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PATHS } from './support/paths.js';
 import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 let stack: Stack;
@@ -244,29 +245,19 @@ describe('while no worker runs', () => {
 });
 
 describe('a long checkout', () => {
-  it('continues as new without losing anything: cancel, payment, memo and list go on', async () => {
-    const { body } = await stack.create();
-    const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${body.reference}`);
-    await handle.terminate('the next run is started by hand with a short history limit');
-    const { memo } = await handle.describe();
-    const intent = (memo as { intent: Record<string, unknown> }).intent;
-    const reference = newReference();
-    const id = `chk_default_${reference}`;
-    await stack.temporal.client.workflow.start('checkout', {
-      workflowId: `checkout/default/${reference}`,
-      taskQueue: stack.taskQueue,
-      args: [{ intent: { ...intent, reference, id }, policy: { maxHistoryEvents: 40, pollIntervalMs: 50 } }],
-      memo: { intent: { ...intent, reference, id }, opener: 'test' },
-    });
-    const first = await stack.until(id, ({ qr }) => qr !== null);
-    const long = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
-    const { runId } = await long.describe();
-    await expect.poll(async () => (await long.describe()).runId, { timeout: 20_000 }).not.toBe(runId);
-    expect((await stack.get(`/v1/checkouts/${id}`)).body).toEqual(first);
-    stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
-    await stack.untilStatus(id, 'paid');
+  it('continues as new without losing anything: its view, its timeline and its payment go on', async () => {
+    const paid = await PATHS['continued-as-new']?.(stack);
+    const id = paid?.id ?? '';
+    expect(paid).toMatchObject({ status: 'paid', attempts: [{ number: 1, status: 'successful' }] });
     expect(await words(id)).toEqual(expect.arrayContaining(['opened', 'charge_created', 'paid']));
     expect(stack.chargesOf(id)).toHaveLength(1);
+  });
+});
+
+describe('a payment that comes after the checkout was reported as cancelled', () => {
+  it('is not lost: the checkout is paid, and a person is told', async () => {
+    const late = await PATHS['paid-after-it-was-reported-expired']?.(stack);
+    expect(late).toMatchObject({ status: 'paid', attention: { code: 'late_payment' } });
   });
 });
 

@@ -172,6 +172,18 @@ export class Stack {
     return this.until(id, (checkout) => checkout.status === status, timeoutMs);
   }
 
+  /** Waits until the checkout's workflow has continued as new. */
+  async untilNextRun(reference: string): Promise<void> {
+    const handle = this.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+    const { runId } = await handle.describe();
+    await vi.waitFor(
+      async () => {
+        if ((await handle.describe()).runId === runId) throw new Error('Still the same run');
+      },
+      { timeout: 30_000, interval: 50 },
+    );
+  }
+
   /** The provider's requests of one kind, as `POST /charges`. */
   requests(methodAndRoute: string): readonly { method: string; route: string | null }[] {
     return this.sandbox.state().requests.filter(({ method, route }) => `${method} ${route}` === methodAndRoute);

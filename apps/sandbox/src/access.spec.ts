@@ -152,7 +152,8 @@ describe('a request', () => {
     const { url, sandbox, call } = await openSandbox();
     await new Promise<void>((resolve) => {
       const broken = request(`${url}/charges`, {
-        ...{ method: 'POST', headers: { authorization: basic(sandbox.keys.secret), 'content-length': 1_000 } },
+        method: 'POST',
+        headers: { authorization: basic(sandbox.keys.secret), 'content-length': 1_000 },
       });
       broken.on('error', () => resolve());
       broken.write('amount=150000&currency=THB&source[type]=wallet_mpm', () => broken.destroy());
@@ -167,27 +168,41 @@ describe('the account', () => {
     const { call } = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
     const { body } = await call<AccountJson>('GET', '/account');
     expect(body).toEqual({
-      ...{
-        object: 'account',
-        id: expect.stringMatching(/^account_[0-9a-z]+$/),
-        team: expect.stringMatching(/^acct_[0-9a-z]+$/),
-      },
-      ...{ livemode: false, location: '/account', country: 'TH', currency: 'THB', email: expect.any(String) },
-      ...{ created_at: '2026-03-10T09:00:00.000Z', supported_currencies: ['THB', 'SGD', 'MYR'] },
-      ...{ api_version: '2025-06-09', last_updated_api_version: '2025-06-09', auto_activate_recipients: false },
-      ...{ chain_enabled: false, zero_interest_installments: false, chaining_allowed: false, transfer_config: {} },
-      ...{ chain_return_uri: null, webhook_uri: null, metadata_export_keys: {} },
+      object: 'account',
+      id: expect.stringMatching(/^account_[0-9a-z]+$/),
+      team: expect.stringMatching(/^acct_[0-9a-z]+$/),
+      livemode: false,
+      location: '/account',
+      country: 'TH',
+      currency: 'THB',
+      email: expect.any(String),
+      created_at: '2026-03-10T09:00:00.000Z',
+      supported_currencies: ['THB', 'SGD', 'MYR'],
+      api_version: '2025-06-09',
+      last_updated_api_version: '2025-06-09',
+      auto_activate_recipients: false,
+      chain_enabled: false,
+      zero_interest_installments: false,
+      chaining_allowed: false,
+      transfer_config: {},
+      chain_return_uri: null,
+      webhook_uri: null,
+      metadata_export_keys: {},
     });
   });
 
   it('takes what is writable, keeps what is left out, and clears an address with the empty string', async () => {
     const { call } = await openSandbox();
     const form = {
-      ...{ chain_enabled: true, webhook_uri: 'http://127.0.0.1:1/hook', chain_return_uri: 'https://shop.example' },
+      chain_enabled: true,
+      webhook_uri: 'http://127.0.0.1:1/hook',
+      chain_return_uri: 'https://shop.example',
       'metadata_export_keys[charge][]': 'order',
     };
     const written = {
-      ...{ chain_enabled: true, webhook_uri: form.webhook_uri, chain_return_uri: form.chain_return_uri },
+      chain_enabled: true,
+      webhook_uri: form.webhook_uri,
+      chain_return_uri: form.chain_return_uri,
     };
     expect((await call<AccountJson>('PATCH', '/account', { form })).body).toMatchObject({
       ...written,
@@ -237,8 +252,14 @@ describe('a list', () => {
     const { list, ids } = await filled();
     const { data, ...envelope } = await list('');
     expect(envelope).toEqual({
-      ...{ object: 'list', limit: 20, offset: 0, total: 5, location: '/charges', order: 'chronological' },
-      ...{ from: '1970-01-01T00:00:00.000Z', to: '2026-03-10T09:05:00.000Z' },
+      object: 'list',
+      limit: 20,
+      offset: 0,
+      total: 5,
+      location: '/charges',
+      order: 'chronological',
+      from: '1970-01-01T00:00:00.000Z',
+      to: '2026-03-10T09:05:00.000Z',
     });
     expect(data.map(({ id }) => id)).toEqual(ids);
   });
@@ -291,14 +312,16 @@ describe('a list', () => {
     const last = events.data.at(-1);
     expect((await call<EventJson>('GET', `/events/${last?.id}`)).body).toEqual(last);
     expect(last).toEqual({
-      ...{
-        object: 'event',
-        id: expect.stringMatching(/^evnt_test_[0-9a-z]{19}$/),
-        livemode: false,
-        key: 'charge.complete',
-      },
-      ...{ location: `/events/${last?.id}`, webhook_deliveries: [], created_at: '2026-03-10T09:05:00.000Z' },
-      ...{ team_uid: expect.any(String), user_uid: expect.any(String), actor_uid: expect.any(String) },
+      object: 'event',
+      id: expect.stringMatching(/^evnt_test_[0-9a-z]{19}$/),
+      livemode: false,
+      key: 'charge.complete',
+      location: `/events/${last?.id}`,
+      webhook_deliveries: [],
+      created_at: '2026-03-10T09:05:00.000Z',
+      team_uid: expect.any(String),
+      user_uid: expect.any(String),
+      actor_uid: expect.any(String),
       data: expect.objectContaining({ object: 'charge', id: ids[0], status: 'successful' }),
     });
     const transactions = (await call<ListBody<TransactionJson>>('GET', '/transactions')).body;

@@ -33,19 +33,24 @@ describe('a source', () => {
   it('echoes what the merchant sends along, with its types', async () => {
     const bench = await open();
     const form = {
-      ...{
-        ...THB,
-        type: 'wallet_mpm',
-        name: 'Till 7',
-        store_id: '9',
-        zero_interest_installments: true,
-        installment_term: 3,
-      },
-      ...{ 'billing[city]': 'Bangkok', 'items[][name]': 'Tea', 'qr_settings[image_type]': 'svg' },
+      ...THB,
+      type: 'wallet_mpm',
+      name: 'Till 7',
+      store_id: '9',
+      zero_interest_installments: true,
+      installment_term: 3,
+      'billing[city]': 'Bangkok',
+      'items[][name]': 'Tea',
+      'qr_settings[image_type]': 'svg',
     };
     expect((await bench.call<SourceJson>('POST', '/sources', { form })).body).toMatchObject({
-      ...{ name: 'Till 7', store_id: '9', zero_interest_installments: true, installment_term: 3 },
-      ...{ billing: { city: 'Bangkok' }, items: [{ name: 'Tea' }], qr_settings: { image_type: 'svg' } },
+      name: 'Till 7',
+      store_id: '9',
+      zero_interest_installments: true,
+      installment_term: 3,
+      billing: { city: 'Bangkok' },
+      items: [{ name: 'Tea' }],
+      qr_settings: { image_type: 'svg' },
     });
   });
 
@@ -111,19 +116,36 @@ describe('a charge', () => {
       object: 'charge',
       id: expect.stringMatching(/^chrg_test_[0-9a-z]{19}$/),
       location: `/charges/${body.id}`,
-      ...{ ...THB, funding_amount: 150_000, funding_currency: 'THB', fee: 2_475, fee_vat: 173, net: 147_352 },
-      ...{ interest: 0, interest_vat: 0, refunded_amount: 0 },
+      ...THB,
+      funding_amount: 150_000,
+      funding_currency: 'THB',
+      fee: 2_475,
+      fee_vat: 173,
+      net: 147_352,
+      interest: 0,
+      interest_vat: 0,
+      refunded_amount: 0,
       transaction_fees: { fee_flat: '0.0', fee_rate: '1.65', vat_rate: '7.0' },
       platform_fee: { fixed: null, amount: null, percentage: null },
       refunds: {
-        ...{ object: 'list', data: [], limit: 20, offset: 0, total: 0, order: 'chronological' },
-        ...{ location: `/charges/${body.id}/refunds`, from: '1970-01-01T00:00:00.000Z', to: AT },
+        object: 'list',
+        data: [],
+        limit: 20,
+        offset: 0,
+        total: 0,
+        order: 'chronological',
+        location: `/charges/${body.id}/refunds`,
+        from: '1970-01-01T00:00:00.000Z',
+        to: AT,
       },
       description: 'Tea',
       metadata: { order: '7' },
       source: {
         ...body.source,
-        ...{ charge_status: 'pending', amount: 150_000, currency: 'THB', flow: 'offline' },
+        charge_status: 'pending',
+        amount: 150_000,
+        currency: 'THB',
+        flow: 'offline',
         scannable_code: {
           object: 'barcode',
           type: 'qr',
@@ -260,33 +282,33 @@ describe('a charge', () => {
     const { status, body } = await bench.call<ChargeJson>('POST', `/charges/${id}/mark_as_paid`);
     expect(status).toBe(200);
     expect(body).toMatchObject({
-      ...{
-        status: 'successful',
-        paid: true,
-        authorized: true,
-        failure_code: null,
-        failure_message: null,
-        expired: false,
-      },
-      ...{ paid_at: '2026-03-10T09:01:00.000Z', authorized_at: '2026-03-10T09:01:00.000Z' },
-      ...{
-        refundable: true,
-        partially_refundable: true,
-        can_perform_void: true,
-        source: { charge_status: 'successful' },
-      },
+      status: 'successful',
+      paid: true,
+      authorized: true,
+      failure_code: null,
+      failure_message: null,
+      expired: false,
+      paid_at: '2026-03-10T09:01:00.000Z',
+      authorized_at: '2026-03-10T09:01:00.000Z',
+      refundable: true,
+      partially_refundable: true,
+      can_perform_void: true,
+      source: { charge_status: 'successful' },
     });
     const { transactions, events } = bench.sandbox.state();
     expect(transactions).toEqual([
       {
-        ...{
-          object: 'transaction',
-          id: body.transaction,
-          livemode: false,
-          location: `/transactions/${body.transaction}`,
-        },
-        ...{ currency: 'THB', amount: 147_352, direction: 'credit', key: 'charge.capture', origin: id },
-        ...{ created_at: '2026-03-10T09:01:00.000Z', transferable_at: '2026-03-17T09:01:00.000Z' },
+        object: 'transaction',
+        id: body.transaction,
+        livemode: false,
+        location: `/transactions/${body.transaction}`,
+        currency: 'THB',
+        amount: 147_352,
+        direction: 'credit',
+        key: 'charge.capture',
+        origin: id,
+        created_at: '2026-03-10T09:01:00.000Z',
+        transferable_at: '2026-03-17T09:01:00.000Z',
       },
     ]);
     expect(eventKeys(bench)).toEqual(['charge.create', 'charge.complete']);
@@ -308,8 +330,16 @@ describe('a charge', () => {
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     const { body } = await bench.call<ChargeJson>('POST', `/charges/${id}/mark_as_failed`, { form });
     expect(body).toMatchObject({
-      ...{ status: 'failed', failure_code, failure_message, paid: false, authorized: false, paid_at: null },
-      ...{ refundable: false, can_perform_void: false, transaction: null, source: { charge_status: 'failed' } },
+      status: 'failed',
+      failure_code,
+      failure_message,
+      paid: false,
+      authorized: false,
+      paid_at: null,
+      refundable: false,
+      can_perform_void: false,
+      transaction: null,
+      source: { charge_status: 'failed' },
     });
     expect(eventKeys(bench)).toEqual(['charge.create', 'charge.complete']);
     expect(bench.sandbox.state().transactions).toEqual([]);
@@ -320,7 +350,11 @@ describe('a charge', () => {
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     const { body } = await bench.call<ChargeJson>('POST', `/charges/${id}/expire`);
     expect(body).toMatchObject({
-      ...{ status: 'expired', expired: true, expired_at: AT, paid: false, failure_code: null },
+      status: 'expired',
+      expired: true,
+      expired_at: AT,
+      paid: false,
+      failure_code: null,
       source: { charge_status: 'expired' },
     });
     expect(eventKeys(bench)).toEqual(['charge.create', 'charge.expire']);
@@ -335,13 +369,11 @@ describe('a charge', () => {
     expect((await bench.call<ChargeJson>('GET', `/charges/${id}`)).body.status).toBe('pending');
     bench.sandbox.setNow('2026-03-11T00:00:00Z');
     expect((await bench.call<ChargeJson>('GET', `/charges/${id}`)).body).toMatchObject({
-      ...{
-        status: 'expired',
-        expired: true,
-        expired_at: expires_at,
-        failure_code: null,
-        source: { charge_status: 'expired' },
-      },
+      status: 'expired',
+      expired: true,
+      expired_at: expires_at,
+      failure_code: null,
+      source: { charge_status: 'expired' },
     });
     expect(bench.sandbox.state().events.at(-1)).toMatchObject({ key: 'charge.expire', created_at: expires_at });
   });
@@ -351,7 +383,9 @@ describe('a charge', () => {
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     bench.sandbox.advance(24 * 3_600);
     expect((await bench.call<ChargeJson>('GET', `/charges/${id}`)).body).toMatchObject({
-      ...{ status: 'failed', failure_code: 'payment_expired', failure_message: 'Payment expired.' },
+      status: 'failed',
+      failure_code: 'payment_expired',
+      failure_message: 'Payment expired.',
     });
   });
 

@@ -20,13 +20,25 @@ describe('a refund', () => {
     const { status, body } = await bench.call<RefundJson>('POST', `/charges/${bench.id}/refunds`, { form });
     expect(status).toBe(200);
     expect(body).toEqual({
-      ...{ object: 'refund', id: expect.stringMatching(/^rfnd_test_[0-9a-z]{19}$/), livemode: false, status: 'closed' },
-      ...{ location: `/charges/${bench.id}/refunds/${body.id}`, amount: 50_000, currency: 'THB', charge: bench.id },
-      ...{ transaction: expect.stringMatching(/^trxn_test_/), voided: false, metadata: { refund_key: 'r-1' } },
+      object: 'refund',
+      id: expect.stringMatching(/^rfnd_test_[0-9a-z]{19}$/),
+      livemode: false,
+      status: 'closed',
+      location: `/charges/${bench.id}/refunds/${body.id}`,
+      amount: 50_000,
+      currency: 'THB',
+      charge: bench.id,
+      transaction: expect.stringMatching(/^trxn_test_/),
+      voided: false,
+      metadata: { refund_key: 'r-1' },
       created_at: '2026-03-10T09:00:00.000Z',
     });
     expect(await bench.charge()).toMatchObject({
-      ...{ status: 'successful', refunded_amount: 50_000, refundable: true, can_perform_void: false, voided: false },
+      status: 'successful',
+      refunded_amount: 50_000,
+      refundable: true,
+      can_perform_void: false,
+      voided: false,
       refunds: { total: 1, data: [body] },
     });
     const { transactions, events, refunds } = bench.sandbox.state();
@@ -138,15 +150,15 @@ describe('a void', () => {
     const { body } = await bench.call<RefundJson>('POST', `/charges/${bench.id}/refunds`, { form: { void: true } });
     expect(body).toMatchObject({ amount: 150_000, voided: true, status: 'closed' });
     expect(await bench.charge()).toMatchObject({
-      ...{
-        status: 'successful',
-        paid: true,
-        voided: true,
-        refunded_amount: 150_000,
-        reversed: false,
-        reversed_at: null,
-      },
-      ...{ refundable: false, can_perform_void: false, source: { charge_status: 'successful' } },
+      status: 'successful',
+      paid: true,
+      voided: true,
+      refunded_amount: 150_000,
+      reversed: false,
+      reversed_at: null,
+      refundable: false,
+      can_perform_void: false,
+      source: { charge_status: 'successful' },
     });
     const [credit, debit] = bench.sandbox.state().transactions;
     expect([credit?.amount, debit?.amount, debit?.direction]).toEqual([147_352, 147_352, 'debit']);
@@ -178,7 +190,9 @@ describe('a void', () => {
 
   it('counts the day in the zone that is configured', async () => {
     const bench = await openSandbox({
-      ...{ now: '2026-03-10T18:00:00Z', frozen: true, assumptions: { voidRule: { dateOffsetMinutes: 420 } } },
+      now: '2026-03-10T18:00:00Z',
+      frozen: true,
+      assumptions: { voidRule: { dateOffsetMinutes: 420 } },
     });
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     expect(bench.sandbox.mark(id, { status: 'successful' }).can_perform_void).toBe(true);

@@ -44,8 +44,13 @@ describe('a webhook', () => {
     expect(eventOf(created)).toMatchObject({ key: 'charge.create', data: { status: 'pending' } });
     expect(told.webhook_deliveries).toEqual([
       {
-        ...{ object: 'webhook_delivery', id: expect.stringMatching(/^whdl_/), uri: receiver.url, status: 200 },
-        ...{ key: 'charge.complete', error: null, payload: { ...sent, webhook_deliveries: [] } },
+        object: 'webhook_delivery',
+        id: expect.stringMatching(/^whdl_/),
+        uri: receiver.url,
+        status: 200,
+        key: 'charge.complete',
+        error: null,
+        payload: { ...sent, webhook_deliveries: [] },
       },
     ]);
 
@@ -153,20 +158,19 @@ describe('a webhook', () => {
     expect(bench.sandbox.state().deliveries).toEqual([]);
   });
 
-  it('does not leave more than a few at a time', async () => {
+  it('does not leave while as many as allowed are on the wire', async () => {
     const bench = await openSandbox({ assumptions: { webhookConcurrency: 2 } });
-    let open = 0;
-    let most = 0;
-    const receiver = await openReceiver(() => {
-      open += 1;
-      most = Math.max(most, open);
-      setImmediate(() => (open -= 1));
-      return 200;
-    });
+    let release = (_status: number): void => {};
+    const released = new Promise<number>((resolve) => (release = resolve));
+    const receiver = await openReceiver(async () => await released);
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET });
-    await Promise.all(Array.from({ length: 20 }, async () => await createCharge(bench)));
-    await receiver.count(20);
-    expect(most).toBeLessThanOrEqual(2);
+    for (let i = 0; i < 6; i += 1) await createCharge(bench);
+    await receiver.count(2);
+    // Time enough for a third one, were it sent.
+    for (let i = 0; i < 5; i += 1) await createCharge(bench);
+    expect(receiver.received).toHaveLength(2);
+    release(200);
+    await receiver.count(11);
   });
 });
 
@@ -191,12 +195,8 @@ describe('webhooks asked to misbehave', () => {
     await bench.sandbox.webhooks.idle();
     expect(first?.body).toBe(second?.body);
     expect(receiver.received).toHaveLength(2);
-    expect(
-      bench.sandbox
-        .state()
-        .deliveries.map(({ duplicate }) => duplicate)
-        .toSorted(),
-    ).toEqual([false, true]);
+    const twins = bench.sandbox.state().deliveries.map(({ duplicate }) => duplicate);
+    expect(twins.toSorted((a, b) => Number(a) - Number(b))).toEqual([false, true]);
   });
 
   it('carry a signature that does not fit', async () => {

@@ -113,8 +113,8 @@ export type Receiver = {
   readonly count: (wanted: number) => Promise<Received[]>;
 };
 
-/** A real HTTP server that takes webhooks. @param answer the status of the n-th, from 0. */
-export async function openReceiver(answer: (index: number) => number = () => 200): Promise<Receiver> {
+/** A real HTTP server that takes webhooks. @param answer the status of the n-th, from 0; it may be withheld. */
+export async function openReceiver(answer: (index: number) => number | Promise<number> = () => 200): Promise<Receiver> {
   const received: Received[] = [];
   let waiting: (() => void)[] = [];
   const server = createServer((request, response) => {
@@ -122,7 +122,7 @@ export async function openReceiver(answer: (index: number) => number = () => 200
     request.setEncoding('utf8');
     request.on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
-      response.writeHead(answer(received.length)).end();
+      void Promise.resolve(answer(received.length)).then((status) => response.writeHead(status).end());
       received.push({ headers: request.headers, body });
       const told = waiting;
       waiting = [];

@@ -10,7 +10,6 @@ export class EncodedBody {
 }
 
 const MAX_DEPTH = 16;
-const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /**
  * Encodes parameters as `application/x-www-form-urlencoded`, for a body or a query string.
@@ -103,8 +102,11 @@ function date(name: string, value: Date, field: string): string {
 }
 
 function encode(text: string, name: string): string {
-  if (LONE_SURROGATE.test(text)) throw invalid(name, 'not well-formed text');
-  return encodeURIComponent(text);
+  try {
+    return encodeURIComponent(text);
+  } catch {
+    throw invalid(name, 'holds half of a surrogate pair');
+  }
 }
 
 function isPlainObject(value: unknown): value is Record<string, unknown> {

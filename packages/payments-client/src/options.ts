@@ -133,8 +133,18 @@ export function resolveSettings(options: PaymentsClientOptions): Settings {
   };
 }
 
-/** What is wrong with limits that a caller gave; empty when nothing is. */
-export function limitMistakes(limits: { timeoutMs: number; deadlineMs: number; maxRetries: number }): string[] {
+interface Limits {
+  timeoutMs: number;
+  deadlineMs: number;
+  maxRetries: number;
+}
+
+export function areLimits({ timeoutMs, deadlineMs, maxRetries }: Limits): boolean {
+  return timeoutMs > 0 && deadlineMs > 0 && Number.isInteger(maxRetries) && maxRetries >= 0;
+}
+
+/** What is wrong with limits; empty when nothing is. */
+export function limitMistakes(limits: Limits): string[] {
   return [
     ...(limits.timeoutMs > 0 ? [] : ['timeoutMs must be a positive number of milliseconds']),
     ...(limits.deadlineMs > 0 ? [] : ['deadlineMs must be a positive number of milliseconds']),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { MAX_PAGE_SIZE } from './assumptions.js';
 import { UnexpectedResponseError } from './errors.js';
-import { integer, text } from './fields.js';
 
 /** Page order. `reverse_chronological` is an assumption; the reference shows only the default. */
 export type ListOrder = 'chronological' | 'reverse_chronological' | (string & {});
@@ -39,17 +38,7 @@ export interface List<T> {
 
 /** The list envelope around records of one kind. */
 export function listOf<T>(record: z.ZodType<T>): z.ZodType<List<T>> {
-  return z.looseObject({
-    object: text,
-    data: z.array(record),
-    limit: integer,
-    offset: integer,
-    total: integer,
-    location: text,
-    order: text,
-    from: text,
-    to: text,
-  });
+  return z.object({ data: z.array(record), limit: z.int().nullish(), total: z.int().nullish() });
 }
 
 /** A list that ignores `offset` would be read for ever. */

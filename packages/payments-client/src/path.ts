@@ -1,7 +1,5 @@
 import { InvalidRequestError } from './errors.js';
 
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
 /** A resource path with its parameters not yet encoded. `route` is what may be logged: it never holds an id. */
 export interface Path {
   /** Encodes each parameter. @throws {InvalidRequestError} `invalid_id`, `not_sent`. */
@@ -20,12 +18,16 @@ export function path(parts: TemplateStringsArray, ...ids: readonly string[]): Pa
 
 function encodeId(id: unknown): string {
   // "." and ".." would address another resource once the path is normalised.
-  if (typeof id !== 'string' || id.trim() === '' || id === '.' || id === '..' || LONE_SURROGATE.test(id)) {
-    throw new InvalidRequestError('An id must be a non-empty string other than "." and "..". Nothing was sent.', {
-      code: 'invalid_id',
-      outcome: 'not_sent',
-      retryable: false,
-    });
+  if (typeof id === 'string' && id.trim() !== '' && id !== '.' && id !== '..') {
+    try {
+      return encodeURIComponent(id);
+    } catch {
+      // Half of a surrogate pair.
+    }
   }
-  return encodeURIComponent(id);
+  throw new InvalidRequestError('An id must be a non-empty string other than "." and "..". Nothing was sent.', {
+    code: 'invalid_id',
+    outcome: 'not_sent',
+    retryable: false,
+  });
 }

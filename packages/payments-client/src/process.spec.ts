@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -10,14 +11,16 @@ const here = (relative: string): string => fileURLToPath(new URL(relative, impor
 /** Less than the ten seconds for which undici would hold a socket that does not connect. */
 const KILL_AFTER_MS = 8_000;
 
-/** Runs a program with `client` in scope; it fails when the program does not end by itself. */
+/** A program with `client` in scope. */
+const source = (baseUrl: string, body: string): string => `
+  import { PaymentsClient } from ${JSON.stringify(here('../dist/index.js'))};
+  const client = new PaymentsClient({ baseUrl: ${JSON.stringify(baseUrl)}, secretKey: '${SECRET_KEY}', maxRetries: 0 });
+  ${body}`;
+
+/** What the program printed; fails when it does not end by itself. */
 async function program(baseUrl: string, body: string): Promise<string> {
-  const code = `
-    import { PaymentsClient } from ${JSON.stringify(here('../dist/index.js'))};
-    const client = new PaymentsClient({ baseUrl: ${JSON.stringify(baseUrl)}, secretKey: '${SECRET_KEY}', maxRetries: 0 });
-    ${body}
-  `;
-  const { stdout } = await run(process.execPath, ['--input-type=module', '-e', code], { timeout: KILL_AFTER_MS });
+  const code = ['--input-type=module', '-e', source(baseUrl, body)];
+  const { stdout } = await run(process.execPath, code, { timeout: KILL_AFTER_MS });
   return stdout.trim();
 }
 
@@ -56,4 +59,35 @@ describe('a process that uses the client', () => {
       console.log(process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length);`;
     expect(await program(fake.baseUrl, body)).toBe('0');
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'sends nothing late when it was stopped between the call and the write, for sendBy and for the deadline',
+    async () => {
+      for (const [limit, code] of [
+        ['sendBy: Date.now() + 200', 'send_by_passed'],
+        ['deadlineMs: 200', 'deadline_exceeded'],
+      ]) {
+        const fake = await provider(reply(200, chargeOf()));
+        const body = `
+          import { writeSync } from 'node:fs';
+          const call = client.charges.expire('chrg_test_1', { ${limit} }).catch((error) => error);
+          writeSync(1, 'stopping ');
+          process.kill(process.pid, 'SIGSTOP');
+          const error = await call;
+          console.log(error.code, error.outcome);`;
+        const child = spawn(process.execPath, ['--input-type=module', '-e', source(fake.baseUrl, body)], {
+          timeout: KILL_AFTER_MS,
+        });
+        let printed = '';
+        child.stdout.on('data', (text: Buffer) => {
+          // The limit passes while the process stands still.
+          if (printed === '') setTimeout(() => child.kill('SIGCONT'), 600);
+          printed += text.toString();
+        });
+        await once(child, 'close');
+        expect(printed.trim()).toBe(`stopping ${code} not_sent`);
+        expect(fake.seen).toEqual([]);
+      }
+    },
+  );
 });

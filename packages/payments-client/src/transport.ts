@@ -15,7 +15,7 @@ import {
 import { exchange, type ExchangeLimits, type Lateness, type Outlet } from './exchange.js';
 import { EncodedBody, encodeForm } from './form.js';
 import type { Intent } from './integrity.js';
-import { type KeyKind, limitMistakes, type Logger, type RequestOptions, type Settings } from './options.js';
+import { areLimits, type KeyKind, limitMistakes, type Logger, type RequestOptions, type Settings } from './options.js';
 import type { Path } from './path.js';
 import { type ConnectionPool, openPool } from './pool.js';
 import { Redactor } from './redaction.js';
@@ -28,7 +28,8 @@ const MAX_CONNECT_MS = 10_000;
 const FORM = 'application/x-www-form-urlencoded';
 
 /** One call, however many requests it takes. */
-interface Call<T> extends Question<T> {
+interface Call<T> {
+  readonly question: Question<T>;
   readonly request: Dispatcher.DispatchOptions;
   readonly signal: AbortSignal | undefined;
   readonly timeoutMs: number;
@@ -177,21 +178,14 @@ export class Transport {
     const headers = this.#headersFor(options.useKey);
     if (this.#closing) throw closed();
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
-    const deadlineMs = options.deadlineMs ?? Math.max(settings.deadlineMs, timeoutMs);
+    const deadlineMs = options.deadlineMs ?? settings.deadlineMs;
     const maxRetries = options.maxRetries ?? settings.maxRetries;
-    const mistakes = limitMistakes({ timeoutMs, deadlineMs, maxRetries });
-    if (mistakes.length > 0) throw notSent('invalid_option', mistakes.join('; '));
+    const limits = { timeoutMs, deadlineMs, maxRetries };
+    if (!areLimits(limits)) throw notSent('invalid_option', limitMistakes(limits).join('; '));
 
     return {
-      ...question,
-      request: {
-        origin: settings.origin,
-        method: question.method,
-        ...encodeRequest(question.method, settings.basePath + path.encode(), headers, body),
-        // One timer covers a whole try; undici's own two would only add work.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      },
+      question,
+      request: encodeRequest(settings.origin, question.method, settings.basePath + path.encode(), headers, body),
       signal: options.signal,
       timeoutMs,
       maxRetries,
@@ -212,10 +206,11 @@ export class Transport {
       if (!tryAgain || retry >= call.maxRetries) throw failure;
       const delayMs = retryDelay(retry, requestedDelay(failure), random);
       const limit = this.#lateness(call, delayMs);
-      if (limit !== undefined) throw timeUp(call.method, call.route, limit, failure);
+      if (limit !== undefined) throw timeUp(call.question, limit, failure);
 
       const { code, status, requestId } = failure;
-      const fields = { method: call.method, route: call.route, attempt: retry + 1, status, code, requestId, delayMs };
+      const { method, route } = call.question;
+      const fields = { method, route, attempt: retry + 1, status, code, requestId, delayMs };
       this.#log('warn', fields, 'request failed, trying again');
       await clock.sleep(delayMs, call.signal);
       previous = failure;
@@ -223,9 +218,9 @@ export class Transport {
   }
 
   #stopIfOver<T>(call: Call<T>, previous: PaymentsError | undefined): void {
-    if (call.signal?.aborted) throw abortedWaiting(call.method, call.route, call.signal.reason, previous);
+    if (call.signal?.aborted) throw abortedWaiting(call.question, call.signal.reason, previous);
     const limit = this.#lateness(call);
-    if (limit !== undefined) throw timeUp(call.method, call.route, limit, previous);
+    if (limit !== undefined) throw timeUp(call.question, limit, previous);
   }
 
   async #try<T>(call: Call<T>, progress: Progress, previous: PaymentsError | undefined): Promise<Verdict<T>> {
@@ -241,7 +236,7 @@ export class Transport {
 
     progress.attempts += 1;
     const ending = await exchange(this.#outlet, call.request, limits);
-    const verdict = judge(call, ending, { previous, now: clock.now(), redactor: this.#redactor });
+    const verdict = judge(call.question, ending, { previous, now: clock.now(), redactor: this.#redactor });
     progress.status = 'reply' in verdict ? verdict.status : verdict.failure.status;
     return verdict;
   }
@@ -310,18 +305,29 @@ function commonHeaders(settings: Settings, key: string): readonly string[] {
 }
 
 function encodeRequest(
+  origin: string,
   method: Method,
   path: string,
   headers: readonly string[],
   body: object | EncodedBody | undefined,
-): Pick<Dispatcher.DispatchOptions, 'path' | 'headers' | 'body'> {
+): Dispatcher.DispatchOptions {
+  const request: Dispatcher.DispatchOptions = {
+    origin,
+    method,
+    path,
+    headers: [...headers],
+    // One timer covers a whole try; undici's own two would only add work.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  };
+  if (body === undefined) return request;
   if (body instanceof EncodedBody) {
-    return { path, headers: [...headers, 'content-type', body.contentType], body: body.bytes };
+    return { ...request, headers: [...headers, 'content-type', body.contentType], body: body.bytes };
   }
-  const form = body === undefined ? '' : encodeForm(body);
-  if (form === '') return { path, headers: [...headers] };
-  if (method === 'GET') return { path: `${path}?${form}`, headers: [...headers] };
-  return { path, headers: [...headers, 'content-type', FORM], body: form };
+  const form = encodeForm(body);
+  if (form === '') return request;
+  if (method === 'GET') return { ...request, path: `${path}?${form}` };
+  return { ...request, headers: [...headers, 'content-type', FORM], body: form };
 }
 
 function requestedDelay(failure: PaymentsError): number | undefined {

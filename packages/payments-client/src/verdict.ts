@@ -15,14 +15,19 @@ import {
 import { type Break, type Ending, type Head, header, type Lateness, MAX_RESPONSE_BYTES } from './exchange.js';
 import type { Intent } from './integrity.js';
 import { errorCode, type Redactor } from './redaction.js';
+import { read } from './records.js';
 import { retryAfter } from './retry.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
-/** What a call asked, as far as its end is judged by it. */
-export interface Question<T> {
+/** Which endpoint was called. `route` is the path's template, without ids. */
+export interface Route {
   readonly method: Method;
   readonly route: string;
+}
+
+/** What a call asked, as far as its end is judged by it. */
+export interface Question<T> extends Route {
   readonly schema: z.ZodType<T>;
   readonly intent: Intent<T> | undefined;
   /** The key's mode: undefined when the key does not tell. */
@@ -43,7 +48,6 @@ export type Verdict<T> =
   | { readonly failure: PaymentsError; readonly tryAgain: boolean };
 
 const MAX_MESSAGE_CHARS = 500;
-const MAX_ISSUES = 5;
 
 /** Errors after which another try would end the same. */
 const HOPELESS = new Set(['UND_ERR_CLOSED', 'UND_ERR_DESTROYED', 'UND_ERR_INVALID_ARG']);
@@ -63,12 +67,7 @@ export function judge<T>(question: Question<T>, ending: Ending, around: Circumst
 }
 
 /** The failure of a call whose time ran out before it was sent, or before it was sent again. */
-export function timeUp(
-  method: Method,
-  route: string,
-  limit: Lateness,
-  previous: PaymentsError | undefined,
-): TimeoutError {
+export function timeUp({ method, route }: Route, limit: Lateness, previous: PaymentsError | undefined): TimeoutError {
   const outcome = previous?.outcome ?? 'not_sent';
   const because = {
     timeout: 'no connection was free within timeoutMs',
@@ -85,8 +84,7 @@ export function timeUp(
 
 /** The failure of a call that its caller aborted while nothing of it was in flight. */
 export function abortedWaiting(
-  method: Method,
-  route: string,
+  { method, route }: Route,
   reason: unknown,
   previous: PaymentsError | undefined,
 ): RequestAbortedError {
@@ -100,19 +98,14 @@ export function abortedWaiting(
 }
 
 function judgeSuccess<T>(question: Question<T>, head: Head, body: string, around: Circumstances): Verdict<T> {
-  const read = readJson(body);
-  if ('unreadable' in read) return unbelievable(question, head, 'a body that is not JSON', around);
+  const json = readJson(body);
+  if (json === UNREADABLE) return unbelievable(question, head, 'a body that is not JSON', around);
 
-  const parsed = question.schema.safeParse(read.json);
-  if (!parsed.success) {
-    const issues = parsed.error.issues
-      .slice(0, MAX_ISSUES)
-      .map((issue) => `${issue.path.join('.') || 'body'}: ${issue.message}`);
-    return unbelievable(question, head, `a body of another shape (${issues.join('; ')})`, around);
-  }
+  const reading = read(question.schema, json);
+  if ('issues' in reading) return unbelievable(question, head, `a body of another shape (${reading.issues})`, around);
 
-  const contradiction = question.intent?.(parsed.data, question.livemode);
-  if (contradiction === undefined) return { reply: parsed.data, status: head.status };
+  const contradiction = question.intent?.(reading.record, question.livemode);
+  if (contradiction === undefined) return { reply: reading.record, status: head.status };
   const { replyId, fields } = contradiction;
   const failure = new IntegrityError(
     around.redactor.text(
@@ -180,9 +173,7 @@ function judgeBreak<T>(question: Question<T>, ending: Break, around: Circumstanc
       return unbelievable(question, ending.head, `more than ${MAX_RESPONSE_BYTES} bytes`, around);
     case 'timed_out':
     case 'too_late': {
-      const failure = ending.sent
-        ? noReply(question, ending, around)
-        : timeUp(question.method, question.route, ending.limit, around.previous);
+      const failure = ending.sent ? noReply(question, ending, around) : timeUp(question, ending.limit, around.previous);
       return { failure, tryAgain: failure.retryable && ending.limit === 'timeout' };
     }
     default:
@@ -283,23 +274,24 @@ const CONSEQUENCE: Record<Outcome, string> = {
   unknown: 'It may have had its effect: look before repeating it.',
 };
 
-function said({ method, route }: { method: Method; route: string }, what: string, outcome: Outcome): string {
+function said({ method, route }: Route, what: string, outcome: Outcome): string {
   return `${method} ${route}: ${what}. ${CONSEQUENCE[outcome]}`;
 }
 
-function readJson(text: string): { json: unknown } | { unreadable: true } {
+const UNREADABLE = Symbol('not JSON');
+
+function readJson(text: string): unknown {
   try {
-    return { json: JSON.parse(text) };
+    return JSON.parse(text);
   } catch {
-    return { unreadable: true };
+    return UNREADABLE;
   }
 }
 
 /** assumption: `{ object: "error", location, code, message }`; anything else yields nothing. */
 function readErrorBody(text: string): { code?: string; message?: string; location?: string } {
-  const read = readJson(text);
-  if ('unreadable' in read || typeof read.json !== 'object' || read.json === null) return {};
-  const { json } = read;
+  const json = readJson(text);
+  if (typeof json !== 'object' || json === null) return {};
   return {
     ...('code' in json && typeof json.code === 'string' && json.code !== '' && { code: json.code }),
     ...('message' in json && typeof json.message === 'string' && { message: json.message }),

@@ -6,6 +6,7 @@ import {
   WEBHOOK_TOLERANCE_SECONDS,
 } from './assumptions.js';
 import { type Event, event } from './events/schema.js';
+import { read } from './records.js';
 
 /** Why a webhook was refused. */
 export type WebhookRefusal =
@@ -144,8 +145,10 @@ function headerValues(headers: WebhookHeaders, name: string): string[] {
 function readEvent(rawBody: string | Uint8Array): Event {
   const text = typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString('utf8');
   try {
-    return event.parse(JSON.parse(text));
+    const reading = read(event, JSON.parse(text));
+    if ('record' in reading) return reading.record;
   } catch {
-    throw new WebhookVerificationError('The body is signed but is not an event.', 'body_malformed');
+    // Not JSON.
   }
+  throw new WebhookVerificationError('The body is signed but is not an event.', 'body_malformed');
 }

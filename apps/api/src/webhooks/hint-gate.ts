@@ -1,37 +1,39 @@
 const WINDOW_MS = 1_000;
-const MAX_SUBJECTS = 10_000;
 
 /**
- * Lets one hint for each charge through in a second; the rest are answered and dropped, so that a flood costs nothing.
- * Dropping is safe: the workflow looks again one second after a hint that found no change, and polls besides.
+ * Lets one hint for each charge through in a second, so that a flood costs little, and loses none: those that come
+ * within the second are sent as one at its end, and each is answered only when that one is durable.
  */
 export class HintGate {
-  readonly #openedAt = new Map<string, number>();
+  readonly #windows = new Map<string, { trailing: Promise<void> | null }>();
 
-  /** @param now milliseconds. */
-  opens(subject: string, now: number): boolean {
-    const last = this.#openedAt.get(subject);
-    if (last !== undefined && now - last < WINDOW_MS && now >= last) return false;
-    this.#openedAt.delete(subject);
-    this.#openedAt.set(subject, now);
-    if (this.#openedAt.size > MAX_SUBJECTS) this.#forgetOldest();
-    return true;
+  /**
+   * @param send makes the hint durable; what it throws, every caller that it would have answered is thrown.
+   * @returns whether this very hint was sent, or went along with another.
+   */
+  async pass(subject: string, send: () => Promise<void>): Promise<'sent' | 'coalesced'> {
+    const window = this.#windows.get(subject);
+    if (window !== undefined) {
+      window.trailing ??= this.#atTheEnd(subject, send);
+      await window.trailing;
+      return 'coalesced';
+    }
+    this.#open(subject);
+    await send();
+    return 'sent';
   }
 
-  /** Runs the delivery; one that failed does not count, so that the next is let through. */
-  async guarding<T>(subject: string, deliver: () => Promise<T>): Promise<T> {
-    try {
-      return await deliver();
-    } catch (error) {
-      this.#openedAt.delete(subject);
-      throw error;
-    }
+  #open(subject: string): void {
+    const window = { trailing: null };
+    this.#windows.set(subject, window);
+    setTimeout(() => {
+      if (this.#windows.get(subject) === window && window.trailing === null) this.#windows.delete(subject);
+    }, WINDOW_MS).unref();
   }
 
-  #forgetOldest(): void {
-    for (const subject of this.#openedAt.keys()) {
-      this.#openedAt.delete(subject);
-      return;
-    }
+  async #atTheEnd(subject: string, send: () => Promise<void>): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
+    this.#open(subject);
+    await send();
   }
 }

@@ -48,11 +48,11 @@ export class WebhooksService {
     const checkout = parseCheckoutId(data.metadata?.checkout ?? '');
     if (checkout === null || checkout.account !== DEFAULT_ACCOUNT) return this.#ignored('no checkout of ours', id, key);
     if (NO_NEWS.has(key)) return this.#ignored('no news', id, key);
-    const subject = data.id ?? checkout.reference;
-    if (!this.#gate.opens(subject, Date.now())) return { received: true, outcome: 'coalesced' };
-    const open = await this.#gate.guarding(subject, () =>
-      this.checkouts.hint(checkout, { eventId: id, eventKey: key }),
-    );
+    let open = true;
+    const passed = await this.#gate.pass(data.id ?? checkout.reference, async () => {
+      open = await this.checkouts.hint(checkout, { eventId: id, eventKey: key });
+    });
+    if (passed === 'coalesced') return { received: true, outcome: 'coalesced' };
     return open ? { received: true, outcome: 'hinted' } : this.#ignored('the checkout is closed', id, key);
   }
 

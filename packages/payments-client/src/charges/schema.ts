@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { anything, fields, flag, integer, text } from '../fields.js';
-import { type List, listOf } from '../paging.js';
-import { type Refund, refund } from '../refunds/schema.js';
+import type { List } from '../paging.js';
+import type { Refund } from '../refunds/schema.js';
 import { type Source, source } from '../sources/schema.js';
 
 /** Prefix `chrg_`. */
@@ -100,9 +99,7 @@ export interface Charge {
   device?: unknown;
 }
 
-const transactionFees = z.looseObject({ fee_flat: text, fee_rate: text, vat_rate: text }).nullish().catch(undefined);
-
-export const charge: z.ZodType<Charge> = z.looseObject({
+export const charge: z.ZodType<Charge> = z.object({
   object: z.literal('charge'),
   id: z.string(),
   status: z.string(),
@@ -115,50 +112,7 @@ export const charge: z.ZodType<Charge> = z.looseObject({
   reversed: z.boolean().nullish(),
   expired: z.boolean().nullish(),
   can_perform_void: z.boolean().nullish(),
-  refundable: z.boolean().nullish(),
+  paid_at: z.string().nullish(),
+  expires_at: z.string().nullish(),
   source: source.nullish(),
-  failure_code: text,
-  failure_message: text,
-  metadata: fields,
-  created_at: text,
-  paid_at: text,
-  expires_at: text,
-  expired_at: text,
-  authorized_at: text,
-  reversed_at: text,
-  // Not what refunds are decided by, so a record of another shape must not hide the charge.
-  refunds: listOf(refund).nullish().catch(undefined),
-  net: integer,
-  fee: integer,
-  fee_vat: integer,
-  interest: integer,
-  interest_vat: integer,
-  funding_amount: integer,
-  funding_currency: text,
-  transaction_fees: transactionFees,
-  platform_fee: fields,
-  location: text,
-  acquirer_reference_number: text,
-  approval_code: text,
-  ip: text,
-  description: text,
-  authorize_uri: text,
-  return_uri: text,
-  authorized: flag,
-  capture: flag,
-  capturable: flag,
-  disputable: flag,
-  partially_refundable: flag,
-  reversible: flag,
-  zero_interest_installments: flag,
-  transaction: anything,
-  link: anything,
-  card: anything,
-  schedule: anything,
-  linked_account: anything,
-  customer: anything,
-  dispute: anything,
-  branch: anything,
-  terminal: anything,
-  device: anything,
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { flag, text } from '../fields.js';
 
 /** A stored file: a QR code image, or evidence in a dispute. Source: API reference, "Document". */
 export interface Document {
@@ -19,14 +18,8 @@ export interface Document {
   created_at?: string | null | undefined;
 }
 
-export const document: z.ZodType<Document> = z.looseObject({
+export const document: z.ZodType<Document> = z.object({
   object: z.literal('document'),
   id: z.string(),
-  livemode: flag,
-  deleted: flag,
-  filename: text,
-  location: text,
-  kind: text,
-  download_uri: text,
-  created_at: text,
+  download_uri: z.string().nullish(),
 });

@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { items, text } from '../fields.js';
 
 /** Prefix `evnt_` (assumption). */
 export type EventId = string;
@@ -63,16 +62,9 @@ export interface Event {
   actor_uid?: string | null | undefined;
 }
 
-export const event: z.ZodType<Event> = z.looseObject({
+export const event: z.ZodType<Event> = z.object({
   object: z.literal('event'),
   id: z.string(),
   key: z.string(),
-  data: z.looseObject({ object: text, id: text }),
-  livemode: z.boolean().nullish(),
-  location: text,
-  webhook_deliveries: items,
-  created_at: text,
-  team_uid: text,
-  user_uid: text,
-  actor_uid: text,
+  data: z.object({ id: z.string().nullish() }),
 });

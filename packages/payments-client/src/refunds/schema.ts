@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { anything, fields, text } from '../fields.js';
 
 /** Prefix `rfnd_`. */
 export type RefundId = string;
@@ -27,7 +26,7 @@ export interface Refund {
   created_at?: string | null | undefined;
 }
 
-export const refund: z.ZodType<Refund> = z.looseObject({
+export const refund: z.ZodType<Refund> = z.object({
   object: z.literal('refund'),
   id: z.string(),
   status: z.string(),
@@ -36,8 +35,4 @@ export const refund: z.ZodType<Refund> = z.looseObject({
   charge: z.string().nullish(),
   voided: z.boolean().nullish(),
   livemode: z.boolean().nullish(),
-  metadata: fields,
-  location: text,
-  transaction: anything,
-  created_at: text,
 });

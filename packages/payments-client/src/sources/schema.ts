@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { type Document, document } from '../documents/schema.js';
-import { decimal, fields, flag, integer, items, text } from '../fields.js';
 
 /** Prefix `src_`. */
 export type SourceId = string;
@@ -110,36 +109,7 @@ export interface Source {
   supplier_id?: string | null | undefined;
 }
 
-const address = z
-  .looseObject({ city: text, country: text, postal_code: text, state: text, street1: text, street2: text })
-  .nullish()
-  .catch(undefined);
-
-const scannableCode = z.looseObject({ object: text, type: text, image: document.nullish(), raw_data: text }).nullish();
-
-const references = z
-  .looseObject({
-    expires_at: text,
-    device_id: text,
-    customer_amount: integer,
-    customer_currency: text,
-    customer_exchange_rate: decimal,
-    service_tax_id: text,
-    reference_number_1: text,
-    reference_number_2: text,
-    barcode: text,
-    payment_code: text,
-    va_code: text,
-  })
-  .nullish()
-  .catch(undefined);
-
-const providerReferences = z
-  .looseObject({ reference_number_1: text, reference_number_2: text, buyer_name: text })
-  .nullish()
-  .catch(undefined);
-
-export const source: z.ZodType<Source> = z.looseObject({
+export const source: z.ZodType<Source> = z.object({
   object: z.literal('source'),
   id: z.string(),
   livemode: z.boolean().nullish(),
@@ -147,32 +117,5 @@ export const source: z.ZodType<Source> = z.looseObject({
   currency: z.string().nullish(),
   type: z.string().nullish(),
   charge_status: z.string().nullish(),
-  scannable_code: scannableCode,
-  location: text,
-  flow: text,
-  created_at: text,
-  barcode: text,
-  bank: text,
-  email: text,
-  installment_term: integer,
-  ip: text,
-  absorption_type: text,
-  name: text,
-  mobile_number: text,
-  phone_number: text,
-  platform_type: text,
-  qr_settings: fields,
-  billing: address,
-  shipping: address,
-  items,
-  references,
-  provider_references: providerReferences,
-  store_id: text,
-  store_name: text,
-  terminal_id: text,
-  zero_interest_installments: flag,
-  receipt_amount: integer,
-  discounts: items,
-  promotion_code: text,
-  supplier_id: text,
+  scannable_code: z.object({ image: document.nullish(), raw_data: z.string().nullish() }).nullish(),
 });

@@ -3,13 +3,11 @@ import { condition, sleep } from '@temporalio/workflow';
 import type { CheckoutBook } from './book.js';
 import { expireCharge, sendWindow } from './calls.js';
 import { clock } from './clock.js';
-import { look } from './look.js';
+import { look, LooksOwed } from './look.js';
 import type { News } from './news.js';
 import { lookDelay } from './policy.js';
 import { report } from './report.js';
 
-/** A hint that finds no change looks again: 1 s and 5 s after the first look. */
-const LOOK_AGAIN_MS = [1_000, 4_000] as const;
 /** A charge that the provider will not let go is looked at this often at least: the step of 5 min. */
 const SLOWEST_CLOSING_STEP = 3;
 /** Hints are coalesced: however many come, looks are at least this far apart. */
@@ -27,7 +25,7 @@ export async function awaitPayment(
 ): Promise<void> {
   const { chargeId } = book.attempt;
   if (chargeId === null) return;
-  let looksAgain: readonly number[] = [];
+  const owed = new LooksOwed();
   let closings = 0;
   let closingSince: Instant | null = null;
   let answeredAt = clock();
@@ -35,9 +33,7 @@ export async function awaitPayment(
   while (!book.isEnded) {
     await continueWhenLong();
     if (!mustClose(book)) {
-      const [again, ...rest] = looksAgain;
-      looksAgain = rest;
-      await untilNews(book, news, again ?? book.policy.pollIntervalMs);
+      await untilNews(book, news, owed.take() ?? book.policy.pollIntervalMs);
     } else if (closings > 0) {
       await condition(() => news.hasHint, lookDelay(book.policy, Math.min(closings - 1, SLOWEST_CLOSING_STEP)), {
         summary: 'Not closed yet: the provider keeps the charge pending',
@@ -54,7 +50,7 @@ export async function awaitPayment(
     const before = book.attempt.status;
     lookedAt = clock();
     if (await look(book, chargeId)) answeredAt = clock();
-    if (hinted && book.attempt.status === before) looksAgain = LOOK_AGAIN_MS;
+    if (hinted && book.attempt.status === before) owed.hintFoundNothing();
     attendTo(book, answeredAt, closingSince);
     report(book, clock());
   }

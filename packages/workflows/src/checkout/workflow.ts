@@ -16,7 +16,7 @@ import { CheckoutBook, type CheckoutRecord } from './book.js';
 import { clock } from './clock.js';
 import { News } from './news.js';
 import { openAttempt } from './open-attempt.js';
-import { look } from './look.js';
+import { look, LooksOwed } from './look.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
 import { report } from './report.js';
 
@@ -73,13 +73,20 @@ async function stayOpenForLateNews(
   news: News,
   continueWhenLong: () => Promise<void>,
 ): Promise<void> {
-  const { policy, attempt } = book;
-  const closeAt = plus(book.endedAt, policy.unpaidGraceMs);
+  const { chargeId } = book.attempt;
+  const closeAt = plus(book.endedAt, book.policy.unpaidGraceMs);
   const summary = `Stay open for late news until ${formatInstant(closeAt)}`;
+  const owed = new LooksOwed();
   while (!book.isPaid && clock() < closeAt) {
     await continueWhenLong();
-    await condition(() => news.hasHint || !book.isReported, closeAt - clock(), { summary });
-    if (news.takeHint() && attempt.chargeId !== null) await look(book, attempt.chargeId);
+    const next = owed.take();
+    const wait = Math.min(next ?? Number.POSITIVE_INFINITY, closeAt - clock());
+    const woken = await condition(() => news.hasHint || !book.isReported, wait, { summary });
+    const hinted = news.takeHint();
+    if (chargeId !== null && (hinted || (!woken && next !== undefined))) {
+      await look(book, chargeId);
+      if (hinted && !book.isPaid) owed.hintFoundNothing();
+    }
     report(book, clock());
   }
 }

@@ -1,0 +1,62 @@
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { BUNDLE_PATH } from '@tillflow/worker';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { PATHS } from './support/paths.js';
+import { Stack } from './support/stack.js';
+
+/**
+ * Committed histories, a folder for each release: whatever runs in production was started by one of them.
+ * `RECORD=<release> pnpm test test/histories.spec.ts` adds a folder; a recorded one is never changed.
+ */
+const HISTORIES = new URL('./histories/', import.meta.url);
+const RECORD = process.env['RECORD'];
+
+const replay = (history: unknown): Promise<void> =>
+  Worker.runReplayHistory({ workflowBundle: { codePath: BUNDLE_PATH } }, history);
+
+describe('the workflow code', async () => {
+  const files = (await readdir(HISTORIES, { recursive: true })).filter((name) => name.endsWith('.json'));
+
+  it('has a committed history of every path', () => {
+    const recorded = new Set(files.map((name) => name.replace(/^.*\//, '').replace('.json', '')));
+    expect([...recorded].toSorted()).toEqual(Object.keys(PATHS).toSorted());
+  });
+
+  it.each(files)('replays %s as it was', async (name) => {
+    await replay(JSON.parse(await readFile(new URL(name, HISTORIES), 'utf8')));
+  });
+});
+
+describe('a checkout that is', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start({
+      api: {
+        SEND_WITHIN_MS: '400',
+        CALL_DEADLINE_MS: '400',
+        SETTLE_DELAY_MS: '100',
+        LOOK_DELAYS_MS: '50,100,200,400',
+        POLL_INTERVAL_MS: '1000',
+      },
+    });
+  });
+  afterAll(() => stack.stop());
+
+  it.each(Object.keys(PATHS))('%s leaves a history that replays', async (name) => {
+    const checkout = await PATHS[name]?.(stack);
+    const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${checkout?.reference}`);
+    const history = JSON.parse(historyToJSON(await handle.fetchHistory())) as unknown;
+    await replay(history);
+    if (RECORD !== undefined) await record(`${RECORD}/${name}.json`, history);
+  });
+});
+
+/** Who ran it is no part of what happened. */
+async function record(name: string, history: unknown): Promise<void> {
+  const file = new URL(name, HISTORIES);
+  await mkdir(new URL('.', file), { recursive: true });
+  const text = JSON.stringify(history, (key, value: unknown) => (key === 'identity' ? 'recorder' : value), 1);
+  await writeFile(file, `${text}\n`);
+}
