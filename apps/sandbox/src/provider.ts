@@ -146,7 +146,7 @@ export class Provider {
    */
   settle(id: string, outcome: Outcome, force = false): ChargeRecord {
     const charge = this.charge(id);
-    if (charge.status !== 'pending' && !force) {
+    if (charge.status !== 'pending' && (!force || charge.paidAt !== null)) {
       const code = charge.status === 'expired' ? 'expired_charge' : 'invalid_charge';
       throw new ApiError(code, `The charge is no longer pending: it is ${charge.status}.`);
     }

@@ -1,7 +1,7 @@
 import { encodeForm } from './form.js';
 
 /** What a reply contradicts of the request it answers. */
-export interface Contradiction {
+interface Contradiction {
   readonly replyId: string;
   /** Request fields, e.g. `['amount', 'metadata[order]']`. */
   readonly fields: readonly string[];

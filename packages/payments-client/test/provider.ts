@@ -9,7 +9,7 @@ export const SECRET_KEY = 'skey_test_5xuyshzbqxn2ojxsdpe';
 export const PUBLIC_KEY = 'pkey_test_5xuyshzbsa5fzbnt9z9';
 
 /** A request as the provider received it. */
-export interface Seen {
+interface Seen {
   method: string;
   /** With the query string. */
   url: string;

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { connectionSettings } from './connection.js';
+import { flag, integer, list, readSettings, SettingsError, temporalSettings } from './settings.js';
+
+const schema = z.object({
+  ...temporalSettings,
+  COUNT: integer(3, 1, 10),
+  FLAG: flag(false),
+  NAMES: list(),
+  SECRET: z.string('is needed').min(10, 'is too short'),
+});
+
+describe('settings', () => {
+  it('have defaults, and an empty variable is an unset one', () => {
+    const settings = readSettings(schema, { NAMES: 'a, b', SECRET: '0123456789', COUNT: '', FLAG: 'true' });
+    expect(settings).toMatchObject({
+      TEMPORAL_ADDRESS: '127.0.0.1:7233',
+      TEMPORAL_NAMESPACE: 'default',
+      TEMPORAL_TASK_QUEUE: 'tillflow',
+      COUNT: 3,
+      FLAG: true,
+      NAMES: ['a', 'b'],
+    });
+  });
+
+  it('that are wrong are all named at once, and no value is repeated', () => {
+    const wrong = { TEMPORAL_ADDRESS: 'nowhere', COUNT: '11', FLAG: 'yes', NAMES: ' , ', SECRET: 'hush' };
+    let message = '';
+    try {
+      readSettings(schema, wrong);
+    } catch (error) {
+      expect(error).toBeInstanceOf(SettingsError);
+      message = String(error);
+    }
+    for (const name of Object.keys(wrong)) expect(message).toContain(name);
+    expect(message).not.toContain('hush');
+    expect(message).not.toContain('nowhere');
+  });
+
+  it.each(['1e3', '0x1', ' 1', '1.0', '--1', 'NaN'])('do not take "%s" for a whole number', (COUNT) => {
+    expect(() => readSettings(z.object({ COUNT: integer(1, 0, 10_000) }), { COUNT })).toThrow(SettingsError);
+  });
+});
+
+describe('the connection to Temporal', () => {
+  const read = (environment: Record<string, string>) =>
+    connectionSettings(readSettings(z.object(temporalSettings), environment));
+
+  it('is plain unless TLS is asked for, or a certificate or key is named', async () => {
+    expect(await read({})).toEqual({ address: '127.0.0.1:7233' });
+    expect(await read({ TEMPORAL_TLS: 'true' })).toEqual({ address: '127.0.0.1:7233', tls: {} });
+    expect(await read({ TEMPORAL_ADDRESS: 'ns.example:7233', TEMPORAL_API_KEY: 'key' })).toEqual({
+      address: 'ns.example:7233',
+      tls: {},
+      apiKey: 'key',
+    });
+  });
+
+  it('takes certificate and key from their files', async () => {
+    const here = import.meta.filename;
+    const { tls } = await read({
+      TEMPORAL_TLS_CERT_PATH: here,
+      TEMPORAL_TLS_KEY_PATH: here,
+      TEMPORAL_TLS_SERVER_NAME: 'temporal.internal',
+    });
+    expect(tls).toMatchObject({ serverNameOverride: 'temporal.internal' });
+    expect(tls).toHaveProperty('clientCertPair.crt');
+  });
+
+  it('refuses a certificate without its key, and a file that is not there', async () => {
+    await expect(read({ TEMPORAL_TLS_CERT_PATH: '/nowhere' })).rejects.toThrow('go together');
+    await expect(read({ TEMPORAL_TLS_CA_PATH: '/nowhere' })).rejects.toThrow('cannot be read');
+  });
+});

@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
+
+let stack: Stack;
+let paid: CheckoutJson;
+let open: CheckoutJson;
+beforeAll(async () => {
+  stack = await Stack.start();
+  open = (await stack.create()).body;
+  const { body } = await stack.create({ terminal: 'till-9' });
+  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+  paid = await stack.untilStatus(body.id, 'paid');
+});
+afterAll(() => stack.stop());
+
+const handleOf = (checkout: CheckoutJson) =>
+  stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`);
+
+it('every activity and every timer carries a summary that a person can read', async () => {
+  const { events } = await handleOf(paid).fetchHistory();
+  const described = (events ?? []).filter(
+    (event) => event.activityTaskScheduledEventAttributes ?? event.timerStartedEventAttributes,
+  );
+  expect(described.length).toBeGreaterThanOrEqual(4);
+  const summaries = described.map(({ userMetadata }) => Buffer.from(userMetadata?.summary?.data ?? []).toString());
+  expect(summaries).not.toContain('');
+  expect(summaries).toContain('"Create a source of THB 1,500.00"');
+});
+
+it('the details of an open checkout say the amount in major units, the state, the ids and what comes next', async () => {
+  const metadata = await handleOf(open).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  const details = metadata.currentDetails ?? '';
+  expect(details).toContain('THB 1,500.00');
+  expect(details).toContain('awaiting_payment');
+  expect(details).toContain(chargeIdOf(open));
+  expect(details).toContain(`expire at ${open.attempts[0]?.expires_at}`);
+});
+
+it('the workflow itself has a summary', async () => {
+  const { staticSummary } = (await handleOf(open).describe()) as unknown as { staticSummary: () => Promise<string> };
+  expect(await staticSummary()).toBe(`THB 1,500.00 for ${open.reference}`);
+});
+
+it('checkouts can be searched by status, reference, amount, currency, terminal, charge and time of payment', async () => {
+  const found = async (query: string): Promise<string[]> => {
+    const ids: string[] = [];
+    for await (const { workflowId } of stack.temporal.client.workflow.list({ query })) ids.push(workflowId);
+    return ids;
+  };
+  const id = `checkout/default/${paid.reference}`;
+  for (const clause of [
+    `CheckoutStatus = 'paid'`,
+    `Amount = 150000`,
+    `Currency = 'THB'`,
+    `Terminal = 'till-9'`,
+    `ChargeId = '${chargeIdOf(paid)}'`,
+    `PaidAt = '${paid.paid_at}'`,
+    `CreatedAt = '${paid.created_at}'`,
+  ]) {
+    await expect
+      .poll(() => found(`CheckoutReference = '${paid.reference}' AND ${clause}`), { timeout: 5_000, message: clause })
+      .toEqual([id]);
+  }
+});
+
+it('the view can be queried by its name', async () => {
+  const { checkout, timeline } = await handleOf(open).query<{ checkout: CheckoutJson; timeline: { what: string }[] }>(
+    'view',
+  );
+  expect(checkout).toMatchObject({ id: open.id, status: 'awaiting_payment' });
+  expect(timeline.map(({ what }) => what)).toEqual(['opened', 'source_created', 'charge_created']);
+});
+
+it('a cancellation from the Temporal UI is an orderly cancel: the charge is expired, not abandoned', async () => {
+  const { body } = await stack.create();
+  await handleOf(body).cancel();
+  await stack.untilStatus(body.id, 'cancelled');
+  expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
+});
+
+it('a paid checkout with a prompt webhook costs two creates, one look, one timer and one signal', async () => {
+  const { events } = await handleOf(paid).fetchHistory();
+  const count = (
+    kind:
+      | 'activityTaskScheduledEventAttributes'
+      | 'timerStartedEventAttributes'
+      | 'workflowExecutionSignaledEventAttributes',
+  ) => (events ?? []).filter((event) => event[kind]).length;
+  expect(count('activityTaskScheduledEventAttributes')).toBe(3);
+  expect(count('timerStartedEventAttributes')).toBe(1);
+  expect(count('workflowExecutionSignaledEventAttributes')).toBe(1);
+});
