@@ -145,7 +145,10 @@ describe('one reference', () => {
     const reference = newReference();
     const before = stack.requests('POST /sources').length;
     const answers = await Promise.all(Array.from({ length: 20 }, () => stack.create({ reference })));
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array<number>(19).fill(200), 201]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      ...Array<number>(19).fill(200),
+      201,
+    ]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
     expect(stack.requests('POST /sources').length - before).toBe(1);
     expect(stack.chargesOf(answers[0]?.body.id ?? '')).toHaveLength(1);
@@ -182,7 +185,7 @@ describe('one reference', () => {
 describe('the list of checkouts', () => {
   type Page = { data: CheckoutJson[]; next_cursor: string | null };
   const page = async (query: Record<string, string>): Promise<Page> =>
-    (await stack.get<Page>(`/v1/checkouts?${new URLSearchParams(query)}`)).body;
+    (await stack.get<Page>(`/v1/checkouts?${new URLSearchParams(query).toString()}`)).body;
 
   it('shows a new checkout within five seconds, and finds it by reference and status', async () => {
     const { body } = await stack.create();

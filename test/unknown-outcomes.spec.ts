@@ -76,6 +76,29 @@ describe('while the provider', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
+  it('takes longer than our patience and then makes the charge, the create is not repeated meanwhile', async () => {
+    const before = stack.requests('POST /charges').length;
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 750, times: 1 });
+    const { body } = await stack.create();
+    expect(body.qr).not.toBeNull();
+    expect(stack.requests('POST /charges').length - before).toBe(1);
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+  });
+
+  it('takes seven seconds to answer, which is within the default patience, there is no doubt at all', async () => {
+    const patient = await Stack.start();
+    try {
+      patient.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 7_000, times: 1 });
+      const { status, body } = await patient.create();
+      expect(status).toBe(202);
+      await patient.until(body.id, ({ qr }) => qr !== null);
+      const words = (await patient.timeline(body.id)).map(({ what }) => what);
+      expect(words).toEqual(['opened', 'source_created', 'charge_created']);
+    } finally {
+      await patient.stop();
+    }
+  });
+
   it('stays silent, an unknown charge is never failed: attention says so, and the first answer settles it', async () => {
     const slow = await Stack.start({ api: { ...FAST, ATTENTION_AFTER_MS: '300', ANSWER_WITHIN_MS: '1000' } });
     try {

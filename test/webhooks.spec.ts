@@ -39,7 +39,7 @@ function deliver<T = Receipt>(body: string, headers: Record<string, string>): Pr
 
 function deliverSigned<T = Receipt>(body: string, timestamp = nowSeconds()): Promise<Answer<T>> {
   const [secret = ''] = stack.sandbox.keys.webhookSecrets;
-  return deliver<T>(body, webhooks.sign(body, { secret, timestamp }) as Record<string, string>);
+  return deliver<T>(body, webhooks.sign(body, { secret, timestamp }));
 }
 
 /** Long enough for a look to have happened: the looks that the provider saw, not a time, say so. */
@@ -94,7 +94,7 @@ describe('a webhook', () => {
         webhooks.sign(body, {
           secret: stack.sandbox.keys.webhookSecrets[0] ?? '',
           timestamp: nowSeconds() - 600,
-        }) as Record<string, string>,
+        }),
     ],
     [
       'of the future',
@@ -102,7 +102,7 @@ describe('a webhook', () => {
         webhooks.sign(body, {
           secret: stack.sandbox.keys.webhookSecrets[0] ?? '',
           timestamp: nowSeconds() + 600,
-        }) as Record<string, string>,
+        }),
     ],
   ])('%s is refused, and no one looks', async (_, headersFor) => {
     const { body } = await stack.create();
@@ -166,7 +166,7 @@ describe('a webhook', () => {
     try {
       const body = '{"object":"event","id":"evnt_1","key":"x","data":{}}';
       for (const secret of [next, stack.sandbox.keys.webhookSecrets[0] ?? '']) {
-        const headers = webhooks.sign(body, { secret, timestamp: nowSeconds() }) as Record<string, string>;
+        const headers = webhooks.sign(body, { secret, timestamp: nowSeconds() });
         expect((await rotating.request('POST', '/webhooks/provider', { body, key: null, headers })).status).toBe(200);
       }
     } finally {
@@ -199,7 +199,7 @@ describe('while Temporal is down', () => {
       const headers = webhooks.sign(event, {
         secret: cut.sandbox.keys.webhookSecrets[0] ?? '',
         timestamp: nowSeconds(),
-      }) as Record<string, string>;
+      });
       const refused = await cut.request<ProblemJson>('POST', '/webhooks/provider', { body: event, key: null, headers });
       expect(refused).toMatchObject({ status: 503, body: { code: 'temporal_unavailable' } });
       expect(refused.headers.get('retry-after')).toBe('2');

@@ -10,7 +10,9 @@ import { startStack, type Stack } from './stack.js';
 /** The demo has ports and keys of its own, so that it runs beside anything; Temporal may be a given one. */
 function ownSettings(): NodeJS.ProcessEnv {
   const foreign = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|PROVIDER_.*)$/;
-  return Object.fromEntries(Object.entries(process.env).filter(([name]) => !foreign.test(name)));
+  const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+  // Of a given Temporal server another worker must not take the demo's tasks.
+  return { TEMPORAL_TASK_QUEUE: `tillflow-demo-${process.pid}`, ...Object.fromEntries(kept) };
 }
 
 async function main(): Promise<number> {

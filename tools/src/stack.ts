@@ -88,6 +88,8 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     if (stopping) await stop();
     void watch('Temporal server', temporal.ended);
 
+    // A given server may lack the search attributes; one of its own has them.
+    if (temporal.pid === undefined) await setUpNamespace(options, temporal.address);
     const keys = settings.providerKeys;
     if (settings.sandboxPort !== undefined) {
       await service('sandbox', 'sandbox', {
@@ -122,6 +124,18 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     await stop();
     throw error;
   }
+}
+
+/** By the operators' own command, which knows what is missing, and reaches Temporal only: it is told of no provider. */
+async function setUpNamespace({ env, onLine }: StackOptions, address: string): Promise<void> {
+  const own = Object.entries(env).filter(([name]) => !name.startsWith('PROVIDER_'));
+  const setup = new GuardedChild(process.execPath, ['apps/cli/dist/main.js', 'setup'], {
+    cwd: root,
+    env: { ...Object.fromEntries(own), TEMPORAL_ADDRESS: address },
+    onLine: (line) => onLine('setup', line),
+  });
+  const code = await setup.exited;
+  if (code !== 0) throw new Error(`The setup of ${address} ended with exit code ${code}:\n${setup.tail()}`);
 }
 
 function rejectWhenAborted(signal: AbortSignal): Promise<never> {

@@ -73,7 +73,7 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
 }
 
 /** The API as OpenAPI: from the same schemas that check the requests. */
-export function openApiDocument(app: NestFastifyApplication) {
+function openApiDocument(app: NestFastifyApplication) {
   const config = new DocumentBuilder()
     .setTitle('Tillflow')
     .setDescription('In-store QR payments that cannot lose or double a payment')

@@ -96,7 +96,7 @@ function dashboardOf(charges: readonly ChargeRecord[], offset: number, total: nu
     const marks = `${button(action, 'status', 'successful', 'Mark successful', back)}${button(action, 'status', 'failed', 'Mark failed', back)}`;
     const state = charge.voided ? 'voided' : charge.refundedAmount > 0 ? 'refunded' : charge.status;
     const cells = [charge.id, formatInstant(charge.createdAt), formatMoney(charge), charge.description ?? '', state];
-    const texts = cells.map((text) => `<td>${text}</td>`).join('');
+    const texts = cells.map((text) => `<td>${escape(text)}</td>`).join('');
     return `<tr>${texts}<td><div class="row">${charge.status === 'pending' ? marks : ''}</div></td></tr>`;
   });
   const newer = offset > 0 ? `<a href="/dashboard?offset=${Math.max(0, offset - ROWS_PER_PAGE)}">Newer</a> ` : '';

@@ -124,10 +124,7 @@ export class Provider {
       voided: false,
     });
     this.books.tokens.set(charge.token, id);
-    const { books } = this;
-    this.#options.clock.at(charge.expiresAt, () => {
-      if (books === this.books) this.#passExpiry(id);
-    });
+    this.#options.clock.at(charge.expiresAt, () => this.#passExpiry(id));
     this.#emit('charge.create', { object: 'charge', record: charge });
     return charge;
   }

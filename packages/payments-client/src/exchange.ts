@@ -92,7 +92,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (false) {
+    if (this.#sent) {
       // A dispatcher that sends a request a second time by itself could double a payment. Retries are the transport's.
       this.fail(new Error('the dispatcher tried to send the request again'));
     }

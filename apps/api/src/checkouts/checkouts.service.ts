@@ -126,7 +126,7 @@ export class CheckoutsService {
 const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
 
 /** @throws {Problem} `not_found` for what cannot be a checkout's id. */
-export function keyOf(id: string): CheckoutKey {
+function keyOf(id: string): CheckoutKey {
   const key = parseCheckoutId(id);
   if (key === null || key.account !== DEFAULT_ACCOUNT) throw new Problem('not_found', 'No checkout has this id');
   return key;

@@ -53,7 +53,7 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
   429: 'rate_limited',
 };
 
-export function toProblem(exception: unknown): Problem {
+function toProblem(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   if (exception instanceof ThrottlerException) {
     return new Problem('rate_limited', 'More requests than this key may make in a second', { retryAfterSeconds: 1 });
