@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PATHS } from './support/paths.js';
+import { scanQr } from './support/scan-qr.js';
 import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 let stack: Stack;
@@ -261,6 +262,24 @@ describe('a payment that comes after the checkout was reported as cancelled', ()
   it('is not lost: the checkout is paid, and a person is told', async () => {
     const late = await PATHS['paid-after-it-was-reported-expired']?.(stack);
     expect(late).toMatchObject({ status: 'paid', attention: { code: 'late_payment' } });
+  });
+});
+
+describe('the QR image', () => {
+  it('is drawn from its data when the provider cannot be reached, and is the same code', async () => {
+    const cut = await Stack.start({ webhookUrl: null });
+    try {
+      const { body } = await cut.create();
+      const drawn = async (): Promise<string> => (await fetch(body.qr?.image_url ?? '')).text();
+      const provided = await drawn();
+      await cut.sandbox.close();
+      const own = await drawn();
+      expect(own).toContain('<svg');
+      expect(scanQr(own)).toBe(body.qr?.raw_data);
+      expect(scanQr(provided)).toBe(body.qr?.raw_data);
+    } finally {
+      await cut.stop();
+    }
   });
 });
 

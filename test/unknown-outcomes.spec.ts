@@ -76,6 +76,16 @@ describe('while the provider', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
+  it('refuses a create that follows one of unknown outcome, the refusal is not believed before a look', async () => {
+    stack.sandbox.faults.add([
+      { method: 'POST', path: '/charges', action: 'reset_before', times: 1 },
+      { method: 'POST', path: '/charges', action: 'commit_then_status', status: 400, times: 1 },
+    ]);
+    const { body } = await stack.create();
+    expect(body).toMatchObject({ status: 'awaiting_payment' });
+    expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
+  });
+
   it('takes longer than our patience and then makes the charge, the create is not repeated meanwhile', async () => {
     const before = stack.requests('POST /charges').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 750, times: 1 });

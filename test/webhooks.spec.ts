@@ -37,9 +37,17 @@ function deliver<T = Receipt>(body: string, headers: Record<string, string>): Pr
   return stack.request<T>('POST', '/webhooks/provider', { body, key: null, headers });
 }
 
-function deliverSigned<T = Receipt>(body: string, timestamp = nowSeconds()): Promise<Answer<T>> {
-  const [secret = ''] = stack.sandbox.keys.webhookSecrets;
-  return deliver<T>(body, webhooks.sign(body, { secret, timestamp }));
+function signed(body: string, options: { secret?: string; timestamp?: number } = {}): Record<string, string> {
+  const { secret = secretOf(stack), timestamp = nowSeconds() } = options;
+  return webhooks.sign(body, { secret, timestamp });
+}
+
+function secretOf({ sandbox }: Stack): string {
+  return sandbox.keys.webhookSecrets[0] ?? '';
+}
+
+function deliverSigned<T = Receipt>(body: string): Promise<Answer<T>> {
+  return deliver<T>(body, signed(body));
 }
 
 /** Long enough for a look to have happened: the looks that the provider saw, not a time, say so. */
@@ -70,40 +78,12 @@ describe('a webhook', () => {
     await stack.untilStatus(body.id, 'paid');
   });
 
-  it.each([
-    ['without a signature', (): Record<string, string> => ({})],
-    [
-      'signed with another secret',
-      (body: string) =>
-        webhooks.sign(body, { secret: Buffer.from('another').toString('base64'), timestamp: nowSeconds() }) as Record<
-          string,
-          string
-        >,
-    ],
-    [
-      'signed for another body',
-      () =>
-        webhooks.sign('{}', { secret: stack.sandbox.keys.webhookSecrets[0] ?? '', timestamp: nowSeconds() }) as Record<
-          string,
-          string
-        >,
-    ],
-    [
-      'of ten minutes ago',
-      (body: string) =>
-        webhooks.sign(body, {
-          secret: stack.sandbox.keys.webhookSecrets[0] ?? '',
-          timestamp: nowSeconds() - 600,
-        }),
-    ],
-    [
-      'of the future',
-      (body: string) =>
-        webhooks.sign(body, {
-          secret: stack.sandbox.keys.webhookSecrets[0] ?? '',
-          timestamp: nowSeconds() + 600,
-        }),
-    ],
+  it.each<[string, (body: string) => Record<string, string>]>([
+    ['without a signature', () => ({})],
+    ['signed with another secret', (body) => signed(body, { secret: Buffer.from('another').toString('base64') })],
+    ['signed for another body', () => signed('{}')],
+    ['of ten minutes ago', (body) => signed(body, { timestamp: nowSeconds() - 600 })],
+    ['of the future', (body) => signed(body, { timestamp: nowSeconds() + 600 })],
   ])('%s is refused, and no one looks', async (_, headersFor) => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -165,8 +145,8 @@ describe('a webhook', () => {
     });
     try {
       const body = '{"object":"event","id":"evnt_1","key":"x","data":{}}';
-      for (const secret of [next, stack.sandbox.keys.webhookSecrets[0] ?? '']) {
-        const headers = webhooks.sign(body, { secret, timestamp: nowSeconds() });
+      for (const secret of [next, secretOf(stack)]) {
+        const headers = signed(body, { secret });
         expect((await rotating.request('POST', '/webhooks/provider', { body, key: null, headers })).status).toBe(200);
       }
     } finally {
@@ -196,10 +176,7 @@ describe('while Temporal is down', () => {
     try {
       const { body } = await stack.create();
       const event = eventAbout(body, { status: 'successful' });
-      const headers = webhooks.sign(event, {
-        secret: cut.sandbox.keys.webhookSecrets[0] ?? '',
-        timestamp: nowSeconds(),
-      });
+      const headers = signed(event, { secret: secretOf(cut) });
       const refused = await cut.request<ProblemJson>('POST', '/webhooks/provider', { body: event, key: null, headers });
       expect(refused).toMatchObject({ status: 503, body: { code: 'temporal_unavailable' } });
       expect(refused.headers.get('retry-after')).toBe('2');

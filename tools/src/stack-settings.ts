@@ -6,13 +6,13 @@ const preferredApiPort = 3000;
 const preferredSandboxPort = 4010;
 
 /** A key made up for this run; only its hash reaches the API. */
-export interface MadeUpKey {
+interface MadeUpKey {
   readonly name: string;
   readonly role: 'checkout' | 'ops';
   readonly secret: string;
 }
 
-export interface ProviderKeys {
+interface ProviderKeys {
   readonly PROVIDER_SECRET_KEY: string;
   readonly PROVIDER_PUBLIC_KEY: string;
   readonly PROVIDER_WEBHOOK_SECRET: string;

@@ -15,16 +15,8 @@ interface Checkout {
   readonly attempts: readonly { readonly charge_id: string | null; readonly failure_code: string | null }[];
   readonly qr: { readonly image_url: string; readonly raw_data: string | null; readonly expires_at: string } | null;
   readonly paid_at: string | null;
-  readonly refunded_amount: number;
   readonly voidable_until: string | null;
   readonly refundable_until: string | null;
-}
-
-interface Refund {
-  readonly kind: string;
-  readonly status: string;
-  readonly amount: number;
-  readonly currency: string;
 }
 
 interface Timeline {
@@ -36,12 +28,12 @@ interface SandboxState {
 }
 
 /**
- * Three checkouts and their endings, by HTTP only: paid and given back, expired, failed.
+ * Three checkouts and their endings, by HTTP only: paid, expired, failed.
  * @throws {Error} at the first surprise.
  */
 export async function tellStory(stack: Stack, print: (line: string) => void): Promise<void> {
   const till = new Till(stack, print);
-  await till.paidAndRefunded();
+  await till.paid();
   await till.expired();
   await till.failed();
   print('');
@@ -69,7 +61,7 @@ class Till {
     this.#print = print;
   }
 
-  async paidAndRefunded(): Promise<void> {
+  async paid(): Promise<void> {
     this.#title('1. A customer pays');
     const opened = await this.#open('paid', 150_000);
     await this.#readQrImage(opened);
@@ -82,14 +74,6 @@ class Till {
     this.#step('paid', `at ${clock(paid.paid_at)}`);
     this.#step('', `can be voided until ${clock(paid.voidable_until)}, refunded until ${clock(paid.refundable_until)}`);
 
-    if (await this.#offersRefunds()) {
-      const refund = await this.#refund(paid);
-      this.#step('refund', `${money(refund)} as a ${refund.kind}: ${refund.status}`);
-      await this.#until(opened, 'refunded');
-      this.#step('refunded', `${money(paid)} is back with the customer`);
-    } else {
-      this.#step('refund', 'not offered by this API yet');
-    }
     await this.#timeline(opened);
   }
 
@@ -98,7 +82,7 @@ class Till {
     const opened = await this.#open('expired', 8_900, { expires_in: 5 });
     this.#step('waiting', 'the QR code lives for 5 seconds');
     await this.#until(opened, 'expired');
-    this.#step('expired', 'nothing was paid, and a late payment would be given back');
+    this.#step('expired', 'nothing was paid, and the QR code takes no payment any more');
     await this.#timeline(opened);
   }
 
@@ -108,7 +92,7 @@ class Till {
     await this.#mark(opened, { status: 'failed', failure_code: 'insufficient_fund' });
     this.#step('customer', 'has not enough money');
     const failed = await this.#until(opened, 'failed');
-    this.#step('failed', `${failed.attempts.at(-1)?.failure_code ?? 'no code'}: the till may start a new attempt`);
+    this.#step('failed', `${failed.attempts.at(-1)?.failure_code ?? 'no code'}, as the provider says`);
     await this.#timeline(opened);
   }
 
@@ -160,19 +144,6 @@ class Till {
     );
   }
 
-  async #offersRefunds(): Promise<boolean> {
-    const { paths } = await this.#call<{ paths: Record<string, unknown> }>('GET', '/openapi.json');
-    return '/v1/checkouts/{id}/refunds' in paths;
-  }
-
-  async #refund({ id }: Checkout): Promise<Refund> {
-    const key = { 'idempotency-key': `demo-${this.#run}` };
-    return until('the refund to succeed', async () => {
-      const refund = await this.#call<Refund>('POST', `/v1/checkouts/${id}/refunds`, { reason: 'demo' }, key);
-      return refund.status === 'pending' ? undefined : refund;
-    });
-  }
-
   async #until({ id }: { readonly id: string }, status: string): Promise<Checkout> {
     let last = '';
     return until(`the checkout to become ${status}`, async () => {
@@ -194,8 +165,8 @@ class Till {
     if (this.#uiUrl !== undefined) this.#step('workflow', `${this.#uiUrl}/namespaces/default/workflows/${workflow}`);
   }
 
-  #call<Reply>(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Reply> {
-    return exchange(method, `${this.#apiUrl}${path}`, { authorization: `Bearer ${this.#key}`, ...headers }, body);
+  #call<Reply>(method: string, path: string, body?: object): Promise<Reply> {
+    return exchange(method, `${this.#apiUrl}${path}`, { authorization: `Bearer ${this.#key}` }, body);
   }
 
   #title(text: string): void {

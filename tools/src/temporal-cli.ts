@@ -91,7 +91,7 @@ export async function findTemporalCli(options: FindOptions = {}): Promise<string
 }
 
 /** The per-user folder of what this project downloads. */
-export function cacheFolder(env: NodeJS.ProcessEnv): string {
+function cacheFolder(env: NodeJS.ProcessEnv): string {
   const home = env['HOME'] ?? homedir();
   const base = env['XDG_CACHE_HOME'] ?? '';
   if (base.startsWith('/')) return join(base, 'tillflow');

@@ -1,7 +1,7 @@
 import { openTemporal, setUpNamespace, type SetupStep, type TemporalSettings } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
 
-const WITHIN_MS = 30_000;
+const WITHIN_MS = 10_000;
 
 /** Makes the namespace ready; repeats without effect. */
 export async function setup(settings: TemporalSettings, options: { readonly dryRun: boolean }): Promise<SetupStep[]> {

@@ -128,9 +128,10 @@ describe('a request', () => {
   it('whose body is too large is refused, and the connection goes on', async () => {
     const { call, sandbox } = await openSandbox();
     const form = `description=${'x'.repeat(70_000)}&amount=150000&currency=THB&source[type]=wallet_mpm`;
-    expect(await call('POST', '/charges', { form })).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+    const reply = await call('POST', '/charges', { form });
+    expect(reply).toMatchObject({ status: 400, body: { code: 'bad_request', message: 'The body is too large.' } });
     expect((await call('GET', '/account')).status).toBe(200);
-    expect(sandbox.state().charges).toEqual([]);
+    expect(sandbox.state()).toMatchObject({ charges: [], requests: [{ form: null }, { form: {} }] });
   });
 
   it.each(['2014-07-27', '2015-11-17', '2017-11-02', '2019-05-29', '2025-05-27', '2025-06-09'])(

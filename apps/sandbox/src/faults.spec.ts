@@ -94,15 +94,20 @@ describe('a fault', () => {
     expect(await outcome(bench, 'GET', '/charges/chrg_test_x/refunds')).toBe(404);
   });
 
-  it('that delays is broken off by a reset and then changes nothing', async () => {
-    const bench = await struckBy({ action: 'delay', path: '/charges', delay_ms: 600_000 });
-    const arrived = new Promise<void>((resolve) => bench.sandbox.on('request', () => resolve()));
+  it.each<[Fault['action'], number]>([
+    ['delay', 0],
+    ['commit_then_delay', 1],
+  ])('%s, while it waits, has %i charges in the books; a reset breaks it off', async (action, charges) => {
+    const bench = await struckBy({ action, path: '/charges', delay_ms: 600_000 });
+    let committed = 0;
+    bench.sandbox.on('committed', () => (committed += 1));
+    const waiting = new Promise<void>((resolve) => bench.sandbox.on('request', () => setImmediate(resolve)));
     const seen = outcome(bench);
-    await arrived;
-    await new Promise((resolve) => setImmediate(resolve));
+    await waiting;
+    expect(bench.sandbox.state().charges).toHaveLength(charges);
     bench.sandbox.reset();
     expect(await seen).toBe('broken');
-    expect(bench.sandbox.state().charges).toEqual([]);
+    expect([bench.sandbox.state().charges.length, committed]).toEqual([0, charges]);
   });
 
   it('does not keep the sandbox from closing', async () => {

@@ -1,5 +1,5 @@
-import jsqr from 'jsqr';
 import { describe, expect, it } from 'vitest';
+import { scanQr } from '../../../test/support/scan-qr.js';
 import type { ChargeJson } from './index.js';
 import { NEW_CHARGE, openSandbox, type Bench } from '../test/harness.js';
 
@@ -12,19 +12,6 @@ const walletOf = (charge: ChargeJson): string => charge.source.scannable_code?.r
 const press = async (url: string, fields: Record<string, string>): Promise<Response> =>
   await fetch(url, { method: 'POST', body: new URLSearchParams(fields) });
 
-/** Reads the code back out of the picture, as a wallet's camera would. */
-function scan(svg: string): string | undefined {
-  const size = Number(/viewBox="0 0 (\d+) /.exec(svg)?.[1]);
-  const pixels = new Uint8ClampedArray(size * size * 4).fill(255);
-  for (const [, left, top, width, height] of svg.matchAll(/M(\d+),(\d+)h(\d+)v(\d+)h-\d+z/g)) {
-    for (let y = Number(top); y < Number(top) + Number(height); y += 1) {
-      for (let x = Number(left); x < Number(left) + Number(width); x += 1)
-        pixels.fill(0, (y * size + x) * 4, (y * size + x) * 4 + 3);
-    }
-  }
-  return jsqr.default(pixels, size, size)?.data;
-}
-
 describe('the QR code', () => {
   it('is an SVG, open without a key, that scans to the wallet page', async () => {
     const bench = await openSandbox();
@@ -33,7 +20,7 @@ describe('the QR code', () => {
     const response = await fetch(image?.download_uri ?? '');
     expect(response.status).toBe(200);
     expect(response.headers.get('content-type')).toBe('image/svg+xml');
-    expect(scan(await response.text())).toBe(raw_data);
+    expect(scanQr(await response.text())).toBe(raw_data);
     expect(raw_data).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/wallet\/[0-9a-z]{24}$/);
   });
 

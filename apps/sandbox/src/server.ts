@@ -257,6 +257,7 @@ export class Server {
     const { api, clock, keys, nextRequestId, observe } = this.#options;
     const matched = attempt(() => api.match(method, path));
     const form = attempt(() => {
+      if (tooLarge) throw new ApiError('bad_request', 'The body is too large.');
       if (body.length > 0) checkFormType(request);
       return decodeForm(decodeUtf8(body));
     });

@@ -1,6 +1,7 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { SettingsError } from '@tillflow/temporal';
 import { pino, type Logger } from 'pino';
+import { serveHealth } from './health.js';
 import { workerSettings } from './settings.js';
 import { startWorker } from './worker.js';
 
@@ -15,8 +16,11 @@ async function main(): Promise<void> {
       void worker.stop();
     });
   }
+  const health =
+    settings.WORKER_HEALTH_PORT === 0 ? undefined : await serveHealth(settings.WORKER_HEALTH_PORT, () => worker.isRunning());
   process.stdout.write(`worker ready ${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}\n`);
   await worker.stopped;
+  health?.close();
 }
 
 /** Temporal's own log lines in the form of ours. Signals are handled here, not by the runtime. */

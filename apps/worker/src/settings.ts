@@ -15,6 +15,8 @@ const schema = z.object({
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
   /** Workflows kept in memory; about 0.4 MB each. */
   MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
+  /** Where `/health/live` and `/health/ready` are answered; unset: nowhere. */
+  WORKER_HEALTH_PORT: integer(0, 0, 65_535),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
 });
 

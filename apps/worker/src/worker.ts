@@ -12,6 +12,8 @@ const STICKY_TIMEOUT_MS = 3_000;
 export type RunningWorker = {
   /** Settles when the worker has stopped; rejects when it broke. */
   readonly stopped: Promise<void>;
+  /** Whether it takes tasks. */
+  isRunning(): boolean;
   /** Takes no more tasks, finishes what is in flight, closes its connections. */
   stop(): Promise<void>;
 };
@@ -41,6 +43,7 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
   const stopped = run(worker, connection, client);
   return {
     stopped,
+    isRunning: () => worker.getState() === 'RUNNING',
     async stop() {
       if (worker.getState() === 'RUNNING') worker.shutdown();
       await stopped;

@@ -78,6 +78,12 @@ describe('iterate', () => {
     }
   });
 
+  test('a lowered page size together with a total of one page ends nothing', async () => {
+    const all = rows(0, 95);
+    const { read } = listing((params) => ({ ...slice(all, params, 20), total: 20 }));
+    expect(await collect(iteratePages({}, 0, read))).toEqual(all);
+  });
+
   test('a page that only repeats is passed over', async () => {
     const all = rows(0, 150);
     const { read } = listing((params, nth) => {

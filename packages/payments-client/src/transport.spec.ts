@@ -716,7 +716,7 @@ describe('dispatchers', () => {
       },
     );
     const error = await failureOf(create(client));
-    expect(error).toMatchObject({ outcome: 'unknown', retryable: false });
+    expect(error).toMatchObject({ code: 'connection_lost', outcome: 'unknown', retryable: false });
     expect(aborted).toHaveLength(1);
     expect(handlers).toHaveLength(1);
   });
@@ -749,6 +749,7 @@ describe('dispatchers', () => {
     await create(client);
     await client.close();
     expect(dispatcher.closed).toBe(false);
+    expect(await failureOf(create(client))).toMatchObject({ code: 'client_closed', outcome: 'not_sent' });
     await dispatcher.close();
     expect(fake.seen).toHaveLength(1);
   });
@@ -760,6 +761,10 @@ describe('dispatchers', () => {
       socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
     });
     expect(await create(clientOf(fake))).toMatchObject({ id: 'chrg_test_1' });
+    const cut = await tcpProvider((socket) => {
+      socket.write('HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n', () => socket.resetAndDestroy());
+    });
+    expect(await failureOf(create(clientOf(cut)))).toMatchObject({ code: 'connection_lost', outcome: 'unknown' });
   });
 });
 

@@ -25,7 +25,8 @@ export interface TransactionFees {
 }
 
 /**
- * A payment, or the try of one. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
+ * A payment, or the try of one. Checked in a reply is what `charge` below names; the rest is typed as the reference
+ * documents it and passed through as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
  * until they apply. Source: API reference, "Charge".
  */
 export interface Charge {

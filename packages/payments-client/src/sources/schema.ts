@@ -60,7 +60,10 @@ export interface ProviderReferences {
   buyer_name?: string | null | undefined;
 }
 
-/** One instance of a payment method. It serves one charge (assumption). Source: API reference, "Source". */
+/**
+ * One instance of a payment method. It serves one charge (assumption). Checked in a reply is what `source` below names;
+ * the rest is typed as the reference documents it and passed through as it came. Source: API reference, "Source".
+ */
 export interface Source {
   object: 'source';
   id: SourceId;

@@ -1,0 +1,30 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** Answers `GET /health/live` and `GET /health/ready`, for a container's health check. */
+export async function serveHealth(
+  port: number,
+  isReady: () => boolean,
+): Promise<{ readonly url: string; close(): void }> {
+  const server = createServer(({ url }, reply) => {
+    const ok = url === '/health/live' || (url === '/health/ready' && isReady());
+    reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
+    reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));
+  });
+  await listening(server, port);
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${bound}`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+function listening(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, '0.0.0.0', resolve);
+  });
+}

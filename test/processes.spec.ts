@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, inject, it } from 'vitest';
+import { parse } from 'yaml';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const HASH = 'a'.repeat(64);
+
+const PROVIDER = {
+  PROVIDER_BASE_URL: 'http://127.0.0.1:1',
+  PROVIDER_SECRET_KEY: 'skey_test_process',
+  PROVIDER_PUBLIC_KEY: 'pkey_test_process',
+  PROVIDER_WEBHOOK_SECRET: Buffer.from('a secret').toString('base64'),
+};
+
+type Ended = { readonly code: number | null; readonly out: string };
+
+/** Runs a command as a container would: its arguments, its environment, nothing of ours. */
+function run(command: readonly string[], environment: Readonly<Record<string, string>>) {
+  const [, ...args] = command;
+  const child = spawn(process.execPath, args, {
+    cwd: ROOT,
+    env: { PATH: process.env['PATH'] ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  child.stderr.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  const lines = createInterface({ input: child.stdout });
+  lines.on('line', (line) => (out += `${line}\n`));
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, out })));
+  const line = (start: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      lines.on('line', (text) => text.startsWith(start) && resolve(text));
+      void ended.then(() => reject(new Error(`It ended without "${start}": ${out}`)));
+    });
+  return { ended, line, stop: () => child.kill('SIGTERM') };
+}
+
+/** The commands of the image's targets, as the Dockerfile has them. */
+async function imageCommands(): Promise<Map<string, string[]>> {
+  const commands = new Map<string, string[]>();
+  let target = '';
+  for (const line of (await readFile(`${ROOT}/Dockerfile`, 'utf8')).split('\n')) {
+    target = /^FROM \S+ AS (\S+)/.exec(line)?.[1] ?? target;
+    const [, kind, list] = /^(CMD|ENTRYPOINT) (\[.*\])$/.exec(line) ?? [];
+    if (kind === 'ENTRYPOINT' || (kind === 'CMD' && !commands.has(target))) {
+      commands.set(target, JSON.parse(list ?? '[]') as string[]);
+    }
+  }
+  return commands;
+}
+
+const commands = await imageCommands();
+const commandOf = (target: string): string[] => commands.get(target) ?? [];
+
+const temporal = (): Record<string, string> => ({ TEMPORAL_ADDRESS: inject('temporalAddress') });
+
+describe("each container's command, run as a process", () => {
+  it('of the sandbox: is ready, serves, and ends with 0 when it is told to', async () => {
+    const sandbox = run(commandOf('sandbox'), { ...PROVIDER, SANDBOX_PORT: '0' });
+    const url = (await sandbox.line('sandbox ready')).split(' ').at(-1);
+    expect((await fetch(`${url}/dashboard`)).status).toBe(200);
+    sandbox.stop();
+    expect((await sandbox.ended).code).toBe(0);
+  });
+
+  it('of the API: is ready, serves, and ends with 0 when it is told to', async () => {
+    const api = run(commandOf('api'), { ...PROVIDER, ...temporal(), PORT: '0', API_KEYS: `till:checkout:${HASH}` });
+    const url = (await api.line('api ready')).split(' ').at(-1);
+    expect((await fetch(`${url}/health/ready`)).status).toBe(200);
+    api.stop();
+    expect((await api.ended).code).toBe(0);
+  });
+
+  it('of the worker: is ready, answers its health check, and ends with 0 when it is told to', async () => {
+    const port = String(20_000 + Math.floor(Math.random() * 10_000));
+    const environment = { ...PROVIDER, ...temporal(), TEMPORAL_TASK_QUEUE: 'processes', WORKER_HEALTH_PORT: port };
+    const worker = run(commandOf('worker'), environment);
+    await worker.line('worker ready');
+    expect((await fetch(`http://127.0.0.1:${port}/health/ready`)).status).toBe(200);
+    worker.stop();
+    expect((await worker.ended).code).toBe(0);
+  });
+
+  it('of the set-up: makes the namespace ready, and has nothing to do the second time', async () => {
+    expect((await run([...commandOf('cli'), 'setup'], temporal()).ended).code).toBe(0);
+    const again = await run([...commandOf('cli'), 'setup'], temporal()).ended;
+    expect(again).toMatchObject({ code: 0, out: 'default: nothing to do\n' });
+  });
+});
+
+describe('a program with wrong settings', () => {
+  it.each([
+    ['api', { PORT: 'x', API_KEYS: 'nonsense', PROVIDER_SECRET_KEY: 'pkey_test_hush', TEMPORAL_ADDRESS: 'nowhere' }],
+    ['worker', { SHUTDOWN_GRACE_MS: '-1', PROVIDER_SECRET_KEY: 'pkey_test_hush', TEMPORAL_ADDRESS: 'nowhere' }],
+    ['sandbox', { SANDBOX_PORT: 'x', WEBHOOK_URL: 'hush' }],
+    ['cli', { TEMPORAL_ADDRESS: 'nowhere' }],
+  ])('(%s) stops with 2, names each mistake and repeats no value', async (target, environment) => {
+    const { code, out } = await run([...commandOf(target), ...(target === 'cli' ? ['setup'] : [])], environment).ended;
+    expect(code).toBe(2);
+    for (const name of Object.keys(environment)) expect(out).toContain(name);
+    expect(out).not.toContain('hush');
+  });
+
+  it('that lacks what it needs says so', async () => {
+    const { code, out } = await run(commandOf('api'), {}).ended;
+    expect(code).toBe(2);
+    for (const name of ['API_KEYS', 'PROVIDER_BASE_URL', 'PROVIDER_SECRET_KEY', 'PROVIDER_WEBHOOK_SECRET']) {
+      expect(out).toContain(name);
+    }
+  });
+});
+
+describe('the command line', () => {
+  it('says 2 for a wrong call and 3 when Temporal cannot be reached', async () => {
+    expect((await run([...commandOf('cli'), 'nonsense'], {}).ended).code).toBe(2);
+    expect((await run([...commandOf('cli'), 'setup', '--nonsense'], {}).ended).code).toBe(2);
+    expect((await run([...commandOf('cli'), 'setup'], { TEMPORAL_ADDRESS: '127.0.0.1:1' }).ended).code).toBe(3);
+  });
+});
+
+type Service = {
+  image?: string;
+  build?: { context: string; target: string };
+  command?: string[];
+  depends_on?: Record<string, { condition: string }>;
+  environment?: Record<string, string>;
+  healthcheck?: { test: string[] };
+  configs?: (string | { source: string })[];
+};
+
+describe('docker-compose.yml', async () => {
+  const compose = parse(await readFile(`${ROOT}/docker-compose.yml`, 'utf8'), { merge: true }) as {
+    services: Record<string, Service>;
+    configs: Record<string, unknown>;
+  };
+  const services = Object.entries(compose.services);
+
+  it('has Temporal with PostgreSQL and its UI, the sandbox, the worker and the API', () => {
+    expect(Object.keys(compose.services)).toEqual(
+      expect.arrayContaining(['postgres', 'temporal', 'temporal-ui', 'sandbox', 'worker', 'api', 'setup']),
+    );
+  });
+
+  it.each(services)('%s is built from a target of the Dockerfile, or from an image', (_, { build, image }) => {
+    if (build === undefined) expect(image).toMatch(/^[\w/-]+:/);
+    else expect([...commands.keys()]).toContain(build.target);
+  });
+
+  it.each(services)('%s waits only for services that are there, by a condition they can meet', (_, service) => {
+    for (const [name, { condition }] of Object.entries(service.depends_on ?? {})) {
+      const other = compose.services[name];
+      expect(other).toBeDefined();
+      if (condition === 'service_healthy') expect(other?.healthcheck).toBeDefined();
+    }
+    for (const config of service.configs ?? []) {
+      expect(Object.keys(compose.configs)).toContain(typeof config === 'string' ? config : config.source);
+    }
+  });
+
+  it.each(['postgres', 'temporal', 'sandbox', 'worker', 'api'])('%s has a health check', (name) => {
+    expect(compose.services[name]?.healthcheck?.test.length).toBeGreaterThan(0);
+  });
+
+  it('every setting that it gives to a program is listed in .env.example', async () => {
+    const example = await readFile(`${ROOT}/.env.example`, 'utf8');
+    for (const name of ['api', 'worker', 'sandbox', 'setup']) {
+      for (const setting of Object.keys(compose.services[name]?.environment ?? {})) {
+        expect(example).toMatch(new RegExp(`^${setting}=`, 'm'));
+      }
+    }
+  });
+
+  it('runs as a user that is not root', async () => {
+    expect(await readFile(`${ROOT}/Dockerfile`, 'utf8')).toMatch(/^USER node$/m);
+  });
+});
