@@ -255,6 +255,13 @@ describe('a long checkout', () => {
     expect(paid).toMatchObject({ status: 'paid', attempts: [{ number: 1, status: 'successful' }] });
     expect(await words(id)).toEqual(expect.arrayContaining(['opened', 'charge_created', 'paid']));
     expect(stack.chargesOf(id)).toHaveLength(1);
+    // What GET reads before the new run's first task: all of the memo went along.
+    const { events } = await stack.temporal.client.workflow
+      .getHandle(`checkout/default/${paid?.reference}`)
+      .fetchHistory();
+    const started = events?.[0]?.workflowExecutionStartedEventAttributes;
+    expect(started?.continuedExecutionRunId).toBeTruthy();
+    expect(Object.keys(started?.memo?.fields ?? {}).toSorted()).toEqual(['intent', 'opener', 'state', 'timeline']);
   });
 });
 

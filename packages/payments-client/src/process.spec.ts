@@ -60,14 +60,6 @@ describe('a process that uses the client', () => {
     expect(await program(fake.baseUrl, body)).toBe('0');
   });
 
-  test('has no socket left after close either when a handshake never ended', async () => {
-    const fake = await tcpProvider(() => undefined);
-    const body = `await client.charges.expire('a', { timeoutMs: 50 }).catch(() => undefined); await client.close();
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      console.log(process.getActiveResourcesInfo().filter((name) => /TCP|TLS/.test(name)).length);`;
-    expect(await program(fake.baseUrl.replace('http:', 'https:'), body)).toBe('0');
-  });
-
   test.skipIf(process.platform === 'win32')(
     'sends nothing late when it was stopped between the call and the write, for sendBy and for the deadline',
     async () => {

@@ -790,6 +790,20 @@ describe('close', () => {
     });
     expect(fake.seen).toHaveLength(1);
   });
+
+  // Left alone, undici would give the handshake up after ten seconds.
+  test('ends a handshake that is still under way', { timeout: 5_000 }, async () => {
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const fake = await tcpProvider((socket) => socket.once('close', end));
+    const client = clientOf({ baseUrl: fake.baseUrl.replace('http:', 'https:') });
+    await failureOf(create(client, { timeoutMs: 50, maxRetries: 0 }));
+    await client.close();
+    await ended;
+    expect(fake.requests).toHaveLength(1);
+  });
 });
 
 describe('parameters of a wrong type', () => {
