@@ -55,7 +55,7 @@ describe('a checkout', () => {
     [{ metadata: { a: 7 } }, 400, 'invalid_request'],
     [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`k${n}`, 'v'])) }, 400, 'invalid_request'],
     [{ metadata: 'text' }, 400, 'invalid_request'],
-    [{ terminal: 'a b' }, 400, 'invalid_request'],
+    [{ terminal: 'a\nb' }, 400, 'invalid_request'],
     [{ source: '../charges' }, 400, 'invalid_request'],
     [{ expire_in: 60 }, 400, 'invalid_request'],
   ])('with %j is refused with %i %s, and the provider is not called', async (change, status, code) => {

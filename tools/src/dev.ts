@@ -13,6 +13,7 @@ async function main(): Promise<number> {
       env: process.env,
       onLine: (service, line) => console.log(formatLogLine(service, line)),
       log: (line) => console.log(formatLogLine('tillflow', line)),
+      revives: true,
       signal,
     });
     introduce(stack);

@@ -14,6 +14,8 @@ export interface StackOptions {
   readonly onLine: (service: string, line: string) => void;
   /** What a person should see while it starts. */
   readonly log: (line: string) => void;
+  /** Starts a service again that ends by itself. What keeps nothing in memory only: worker and API. */
+  readonly revives?: boolean;
   /** Stops what has been started when it fires. */
   readonly signal: AbortSignal;
 }
@@ -66,7 +68,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     const output = await ended;
     if (!stopping) reportBroken(new Error(`The ${name} ended by itself. Its last output:\n${output}`));
   };
-  const service = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
+  const run = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<GuardedChild> => {
     if (stopping) throw new Error('Stopped while starting.');
     const child = new GuardedChild(process.execPath, [`apps/${app}/dist/main.js`], {
       cwd: root,
@@ -74,11 +76,31 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       onLine: (line) => options.onLine(name, line),
     });
     started.push(child);
+    await child.waitForLine(new RegExp(`^${name} ready`), readyWithinMs);
+    return child;
+  };
+  const service = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
+    const child = await run(name, app, env);
     void watch(
       name,
       child.exited.then(() => child.tail()),
     );
-    await child.waitForLine(new RegExp(`^${name} ready`), readyWithinMs);
+  };
+  const revivedService = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
+    if (options.revives !== true) return service(name, app, env);
+    let child = await run(name, app, env);
+    const revive = async (): Promise<void> => {
+      for (;;) {
+        const code = await child.exited;
+        if (stopping) return;
+        started.splice(started.indexOf(child), 1);
+        options.log(`The ${name} ended by itself (${code}) and is started again.`);
+        child = await run(name, app, env);
+      }
+    };
+    revive().catch((error: unknown) => {
+      if (!stopping) reportBroken(error instanceof Error ? error : new Error(String(error)));
+    });
   };
 
   const start = async (): Promise<Stack> => {
@@ -105,8 +127,8 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       TEMPORAL_NAMESPACE: options.env['TEMPORAL_NAMESPACE'] ?? 'default',
     };
     await Promise.all([
-      service('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
-      service('api', 'api', {
+      revivedService('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
+      revivedService('api', 'api', {
         PUBLIC_URL: apiUrl,
         ...shared,
         HOST: settings.apiHost,

@@ -23,7 +23,7 @@ const schema = z.object({
   PROVIDER_WEBHOOK_SECRET: list(),
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
   /** Requests per second and key. */
-  RATE_LIMIT: integer(200, 1, 100_000),
+  RATE_LIMIT: integer(500, 1, 100_000),
   /** How long a request may take in front of a proxy's own limit; a slow provider is answered with 202 before. */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
   SEND_WITHIN_MS: integer(DEFAULT_POLICY.sendWithinMs, 100, DAY_MS),

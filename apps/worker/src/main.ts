@@ -17,7 +17,9 @@ async function main(): Promise<void> {
     });
   }
   const health =
-    settings.WORKER_HEALTH_PORT === 0 ? undefined : await serveHealth(settings.WORKER_HEALTH_PORT, () => worker.isRunning());
+    settings.WORKER_HEALTH_PORT === 0
+      ? undefined
+      : await serveHealth(settings.WORKER_HEALTH_PORT, () => worker.isRunning());
   process.stdout.write(`worker ready ${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}\n`);
   await worker.stopped;
   health?.close();

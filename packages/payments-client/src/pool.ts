@@ -36,7 +36,7 @@ export function openPool(origin: string, connectTimeoutMs: number): ConnectionPo
     dispatcher,
     async close() {
       const closed = dispatcher.destroy();
-      //MUT
+      for (const socket of connecting) socket.destroy();
       await closed;
     },
   };

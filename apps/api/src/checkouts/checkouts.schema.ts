@@ -13,7 +13,7 @@ const reference = z
   .meta({ description: 'Unique per account: the same reference is the same checkout', example: 'till-7-000142' });
 
 const metadata = z
-  .record(z.string().min(1).max(40), z.string().max(200))
+  .record(z.string().min(1).max(64), z.string().max(200))
   .refine((entries) => Object.keys(entries).length <= MAX_METADATA, `at most ${MAX_METADATA} values`)
   .refine((entries) => !Object.keys(entries).some((name) => OUR_METADATA.has(name)), {
     error: 'the names checkout, attempt and refund_key are ours',
@@ -29,7 +29,7 @@ export const createCheckout = z
     expires_in: z.int().min(5).max(86_400).default(900).meta({ description: 'Seconds the customer has to pay' }),
     terminal: z
       .string()
-      .regex(/^[\w.-]{1,64}$/)
+      .regex(/^[^\p{C}]{1,64}$/u)
       .optional(),
     source: z
       .string()

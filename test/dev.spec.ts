@@ -1,0 +1,67 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { expect, inject, it } from 'vitest';
+
+const DEV = fileURLToPath(new URL('../tools/dist/dev.js', import.meta.url));
+
+/** The processes that this stack started, by a mark in their environment. */
+function processesMarked(mark: string): number[] {
+  const listed = execFileSync('ps', ['eww', '-eo', 'pid,args'], { encoding: 'utf8', maxBuffer: 64 * 1_048_576 });
+  return listed
+    .split('\n')
+    .filter((line) => line.includes(`STACK_MARK=${mark}`) && !line.includes('ps eww'))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+it('dev keeps the stack running, starts a killed worker again, and leaves no process when it is interrupted', async () => {
+  const mark = `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
+  const dev = spawn(process.execPath, [DEV], {
+    env: {
+      ...process.env,
+      TEMPORAL_ADDRESS: inject('temporalAddress'),
+      TEMPORAL_TASK_QUEUE: mark,
+      STACK_MARK: mark,
+      LOG_LEVEL: 'warn',
+    },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: string[] = [];
+  const readers = new Set<() => void>();
+  createInterface({ input: dev.stdout }).on('line', (line) => {
+    lines.push(line);
+    for (const reader of readers) reader();
+  });
+  const count = (part: string): number => lines.filter((line) => line.includes(part)).length;
+  const until = (condition: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      const check = (): void => void (condition() && resolve());
+      readers.add(check);
+      check();
+    });
+  const ended = new Promise<number | null>((resolve) => dev.once('exit', (code) => resolve(code)));
+  try {
+    await until(() => count('ready api=') === 1);
+    const api = /api=(\S+)/.exec(lines.find((line) => line.startsWith('ready ')) ?? '')?.[1];
+    const [key = ''] = /\S+$/.exec(lines.find((line) => line.startsWith('API key (checkout)')) ?? '') ?? [];
+    const create = (reference: string): Promise<Response> =>
+      fetch(`${api}/v1/checkouts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ reference, amount: 150_000, currency: 'THB' }),
+      });
+    expect((await create(`${mark}-1`)).status).toBe(201);
+
+    const workers = processesMarked(mark).filter((pid) =>
+      execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes('worker/dist/main.js'),
+    );
+    expect(workers.length).toBeGreaterThan(0);
+    process.kill(workers.at(-1) ?? 0, 'SIGKILL');
+    await until(() => count('worker ready') === 2);
+    expect((await create(`${mark}-2`)).status).toBe(201);
+  } finally {
+    dev.kill('SIGINT');
+  }
+  expect(await ended).toBe(0);
+  expect(processesMarked(mark)).toEqual([]);
+});
