@@ -168,10 +168,21 @@ function checkType(form: FormMap): void {
   if (type !== 'wallet_mpm') throw new ApiError('bad_request', 'type must be wallet_mpm.');
 }
 
-const DETAIL_TEXTS =
-  'barcode bank email ip mobile_number name phone_number platform_type promotion_code store_id store_name supplier_id terminal_id'.split(
-    ' ',
-  );
+const DETAIL_TEXTS = [
+  'barcode',
+  'bank',
+  'email',
+  'ip',
+  'mobile_number',
+  'name',
+  'phone_number',
+  'platform_type',
+  'promotion_code',
+  'store_id',
+  'store_name',
+  'supplier_id',
+  'terminal_id',
+];
 
 const DETAIL_READERS: readonly (readonly [name: string, read: (form: FormMap, name: string) => unknown])[] = [
   ...DETAIL_TEXTS.map((name) => [name, textOf] as const),

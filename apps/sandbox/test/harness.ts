@@ -122,7 +122,9 @@ export async function openReceiver(answer: (index: number) => number | Promise<n
     request.setEncoding('utf8');
     request.on('data', (chunk: string) => (body += chunk));
     request.on('end', () => {
-      void Promise.resolve(answer(received.length)).then((status) => response.writeHead(status).end());
+      void Promise.resolve(answer(received.length)).then((status) =>
+        response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end(),
+      );
       received.push({ headers: request.headers, body });
       const told = waiting;
       waiting = [];

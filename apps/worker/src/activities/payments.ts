@@ -1,6 +1,6 @@
 import { activityInfo, Context, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { formatInstant, parseInstant, plus } from '@tillflow/domain';
+import { formatInstant, instant, parseInstant, plus } from '@tillflow/domain';
 import type { PaymentsClient, RequestOptions } from '@tillflow/payments-client';
 import type { ChargeFacts, FindChargeCall, Outcome, PaymentActivities, SendWindow } from '@tillflow/workflows';
 import { toOutcome, toReadFailure } from './failures.js';
@@ -65,7 +65,8 @@ async function findCharge(
 ): Promise<ChargeFacts | null> {
   const source = await client.sources.retrieve(sourceId, options);
   const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
-  for await (const charge of client.charges.iterate({ from, order: 'reverse_chronological' }, options)) {
+  const to = formatInstant(instant(Date.now() + CLOCK_SKEW_MS));
+  for await (const charge of client.charges.iterate({ from, to, order: 'reverse_chronological' }, options)) {
     const { checkout, attempt: number } = charge.metadata ?? {};
     const ours = checkout === checkoutId && number === String(attempt);
     if (charge.source?.id === sourceId || ours) return toFacts(charge);
