@@ -15,6 +15,7 @@ COPY apps/cli/package.json apps/cli/
 COPY apps/sandbox/package.json apps/sandbox/
 COPY apps/worker/package.json apps/worker/
 COPY test/package.json test/
+COPY bench/package.json bench/
 COPY tools/package.json tools/
 
 FROM base AS build

@@ -11,7 +11,7 @@ import { SECTIONS, type Section } from './state.js';
 import { webhookSchema } from './webhooks.js';
 
 /** One control call; `body` is the parsed JSON, `{}` when there was none. */
-export type ControlCall = { readonly id: string; readonly query: FormMap; readonly body: unknown };
+type ControlCall = { readonly id: string; readonly query: FormMap; readonly body: unknown };
 export type ControlRoute = (call: ControlCall) => unknown;
 
 const seedSchema = z.union([z.string().min(1), z.number()]).transform(String);

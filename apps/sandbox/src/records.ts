@@ -31,7 +31,7 @@ export type SourceRecord = {
 };
 
 /** Source: API reference, "States and transitions". */
-export type ChargeStatus = 'pending' | 'successful' | 'failed' | 'expired';
+type ChargeStatus = 'pending' | 'successful' | 'failed' | 'expired';
 
 /** A charge as it was at one time. Amounts in the smallest currency unit. */
 export type ChargeRecord = {

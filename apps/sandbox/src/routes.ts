@@ -22,7 +22,7 @@ import { Router } from './router.js';
 import { pageOf, type Page, type PageQuery } from './table.js';
 
 /** One call of the API, decoded. */
-export type ApiCall = {
+type ApiCall = {
   /** The first two path parameters; empty when the template has fewer. */
   readonly id: string;
   readonly innerId: string;

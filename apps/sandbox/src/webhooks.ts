@@ -42,7 +42,7 @@ export const NO_FAULTS: WebhookRates = webhookSchema.omit({ url: true, secret: t
  * Source: assumption, "Webhook signature".
  * @param timestamp unix seconds.
  */
-export function signature(body: string, secrets: readonly string[], timestamp: number): string {
+function signature(body: string, secrets: readonly string[], timestamp: number): string {
   return secrets
     .map((secret) => createHmac('sha256', Buffer.from(secret, 'base64')).update(`${timestamp}.${body}`).digest('hex'))
     .join(',');

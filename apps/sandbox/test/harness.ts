@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createSandbox, type Sandbox, type SandboxOptions } from '../src/index.js';
 
-export type Reply<T> = {
+type Reply<T> = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
@@ -11,7 +11,7 @@ export type Reply<T> = {
   readonly body: T;
 };
 
-export type ErrorBody = {
+type ErrorBody = {
   readonly object: string;
   readonly location: string;
   readonly code: string;
@@ -29,7 +29,7 @@ export type ListBody<T> = {
   readonly to: string;
 };
 
-export type CallOptions = {
+type CallOptions = {
   /** Bracket-form fields, or the raw body. */
   readonly form?: Readonly<Record<string, string | number | boolean>> | string;
   /** `null` sends no credentials; another text is sent as the key. */
@@ -49,7 +49,7 @@ export type Bench = {
 export const basic = (key: string, password = ''): string =>
   `Basic ${Buffer.from(`${key}:${password}`).toString('base64')}`;
 
-export const encode = (form: Readonly<Record<string, string | number | boolean>>): string =>
+const encode = (form: Readonly<Record<string, string | number | boolean>>): string =>
   Object.entries(form)
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join('&');
