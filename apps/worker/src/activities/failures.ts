@@ -1,5 +1,5 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { PaymentsError } from '@tillflow/payments-client';
+import { AuthenticationError, InvalidRequestError, PaymentsError } from '@tillflow/payments-client';
 import type { Outcome } from '@tillflow/workflows';
 
 /**
@@ -11,12 +11,17 @@ export function toOutcome(error: unknown): Exclude<Outcome<never>, { kind: 'done
   const { code, message } = error;
   switch (error.outcome) {
     case 'not_sent':
-      return { kind: 'rejected', code, message, retryable: error.retryable };
+      // Aborted by a worker that stops, too late, no connection: another try may succeed. A call that we made wrongly not.
+      return { kind: 'rejected', code, message, retryable: !isOurMistake(error) };
     case 'rejected':
       return { kind: 'rejected', code, message, retryable: error.retryable };
     case 'unknown':
       return { kind: 'unknown', code, message };
   }
+}
+
+function isOurMistake(error: PaymentsError): boolean {
+  return error instanceof InvalidRequestError || error instanceof AuthenticationError;
 }
 
 /**
