@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newReference, Stack, type ProblemJson } from './support/stack.js';
@@ -54,6 +55,12 @@ describe('a checkout', () => {
     [{ metadata: { a: 'x'.repeat(201) } }, 400, 'invalid_request'],
     [{ metadata: { a: 7 } }, 400, 'invalid_request'],
     [{ metadata: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`k${n}`, 'v'])) }, 400, 'invalid_request'],
+    [{ metadata: { 'a]': 'x' } }, 400, 'invalid_request'],
+    [{ metadata: { 'a][b': 'x' } }, 400, 'invalid_request'],
+    [{ metadata: { 'checkout]': 'x' } }, 400, 'invalid_request'],
+    [{ metadata: { a: '\uD800' } }, 400, 'invalid_request'],
+    [{ description: '\uDC00' }, 400, 'invalid_request'],
+    [{ description: 'a\u0000b' }, 400, 'invalid_request'],
     [{ metadata: 'text' }, 400, 'invalid_request'],
     [{ terminal: 'a\nb' }, 400, 'invalid_request'],
     [{ source: '../charges' }, 400, 'invalid_request'],
@@ -127,6 +134,11 @@ describe('a request', () => {
     ['GET', '/v1/checkouts?limit=x', 400, 'invalid_request'],
     ['GET', '/v1/checkouts?status=happy', 400, 'invalid_request'],
     ['GET', '/v1/checkouts?from=yesterday', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?from=2026-01-01T00:00:00.1234567890Z', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?from=0000-01-01T00:00:00Z', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts?to=9999-12-31T23:59:59-14:00', 400, 'invalid_request'],
+    ['GET', '/v1/checkouts/%zz', 400, 'invalid_request'],
+    ['GET', `/v1/checkouts/${'a'.repeat(300)}`, 400, 'invalid_request'],
     ['GET', "/v1/checkouts?reference=a'%20OR%20'1'='1", 400, 'invalid_request'],
     ['GET', '/v1/checkouts?cursor=%27', 400, 'invalid_request'],
     ['GET', '/v1/checkouts?cursor=AAAA', 400, 'invalid_request'],
@@ -134,6 +146,36 @@ describe('a request', () => {
   ])('%s %s is refused with %i %s', async (method, path, status, code) => {
     const answer = await stack.request<ProblemJson>(method, path);
     expect(answer).toMatchObject({ status, body: { status, code } });
+  });
+
+  it.each(['NONSENSE\r\n\r\n', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`])(
+    'that is no proper HTTP (%.20j) is answered with a problem document too',
+    async (text) => {
+      const { hostname, port } = new URL(stack.api.url);
+      const answer = await new Promise<string>((resolve, reject) => {
+        let received = '';
+        const socket = connect(Number(port), hostname, () => socket.write(text));
+        socket.on('data', (chunk) => (received += chunk.toString()));
+        socket.on('close', () => resolve(received));
+        socket.on('error', reject);
+      });
+      expect(answer).toMatch(/^HTTP\/1\.1 4\d\d /);
+      expect(answer).toContain('application/problem+json');
+    },
+  );
+
+  it('with a wrong key is refused with 429 too when there are too many of them', async () => {
+    const guessed = await Stack.start({ worker: false, webhookUrl: null, api: { RATE_LIMIT: '5' } });
+    try {
+      const guesses = Array.from({ length: 30 }, (_, n) =>
+        guessed.request<ProblemJson>('GET', '/v1/checkouts', { key: `guess-${n}` }),
+      );
+      const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+      expect(statuses.filter((status) => status === 401).length).toBeGreaterThan(0);
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(0);
+    } finally {
+      await guessed.stop();
+    }
   });
 
   it('links to a page that says what the error means', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PATHS } from './support/paths.js';
+import { PATHS, startDirectly } from './support/paths.js';
 import { scanQr } from './support/scan-qr.js';
 import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
@@ -92,6 +92,46 @@ describe('a checkout', () => {
     expect(paid.attention).toBeNull();
   });
 
+  it('shows no QR from the moment a cancel is on its way, however long the provider takes', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges/{id}/expire',
+      action: 'commit_then_delay',
+      delay_ms: 6_000,
+      times: 1,
+    });
+    const cancel = await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    expect(cancel).toMatchObject({ status: 202, body: { qr: null } });
+    expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toMatchObject({ status: 'awaiting_payment', qr: null });
+    await stack.untilStatus(body.id, 'cancelled');
+  });
+
+  it('that has failed stays failed when a cancel comes after it', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'payment_rejected' });
+    const failed = await stack.untilStatus(body.id, 'failed');
+    expect(await stack.post(`/v1/checkouts/${body.id}/cancel`)).toMatchObject({ status: 200, body: failed });
+  });
+
+  it('that an operator terminates is answered with what is known, not with an error of ours', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 1_500, times: 1 });
+    const reference = newReference();
+    const opening = stack.create({ reference });
+    const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+    await expect
+      .poll(() =>
+        handle.describe().then(
+          () => true,
+          () => false,
+        ),
+      )
+      .toBe(true);
+    await handle.terminate('as an operator would');
+    expect(await opening).toMatchObject({ status: 202, body: { status: 'creating' } });
+    expect((await stack.post(`/v1/checkouts/chk_default_${reference}/cancel`)).status).toBe(202);
+  });
+
   it('that the provider refuses is failed with its code, and nothing is charged', async () => {
     stack.sandbox.faults.add({
       method: 'POST',
@@ -128,8 +168,15 @@ describe('a checkout', () => {
     expect(status).toBe(201);
     expect(body.attempts[0]?.source_id).toBe(own);
 
+    // The same request again needs no provider.
+    stack.sandbox.faults.add({ method: 'GET', path: '/sources/{id}', action: 'status', status: 500 });
+    const again = await stack.create({ reference: body.reference, source: own });
+    stack.sandbox.faults.clear();
+    expect(again).toMatchObject({ status: 200, body: { id: body.id } });
+
     const other = await source('type=wallet_mpm&amount=150001&currency=THB');
-    for (const wrong of [other, 'src_test_doesnotexist']) {
+    // `own` is used by now.
+    for (const wrong of [other, own, 'src_test_doesnotexist']) {
       const refused = await stack.post<ProblemJson>('/v1/checkouts', {
         reference: newReference(),
         amount: 150_000,
@@ -237,10 +284,21 @@ describe('while no worker runs', () => {
       expect(read).toMatchObject({ status: 200, body: { id: slow.body.id, status: 'creating' } });
       const again = await stack.create({ reference });
       expect(again.status).toBe(202);
+
+      const other = await stack.create();
+      expect(await stack.post(`/v1/checkouts/${other.body.id}/cancel`)).toMatchObject({ status: 202 });
+      const cancelled = stack.temporal.client.workflow.getHandle(`checkout/default/${other.body.reference}`);
+      const signals = ((await cancelled.fetchHistory()).events ?? []).flatMap(
+        ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],
+      );
+      // Durable without a worker: an update that none has accepted would be lost with the server's memory.
+      expect(signals).toEqual(['cancelRequest']);
       await stack.startWorker();
       const ready = await stack.until(slow.body.id, ({ qr }) => qr !== null);
       expect(ready.status).toBe('awaiting_payment');
       expect(stack.chargesOf(slow.body.id)).toHaveLength(1);
+      await stack.untilStatus(other.body.id, 'cancelled');
+      expect(stack.chargesOf(other.body.id)).toEqual([]);
     } finally {
       await stack.stopWorker();
       await stack.startWorker();
@@ -262,6 +320,20 @@ describe('a long checkout', () => {
     const started = events?.[0]?.workflowExecutionStartedEventAttributes;
     expect(started?.continuedExecutionRunId).toBeTruthy();
     expect(Object.keys(started?.memo?.fields ?? {}).toSorted()).toEqual(['intent', 'opener', 'state', 'timeline']);
+  });
+});
+
+describe('a cancel that the provider keeps refusing', () => {
+  it('does not hold up continue-as-new, and goes on in the next run', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
+    const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 60, lookDelaysMs: [20] });
+    await stack.until(id, ({ qr }) => qr !== null);
+    const next = stack.untilNextRun(reference);
+    await stack.post(`/v1/checkouts/${id}/cancel`);
+    await next;
+    expect((await stack.get(`/v1/checkouts/${id}`)).body).toMatchObject({ status: 'awaiting_payment', qr: null });
+    stack.sandbox.faults.clear();
+    await stack.untilStatus(id, 'cancelled');
   });
 });
 

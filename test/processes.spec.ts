@@ -104,6 +104,20 @@ describe('a program with wrong settings', () => {
     expect(out).not.toContain('hush');
   });
 
+  it.each(['off,b25l', 'not base64', 'b25l,,x y'])('(api) does not take "%s" for webhook secrets', async (secrets) => {
+    const environment = { ...PROVIDER, API_KEYS: `till:checkout:${HASH}`, PROVIDER_WEBHOOK_SECRET: secrets };
+    const { code, out } = await run(commandOf('api'), environment).ended;
+    expect(code).toBe(2);
+    expect(out).toContain('PROVIDER_WEBHOOK_SECRET');
+  });
+
+  it('(worker) that names a namespace that is not there ends with 1 and says so', async () => {
+    const environment = { ...PROVIDER, ...temporal(), TEMPORAL_NAMESPACE: 'nowhere' };
+    const { code, out } = await run(commandOf('worker'), environment).ended;
+    expect(code).toBe(1);
+    expect(out).toContain('nowhere');
+  });
+
   it('that lacks what it needs says so', async () => {
     const { code, out } = await run(commandOf('api'), {}).ended;
     expect(code).toBe(2);

@@ -86,6 +86,44 @@ describe('while the provider', () => {
     expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
   });
 
+  it.each([
+    [[{ action: 'commit_then_status', status: 408, times: 1 }]],
+    [
+      [
+        { action: 'commit_then_status', status: 429, times: 1 },
+        { action: 'status', status: 400, times: 1 },
+      ],
+    ],
+  ] as const)(
+    'refuses a create that it made all the same (%j), its charge is found before anything is called failed',
+    async (faults) => {
+      stack.sandbox.faults.add(faults.map((fault) => ({ method: 'POST', path: '/charges', ...fault })));
+      const { body } = await stack.create();
+      expect(body.status).toBe('awaiting_payment');
+      expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
+    },
+  );
+
+  it('shows no charge for long, a cancel does not wait for the next look', async () => {
+    const slow = await Stack.start({
+      api: { ...FAST, LOOK_DELAYS_MS: '50,3600000', SETTLE_DELAY_MS: '50', ANSWER_WITHIN_MS: '1500' },
+    });
+    try {
+      slow.sandbox.faults.add([
+        { method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 },
+        { method: 'GET', path: '/sources/{id}', action: 'status', status: 404, times: 2 },
+      ]);
+      const { body } = await slow.create();
+      expect(body.status).toBe('creating');
+      await expect.poll(() => slow.requests('GET /sources/{id}').length, { timeout: 10_000 }).toBe(2);
+      await slow.post(`/v1/checkouts/${body.id}/cancel`);
+      await slow.untilStatus(body.id, 'cancelled');
+      expect(slow.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
+    } finally {
+      await slow.stop();
+    }
+  });
+
   it('takes longer than our patience and then makes the charge, the create is not repeated meanwhile', async () => {
     const before = stack.requests('POST /charges').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 750, times: 1 });

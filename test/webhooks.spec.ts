@@ -109,6 +109,16 @@ describe('a webhook', () => {
     expect((await stack.timeline(body.id)).filter(({ what }) => what === 'paid')).toHaveLength(1);
   });
 
+  it('with another checkout in it does not hold up the one that is meant', async () => {
+    const { body } = await stack.create();
+    const other = (await stack.create()).body;
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await deliverSigned(eventAbout(body, { metadata: { checkout: other.id } }));
+    expect(await deliverSigned(eventAbout(body, {}))).toMatchObject({ status: 200, body: { outcome: 'hinted' } });
+    await stack.untilStatus(body.id, 'paid');
+    expect((await stack.get(`/v1/checkouts/${other.id}`)).body.status).toBe('awaiting_payment');
+  });
+
   it('that comes before the provider shows the payment is not lost: the charge is looked at again', async () => {
     const { body } = await stack.create();
     await deliverSigned(eventAbout(body, { status: 'successful' }));

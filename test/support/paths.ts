@@ -1,3 +1,4 @@
+import type { CheckoutInput, CheckoutIntent } from '@tillflow/workflows';
 import { vi } from 'vitest';
 import { chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
 
@@ -69,30 +70,39 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return stack.untilStatus(body.id, 'paid');
   },
   'continued-as-new': async (stack) => {
-    const reference = newReference();
-    const key = { account: 'default', reference };
-    const id = `chk_default_${reference}`;
-    const intent = {
-      ...key,
-      id,
-      amount: 150_000,
-      currency: 'THB',
-      description: null,
-      metadata: {},
-      terminal: null,
-      expires_in: 900,
-      source: null,
-      created_at: new Date().toISOString(),
-    };
-    await stack.temporal.client.workflow.start('checkout', {
-      workflowId: `checkout/default/${reference}`,
-      taskQueue: stack.taskQueue,
-      args: [{ intent, policy: { maxHistoryEvents: 40, pollIntervalMs: 50 } }],
-      memo: { intent, opener: 'a test' },
-    });
+    const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40, pollIntervalMs: 50 });
     const first = await stack.until(id, ({ qr }) => qr !== null);
     await stack.untilNextRun(reference);
     stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
     return stack.untilStatus(id, 'paid');
   },
 };
+
+/** Starts a checkout without the API, with times and limits that no setting of the API offers. */
+export async function startDirectly(
+  stack: Stack,
+  policy: CheckoutInput['policy'],
+): Promise<{ id: string; reference: string }> {
+  const reference = newReference();
+  const id = `chk_default_${reference}`;
+  const intent: CheckoutIntent = {
+    id,
+    account: 'default',
+    reference,
+    amount: 150_000,
+    currency: 'THB',
+    description: null,
+    metadata: {},
+    terminal: null,
+    expires_in: 900,
+    source: null,
+    created_at: new Date().toISOString(),
+  };
+  await stack.temporal.client.workflow.start('checkout', {
+    workflowId: `checkout/default/${reference}`,
+    taskQueue: stack.taskQueue,
+    args: [{ intent, ...(policy === undefined ? {} : { policy }) } satisfies CheckoutInput],
+    memo: { intent, opener: 'a test' },
+  });
+  return { id, reference };
+}

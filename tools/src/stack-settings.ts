@@ -60,7 +60,7 @@ export async function chooseSettings(env: NodeJS.ProcessEnv): Promise<StackSetti
   const apiKeys = env['API_KEYS'] ?? '';
   const madeUpKeys = apiKeys === '' ? [madeUpKey('till', 'checkout'), madeUpKey('operator', 'ops')] : [];
   return {
-    apiHost: env['HOST'] ?? '127.0.0.1',
+    apiHost: isUnset(env['HOST']) ? '127.0.0.1' : env['HOST'],
     apiPort,
     sandboxPort,
     providerBaseUrl: sandboxPort === undefined ? given : `http://127.0.0.1:${sandboxPort}`,

@@ -53,6 +53,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
 async function startOnce(settings: StackSettings, options: StackOptions): Promise<Stack> {
   const started: { stop(): Promise<void> }[] = [];
   let stopping = false;
+  let inherited = options.env;
   let reportBroken: (error: Error) => void;
   const broken = new Promise<never>((_, reject) => {
     reportBroken = reject;
@@ -72,7 +73,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     if (stopping) throw new Error('Stopped while starting.');
     const child = new GuardedChild(process.execPath, [`apps/${app}/dist/main.js`], {
       cwd: root,
-      env: { ...options.env, ...env },
+      env: { ...inherited, ...env },
       onLine: (line) => options.onLine(name, line),
     });
     started.push(child);
@@ -110,8 +111,14 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     if (stopping) await stop();
     void watch('Temporal server', temporal.ended);
 
-    // A given server may lack the search attributes; one of its own has them.
-    if (temporal.pid === undefined) await setUpNamespace(options, temporal.address);
+    if (temporal.pid === undefined) {
+      // A given server may lack the search attributes; one of its own has them.
+      await setUpNamespace(options, temporal.address);
+      warnOfOthers(settings, options);
+    } else {
+      // How to reach another server is of no use on our own.
+      inherited = withoutTemporal(options.env);
+    }
     const keys = settings.providerKeys;
     if (settings.sandboxPort !== undefined) {
       await service('sandbox', 'sandbox', {
@@ -124,7 +131,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       ...keys,
       PROVIDER_BASE_URL: settings.providerBaseUrl,
       TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: options.env['TEMPORAL_NAMESPACE'] ?? 'default',
+      TEMPORAL_NAMESPACE: inherited['TEMPORAL_NAMESPACE'],
     };
     await Promise.all([
       revivedService('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
@@ -146,6 +153,21 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     await stop();
     throw error;
   }
+}
+
+/** Workers of two stacks on one queue would take each other's checkouts to their own providers. */
+function warnOfOthers(settings: StackSettings, { env, log }: StackOptions): void {
+  if (settings.sandboxPort === undefined || (env['TEMPORAL_TASK_QUEUE'] ?? '') !== '') return;
+  log(
+    'This stack shares the task queue "tillflow" of a Temporal server that is not its own, and pays at its own sandbox.',
+  );
+  log('If any other stack uses that queue, stop, and set TEMPORAL_TASK_QUEUE.');
+}
+
+/** The settings that say how to reach Temporal, all but the name of the queue. */
+function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_') || name === 'TEMPORAL_TASK_QUEUE');
+  return Object.fromEntries(kept);
 }
 
 /** By the operators' own command, which knows what is missing, and reaches Temporal only: it is told of no provider. */

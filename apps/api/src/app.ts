@@ -1,12 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import { StandardSchemaValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { PaymentsClient } from '@tillflow/payments-client';
 import { openTemporal } from '@tillflow/temporal';
+import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
+import { PROBLEMS } from './problems/catalog.js';
 import { Problem } from './problems/problem.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import type { ApiSettings } from './settings.js';
@@ -44,18 +48,22 @@ export async function startApi(values: ApiSettings, logger: Logger): Promise<Run
 
 async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<NestFastifyApplication> {
   const { settings, logger } = parts;
+  const filter = new ProblemFilter(settings, logger);
   const adapter = new FastifyAdapter({
     bodyLimit: settings.values.BODY_LIMIT_BYTES,
     genReqId: () => randomUUID(),
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256 },
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) =>
+      void filter.send(error, request, reply),
+    clientErrorHandler: refuseUnreadable,
   });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule.of(parts), adapter, {
     rawBody: true,
     logger: false,
     abortOnError: false,
   });
-  app.useGlobalFilters(new ProblemFilter(settings, logger));
+  app.useGlobalFilters(filter);
   app.useGlobalPipes(
     new StandardSchemaValidationPipe({
       exceptionFactory: (issues) =>
@@ -88,6 +96,9 @@ function logRequests(app: NestFastifyApplication, logger: Logger): void {
   const server = app.getHttpAdapter().getInstance();
   server.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
+    // Many clients name JSON on a POST without a body.
+    const { 'content-length': length, 'transfer-encoding': encoding } = request.headers;
+    if (encoding === undefined && (length === undefined || length === '0')) delete request.headers['content-type'];
     done();
   });
   server.addHook('onResponse', (request, reply, done) => {
@@ -103,6 +114,27 @@ function logRequests(app: NestFastifyApplication, logger: Logger): void {
     );
     done();
   });
+}
+
+/** What is not HTTP, or too large a head, has no request yet: the answer is written by hand. */
+function refuseUnreadable(error: ConnectionError, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
+  const { title } = PROBLEMS.invalid_request;
+  const body = JSON.stringify({
+    type: 'about:blank',
+    title,
+    status,
+    code: 'invalid_request',
+    request_id: randomUUID(),
+  });
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nContent-Type: application/problem+json\r\n` +
+      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+  );
 }
 
 function segmentOf(segment: PropertyKey | { readonly key: PropertyKey }): string {

@@ -3,6 +3,8 @@ import { DEFAULT_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
 
+const BASE64 =
+  /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 const DAY_MS = 86_400_000;
 
 const schema = z.object({
@@ -20,7 +22,10 @@ const schema = z.object({
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
   /** Several while one is rotated. `off` when the provider does not sign: then only the look decides. */
-  PROVIDER_WEBHOOK_SECRET: list(),
+  PROVIDER_WEBHOOK_SECRET: list().refine(
+    (secrets) => (secrets.length === 1 && secrets[0] === 'off') || secrets.every((secret) => BASE64.test(secret)),
+    'each must be base64, or off alone',
+  ),
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
   /** Requests per second and key. */
   RATE_LIMIT: integer(500, 1, 100_000),

@@ -1,15 +1,16 @@
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Answers `GET /health/live` and `GET /health/ready`, for a container's health check. */
 export async function serveHealth(
   port: number,
-  isReady: () => boolean,
+  isReady: () => Promise<boolean>,
 ): Promise<{ readonly url: string; close(): void }> {
-  const server = createServer(({ url }, reply) => {
-    const ok = url === '/health/live' || (url === '/health/ready' && isReady());
-    reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
-    reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));
+  const server = createServer((request, reply) => {
+    void answer(request, isReady).then((ok) => {
+      reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
+      reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));
+    });
   });
   await listening(server, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -27,4 +28,8 @@ function listening(server: Server, port: number): Promise<void> {
     server.once('error', reject);
     server.listen(port, '0.0.0.0', resolve);
   });
+}
+
+async function answer({ url }: IncomingMessage, isReady: () => Promise<boolean>): Promise<boolean> {
+  return url === '/health/live' || (url === '/health/ready' && (await isReady()));
 }

@@ -19,10 +19,13 @@ async function main(): Promise<void> {
   const health =
     settings.WORKER_HEALTH_PORT === 0
       ? undefined
-      : await serveHealth(settings.WORKER_HEALTH_PORT, () => worker.isRunning());
+      : await serveHealth(settings.WORKER_HEALTH_PORT, () => worker.isReady());
   process.stdout.write(`worker ready ${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}\n`);
-  await worker.stopped;
-  health?.close();
+  try {
+    await worker.stopped;
+  } finally {
+    health?.close();
+  }
 }
 
 /** Temporal's own log lines in the form of ours. Signals are handled here, not by the runtime. */
@@ -42,5 +45,6 @@ try {
   await main();
 } catch (error) {
   process.stderr.write(`${error instanceof SettingsError ? error.message : String(error)}\n`);
-  process.exitCode = error instanceof SettingsError ? 2 : 1;
+  // The engine's own threads would keep a worker that never started alive.
+  process.exit(error instanceof SettingsError ? 2 : 1);
 }

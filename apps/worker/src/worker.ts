@@ -6,14 +6,17 @@ import { paymentActivities } from './activities/payments.js';
 import { BUNDLE_PATH } from './bundle.js';
 import type { WorkerSettings } from './settings.js';
 
+/** Keys of test mode begin so. Source: assumption. */
+const TEST_KEY = 'skey_test_';
+
 /** How long a task waits for the worker that knows its workflow before any worker may take it, when that one died. */
 const STICKY_TIMEOUT_MS = 3_000;
 
 export type RunningWorker = {
   /** Settles when the worker has stopped; rejects when it broke. */
   readonly stopped: Promise<void>;
-  /** Whether it takes tasks. */
-  isRunning(): boolean;
+  /** Whether it takes tasks, from a Temporal that answers. */
+  isReady(): Promise<boolean>;
   /** Takes no more tasks, finishes what is in flight, closes its connections. */
   stop(): Promise<void>;
 };
@@ -27,35 +30,48 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
     ...(settings.PROVIDER_API_VERSION === undefined ? {} : { apiVersion: settings.PROVIDER_API_VERSION }),
   });
   const connection = await NativeConnection.connect(await connectionSettings(settings));
-  const worker = await Worker.create({
-    connection,
-    namespace: settings.TEMPORAL_NAMESPACE,
-    taskQueue: settings.TEMPORAL_TASK_QUEUE,
-    workflowBundle: { codePath: BUNDLE_PATH },
-    activities: paymentActivities(client),
-    shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
-    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
-    maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
-    ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
-      ? {}
-      : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
-  });
-  const stopped = run(worker, connection, client);
-  return {
-    stopped,
-    isRunning: () => worker.getState() === 'RUNNING',
-    async stop() {
-      if (worker.getState() === 'RUNNING') worker.shutdown();
-      await stopped;
-    },
-  };
-}
-
-async function run(worker: Worker, connection: NativeConnection, client: PaymentsClient): Promise<void> {
-  try {
-    await worker.run();
-  } finally {
+  const close = async (): Promise<void> => {
     await connection.close();
     await client.close();
+  };
+  try {
+    const worker = await Worker.create({
+      connection,
+      namespace: settings.TEMPORAL_NAMESPACE,
+      taskQueue: settings.TEMPORAL_TASK_QUEUE,
+      workflowBundle: { codePath: BUNDLE_PATH },
+      activities: paymentActivities(client, !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY)),
+      shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
+      stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
+      maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
+      ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
+        ? {}
+        : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
+    });
+    const stopped = worker.run().finally(close);
+    return {
+      stopped,
+      isReady: async () => worker.getState() === 'RUNNING' && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
+      async stop() {
+        if (worker.getState() === 'RUNNING') worker.shutdown();
+        await stopped;
+      },
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+const READY_WITHIN_MS = 1_000;
+
+async function answers(connection: NativeConnection, namespace: string): Promise<boolean> {
+  try {
+    await connection.withDeadline(Date.now() + READY_WITHIN_MS, () =>
+      connection.workflowService.describeNamespace({ namespace }),
+    );
+    return true;
+  } catch {
+    return false;
   }
 }

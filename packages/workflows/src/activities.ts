@@ -34,21 +34,26 @@ export type FindChargeCall = {
   readonly sourceId: string;
   readonly checkoutId: string;
   readonly attempt: number;
-  /** ISO 8601 UTC: the charge was made at or after this instant, if it was. */
+  /** ISO 8601 UTC: the charge was made between these instants, if it was. */
   readonly since: string;
+  readonly until: string;
 };
 
 /** What a retrieved charge says, reduced to what a checkout acts on. */
 export type ChargeFacts = {
   readonly chargeId: string;
   readonly sourceId: string | null;
-  /** As the provider spells it; a value this version does not know is kept. */
+  /** As the provider spells it, or `reversed`; a value this version does not know is kept. */
   readonly status: string;
   /** Smallest currency unit. */
   readonly amount: number;
   readonly currency: string;
   /** `metadata.checkout`: whose charge the provider says it is. */
   readonly checkoutId: string | null;
+  /** `metadata.attempt`. */
+  readonly attempt: string | null;
+  /** True for a live charge under a test key, and the reverse. */
+  readonly isOtherMode: boolean;
   readonly failureCode: string | null;
   readonly failureMessage: string | null;
   /** ISO 8601. */
@@ -65,6 +70,6 @@ export type PaymentActivities = {
   createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
   expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
   retrieveCharge(call: { readonly chargeId: string }): Promise<ChargeFacts>;
-  /** The charge that uses the source, or null when the provider says that none does. */
+  /** The charge of this attempt, or null when the provider says that there is none. */
   findCharge(call: FindChargeCall): Promise<ChargeFacts | null>;
 };

@@ -27,6 +27,12 @@ export const begin = defineUpdate<CheckoutStatus>('begin');
  */
 export const cancel = defineUpdate<CheckoutStatus>('cancel');
 
+/**
+ * The request behind {@link cancel}, made durable: an update that no worker has accepted yet is lost when the server
+ * restarts, a signal is not.
+ */
+export const cancelRequest = defineSignal('cancelRequest');
+
 /** A webhook arrived. */
 export const hint = defineSignal<[Hint]>('hint');
 

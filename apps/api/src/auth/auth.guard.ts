@@ -3,6 +3,7 @@ import { Reflector } from '@nestjs/core';
 import type { FastifyRequest } from 'fastify';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
+import { FailedAttempts } from './failed-attempts.js';
 import { findKey, mayActAs, type Role } from './api-keys.js';
 import { SignedLinks } from './signed-links.js';
 
@@ -22,11 +23,15 @@ export type Caller = FastifyRequest & { caller?: string };
 
 @Injectable()
 export class AuthGuard implements CanActivate {
+  readonly #failed: FailedAttempts;
+
   constructor(
     private readonly reflector: Reflector,
     private readonly settings: Settings,
     private readonly links: SignedLinks,
-  ) {}
+  ) {
+    this.#failed = new FailedAttempts(settings.values.RATE_LIMIT);
+  }
 
   canActivate(context: ExecutionContext): boolean {
     const access = this.reflector.getAllAndOverride<Access | undefined>(ACCESS, [
@@ -42,12 +47,17 @@ export class AuthGuard implements CanActivate {
     }
     const [scheme, token] = (request.headers.authorization ?? '').split(' ', 2);
     if (scheme?.toLowerCase() !== 'bearer' || token === undefined || token === '') {
-      throw new Problem('unauthorized', 'Send Authorization: Bearer <key>');
+      throw this.#refusal(request.ip, 'Send Authorization: Bearer <key>');
     }
     const key = findKey(this.settings.values.API_KEYS, token);
-    if (key === null) throw new Problem('unauthorized', 'The key is not known');
+    if (key === null) throw this.#refusal(request.ip, 'The key is not known');
     if (!mayActAs(key.role, access.role)) throw new Problem('forbidden', `The key's role may not do this`);
     request.caller = key.name;
     return true;
+  }
+
+  #refusal(address: string, detail: string): Problem {
+    if (!this.#failed.exceeds(address, Date.now())) return new Problem('unauthorized', detail);
+    return new Problem('rate_limited', 'Too many requests without a known key', { retryAfterSeconds: 1 });
   }
 }

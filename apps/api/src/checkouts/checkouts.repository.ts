@@ -7,6 +7,7 @@ import {
   WithStartWorkflowOperation,
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
@@ -15,6 +16,7 @@ import {
   begin,
   BEGIN_UPDATE_ID,
   cancel,
+  cancelRequest,
   CHECKOUT_WORKFLOW,
   hint,
   initialState,
@@ -28,7 +30,7 @@ import {
 } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess, TooSlowError } from '../temporal.provider.js';
 
 /** One checkout as the engine keeps it. */
 export type StoredCheckout = {
@@ -41,7 +43,7 @@ export type StoredCheckout = {
 export type StoredPage = { readonly data: readonly StoredCheckout[]; readonly nextPageToken: Uint8Array | null };
 
 /** A read is answered from the server's memory; more than this and it is down. */
-const READ_WITHIN_MS = 2_000;
+const READ_WITHIN_MS = 1_300;
 
 /** Checkouts as Temporal keeps them: one workflow each, read from its memo, so that no worker is needed. */
 @Injectable()
@@ -84,25 +86,33 @@ export class CheckoutsRepository {
       );
     } catch (error) {
       // Too slow: what became of it is read afterwards. Closed: the checkout of this reference has its end already.
-      if (isTooSlow(error) || error instanceof WorkflowExecutionAlreadyStartedError) return;
+      if (isTooSlow(error) || hasEnded(error)) return;
       throw unavailable(error);
     }
   }
 
-  /** Asks for the end. Returns when it is decided or `withinMs` have passed, also when the checkout closed long ago. */
+  /**
+   * Asks for the end. Returns when it is decided, or when the request is durable and `withinMs` have passed; also when
+   * the checkout closed long ago.
+   */
   async cancel(key: CheckoutKey, withinMs: number): Promise<void> {
     try {
       await this.temporal.within(withinMs, () => this.#handle(key).executeUpdate(cancel));
     } catch (error) {
-      if (isTooSlow(error) || error instanceof WorkflowNotFoundError) return;
-      throw unavailable(error);
+      if (hasEnded(error)) return;
+      if (!isTooSlow(error)) throw unavailable(error);
+      await this.#signal(() => this.#handle(key).signal(cancelRequest));
     }
   }
 
   /** @returns false when no open checkout has this key. Durable when it returns true. */
-  async hint(key: CheckoutKey, news: Hint): Promise<boolean> {
+  hint(key: CheckoutKey, news: Hint): Promise<boolean> {
+    return this.#signal(() => this.#handle(key).signal(hint, news));
+  }
+
+  async #signal(send: () => Promise<void>): Promise<boolean> {
     try {
-      await this.temporal.within(READ_WITHIN_MS, () => this.#handle(key).signal(hint, news));
+      await this.temporal.within(READ_WITHIN_MS, send);
       return true;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
@@ -118,6 +128,16 @@ export class CheckoutsRepository {
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw new Problem('not_found', 'No checkout has this id');
       throw unavailable(error);
+    }
+  }
+
+  async has(key: CheckoutKey): Promise<boolean> {
+    try {
+      await this.get(key);
+      return true;
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'not_found') return false;
+      throw error;
     }
   }
 
@@ -157,10 +177,22 @@ function toStored(memo: Record<string, unknown> | undefined): StoredCheckout {
   return { intent, state: state ?? initialState(intent), opener: opener ?? '', timeline: timeline ?? [] };
 }
 
+/** The workflow closed before it could answer: what it came to is read from its memo. */
+function hasEnded(error: unknown): boolean {
+  return (
+    error instanceof WorkflowExecutionAlreadyStartedError ||
+    error instanceof WorkflowNotFoundError ||
+    error instanceof WorkflowUpdateFailedError ||
+    grpcCode(error) === NOT_FOUND
+  );
+}
+
 const DEADLINE_EXCEEDED = 4;
+const NOT_FOUND = 5;
 
 function isTooSlow(error: unknown): boolean {
   return (
+    error instanceof TooSlowError ||
     error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
     isGrpcDeadlineError(error) ||
     isGrpcCancelledError(error) ||
@@ -175,6 +207,6 @@ function grpcCode(error: unknown): number | null {
 
 /** @returns the problem for a failure of Temporal's; anything else is a bug and stays what it is. */
 function unavailable(error: unknown): unknown {
-  if (grpcCode(error) === null && !(error instanceof ServiceError)) return error;
+  if (grpcCode(error) === null && !(error instanceof ServiceError) && !isTooSlow(error)) return error;
   return new Problem('temporal_unavailable', 'The payment engine does not answer', { retryAfterSeconds: 2 });
 }

@@ -1,11 +1,25 @@
-import { CHECKOUT_STATUSES, isReference } from '@tillflow/domain';
+import { CHECKOUT_STATUSES, isReference, parseInstant } from '@tillflow/domain';
 import { z } from 'zod';
 
 /** Names in a charge's metadata that route its webhooks; a caller may not set them. */
 const OUR_METADATA = new Set(['checkout', 'attempt', 'refund_key']);
 const MAX_METADATA = 20;
+/** Brackets would nest in the provider's forms. */
+const METADATA_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
 const time = z.iso.datetime({ offset: true });
+
+/** A time that every part of the system can read. */
+const readableTime = time.refine(isReadable, 'is not a time from the years 1 to 9999');
+
+/** A lone half of a character pair, or a control character, is no text that a provider could keep. */
+const UNREADABLE_TEXT = /[\p{Cs}\p{Cc}]/u;
+
+const text = (max: number) =>
+  z
+    .string()
+    .max(max)
+    .refine((value) => !UNREADABLE_TEXT.test(value), 'must be text without control characters');
 
 const reference = z
   .string()
@@ -13,7 +27,7 @@ const reference = z
   .meta({ description: 'Unique per account: the same reference is the same checkout', example: 'till-7-000142' });
 
 const metadata = z
-  .record(z.string().min(1).max(64), z.string().max(200))
+  .record(z.string().regex(METADATA_NAME, '1 to 64 of A-Z a-z 0-9 . _ -'), text(200))
   .refine((entries) => Object.keys(entries).length <= MAX_METADATA, `at most ${MAX_METADATA} values`)
   .refine((entries) => !Object.keys(entries).some((name) => OUR_METADATA.has(name)), {
     error: 'the names checkout, attempt and refund_key are ours',
@@ -24,13 +38,10 @@ export const createCheckout = z
     reference,
     amount: z.int().positive().meta({ description: 'Smallest currency unit', example: 150_000 }),
     currency: z.string().length(3).meta({ description: 'THB, SGD or MYR', example: 'THB' }),
-    description: z.string().max(255).optional(),
+    description: text(255).optional(),
     metadata: metadata.optional(),
     expires_in: z.int().min(5).max(86_400).default(900).meta({ description: 'Seconds the customer has to pay' }),
-    terminal: z
-      .string()
-      .regex(/^[^\p{C}]{1,64}$/u)
-      .optional(),
+    terminal: text(64).min(1).optional(),
     source: z
       .string()
       .regex(/^src_[0-9A-Za-z_]{1,64}$/)
@@ -45,8 +56,8 @@ export const checkoutPath = z.object({ id: z.string().max(128) });
 export const listCheckouts = z.strictObject({
   status: z.enum(CHECKOUT_STATUSES).optional(),
   reference: reference.optional(),
-  from: time.optional(),
-  to: time.optional(),
+  from: readableTime.optional(),
+  to: readableTime.optional(),
   limit: z
     .string()
     .regex(/^\d{1,4}$/)
@@ -113,3 +124,12 @@ export const timelineReply = z
   .object({ data: z.array(z.object({ at: time, what: z.string(), detail: z.string().optional() })) })
   .meta({ id: 'Timeline' });
 export type TimelineReply = z.output<typeof timelineReply>;
+
+function isReadable(value: string): boolean {
+  try {
+    parseInstant(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

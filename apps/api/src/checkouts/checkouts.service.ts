@@ -51,8 +51,10 @@ export class CheckoutsService {
    */
   async begin(request: CreateCheckout): Promise<Begun> {
     const money = chargeable(request.amount, request.currency);
-    if (request.source !== undefined) await this.sources.mustFit(request.source, money);
     const intent = toIntent(request, money);
+    if (request.source !== undefined && !(await this.repository.has(intent))) {
+      await this.sources.mustFit(request.source, money);
+    }
     const opener = randomUUID();
     const { values } = this.settings;
     await this.repository.begin({ intent, policy: checkoutPolicy(values) }, opener, values.ANSWER_WITHIN_MS);
@@ -79,13 +81,14 @@ export class CheckoutsService {
     const query = listQuery(filters);
     const data: CheckoutReply[] = [];
     let token = cursor === undefined ? null : this.cursors.read(cursor);
-    do {
+    // A page may turn out short, with a cursor to go on: a rare status is not searched for without bound.
+    for (let pages = 0; pages < MAX_PAGES && data.length < limit && (pages === 0 || token !== null); pages += 1) {
       const page = await this.repository.list(query, limit - data.length, token);
       const found = page.data.map((stored) => this.#present(stored));
       // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
       data.push(...found.filter(({ status }) => filters.status === undefined || status === filters.status));
       token = page.nextPageToken;
-    } while (token !== null && data.length < limit);
+    }
     return { data, next_cursor: token === null ? null : this.cursors.write(token) };
   }
 
@@ -93,7 +96,9 @@ export class CheckoutsService {
   async cancel(id: string): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
     await this.repository.cancel(key, this.settings.values.ANSWER_WITHIN_MS);
-    const checkout = this.#present(await this.repository.get(key));
+    const present = this.#present(await this.repository.get(key));
+    // It is being withdrawn, although the workflow may not have said so yet.
+    const checkout = { ...present, qr: null };
     if (isPaid(checkout.status)) throw new Problem('already_paid', `Paid at ${checkout.paid_at ?? 'an unknown time'}`);
     return { checkout, status: UNPAID_ENDS.has(checkout.status) ? 200 : 202 };
   }
@@ -122,6 +127,9 @@ export class CheckoutsService {
     };
   }
 }
+
+/** Round trips to the engine for one page of ours. */
+const MAX_PAGES = 20;
 
 const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
 

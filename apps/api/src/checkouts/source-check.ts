@@ -12,6 +12,7 @@ export class SourceCheck {
   async mustFit(sourceId: string, money: Money): Promise<void> {
     const source = await this.#retrieve(sourceId);
     if (source.type !== 'wallet_mpm') throw new Problem('source_mismatch', `${sourceId} is not a QR source`);
+    if (source.charge_status !== 'unknown') throw new Problem('source_mismatch', `${sourceId} was used already`);
     if (source.amount !== money.amount || source.currency !== money.currency) {
       throw new Problem('source_mismatch', `${sourceId} is not over ${formatMoney(money)}`);
     }

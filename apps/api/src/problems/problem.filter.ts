@@ -16,21 +16,18 @@ export class ProblemFilter implements ExceptionFilter {
 
   catch(exception: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
-    void this.send(
-      toProblem(exception),
-      exception,
-      http.getRequest<FastifyRequest>(),
-      http.getResponse<FastifyReply>(),
-    );
+    void this.send(exception, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  send(problem: Problem, cause: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
-    const { code, status, detail, extra } = problem;
-    if (status >= 500) this.logger.error({ err: cause, request_id: request.id, code }, 'request failed');
+  /** Also for what fails before any route is known. */
+  send(exception: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+    const { code, status, detail, extra } = toProblem(exception);
+    if (status >= 500) this.logger.error({ err: exception, request_id: request.id, code }, 'request failed');
     if (extra.retryAfterSeconds !== undefined) void reply.header('retry-after', extra.retryAfterSeconds);
     if (code === 'unauthorized') void reply.header('www-authenticate', 'Bearer');
     return reply
       .status(status)
+      .header('x-request-id', request.id)
       .type('application/problem+json; charset=utf-8')
       .send({
         type: `${this.settings.publicUrl}/errors/${code}`,
@@ -61,6 +58,8 @@ function toProblem(exception: unknown): Problem {
   const status = statusOf(exception);
   if (status === null || status >= 500) return new Problem('internal_error', 'The failure was logged under request_id');
   const code = BY_STATUS[status] ?? 'invalid_request';
+  // The framework repeats the address, and with it a signature that may be in it.
+  if (code === 'not_found') return new Problem(code, 'No route has this method and path');
   return new Problem(code, exception instanceof Error ? exception.message : PROBLEMS[code].title);
 }
 

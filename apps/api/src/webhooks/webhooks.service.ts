@@ -49,7 +49,7 @@ export class WebhooksService {
     if (checkout === null || checkout.account !== DEFAULT_ACCOUNT) return this.#ignored('no checkout of ours', id, key);
     if (NO_NEWS.has(key)) return this.#ignored('no news', id, key);
     let open = true;
-    const passed = await this.#gate.pass(data.id ?? checkout.reference, async () => {
+    const passed = await this.#gate.pass(`${checkout.reference} ${data.id ?? ''}`, async () => {
       open = await this.checkouts.hint(checkout, { eventId: id, eventKey: key });
     });
     if (passed === 'coalesced') return { received: true, outcome: 'coalesced' };

@@ -3,17 +3,20 @@ import type { Charge } from '@tillflow/payments-client';
 import type { ChargeFacts } from '@tillflow/workflows';
 
 /** A charge reduced to what a checkout acts on: a whole one would fill the history. */
-export function toFacts(charge: Charge): ChargeFacts {
+export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
   const { source, metadata } = charge;
   const code = source?.scannable_code;
   const uri = code?.image?.download_uri;
   return {
     chargeId: charge.id,
     sourceId: source?.id ?? null,
-    status: charge.status,
+    // A reversed charge keeps its status; it is not the payment that its status says it is.
+    status: charge.reversed === true ? 'reversed' : charge.status,
     amount: charge.amount,
     currency: charge.currency,
     checkoutId: textOf(metadata?.['checkout']),
+    attempt: textOf(metadata?.['attempt']),
+    isOtherMode: (charge.livemode ?? livemode) !== livemode,
     failureCode: charge.failure_code ?? null,
     failureMessage: charge.failure_message ?? null,
     paidAt: instantOf(charge.paid_at),

@@ -1,7 +1,7 @@
 import { activityInfo, Context, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import { formatInstant, instant, parseInstant, plus } from '@tillflow/domain';
-import type { PaymentsClient, RequestOptions } from '@tillflow/payments-client';
+import { formatInstant, parseInstant, plus } from '@tillflow/domain';
+import type { Charge, PaymentsClient, RequestOptions } from '@tillflow/payments-client';
 import type { ChargeFacts, FindChargeCall, Outcome, PaymentActivities, SendWindow } from '@tillflow/workflows';
 import { toOutcome, toReadFailure } from './failures.js';
 import { toFacts } from './facts.js';
@@ -15,8 +15,12 @@ const CLOCK_SKEW_MS = 10 * 60_000;
 /** A read that hangs is soon asked again; all of its tries end within the activity's own 20 s. */
 const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 15_000 } as const;
 
-/** The activities of a checkout: one client call each, its result, or its typed failure. */
-export function paymentActivities(client: PaymentsClient): PaymentActivities {
+/**
+ * The activities of a checkout: one client call each, its result, or its typed failure.
+ * @param livemode whether the client's key is a live one: charges of the other mode are not believed.
+ */
+export function paymentActivities(client: PaymentsClient, livemode: boolean): PaymentActivities {
+  const factsOf = (charge: Charge): ChargeFacts => toFacts(charge, livemode);
   return {
     createSource: ({ amount, currency, terminal, ...window }) =>
       mutate(window, async (options) => {
@@ -40,38 +44,45 @@ export function paymentActivities(client: PaymentsClient): PaymentActivities {
           },
           options,
         );
-        return toFacts(charge);
+        return factsOf(charge);
       }),
 
     expireCharge: ({ chargeId, ...window }) =>
-      mutate(window, async (options) => toFacts(await client.charges.expire(chargeId, options))),
+      mutate(window, async (options) => factsOf(await client.charges.expire(chargeId, options))),
 
     retrieveCharge: ({ chargeId }) =>
-      read(async (options) => toFacts(await client.charges.retrieve(chargeId, options))),
+      read(async (options) => factsOf(await client.charges.retrieve(chargeId, options))),
 
-    findCharge: (call) => read((options) => findCharge(client, call, options)),
+    findCharge: (call) =>
+      read(async (options) => {
+        const charge = await findCharge(client, call, options);
+        return charge === null ? null : factsOf(charge);
+      }),
   };
 }
 
 /**
  * Absent only when the source says that no charge uses it and no listed charge carries our metadata: one of the two
- * alone is an assumption.
+ * alone is an assumption. A charge of another checkout on the same source is not ours.
  * @throws {ApplicationFailure} `charge_not_listed` when the source is used but its charge is not listed yet.
  */
 async function findCharge(
   client: PaymentsClient,
-  { sourceId, checkoutId, attempt, since }: FindChargeCall,
+  { sourceId, checkoutId, attempt, since, until }: FindChargeCall,
   options: RequestOptions,
-): Promise<ChargeFacts | null> {
+): Promise<Charge | null> {
   const source = await client.sources.retrieve(sourceId, options);
   const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
-  const to = formatInstant(instant(Date.now() + CLOCK_SKEW_MS));
+  const to = formatInstant(plus(parseInstant(until), CLOCK_SKEW_MS));
+  let isUsedElsewhere = false;
   for await (const charge of client.charges.iterate({ from, to, order: 'reverse_chronological' }, options)) {
     const { checkout, attempt: number } = charge.metadata ?? {};
-    const ours = checkout === checkoutId && number === String(attempt);
-    if (charge.source?.id === sourceId || ours) return toFacts(charge);
+    if (checkout === checkoutId && number === String(attempt)) return charge;
+    if (charge.source?.id !== sourceId) continue;
+    if (typeof checkout !== 'string') return charge;
+    isUsedElsewhere = true;
   }
-  if (source.charge_status === 'unknown') return null;
+  if (source.charge_status === 'unknown' || isUsedElsewhere) return null;
   throw ApplicationFailure.retryable(`Source ${sourceId} is used, but its charge is not listed`, 'charge_not_listed');
 }
 

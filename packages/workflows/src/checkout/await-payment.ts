@@ -1,4 +1,3 @@
-import type { Instant } from '@tillflow/domain';
 import { condition, sleep } from '@temporalio/workflow';
 import type { CheckoutBook } from './book.js';
 import { expireCharge, sendWindow } from './calls.js';
@@ -27,8 +26,6 @@ export async function awaitPayment(
   if (chargeId === null) return;
   const owed = new LooksOwed();
   let closings = 0;
-  let closingSince: Instant | null = null;
-  let answeredAt = clock();
   let lookedAt: number | null = null;
   while (!book.isEnded) {
     await continueWhenLong();
@@ -40,18 +37,20 @@ export async function awaitPayment(
       });
     }
     if (mustClose(book)) {
+      book.closing(clock());
+      // Before the provider is asked, which may take long: no one is shown a QR that is being withdrawn.
+      report(book, clock());
       await expireCharge(book, chargeId, sendWindow(book.policy, clock()));
       closings += 1;
-      closingSince ??= clock();
     }
     const hinted = news.hasHint;
     if (hinted && lookedAt !== null && clock() - lookedAt < LOOK_APART_MS) await sleep(LOOK_APART_MS);
     news.takeHint();
     const before = book.attempt.status;
     lookedAt = clock();
-    if (await look(book, chargeId)) answeredAt = clock();
+    if (await look(book)) book.answered(clock());
     if (hinted && book.attempt.status === before) owed.hintFoundNothing();
-    attendTo(book, answeredAt, closingSince);
+    book.attendTo(clock());
     report(book, clock());
   }
   book.settle('expire_refused', 'provider_unreachable');
@@ -67,21 +66,4 @@ async function untilNews(book: CheckoutBook, news: News, wait: number): Promise<
   const summary =
     wait < untilExpiry ? 'Wait for a webhook, then look anyway' : `Wait for a webhook until the QR expires`;
   await condition(() => news.hasHint || book.cancelRequested, Math.min(wait, untilExpiry), { summary });
-}
-
-/** What has gone on for too long is shown to operators; it is never turned into a failure. */
-function attendTo(book: CheckoutBook, answeredAt: Instant, closingSince: Instant | null): void {
-  const { attentionAfterMs } = book.policy;
-  const now = clock();
-  if (now - answeredAt >= attentionAfterMs) {
-    book.raise(now, 'provider_unreachable', 'the provider does not answer when asked for the charge');
-  } else if (!book.isEnded && closingSince !== null && now - closingSince >= attentionAfterMs) {
-    book.raise(
-      now,
-      'expire_refused',
-      'the provider keeps the charge pending after its time: a customer may be confirming',
-    );
-  } else {
-    book.settle('provider_unreachable');
-  }
 }

@@ -29,6 +29,8 @@ const pending: ChargeFacts = {
   amount: 150_000,
   currency: 'THB',
   checkoutId: 'chk_default_a',
+  attempt: '1',
+  isOtherMode: false,
   failureCode: null,
   failureMessage: null,
   paidAt: null,
@@ -84,12 +86,15 @@ describe('the book of a checkout', () => {
     ['no checkout', { checkoutId: null }],
     ['another charge', { chargeId: 'chrg_2' }],
     ['another source', { sourceId: 'src_2' }],
+    ['another attempt', { attempt: '2' }],
+    ['the other mode', { isOtherMode: true }],
   ])('does not believe a successful charge of %s, and says so', (_, change) => {
     const book = payableBook();
     expect(book.apply(NOW, { ...successful, ...change })).toBe(false);
     expect(book.state(NOW)).toMatchObject({
       status: 'awaiting_payment',
       paid_at: null,
+      qr: null,
       attention: { code: 'integrity_mismatch' },
     });
   });
@@ -97,9 +102,51 @@ describe('the book of a checkout', () => {
   it('does not guess at a status it does not know, and is settled by one it does', () => {
     const book = payableBook();
     book.apply(NOW, { ...pending, status: 'reversed' });
-    expect(book.state(NOW)).toMatchObject({ status: 'awaiting_payment', attention: { code: 'unknown_status' } });
+    expect(book.state(NOW)).toMatchObject({
+      status: 'awaiting_payment',
+      qr: null,
+      attention: { code: 'unknown_status' },
+    });
     book.apply(NOW, successful);
     expect(book.state(NOW)).toMatchObject({ status: 'paid', attention: null });
+  });
+
+  it.each(['9999-06-01T00:00:00.000Z', '0001-01-01T00:00:00.000Z', '2026-03-12T00:00:00.000Z'])(
+    'does not believe that it was paid at %s: its own clock is taken',
+    (paidAt) => {
+      const book = payableBook();
+      book.apply(plus(NOW, 1_000), { ...successful, paidAt });
+      expect(book.state(NOW)).toMatchObject({ status: 'paid', paid_at: '2026-03-10T09:00:01.000Z' });
+    },
+  );
+
+  it('shows what is most serious, and each matter since it arose', () => {
+    const book = payableBook();
+    book.raise(NOW, 'provider_unreachable', 'first');
+    book.raise(plus(NOW, 1_000), 'integrity_mismatch', 'second');
+    book.raise(plus(NOW, 2_000), 'expire_refused', 'third');
+    book.raise(plus(NOW, 3_000), 'integrity_mismatch', 'again');
+    expect(book.state(NOW).attention).toEqual({
+      code: 'integrity_mismatch',
+      since: '2026-03-10T09:00:01.000Z',
+      detail: 'second',
+    });
+    book.settle('integrity_mismatch');
+    expect(book.state(NOW).attention).toMatchObject({ code: 'expire_refused' });
+  });
+
+  it('lets the customer pay for as long as was asked for, however late the first task came', () => {
+    const late = CheckoutBook.open(intent, DEFAULT_POLICY, plus(NOW, 600_000));
+    expect(late.expiresAt).toBe(plus(NOW, 900_000));
+    const clockBehind = CheckoutBook.open(intent, DEFAULT_POLICY, plus(NOW, -5_000));
+    expect(clockBehind.expiresAt).toBe(plus(NOW, 895_000));
+  });
+
+  it('keeps an end that was reported when a cancel comes after it', () => {
+    const book = payableBook();
+    book.apply(NOW, failed);
+    book.requestCancel(NOW);
+    expect(book.status).toBe('failed');
   });
 
   it('takes a failure by time as an expiry', () => {

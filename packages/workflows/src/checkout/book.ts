@@ -2,6 +2,8 @@ import {
   applyChargeStatus,
   chargeStatus,
   formatInstant,
+  instant,
+  isAwaitingPayment,
   isFinalCharge,
   parseInstant,
   plus,
@@ -36,9 +38,25 @@ export type CheckoutRecord = {
   endedAt: string | null;
   /** The status last written to the memo: what the world was told. */
   reported: CheckoutStatus;
-  attention: Attention | null;
+  /** When the provider was last seen to answer, and since when it was asked to let the charge go. */
+  answeredAt: string;
+  closingSince: string | null;
+  attentions: Attention[];
   timeline: TimelineEntry[];
 };
+
+/** Of several, the first is shown. */
+const ATTENTION_ORDER: readonly AttentionCode[] = [
+  'integrity_mismatch',
+  'unknown_status',
+  'late_payment',
+  'outcome_unknown',
+  'expire_refused',
+  'provider_unreachable',
+];
+
+/** A payment this far from the attempt, or from now, has a wrong date: our own clock is taken. */
+const PLAUSIBLE_MS = 86_400_000;
 
 /** More than this and the oldest in the middle give way: the memo stays small whatever webhooks do. */
 const TIMELINE_LIMIT = 60;
@@ -58,7 +76,9 @@ export class CheckoutBook {
     this.#record = record;
   }
 
+  /** The customer's time began with the request, however late the first task came. */
   static open(intent: CheckoutIntent, policy: CheckoutPolicy, now: Instant): CheckoutBook {
+    const asked = instant(Math.min(parseInstant(intent.created_at), now));
     const book = new CheckoutBook(intent, policy, {
       attempt: {
         number: 1,
@@ -68,14 +88,16 @@ export class CheckoutBook {
         failureCode: null,
         failureMessage: null,
         createdAt: formatInstant(now),
-        expiresAt: formatInstant(plus(now, intent.expires_in * 1_000)),
+        expiresAt: formatInstant(plus(asked, intent.expires_in * 1_000)),
         qr: null,
       },
       paidAt: null,
       cancelRequested: false,
       endedAt: null,
       reported: 'creating',
-      attention: null,
+      answeredAt: formatInstant(now),
+      closingSince: null,
+      attentions: [],
       timeline: [],
     });
     book.note(now, 'opened');
@@ -145,10 +167,16 @@ export class CheckoutBook {
   }
 
   state(now: Instant): CheckoutState {
-    const { attempt, paidAt, attention, cancelRequested } = this.#record;
+    const { attempt, paidAt, cancelRequested } = this.#record;
+    const attention = this.#attention();
     const paid = paidAt === null ? null : parseInstant(paidAt);
     const voidable = paid === null ? null : voidableUntil(paid, voidRule(this.policy.voidDateOffsetMinutes));
-    const payable = attempt.status === 'pending' && attempt.qr !== null && now < this.expiresAt && !cancelRequested;
+    const payable =
+      attempt.status === 'pending' &&
+      attempt.qr !== null &&
+      now < this.expiresAt &&
+      !cancelRequested &&
+      !this.#isDoubtful();
     return {
       status: this.status,
       attempts: [toAttemptView(attempt)],
@@ -188,7 +216,8 @@ export class CheckoutBook {
   }
 
   requestCancel(now: Instant): void {
-    if (this.#record.cancelRequested || this.isPaid) return;
+    // An end that was reported stays what it was reported as.
+    if (this.#record.cancelRequested || this.isEnded) return;
     this.#record.cancelRequested = true;
     this.note(now, 'cancel_requested');
   }
@@ -221,15 +250,37 @@ export class CheckoutBook {
   }
 
   raise(now: Instant, code: AttentionCode, detail: string): void {
-    const { attention } = this.#record;
-    if (attention?.code === code) return;
-    this.#record.attention = { code, since: formatInstant(now), detail };
+    const { attentions } = this.#record;
+    if (attentions.some((attention) => attention.code === code)) return;
+    attentions.push({ code, since: formatInstant(now), detail });
     this.note(now, 'attention', `${code}: ${detail}`);
   }
 
   settle(...codes: AttentionCode[]): void {
-    const { attention } = this.#record;
-    if (attention !== null && codes.includes(attention.code)) this.#record.attention = null;
+    this.#record.attentions = this.#record.attentions.filter(({ code }) => !codes.includes(code));
+  }
+
+  /** The provider answered a look. */
+  answered(now: Instant): void {
+    this.#record.answeredAt = formatInstant(now);
+    this.settle('provider_unreachable');
+  }
+
+  /** The provider was asked to let the charge go. */
+  closing(now: Instant): void {
+    this.#record.closingSince ??= formatInstant(now);
+  }
+
+  /** What has gone on for too long is shown to operators; it is never turned into a failure. */
+  attendTo(now: Instant): void {
+    const { answeredAt, closingSince } = this.#record;
+    const isLong = (since: string): boolean => now - parseInstant(since) >= this.policy.attentionAfterMs;
+    if (isLong(answeredAt)) {
+      this.raise(now, 'provider_unreachable', 'the provider does not answer when asked for the charge');
+    }
+    if (!this.isEnded && closingSince !== null && isLong(closingSince)) {
+      this.raise(now, 'expire_refused', 'the provider keeps the charge pending: a customer may be confirming');
+    }
   }
 
   /** What the world has now been told. */
@@ -243,10 +294,25 @@ export class CheckoutBook {
     if (timeline.length > TIMELINE_LIMIT) timeline.splice(TIMELINE_LIMIT / 2, 1);
   }
 
+  #attention(): Attention | null {
+    const { attentions } = this.#record;
+    const first = ATTENTION_ORDER.find((code) => attentions.some((attention) => attention.code === code));
+    return attentions.find(({ code }) => code === first) ?? null;
+  }
+
+  /** The provider says something about the charge that is not understood: no one should pay it now. */
+  #isDoubtful(): boolean {
+    return this.#record.attentions.some(({ code }) => code === 'integrity_mismatch' || code === 'unknown_status');
+  }
+
   #mismatch(facts: ChargeFacts): string | null {
     const { intent, attempt } = this;
     if (facts.checkoutId !== intent.id)
       return `charge ${facts.chargeId} belongs to ${facts.checkoutId ?? 'no checkout'}`;
+    if (facts.attempt !== null && facts.attempt !== String(attempt.number)) {
+      return `charge ${facts.chargeId} belongs to attempt ${facts.attempt}`;
+    }
+    if (facts.isOtherMode) return `charge ${facts.chargeId} is not of our key's mode`;
     if (facts.amount !== intent.amount) return `charge ${facts.chargeId} is over ${facts.amount}, not ${intent.amount}`;
     if (facts.currency !== intent.currency) {
       return `charge ${facts.chargeId} is in ${facts.currency}, not ${intent.currency}`;
@@ -281,11 +347,17 @@ export class CheckoutBook {
   }
 
   #paid(now: Instant, facts: ChargeFacts): void {
-    const reportedEnd = !['creating', 'awaiting_payment'].includes(this.#record.reported);
-    this.#record.paidAt = facts.paidAt === null ? formatInstant(now) : formatInstant(parseInstant(facts.paidAt));
-    this.#record.attention = null;
+    const { reported } = this.#record;
+    this.#record.paidAt = formatInstant(this.#paidAt(now, facts));
+    this.#record.attentions = [];
     this.note(now, 'paid', facts.chargeId);
-    if (reportedEnd) this.raise(now, 'late_payment', `paid after it was reported as ${this.#record.reported}`);
+    if (!isAwaitingPayment(reported)) this.raise(now, 'late_payment', `paid after it was reported as ${reported}`);
+  }
+
+  #paidAt(now: Instant, { paidAt }: ChargeFacts): Instant {
+    const told = paidAt === null ? now : parseInstant(paidAt);
+    const earliest = parseInstant(this.attempt.createdAt) - PLAUSIBLE_MS;
+    return told >= earliest && told <= now + PLAUSIBLE_MS ? told : now;
   }
 }
 

@@ -1,4 +1,4 @@
-import { formatMoney, type Instant } from '@tillflow/domain';
+import { formatInstant, formatMoney, plus, type Instant } from '@tillflow/domain';
 import { ActivityFailure, ApplicationFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
 import type { ChargeFacts, CreateChargeCall, CreateSourceCall, PaymentActivities, SendWindow } from '../activities.js';
 import type { Outcome } from '../outcome.js';
@@ -18,12 +18,12 @@ const provider = proxyActivities<PaymentActivities>({
 type MutatingOptions = Parameters<typeof provider.createSource.executeWithOptions>[0];
 
 /** When a call decided now may still leave, and when nothing of it can be under way any more. */
-export function sendWindow(policy: CheckoutPolicy, now: Instant): SendWindow & { readonly quietAt: number } {
-  const sendBy = now + policy.sendWithinMs;
+export function sendWindow(policy: CheckoutPolicy, now: Instant): SendWindow & { readonly quietAt: Instant } {
+  const sendBy = plus(now, policy.sendWithinMs);
   return {
     sendBy,
     deadlineMs: policy.callDeadlineMs,
-    quietAt: sendBy + policy.callDeadlineMs + policy.settleMs,
+    quietAt: plus(sendBy, policy.callDeadlineMs + policy.settleMs),
   };
 }
 
@@ -66,9 +66,18 @@ export function retrieveCharge(chargeId: string): Promise<Look<ChargeFacts>> {
   return looked(provider.retrieveCharge.executeWithOptions(reading(`Look at ${chargeId}`), [{ chargeId }]));
 }
 
-/** The charge that uses the source of this attempt; `seen: null` when the provider says that none does. */
-export function findCharge(book: CheckoutBook, sourceId: string): Promise<Look<ChargeFacts | null>> {
-  const call = { sourceId, checkoutId: book.intent.id, attempt: book.attempt.number, since: book.attempt.createdAt };
+/**
+ * The charge of this attempt; `seen: null` when the provider says that there is none.
+ * @param until it was made by then, if it was.
+ */
+export function findCharge(book: CheckoutBook, sourceId: string, until: Instant): Promise<Look<ChargeFacts | null>> {
+  const call = {
+    sourceId,
+    checkoutId: book.intent.id,
+    attempt: book.attempt.number,
+    since: book.attempt.createdAt,
+    until: formatInstant(until),
+  };
   return looked(provider.findCharge.executeWithOptions(reading(`Look for the charge on ${sourceId}`), [call]));
 }
 

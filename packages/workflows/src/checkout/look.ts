@@ -1,15 +1,21 @@
+import { plus } from '@tillflow/domain';
 import type { CheckoutBook } from './book.js';
-import { retrieveCharge } from './calls.js';
+import { findCharge, retrieveCharge } from './calls.js';
 import { clock } from './clock.js';
 
 /**
- * Retrieves the charge and applies its word.
+ * Retrieves the charge, or looks for one where none is known, and applies its word.
  * @returns whether the provider answered.
  */
-export async function look(book: CheckoutBook, chargeId: string): Promise<boolean> {
-  const seen = await retrieveCharge(chargeId);
-  if ('unseen' in seen) return false;
-  book.apply(clock(), seen.seen);
+export async function look(book: CheckoutBook): Promise<boolean> {
+  const { chargeId, sourceId } = book.attempt;
+  if (chargeId === null && sourceId === null) return true;
+  const looked =
+    chargeId === null
+      ? await findCharge(book, sourceId ?? '', plus(book.expiresAt, book.policy.sendWithinMs))
+      : await retrieveCharge(chargeId);
+  if ('unseen' in looked) return false;
+  if (looked.seen !== null) book.apply(clock(), looked.seen);
   return true;
 }
 

@@ -1,4 +1,4 @@
-import type { Instant } from '@tillflow/domain';
+import { parseInstant, type Instant } from '@tillflow/domain';
 import { condition } from '@temporalio/workflow';
 import type { CheckoutBook } from './book.js';
 import { createCharge, createSource, findCharge, sendWindow } from './calls.js';
@@ -42,13 +42,18 @@ async function makeCharge(book: CheckoutBook, news: News, sourceId: string): Pro
     const window = sendWindow(book.policy, clock());
     const outcome = await createCharge(book, sourceId, window);
     if (outcome.kind === 'done' && book.apply(clock(), outcome.value)) return;
+    if (outcome.kind === 'rejected' && outcome.retryable && !inDoubt) {
+      await pause(book, tries, `No charge yet: ${outcome.message}`);
+      continue;
+    }
+    // A refusal is looked into once: a charge that is there after all must not be shown as failed.
     if (outcome.kind === 'rejected' && !inDoubt) {
-      if (!outcome.retryable) {
+      const look = await findCharge(book, sourceId, window.quietAt);
+      if ('seen' in look && look.seen === null) {
         book.refused(clock(), outcome.code, outcome.message);
         return;
       }
-      await pause(book, tries, `No charge yet: ${outcome.message}`);
-      continue;
+      if ('seen' in look && look.seen !== null && book.apply(clock(), look.seen)) return;
     }
     inDoubt = true;
     const why = outcome.kind === 'done' ? 'the reply did not match' : `${outcome.code}: ${outcome.message}`;
@@ -70,18 +75,25 @@ async function resolveCharge(
   book: CheckoutBook,
   news: News,
   sourceId: string,
-  quietAt: number,
+  quietAt: Instant,
 ): Promise<'found' | 'absent'> {
   const since = clock();
+  const cancelled = book.cancelRequested;
   let absences = 0;
-  for (let looks = 0; ; looks += 1) {
+  let looks = 0;
+  for (;;) {
     const untilQuiet = Math.max(quietAt - clock(), 0);
     const delay = lookDelay(book.policy, looks);
     const wait = untilQuiet > 0 ? Math.min(delay, untilQuiet) : delay;
-    await condition(() => news.hasHint, wait, { summary: `Outcome unknown: look again, look ${looks + 1}` });
+    const hurried = await condition(() => news.hasHint || book.cancelRequested !== cancelled, wait, {
+      summary: `Outcome unknown: look again, look ${looks + 1}`,
+    });
+    // Someone waits for the end now: from here on looks are close together again.
+    if (hurried && book.cancelRequested !== cancelled) return resolveCharge(book, news, sourceId, quietAt);
+    if (!hurried) looks += 1;
     news.takeHint();
     const lookedAt = clock();
-    const look = await findCharge(book, sourceId);
+    const look = await findCharge(book, sourceId, quietAt);
     if ('seen' in look && look.seen !== null && book.apply(clock(), look.seen)) return 'found';
     if ('seen' in look && look.seen === null) absences += 1;
     if (absences >= 2 && lookedAt >= quietAt) return 'absent';
@@ -101,7 +113,7 @@ function giveUp(book: CheckoutBook): null {
 
 /** Nothing happened at the provider: the same call may be made again, a little later each time. */
 async function pause(book: CheckoutBook, tries: number, summary: string): Promise<void> {
-  raiseWhenLong(book, Date.parse(book.attempt.createdAt) as Instant, 'provider_unreachable', summary);
+  raiseWhenLong(book, parseInstant(book.attempt.createdAt), 'provider_unreachable', summary);
   const delay = lookDelay(book.policy, Math.min(tries, 3));
   const untilExpiry = Math.max(book.expiresAt - clock(), 0);
   await condition(() => book.cancelRequested, Math.min(delay, untilExpiry), { summary });

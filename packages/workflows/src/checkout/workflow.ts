@@ -9,7 +9,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import { begin, cancel, hint, view } from '../messages.js';
+import { begin, cancel, cancelRequest, hint, view } from '../messages.js';
 import { toCheckout, type CheckoutIntent } from '../view.js';
 import { awaitPayment } from './await-payment.js';
 import { CheckoutBook, type CheckoutRecord } from './book.js';
@@ -56,9 +56,11 @@ function handleMessages(book: CheckoutBook, news: News): void {
   });
   setHandler(cancel, async () => {
     book.requestCancel(clock());
-    await condition(() => book.isEnded && book.isReported);
+    // A handler that still waits would hold up continue-as-new: it answers then with what is known so far.
+    await condition(() => (book.isEnded && book.isReported) || isLong(book));
     return book.status;
   });
+  setHandler(cancelRequest, () => book.requestCancel(clock()));
   setHandler(hint, ({ eventKey, eventId }) => {
     book.note(clock(), 'webhook', `${eventKey} ${eventId}`);
     news.hint();
@@ -73,7 +75,6 @@ async function stayOpenForLateNews(
   news: News,
   continueWhenLong: () => Promise<void>,
 ): Promise<void> {
-  const { chargeId } = book.attempt;
   const closeAt = plus(book.endedAt, book.policy.unpaidGraceMs);
   const summary = `Stay open for late news until ${formatInstant(closeAt)}`;
   const owed = new LooksOwed();
@@ -83,8 +84,8 @@ async function stayOpenForLateNews(
     const wait = Math.min(next ?? Number.POSITIVE_INFINITY, closeAt - clock());
     const woken = await condition(() => news.hasHint || !book.isReported, wait, { summary });
     const hinted = news.takeHint();
-    if (chargeId !== null && (hinted || (!woken && next !== undefined))) {
-      await look(book, chargeId);
+    if (hinted || (!woken && next !== undefined)) {
+      await look(book);
       if (hinted && !book.isPaid) owed.hintFoundNothing();
     }
     report(book, clock());
@@ -93,10 +94,13 @@ async function stayOpenForLateNews(
 
 /** Keeps the history of a long or much-hinted checkout short. Nothing is lost: no handler runs and no hint waits. */
 async function continueWhenLong(book: CheckoutBook, news: News, input: CheckoutInput): Promise<void> {
-  const { historyLength, memo } = workflowInfo();
-  if (historyLength < book.policy.maxHistoryEvents || news.hasHint || !allHandlersFinished()) return;
+  if (!isLong(book) || news.hasHint || !allHandlersFinished()) return;
   report(book, clock());
   // The memo of the start would come back otherwise.
-  const again = makeContinueAsNewFunc<typeof checkout>({ memo: { ...memo, ...workflowInfo().memo } });
+  const again = makeContinueAsNewFunc<typeof checkout>({ memo: { ...workflowInfo().memo } });
   await again({ ...input, resume: book.record });
+}
+
+function isLong({ policy }: CheckoutBook): boolean {
+  return workflowInfo().historyLength >= policy.maxHistoryEvents;
 }
