@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** Answers `GET /health/live` and `GET /health/ready`, for a container's health check. */
@@ -7,10 +7,7 @@ export async function serveHealth(
   isReady: () => Promise<boolean>,
 ): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, reply) => {
-    void answer(request, isReady).then((ok) => {
-      reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
-      reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));
-    });
+    void answer(request, reply, isReady);
   });
   await listening(server, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -30,6 +27,8 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-async function answer({ url }: IncomingMessage, isReady: () => Promise<boolean>): Promise<boolean> {
-  return url === '/health/live' || (url === '/health/ready' && (await isReady()));
+async function answer({ url }: IncomingMessage, reply: ServerResponse, isReady: () => Promise<boolean>): Promise<void> {
+  const ok = url === '/health/live' || (url === '/health/ready' && (await isReady()));
+  reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
+  reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));
 }

@@ -48,7 +48,7 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
         ? {}
         : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
     });
-    const stopped = worker.run().finally(close);
+    const stopped = runThenClose(worker, close);
     return {
       stopped,
       isReady: async () => worker.getState() === 'RUNNING' && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
@@ -60,6 +60,14 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+async function runThenClose(worker: Worker, close: () => Promise<void>): Promise<void> {
+  try {
+    await worker.run();
+  } finally {
+    await close();
   }
 }
 
