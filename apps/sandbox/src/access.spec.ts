@@ -32,6 +32,27 @@ describe('a key', () => {
     ['PATCH', '/account'],
     ['PATCH', '/account/api_version'],
     ['GET', '/account/api_versions'],
+    ['GET', '/receipts'],
+    ['GET', '/receipts/x'],
+    ['GET', '/receipts/receipts/search'],
+    ['POST', '/schedules'],
+    ['GET', '/schedules'],
+    ['GET', '/schedules/x'],
+    ['DELETE', '/schedules/x'],
+    ['GET', '/schedules/x/occurrences'],
+    ['GET', '/charges/schedules'],
+    ['GET', '/charges/schedules/search'],
+    ['GET', '/transfers/schedules'],
+    ['GET', '/disputes/x'],
+    ['GET', '/disputes/x/documents'],
+    ['POST', '/disputes/x/documents'],
+    ['GET', '/disputes/x/documents/y'],
+    ['DELETE', '/disputes/x/documents/y'],
+    ['GET', '/customers/x'],
+    ['GET', '/customers/x/cards'],
+    ['GET', '/customers/x/cards/y'],
+    ['PATCH', '/customers/x/cards/y'],
+    ['DELETE', '/customers/x/cards/y'],
     ['GET', '/nowhere'],
   ])('that is public, missing or unknown is refused at %s %s', async (method, path) => {
     const { call, sandbox } = await openSandbox();
@@ -85,7 +106,10 @@ describe('a request', () => {
     ['DELETE', '/charges'],
     ['PUT', '/account'],
     ['GET', '/sources'],
-    ['GET', '/charges/schedules'],
+    ['GET', '/receipts/search'],
+    ['GET', '/schedules/search'],
+    ['GET', '/transfers'],
+    ['GET', '/download/x/y.png'],
     ['GET', '/charges/..%2fx'],
     ['GET', '/sources/__proto__'],
     ['GET', '/events/constructor'],
@@ -161,6 +185,56 @@ describe('a request', () => {
     });
     expect((await call('GET', '/account')).status).toBe(200);
     expect(sandbox.state().charges).toEqual([]);
+  });
+});
+
+describe('HEAD', () => {
+  it.each(['/account', '/charges', '/__sandbox/state', '/dashboard'])(
+    'of %s answers as GET does, without a body',
+    async (path) => {
+      const { call } = await openSandbox({ frozen: true });
+      const [got, headed] = [await call('GET', path), await call('HEAD', path)];
+      expect([headed.status, headed.text]).toEqual([200, '']);
+      expect(headed.headers.get('content-type')).toBe(got.headers.get('content-type'));
+    },
+  );
+
+  it('of what is missing or locked is refused all the same', async () => {
+    const { call } = await openSandbox();
+    expect((await call('HEAD', '/charges/x')).status).toBe(404);
+    expect((await call('HEAD', '/account', { key: null })).status).toBe(401);
+  });
+});
+
+describe('OPTIONS', () => {
+  it.each([
+    ['/charges', 'POST, GET, HEAD, OPTIONS'],
+    ['/charges/x', 'GET, HEAD, OPTIONS'],
+    ['/schedules/x', 'GET, DELETE, HEAD, OPTIONS'],
+    ['/__sandbox/faults', 'GET, POST, DELETE, HEAD, OPTIONS'],
+  ])('of %s says %s, without a key', async (path, allow) => {
+    const { call } = await openSandbox();
+    const reply = await call('OPTIONS', path, { key: null });
+    expect([reply.status, reply.text]).toEqual([204, '']);
+    expect(reply.headers.get('allow')?.split(', ').toSorted()).toEqual(allow.split(', ').toSorted());
+  });
+
+  it('of no path is not found', async () => {
+    const { call } = await openSandbox();
+    expect(await call('OPTIONS', '/nowhere')).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect((await call('OPTIONS', '/charges/%zz')).status).toBe(400);
+  });
+
+  it('lets a page of any origin use what the public key opens, and nothing else', async () => {
+    const { call, sandbox } = await openSandbox();
+    const ask = async (path: string) =>
+      (await call('OPTIONS', path, { key: null, headers: { 'access-control-request-method': 'POST' } })).headers;
+    expect((await ask('/sources')).get('access-control-allow-origin')).toBe('*');
+    expect((await ask('/sources')).get('access-control-allow-headers')).toContain('Authorization');
+    expect((await ask('/charges')).get('access-control-allow-origin')).toBeNull();
+    const made = await call('POST', '/sources', { form: SOURCE, key: sandbox.keys.public });
+    expect(made.headers.get('access-control-allow-origin')).toBe('*');
+    expect((await call('GET', '/charges')).headers.get('access-control-allow-origin')).toBeNull();
   });
 });
 

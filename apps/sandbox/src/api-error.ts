@@ -4,9 +4,14 @@ const STATUS = {
   invalid_amount: 400,
   invalid_charge: 400,
   expired_charge: 400,
+  documents_locked: 400,
   failed_expire: 400,
   failed_refund: 400,
   failed_void: 400,
+  invalid_file_type: 400,
+  invalid_filters: 400,
+  invalid_page: 400,
+  invalid_scope: 400,
   authentication_failure: 401,
   not_authorized: 403,
   not_found: 404,
@@ -25,6 +30,8 @@ export class ApiError extends Error {
   constructor(
     readonly code: ApiErrorCode,
     message: string,
+    /** Seconds to wait before another try, when the caller is told. */
+    readonly retryAfter?: number,
   ) {
     super(message);
     this.status = STATUS[code];

@@ -30,6 +30,24 @@ export type Assumptions = {
   readonly vatBasisPoints: number;
   /** Milliseconds from a transaction to its `transferable_at`. */
   readonly transferableAfterMs: number;
+  /** Withholding tax in hundredths of a percent of a month's fees; 0 books none. */
+  readonly whtBasisPoints: number;
+  /** Taken from the balance with each transfer, smallest unit of its currency. */
+  readonly transferFee: number;
+  /** Whom a scheduled transfer goes to that names no recipient: the merchant's own bank account. */
+  readonly defaultRecipient: string;
+  /** Milliseconds from a transfer's sending to its arrival. */
+  readonly transferPaidAfterMs: number;
+  /** The longest time between a schedule's start and end, in days. */
+  readonly maximumScheduleDays: number;
+  /** The greatest `every` for each period. */
+  readonly maximumEvery: { readonly day: number; readonly week: number; readonly month: number };
+  /** How often an occurrence is tried, once a day; when the last try fails the schedule is suspended. */
+  readonly scheduleTries: number;
+  /** Days shown in `next_occurrences_on`. */
+  readonly shownOccurrences: number;
+  /** Page size of a search. */
+  readonly searchPageSize: number;
   /** Zone of the "transaction date" in the void rule. */
   readonly voidRule: VoidRule;
   /** `webhook_endpoints[]` of one charge. They are called in addition to the account's `webhook_uri`. */
@@ -46,8 +64,20 @@ export type Assumptions = {
   readonly webhookHoldMs: number;
   /** A form body larger than this (bytes) is refused. */
   readonly maximumBodyBytes: number;
+  /** The greatest dispute document, in bytes. */
+  readonly maximumFileBytes: number;
+  /** Requests that an account may make; null for as many as it likes. Runs on the sandbox's clock. */
+  readonly rateLimit: RateLimit | null;
   /** Requests remembered for `/__sandbox/state`; older ones are forgotten and counted. */
   readonly rememberedRequests: number;
+};
+
+/** A token bucket: it holds `burst` requests and is filled with `per_second`. */
+export type RateLimit = {
+  readonly burst: number;
+  readonly per_second: number;
+  /** Whether a refusal says when to come again. */
+  readonly retry_after: boolean;
 };
 
 const SECOND = 1_000;
@@ -70,6 +100,15 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = {
   feeBasisPoints: 165,
   vatBasisPoints: 700,
   transferableAfterMs: 7 * DAY,
+  whtBasisPoints: 0,
+  transferFee: 0,
+  defaultRecipient: 'recp_default',
+  transferPaidAfterMs: DAY,
+  maximumScheduleDays: 36_600,
+  maximumEvery: { day: 365, week: 52, month: 12 },
+  scheduleTries: 3,
+  shownOccurrences: 30,
+  searchPageSize: 30,
   voidRule: UTC_DATES,
   maximumWebhookEndpoints: 2,
   signatureHeader: 'Webhook-Signature',
@@ -79,5 +118,7 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = {
   webhookTimeoutMs: 10 * SECOND,
   webhookHoldMs: 3 * SECOND,
   maximumBodyBytes: 64 * 1_024,
+  maximumFileBytes: 10 * 1_024 * 1_024,
+  rateLimit: null,
   rememberedRequests: 50_000,
 };

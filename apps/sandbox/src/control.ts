@@ -1,14 +1,15 @@
 import { z } from 'zod';
 import { ApiError } from './api-error.js';
 import { check } from './check.js';
-import { faultSchema } from './faults.js';
+import { rateLimitSchema, type FaultPlan } from './faults.js';
 import type { FormMap } from './form.js';
 import { textOf } from './params.js';
-import { FAILURE_CODES } from './records.js';
+import { DISPUTE_STATUSES, FAILURE_CODES } from './records.js';
 import { Router } from './router.js';
 import type { Sandbox } from './sandbox.js';
+import type { Seed } from './seed.js';
 import { SECTIONS, type Section } from './state.js';
-import { webhookSchema } from './webhooks.js';
+import { singleSecretSchema, webhookSchema } from './webhooks.js';
 
 /** One control call; `body` is the parsed JSON, `{}` when there was none. */
 type ControlCall = { readonly id: string; readonly query: FormMap; readonly body: unknown };
@@ -24,6 +25,10 @@ const markSchema = z.discriminatedUnion('status', [
     failure_code: z.enum(FAILURE_CODES).optional(),
     force: z.boolean().optional(),
   }),
+  /** The customer reviews the payment: it shows as pending and cannot be expired. */
+  z.strictObject({ status: z.literal('confirming') }),
+  /** The customer turned back from the review. */
+  z.strictObject({ status: z.literal('pending') }),
 ]);
 
 /** How a charge is marked. `force` also changes one that is no longer pending and was not paid. */
@@ -43,16 +48,14 @@ const clockSchema = z
     'needs advance (seconds) or now (ISO 8601), or frozen',
   );
 
-const faultsSchema = z.union([faultSchema.transform((fault) => [fault]), z.array(faultSchema)]);
+const disputeSchema = z.strictObject({ status: z.enum(DISPUTE_STATUSES) });
+const cardSchema = z.strictObject({ failure_code: z.enum(FAILURE_CODES).nullable() });
 
-/** Kinds that can be seeded as yet: none. An empty list is accepted. */
-const nothing = z.array(z.never(), 'must be a list').max(0, 'cannot be seeded yet').optional();
-const seedingSchema = z.strictObject({
-  customers: nothing,
-  cards: nothing,
-  disputes: nothing,
-  schedules: nothing,
-  receipts: nothing,
+const rotationSchema = z.strictObject({
+  /** Base64; made up from the seed when left out. */
+  secret: singleSecretSchema.optional(),
+  /** Seconds on the sandbox's clock in which both sign; until the rotation is ended when left out. */
+  overlap: z.number().min(0).max(31_536_000).optional(),
 });
 
 /** The control routes under `/__sandbox`: JSON in, JSON out, no key. Wrong input is a 400 that changes nothing. */
@@ -61,13 +64,18 @@ export function controlRoutes(sandbox: Sandbox): Router<ControlRoute> {
   const clockJson = () => ({ now: sandbox.now(), frozen: sandbox.frozen });
 
   router.add('GET', '/health', () => ({ status: 'ok', url: sandbox.url, now: sandbox.now() }));
-  router.add('GET', '/state', ({ query }) => sandbox.state(sectionsOf(query)));
+  router.add('GET', '/state', ({ query }) => sandbox.stateStream(sectionsOf(query)));
+  router.add('GET', '/log', () => sandbox.faultLog());
   router.add('POST', '/reset', ({ body }) => {
     const { seed } = check(resetSchema, body);
     sandbox.reset(seed === undefined ? {} : { seed });
     return { seed: sandbox.seed, ...clockJson() };
   });
   router.add('POST', '/charges/{id}/mark', ({ id, body }) => sandbox.mark(id, check(markSchema, body)));
+
+  router.add('POST', '/disputes/{id}', ({ id, body }) => sandbox.decide(id, check(disputeSchema, body).status));
+  router.add('POST', '/cards/{id}', ({ id, body }) => sandbox.setCard(id, check(cardSchema, body).failure_code));
+  router.add('POST', '/events/{id}/resend', ({ id }) => ({ event: id, sent_to: sandbox.resend(id) }));
 
   router.add('GET', '/clock', clockJson);
   router.add('POST', '/clock', ({ body }) => {
@@ -77,7 +85,7 @@ export function controlRoutes(sandbox: Sandbox): Router<ControlRoute> {
 
   router.add('GET', '/faults', () => sandbox.faults.list());
   router.add('POST', '/faults', ({ body }) => {
-    sandbox.faults.add(check(faultsSchema, body));
+    sandbox.faults.plan(body as FaultPlan);
     return sandbox.faults.list();
   });
   router.add('DELETE', '/faults', () => {
@@ -95,10 +103,20 @@ export function controlRoutes(sandbox: Sandbox): Router<ControlRoute> {
     return sandbox.webhooks.settings();
   });
 
-  router.add('POST', '/seed', ({ body }) => {
-    check(seedingSchema, body);
-    return {};
+  router.add('POST', '/webhooks/rotate', ({ body }) => sandbox.webhooks.rotate(check(rotationSchema, body)));
+  router.add('DELETE', '/webhooks/rotate', () => sandbox.webhooks.endRotation());
+
+  router.add('GET', '/rate-limit', () => ({ rate_limit: sandbox.rateLimit }));
+  router.add('POST', '/rate-limit', ({ body }) => {
+    sandbox.setRateLimit(check(rateLimitSchema, body));
+    return { rate_limit: sandbox.rateLimit };
   });
+  router.add('DELETE', '/rate-limit', () => {
+    sandbox.setRateLimit(null);
+    return { rate_limit: sandbox.rateLimit };
+  });
+
+  router.add('POST', '/seed', ({ body }) => sandbox.seedBooks(body as Seed));
   return router;
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Faults, type Fault } from './faults.js';
-import type { ChargeJson, SourceJson } from './index.js';
+import { ApiError, createSandbox, type ChargeJson, type FaultPlan, type SourceJson } from './index.js';
 import { Random } from './random.js';
-import { NEW_CHARGE, openSandbox, THB, type Bench } from '../test/harness.js';
+import { NEW_CHARGE, openReceiver, openSandbox, THB, type Bench } from '../test/harness.js';
 
 /** What a caller sees of a request: its status, or that the connection broke. */
 async function outcome(bench: Bench, method = 'POST', path = '/charges'): Promise<number | 'broken'> {
@@ -137,6 +137,185 @@ describe('a fault', () => {
     const charge = await bench.call<ChargeJson>('POST', '/charges', { form: { ...THB, source: source?.id ?? '' } });
     expect(charge.status).toBe(200);
     expect((await bench.call<SourceJson>('GET', `/sources/${source?.id}`)).body.charge_status).toBe('pending');
+  });
+});
+
+describe('a truncated body', () => {
+  it('breaks off in the middle of an answer whose work is done', async () => {
+    const bench = await struckBy({ action: 'truncated_body', path: '/charges', times: 1 });
+    expect(await outcome(bench)).toBe('broken');
+    expect(bench.sandbox.state()).toMatchObject({
+      charges: [{}],
+      requests: [{ fault: 'truncated_body', status: 200 }],
+    });
+    expect(await outcome(bench)).toBe(200);
+  });
+});
+
+describe('a customer who is confirming', () => {
+  const review = async () => {
+    const bench = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
+    const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
+    const mark = async (status: string) => await bench.control<ChargeJson>('POST', `/charges/${id}/mark`, { status });
+    const expire = async () => await bench.call<ChargeJson>('POST', `/charges/${id}/expire`);
+    expect((await mark('confirming')).body).toMatchObject({ id, status: 'pending', expired: false });
+    return { ...bench, id, mark, expire };
+  };
+
+  it('keeps the charge from being expired, though it shows as pending', async () => {
+    const { expire, call, id, sandbox } = await review();
+    expect(await expire()).toMatchObject({ status: 400, body: { code: 'failed_expire' } });
+    expect((await call<ChargeJson>('GET', `/charges/${id}`)).body.status).toBe('pending');
+    expect(sandbox.state().events).toHaveLength(1);
+  });
+
+  it('may pay, refuse or turn back', async () => {
+    for (const [status, expired] of [
+      ['successful', 400],
+      ['failed', 400],
+      ['pending', 200],
+    ] as const) {
+      const { mark, expire } = await review();
+      expect((await mark(status)).body.status).toBe(status);
+      expect((await expire()).status).toBe(expired);
+    }
+  });
+
+  it('still loses the charge to time, and cannot begin when it is over', async () => {
+    const { sandbox, call, id, mark } = await review();
+    sandbox.advance(24 * 3_600);
+    expect((await call<ChargeJson>('GET', `/charges/${id}`)).body.status).toBe('expired');
+    expect(await mark('confirming')).toMatchObject({ status: 400 });
+  });
+});
+
+describe('a rate limit', () => {
+  it('refuses what is over it until the clock has filled it again', async () => {
+    const bench = await openSandbox({ frozen: true });
+    await bench.control('POST', '/rate-limit', { burst: 2, per_second: 0.5 });
+    const ask = async () => await bench.call('GET', '/account');
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 200]);
+    const refused = await ask();
+    expect(refused).toMatchObject({ status: 429, body: { code: 'too_many_requests' } });
+    expect(refused.headers.get('retry-after')).toBe('2');
+    bench.sandbox.advance(1.999);
+    expect((await ask()).status).toBe(429);
+    bench.sandbox.advance(0.001);
+    expect([(await ask()).status, (await ask()).status]).toEqual([200, 429]);
+    bench.sandbox.advance(3_600);
+    expect([(await ask()).status, (await ask()).status, (await ask()).status]).toEqual([200, 200, 429]);
+    expect((await bench.control('DELETE', '/rate-limit')).body).toEqual({ rate_limit: null });
+    expect((await ask()).status).toBe(200);
+  });
+
+  it('does no work, says when to come again only if told to, and counts no stranger', async () => {
+    const rateLimit = { burst: 1, per_second: 1, retry_after: false };
+    const bench = await openSandbox({ frozen: true, assumptions: { rateLimit } });
+    for (let i = 0; i < 3; i += 1) expect((await bench.call('GET', '/account', { key: null })).status).toBe(401);
+    expect([await outcome(bench), await outcome(bench)]).toEqual([200, 429]);
+    expect((await bench.call('GET', '/account')).headers.get('retry-after')).toBeNull();
+    expect(bench.sandbox.state().charges).toHaveLength(1);
+    bench.sandbox.reset();
+    expect([await outcome(bench), await outcome(bench)]).toEqual([200, 429]);
+  });
+
+  it.each([[{}], [{ burst: 0, per_second: 1 }], [{ burst: 1, per_second: 0 }], [{ burst: 1.5, per_second: 1 }]])(
+    'of %j is refused',
+    async (body) => {
+      const bench = await openSandbox();
+      expect((await bench.control('POST', '/rate-limit', body)).status).toBe(400);
+      expect(bench.sandbox.rateLimit).toBeNull();
+    },
+  );
+});
+
+describe('a fault plan', () => {
+  const plan: FaultPlan = {
+    name: 'a bad day',
+    faults: [{ action: 'status', path: '/charges', status: 503, times: 1 }],
+    webhooks: { drop: 1 },
+    rate_limit: { burst: 100, per_second: 10 },
+  };
+
+  it('holds from the start and again after a reset', async () => {
+    const bench = await openSandbox({ faultPlan: plan });
+    for (let i = 0; i < 2; i += 1) {
+      expect([await outcome(bench), await outcome(bench)]).toEqual([503, 200]);
+      expect(bench.sandbox.webhooks.settings()).toMatchObject({ drop: 1, duplicate: 0 });
+      expect(bench.sandbox.rateLimit).toEqual({ burst: 100, per_second: 10, retry_after: true });
+      bench.sandbox.reset();
+    }
+  });
+
+  it('may be sent while it runs, and leaves alone what it does not name', async () => {
+    const bench = await openSandbox();
+    expect((await bench.control('POST', '/faults', plan)).body).toMatchObject([{ id: 1, action: 'status' }]);
+    expect((await bench.control('POST', '/faults', { rate_limit: null })).body).toHaveLength(1);
+    expect(bench.sandbox.rateLimit).toBeNull();
+    expect(bench.sandbox.webhooks.settings().drop).toBe(1);
+  });
+
+  it.each([
+    [{}],
+    [{ name: 'x' }],
+    [{ ...plan, faults: [{ action: 'explode' }] }],
+    [{ ...plan, webhooks: { drop: 2 } }],
+    [{ ...plan, webhooks: { url: 'http://a.example' } }],
+    [{ ...plan, rate_limit: {} }],
+    [{ ...plan, extra: 1 }],
+  ])('of %j is refused as a whole', async (body) => {
+    const bench = await openSandbox();
+    expect(await bench.control('POST', '/faults', body)).toMatchObject({ status: 400, body: { code: 'bad_request' } });
+    expect([bench.sandbox.faults.list(), bench.sandbox.rateLimit]).toEqual([[], null]);
+    expect(bench.sandbox.webhooks.settings().drop).toBe(0);
+    expect(() => createSandbox({ faultPlan: body as FaultPlan })).toThrow(ApiError);
+  });
+});
+
+describe('the log of faults', () => {
+  it('says which fault hit which request', async () => {
+    const bench = await openSandbox({ frozen: true, now: '2026-03-10T09:00:00Z' });
+    bench.sandbox.faults.add([
+      { action: 'delay', path: '/nowhere' },
+      { action: 'commit_then_status', path: '/charges', status: 502, after: 1, times: 1 },
+    ]);
+    for (let i = 0; i < 3; i += 1) await outcome(bench);
+    await outcome(bench, 'GET', '/account');
+    const [, struck] = bench.sandbox.state().requests;
+    expect((await bench.control('GET', '/log')).body).toEqual([
+      {
+        kind: 'request',
+        at: '2026-03-10T09:00:00.000Z',
+        request: struck?.id,
+        method: 'POST',
+        route: '/charges',
+        path: '/charges',
+        fault: { id: 2, action: 'commit_then_status' },
+        status: 502,
+      },
+    ]);
+    expect(struck).toMatchObject({ fault: 'commit_then_status', fault_id: 2 });
+  });
+
+  it('says which webhooks were tampered with, and how', async () => {
+    const bench = await openSandbox({ frozen: true });
+    const { url } = await openReceiver();
+    bench.sandbox.webhooks.configure({ url, drop: 1 });
+    await outcome(bench);
+    bench.sandbox.webhooks.configure({ corrupt_signature: 1, duplicate: 1, delay_ms: 1 });
+    await outcome(bench);
+    bench.sandbox.advance(1);
+    await bench.sandbox.webhooks.idle();
+    const { events } = bench.sandbox.state();
+    const log = bench.sandbox.faultLog().map((entry) => (entry.kind === 'webhook' ? [entry.event, entry.faults] : []));
+    expect(log).toHaveLength(3);
+    expect(log).toEqual(
+      expect.arrayContaining([
+        [events[0]?.id, ['drop']],
+        [events[1]?.id, ['corrupt_signature', 'delay_ms']],
+        [events[1]?.id, ['duplicate', 'corrupt_signature', 'delay_ms']],
+      ]),
+    );
   });
 });
 

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { check } from './check.js';
 import type { Random } from './random.js';
+import { ratesSchema } from './webhooks.js';
 
 /**
  * What a fault does to the request it strikes: whether the provider does the work, and what the caller then gets.
@@ -15,6 +17,7 @@ export const FAULT_EFFECTS = {
   commit_then_status: { works: true, ends: 'status' },
   commit_then_delay: { works: true, ends: 'answer' },
   garbage_body: { works: true, ends: 'garbage' },
+  truncated_body: { works: true, ends: 'truncated' },
 } as const;
 
 export type FaultAction = keyof typeof FAULT_EFFECTS;
@@ -51,6 +54,43 @@ export const faultSchema = z.strictObject({
 
 export type Fault = z.input<typeof faultSchema>;
 
+export const rateLimitSchema = z.strictObject({
+  /** Requests at once. */
+  burst: z.int().min(1).max(1_000_000),
+  /** On the sandbox's clock. */
+  per_second: z.number().positive().max(1_000_000),
+  /** Whether a refusal carries `Retry-After`. */
+  retry_after: z.boolean().default(true),
+});
+
+const planSchema = z
+  .strictObject({
+    /** For people. */
+    name: z.string().optional(),
+    faults: z.array(faultSchema).optional(),
+    /** Rates as of `POST /__sandbox/webhooks`, without address and secret. */
+    webhooks: ratesSchema.optional(),
+    /** Null lifts the limit. */
+    rate_limit: rateLimitSchema.nullable().optional(),
+  })
+  .refine(
+    ({ faults, webhooks, rate_limit }) => faults !== undefined || webhooks !== undefined || rate_limit !== undefined,
+    'needs an action, or faults, webhooks or rate_limit',
+  );
+
+/**
+ * What goes wrong in a run, as one JSON document: one fault, a list of faults, or a plan of all of it. What it does not
+ * name stays as it is.
+ */
+export type FaultPlan = Fault | readonly Fault[] | z.input<typeof planSchema>;
+
+/** @throws {ApiError} `bad_request` that names every mistake. */
+export function checkFaultPlan(plan: unknown): z.output<typeof planSchema> {
+  if (Array.isArray(plan)) return { faults: check(z.array(faultSchema), plan) };
+  const isFault = typeof plan === 'object' && plan !== null && 'action' in plan;
+  return isFault ? { faults: [check(faultSchema, plan)] } : check(planSchema, plan);
+}
+
 /** A fault that is set, with its counts. */
 export type FaultState = Fault & { readonly id: number; readonly matched: number; readonly struck: number };
 
@@ -86,7 +126,8 @@ export class Faults {
     return this.#rules.map(({ id, fault, matched, struck }) => ({ ...fault, id, matched, struck }));
   }
 
-  strike(target: Target): Fault | null {
+  /** The fault that strikes the request, with its id, or null. */
+  strike(target: Target): (Fault & { readonly id: number }) | null {
     for (const rule of this.#rules) {
       const { fault } = rule;
       if (rule.struck >= (fault.times ?? Infinity) || !matches(fault, target)) continue;
@@ -94,7 +135,7 @@ export class Faults {
       if (rule.matched <= (fault.after ?? 0)) continue;
       if (fault.probability !== undefined && !rule.random.chance(fault.probability)) continue;
       rule.struck += 1;
-      return fault;
+      return { ...fault, id: rule.id };
     }
     return null;
   }

@@ -10,7 +10,7 @@ type Building = string | Building[] | BuildingMap;
 type BuildingMap = { [name: string]: Building };
 
 /** Bounds that keep a hostile form cheap. Source: assumption. */
-const MAXIMUM_FIELDS = 1_000;
+export const MAXIMUM_FIELDS = 1_000;
 const MAXIMUM_DEPTH = 6;
 
 const KEY = /^([^[\]]+)((?:\[[^[\]]*\])*)$/;
@@ -31,17 +31,23 @@ export function decodeUtf8(body: Uint8Array): string {
  * @throws {ApiError} on malformed percent-encoding or brackets, and on a name that is given two meanings.
  */
 export function decodeForm(text: string): FormMap {
-  const form: BuildingMap = {};
-  if (text === '') return form;
-  const fields = text.split('&');
+  if (text === '') return {};
+  const fields = text.split('&').filter((field) => field !== '');
   if (fields.length > MAXIMUM_FIELDS) throw new ApiError('bad_request', `A form has at most ${MAXIMUM_FIELDS} fields.`);
-  for (const field of fields) {
-    if (field === '') continue;
-    const equals = field.indexOf('=');
-    const key = decodeText(equals === -1 ? field : field.slice(0, equals));
-    put(form, pathOf(key), equals === -1 ? '' : decodeText(field.slice(equals + 1)), key);
-  }
+  return formOf(fields.map(decodeField));
+}
+
+/** The form that these fields, with names in bracket form, make up. @throws {ApiError} as {@link decodeForm} does. */
+export function formOf(fields: readonly (readonly [key: string, value: string])[]): FormMap {
+  const form: BuildingMap = {};
+  for (const [key, value] of fields) put(form, pathOf(key), value, key);
   return form;
+}
+
+function decodeField(field: string): readonly [key: string, value: string] {
+  const equals = field.indexOf('=');
+  if (equals === -1) return [decodeText(field), ''];
+  return [decodeText(field.slice(0, equals)), decodeText(field.slice(equals + 1))];
 }
 
 function decodeText(text: string): string {

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { createServer, type AddressInfo } from 'node:net';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { SandboxState } from './index.js';
@@ -76,6 +79,33 @@ describe('the program', () => {
     const { code, stdout, stderr } = await run(wrong).ended;
     expect([code, stdout]).toEqual([2, '']);
     for (const name of Object.keys(wrong)) expect(stderr).toContain(name);
+  });
+
+  it('follows the fault plan of its file', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
+    onTestFinished(async () => await rm(directory, { recursive: true }));
+    const plan = join(directory, 'plan.json');
+    await writeFile(plan, JSON.stringify({ faults: [{ action: 'status', status: 503, times: 1 }] }));
+    const program = run({
+      SANDBOX_FAULT_PLAN: plan,
+      PROVIDER_SECRET_KEY: 'skey_test_given',
+      SANDBOX_RATE_LIMIT: '1/2',
+    });
+    const url = await program.url;
+    const ask = async () =>
+      (await fetch(`${url}/account`, { headers: { authorization: basic('skey_test_given') } })).status;
+    expect([await ask(), await ask()]).toEqual([503, 200]);
+    const limit = { burst: 2, per_second: 1, retry_after: true };
+    expect(await (await fetch(`${url}/__sandbox/rate-limit`)).json()).toEqual({ rate_limit: limit });
+    program.stop('SIGTERM');
+    expect((await program.ended).code).toBe(0);
+
+    await writeFile(plan, '[{ "action": "explode" }]');
+    for (const file of [plan, join(directory, 'missing.json')]) {
+      const { code, stdout, stderr } = await run({ SANDBOX_FAULT_PLAN: file }).ended;
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toContain(`SANDBOX_FAULT_PLAN=${file}`);
+    }
   });
 
   it('says so when its port is taken, and ends with 1', async () => {

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { checkFaultPlan, type FaultPlan } from './faults.js';
 import { createSandbox } from './sandbox.js';
 import { readSettings, type Settings } from './settings.js';
 
@@ -12,6 +14,8 @@ async function run(settings: Settings): Promise<void> {
     webhookSecrets: settings.PROVIDER_WEBHOOK_SECRET,
     webhookUrl: settings.WEBHOOK_URL,
     publicUrl: settings.SANDBOX_PUBLIC_URL,
+    faultPlan: settings.SANDBOX_FAULT_PLAN === undefined ? undefined : readFaultPlan(settings.SANDBOX_FAULT_PLAN),
+    ...(settings.SANDBOX_RATE_LIMIT !== undefined && { assumptions: { rateLimit: settings.SANDBOX_RATE_LIMIT } }),
   });
   const { url } = await sandbox.listen({ port: settings.SANDBOX_PORT, host: settings.SANDBOX_HOST });
 
@@ -28,6 +32,16 @@ async function run(settings: Settings): Promise<void> {
     process.once('SIGINT', resolve);
   });
   await sandbox.close();
+}
+
+function readFaultPlan(file: string): FaultPlan {
+  try {
+    return checkFaultPlan(JSON.parse(readFileSync(file, 'utf8')));
+  } catch (error) {
+    throw new Error(`SANDBOX_FAULT_PLAN=${file}: ${error instanceof Error ? error.message : String(error)}`, {
+      cause: error,
+    });
+  }
 }
 
 /** Standard output carries one line only, for whoever waits for it. */

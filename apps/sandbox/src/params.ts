@@ -8,6 +8,7 @@ import type { FormMap, FormValue } from './form.js';
  */
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,15})$/;
+const DECIMAL = /^\d{1,9}(?:\.\d{1,9})?$/;
 
 function field(form: FormMap, name: string): FormValue | null {
   const value = Object.hasOwn(form, name) ? form[name] : undefined;
@@ -35,6 +36,14 @@ export function integerOf(form: FormMap, name: string): number | null {
   if (typeof value !== 'string' || !INTEGER.test(value) || !Number.isSafeInteger(Number(value))) {
     throw wrong(name, 'a whole number');
   }
+  return Number(value);
+}
+
+/** A decimal number without sign or exponent. */
+export function numberOf(form: FormMap, name: string): number | null {
+  const value = field(form, name);
+  if (value === null) return null;
+  if (typeof value !== 'string' || !DECIMAL.test(value)) throw wrong(name, 'a number');
   return Number(value);
 }
 

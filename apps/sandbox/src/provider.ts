@@ -9,22 +9,26 @@ import {
   type Money,
 } from '@tillflow/domain';
 import { ApiError } from './api-error.js';
-import type { Assumptions } from './assumptions.js';
-import type { Clock } from './clock.js';
+import { Bookkeeper, found, type BookkeeperOptions } from './bookkeeper.js';
+import { Customers } from './customers.js';
+import { Disputes } from './disputes.js';
 import type { FormMap } from './form.js';
 import type { Random } from './random.js';
-import {
+import { Receipts } from './receipts.js';
+import type {
+  AccountRecord,
   Books,
-  type AccountRecord,
-  type ChargeRecord,
-  type EventRecord,
-  type EventSubject,
-  type FailureCode,
-  type RefundRecord,
-  type SourceDetails,
-  type SourceRecord,
-  type TransactionRecord,
+  ChargeRecord,
+  EventRecord,
+  FailureCode,
+  RefundRecord,
+  SourceDetails,
+  SourceRecord,
+  TransactionRecord,
 } from './records.js';
+import { Schedules, type CardCharge } from './schedules.js';
+
+const NO_ENDPOINTS: readonly string[] = [];
 
 export type NewSource = Money & { readonly details: SourceDetails | null };
 
@@ -49,37 +53,53 @@ export type Outcome =
   | { readonly status: 'successful' }
   | { readonly status: 'failed'; readonly failureCode: FailureCode };
 
-export type ProviderOptions = {
-  readonly clock: Clock;
-  readonly assumptions: Assumptions;
-  readonly livemode: boolean;
-  readonly webhookUri: string | null;
-  /** Called for each new event, after everything it tells about is in the books. */
-  readonly onEvent: (event: EventRecord, charge: ChargeRecord) => void;
-};
-
-/** Shared by all charges without one. */
-const NO_REFUNDS: readonly RefundRecord[] = [];
+/** What every charge begins with. The empty list is shared by all that have no refund. */
+const NEWLY_PENDING = {
+  status: 'pending',
+  confirming: false,
+  paidAt: null,
+  expiredAt: null,
+  failureCode: null,
+  transactionId: null,
+  refunds: [] as readonly RefundRecord[],
+  refundedAmount: 0,
+  voided: false,
+  disputeId: null,
+} as const;
 
 /**
  * The provider's rules: what may happen to sources, charges and refunds, and what follows from it. Each operation either
  * refuses before it changes anything, or happens in full. Source: API reference, "States and transitions"; assumptions.
  */
 export class Provider {
-  books: Books;
-  readonly #options: ProviderOptions;
-  #random: Random;
+  readonly customers: Customers;
+  readonly disputes: Disputes;
+  readonly receipts: Receipts;
+  readonly schedules: Schedules;
+  readonly #keeper: Bookkeeper;
 
-  constructor(random: Random, options: ProviderOptions) {
-    this.#options = options;
-    this.#random = random;
-    this.books = new Books(this.#newAccount());
+  constructor(random: Random, options: BookkeeperOptions) {
+    this.#keeper = new Bookkeeper(random, options);
+    this.customers = new Customers(this.#keeper);
+    this.disputes = new Disputes(this.#keeper);
+    this.receipts = new Receipts(this.#keeper);
+    this.schedules = new Schedules(this.#keeper, this.customers, (charge) => this.#chargeCard(charge));
+    this.receipts.start();
   }
 
-  /** Forgets everything. With the same randomness ids go on, with a new one they begin again. */
+  get books(): Books {
+    return this.#keeper.books;
+  }
+
+  /** Forgets everything. With the same randomness ids go on, with a new one they begin again. The clock is reset before. */
   reset(random: Random): void {
-    this.#random = random;
-    this.books = new Books(this.#newAccount());
+    this.#keeper.reset(random);
+    this.receipts.start();
+  }
+
+  /** A new id, unlike all others. */
+  newId(prefix: string): string {
+    return this.#keeper.id(prefix);
   }
 
   createSource(input: NewSource): SourceRecord {
@@ -88,7 +108,7 @@ export class Provider {
   }
 
   createCharge(input: NewCharge): ChargeRecord {
-    const now = this.#now();
+    const now = this.#keeper.now();
     checkLimits(input);
     if (input.expiresAt !== null && input.expiresAt <= now)
       throw new ApiError('bad_request', 'expires_at must be in the future.');
@@ -96,36 +116,28 @@ export class Provider {
     if (unused.amount !== input.amount || unused.currency !== input.currency) {
       throw new ApiError('invalid_charge', 'amount and currency must match the source.');
     }
-    const id = this.#id('chrg');
+    const id = this.#keeper.id('chrg');
     const source = this.books.sources.put({ ...unused, chargeId: id });
-    const fee = share(input.amount, this.#options.assumptions.feeBasisPoints);
     const charge = this.books.charges.put({
       id,
       createdAt: now,
       amount: input.amount,
       currency: input.currency,
-      fee,
-      feeVat: share(fee, this.#options.assumptions.vatBasisPoints),
+      ...this.#fees(input.amount),
       source,
-      token: this.#random.stream('token').letters(24),
-      documentId: this.#id('docu'),
+      recurring: null,
+      token: this.#keeper.token(),
+      documentId: this.#keeper.id('docu'),
       description: input.description,
       metadata: input.metadata,
       returnUri: input.returnUri,
       webhookEndpoints: input.webhookEndpoints,
-      expiresAt: input.expiresAt ?? plus(now, this.#options.assumptions.expiresAfterMs),
-      status: 'pending',
-      paidAt: null,
-      expiredAt: null,
-      failureCode: null,
-      transactionId: null,
-      refunds: NO_REFUNDS,
-      refundedAmount: 0,
-      voided: false,
+      expiresAt: input.expiresAt ?? plus(now, this.#keeper.assumptions.expiresAfterMs),
+      ...NEWLY_PENDING,
     });
     this.books.tokens.set(charge.token, id);
-    this.#options.clock.at(charge.expiresAt, () => this.#passExpiry(id));
-    this.#emit('charge.create', { object: 'charge', record: charge });
+    this.#keeper.clock.at(charge.expiresAt, () => this.#passExpiry(id));
+    this.#keeper.emit('charge.create', { object: 'charge', record: charge });
     return charge;
   }
 
@@ -134,7 +146,13 @@ export class Provider {
     const charge = this.charge(id);
     if (charge.status !== 'pending')
       throw new ApiError('failed_expire', `A ${charge.status} charge cannot be expired.`);
+    if (charge.confirming) throw new ApiError('failed_expire', 'The customer is confirming the payment.');
     return this.#expired(charge);
+  }
+
+  /** The customer reviews the payment, or turns back from it. Until then the charge shows as pending all the same. */
+  review(id: string, confirming = true): ChargeRecord {
+    return this.books.charges.put({ ...this.#pending(id), confirming });
   }
 
   /**
@@ -142,20 +160,23 @@ export class Provider {
    * @param force also changes a charge that is no longer pending: a provider that says something else later.
    */
   settle(id: string, outcome: Outcome, force = false): ChargeRecord {
-    const charge = this.charge(id);
-    if (charge.status !== 'pending' && (!force || charge.paidAt !== null)) {
-      const code = charge.status === 'expired' ? 'expired_charge' : 'invalid_charge';
-      throw new ApiError(code, `The charge is no longer pending: it is ${charge.status}.`);
-    }
+    const known = this.charge(id);
+    const charge = force && known.paidAt === null ? known : this.#pending(id);
     return outcome.status === 'successful' ? this.#paid(charge) : this.#failed(charge, outcome.failureCode);
   }
 
   refund(chargeId: string, input: NewRefund): RefundRecord {
     const charge = this.charge(chargeId);
     const { amount, net } = this.#refundable(charge, input);
-    const now = this.#now();
-    const id = this.#id('rfnd');
-    const transaction = this.#transact(charge, 'debit', net, 'refund.create', id);
+    const now = this.#keeper.now();
+    const id = this.#keeper.id('rfnd');
+    const transaction = this.#keeper.transact({
+      amount: net,
+      currency: charge.currency,
+      direction: 'debit',
+      key: 'refund.create',
+      origin: id,
+    });
     const refund = this.books.refunds.put({
       id,
       createdAt: now,
@@ -172,7 +193,7 @@ export class Provider {
       refundedAmount: charge.refundedAmount + amount,
       voided: input.void,
     });
-    this.#emit('refund.create', { object: 'refund', record: refund });
+    this.#keeper.emit('refund.create', { object: 'refund', record: refund });
     return refund;
   }
 
@@ -206,33 +227,47 @@ export class Provider {
     return found(this.books.transactions.get(id), 'transaction', id);
   }
 
-  #now(): Instant {
-    return this.#options.clock.now();
+  /** The charge, if it still waits for its customer. */
+  #pending(id: string): ChargeRecord {
+    const charge = this.charge(id);
+    if (charge.status === 'pending') return charge;
+    const code = charge.status === 'expired' ? 'expired_charge' : 'invalid_charge';
+    throw new ApiError(code, `The charge is no longer pending: it is ${charge.status}.`);
   }
 
-  /** In test mode a marker follows the prefix. Source: API reference, "Conventions". */
-  #id(prefix: string): string {
-    return `${prefix}_${this.#options.livemode ? '' : 'test_'}${this.#random.stream(prefix).letters(19)}`;
+  /** Limits are the QR method's: those of cards are not shown. */
+  #chargeCard({ work, card, scheduleId, failureCode }: CardCharge): ChargeRecord {
+    const now = this.#keeper.now();
+    const charge = this.books.charges.put({
+      id: this.#keeper.id('chrg'),
+      createdAt: now,
+      amount: work.amount,
+      currency: work.currency,
+      ...this.#fees(work.amount),
+      source: null,
+      recurring: { card, customerId: work.customerId, scheduleId },
+      token: '',
+      documentId: '',
+      description: work.description,
+      metadata: work.metadata,
+      returnUri: null,
+      webhookEndpoints: NO_ENDPOINTS,
+      expiresAt: plus(now, this.#keeper.assumptions.expiresAfterMs),
+      ...NEWLY_PENDING,
+    });
+    this.#keeper.emit('charge.create', { object: 'charge', record: charge });
+    return failureCode === null ? this.#paid(charge) : this.#failed(charge, failureCode);
   }
 
-  #newAccount(): AccountRecord {
-    const letters = this.#random.stream('account');
-    return {
-      id: `account_${letters.letters(19)}`,
-      team: `acct_${letters.letters(19)}`,
-      user: `user_${letters.letters(19)}`,
-      createdAt: this.#now(),
-      apiVersion: this.#options.assumptions.accountVersion,
-      chainEnabled: false,
-      zeroInterestInstallments: false,
-      chainReturnUri: null,
-      webhookUri: this.#options.webhookUri,
-      metadataExportKeys: {},
-    };
+  /** Each is rounded half up. Source: assumption, "Fees in the sandbox". */
+  #fees(amount: number): Pick<ChargeRecord, 'fee' | 'feeVat'> {
+    const { feeBasisPoints, vatBasisPoints } = this.#keeper.assumptions;
+    const fee = share(amount, feeBasisPoints);
+    return { fee, feeVat: share(fee, vatBasisPoints) };
   }
 
   #newSource({ amount, currency, details }: NewSource): SourceRecord {
-    return { id: this.#id('src'), createdAt: this.#now(), amount, currency, details, chargeId: null };
+    return { id: this.#keeper.id('src'), createdAt: this.#keeper.now(), amount, currency, details, chargeId: null };
   }
 
   /** A source serves one charge. Source: assumption, "Source reuse". */
@@ -244,12 +279,18 @@ export class Provider {
   }
 
   #paid(charge: ChargeRecord): ChargeRecord {
-    const net = charge.amount - charge.fee - charge.feeVat;
-    const transaction = this.#transact(charge, 'credit', net, 'charge.capture', charge.id);
+    const transaction = this.#keeper.transact({
+      amount: charge.amount - charge.fee - charge.feeVat,
+      currency: charge.currency,
+      direction: 'credit',
+      key: 'charge.capture',
+      origin: charge.id,
+    });
     const paid: ChargeRecord = {
       ...charge,
       status: 'successful',
-      paidAt: this.#now(),
+      confirming: false,
+      paidAt: this.#keeper.now(),
       expiredAt: null,
       failureCode: null,
       transactionId: transaction.id,
@@ -258,31 +299,36 @@ export class Provider {
   }
 
   #failed(charge: ChargeRecord, failureCode: FailureCode): ChargeRecord {
-    return this.#completed({ ...charge, status: 'failed', expiredAt: null, failureCode });
+    return this.#completed({ ...charge, status: 'failed', confirming: false, expiredAt: null, failureCode });
   }
 
   #completed(charge: ChargeRecord): ChargeRecord {
     this.books.charges.put(charge);
-    this.#emit('charge.complete', { object: 'charge', record: charge });
+    this.#keeper.emit('charge.complete', { object: 'charge', record: charge });
     return charge;
   }
 
   #expired(charge: ChargeRecord): ChargeRecord {
-    const expired = this.books.charges.put({ ...charge, status: 'expired', expiredAt: this.#now() });
-    this.#emit('charge.expire', { object: 'charge', record: expired });
+    const expired = this.books.charges.put({
+      ...charge,
+      status: 'expired',
+      confirming: false,
+      expiredAt: this.#keeper.now(),
+    });
+    this.#keeper.emit('charge.expire', { object: 'charge', record: expired });
     return expired;
   }
 
   #passExpiry(id: string): void {
     const charge = this.books.charges.get(id);
     if (charge?.status !== 'pending') return;
-    if (this.#options.assumptions.unpaidBecomes === 'failed') this.#failed(charge, 'payment_expired');
+    if (this.#keeper.assumptions.unpaidBecomes === 'failed') this.#failed(charge, 'payment_expired');
     else this.#expired(charge);
   }
 
   /** The amount that goes back to the customer and what the merchant's balance loses: a void gives the fee back. */
   #refundable(charge: ChargeRecord, input: NewRefund): { amount: number; net: number } {
-    const now = this.#now();
+    const now = this.#keeper.now();
     const rest = charge.amount - charge.refundedAmount;
     if (charge.paidAt === null) throw new ApiError('failed_refund', 'The charge was not paid.');
     if (input.void) {
@@ -290,7 +336,7 @@ export class Provider {
       if ((input.amount ?? charge.amount) !== charge.amount) {
         throw new ApiError('failed_void', 'Only the full amount can be voided.');
       }
-      if (!isVoidable(charge.paidAt, now, this.#options.assumptions.voidRule)) {
+      if (!isVoidable(charge.paidAt, now, this.#keeper.assumptions.voidRule)) {
         throw new ApiError('failed_void', 'The charge can no longer be voided.');
       }
       return { amount: charge.amount, net: charge.amount - charge.fee - charge.feeVat };
@@ -301,45 +347,10 @@ export class Provider {
     if (!isRefundable(charge.paidAt, now)) throw new ApiError('failed_refund', 'The charge can no longer be refunded.');
     return { amount: input.amount, net: input.amount };
   }
-
-  #transact(
-    charge: ChargeRecord,
-    direction: 'credit' | 'debit',
-    amount: number,
-    key: string,
-    origin: string,
-  ): TransactionRecord {
-    const now = this.#now();
-    const transferableAt = plus(now, this.#options.assumptions.transferableAfterMs);
-    const id = this.#id('trxn');
-    const { currency } = charge;
-    return this.books.transactions.put({
-      id,
-      createdAt: now,
-      amount,
-      currency,
-      direction,
-      key,
-      origin,
-      transferableAt,
-    });
-  }
-
-  #emit(key: string, subject: EventSubject): void {
-    const chargeId = subject.object === 'charge' ? subject.record.id : subject.record.chargeId;
-    const event: EventRecord = { id: this.#id('evnt'), createdAt: this.#now(), key, chargeId, subject };
-    this.books.addEvent(event);
-    this.#options.onEvent(event, this.charge(chargeId));
-  }
-}
-
-function found<T>(record: T | undefined, kind: string, id: string): T {
-  if (record === undefined) throw new ApiError('not_found', `No ${kind} ${id} was found.`);
-  return record;
 }
 
 /** Source: API reference, "Limits"; the code is an assumption. */
-function checkLimits(money: { amount: number; currency: Currency }): void {
+export function checkLimits(money: { amount: number; currency: Currency }): void {
   if (isWithinChargeLimits(money)) return;
   const { min, max } = chargeLimits(money.currency);
   throw new ApiError('invalid_amount', `amount must be from ${min} to ${max} for ${money.currency}.`);

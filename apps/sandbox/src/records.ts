@@ -1,6 +1,8 @@
 import type { Currency, Instant } from '@tillflow/domain';
+import { Balance } from './balance.js';
+import type { Day, Rule } from './calendar.js';
 import type { FormMap } from './form.js';
-import { Table } from './table.js';
+import { Table, type Page } from './table.js';
 
 /** Reasons of a failed charge with their texts. Source: API reference, "Errors". */
 export const FAILURE_MESSAGES = {
@@ -41,8 +43,10 @@ export type ChargeRecord = {
   readonly currency: Currency;
   readonly fee: number;
   readonly feeVat: number;
-  readonly source: SourceRecord;
-  /** Names the pages of its QR code: whoever has it may pay. */
+  /** Null when a schedule charged a card. */
+  readonly source: SourceRecord | null;
+  readonly recurring: Recurring | null;
+  /** Names the pages of its QR code: whoever has it may pay. Empty without a source, as is `documentId`. */
   readonly token: string;
   readonly documentId: string;
   readonly description: string | null;
@@ -51,6 +55,8 @@ export type ChargeRecord = {
   readonly webhookEndpoints: readonly string[];
   readonly expiresAt: Instant;
   readonly status: ChargeStatus;
+  /** The customer is about to confirm: still pending, but no longer to be expired by the merchant. */
+  readonly confirming: boolean;
   readonly paidAt: Instant | null;
   readonly expiredAt: Instant | null;
   readonly failureCode: FailureCode | null;
@@ -58,7 +64,11 @@ export type ChargeRecord = {
   readonly refunds: readonly RefundRecord[];
   readonly refundedAmount: number;
   readonly voided: boolean;
+  readonly disputeId: string | null;
 };
+
+/** What a charge that a schedule made has instead of a source. */
+type Recurring = { readonly card: CardRecord; readonly customerId: string; readonly scheduleId: string };
 
 export type RefundRecord = {
   readonly id: string;
@@ -83,17 +93,187 @@ export type TransactionRecord = {
   readonly transferableAt: Instant;
 };
 
+/** A card as its customer keeps it: never the full number. Source: API reference, "Card". */
+export type CardRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly customerId: string;
+  readonly deleted: boolean;
+  readonly street1: string | null;
+  readonly street2: string | null;
+  readonly city: string | null;
+  readonly state: string | null;
+  readonly phoneNumber: string | null;
+  readonly postalCode: string | null;
+  readonly country: string;
+  readonly financing: string;
+  readonly bank: string;
+  readonly brand: string;
+  readonly fingerprint: string;
+  readonly firstDigits: string | null;
+  readonly lastDigits: string;
+  readonly name: string;
+  /** 1 to 12. */
+  readonly expirationMonth: number;
+  readonly expirationYear: number;
+  readonly securityCodeCheck: boolean;
+  readonly tokenizationMethod: string | null;
+  /** What each charge of this card fails with, on purpose; null lets it succeed. */
+  readonly failureCode: FailureCode | null;
+};
+
+export type CustomerRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly email: string | null;
+  readonly description: string | null;
+  readonly metadata: FormMap;
+  readonly defaultCardId: string | null;
+  /** Without the deleted ones. */
+  readonly cards: readonly CardRecord[];
+};
+
+/** Source: assumption, "Disputes". */
+export const DISPUTE_STATUSES = ['open', 'pending', 'won', 'lost'] as const;
+export type DisputeStatus = (typeof DISPUTE_STATUSES)[number];
+
+export type DisputeRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly chargeId: string;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly status: DisputeStatus;
+  readonly reasonCode: string;
+  readonly reasonMessage: string;
+  readonly message: string | null;
+  readonly metadata: FormMap;
+  /** Without the deleted ones. */
+  readonly documents: readonly DocumentRecord[];
+  readonly closedAt: Instant | null;
+};
+
+/** A file that supports the merchant's side of a dispute. */
+export type DocumentRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly disputeId: string;
+  readonly filename: string;
+  readonly kind: string;
+  readonly contentType: string;
+  readonly content: Uint8Array;
+  /** Names its download: whoever has it may read. */
+  readonly token: string;
+  readonly deleted: boolean;
+};
+
+/** Source: assumption, "Schedules and occurrences". */
+export const SCHEDULE_STATUSES = ['running', 'active', 'expiring', 'expired', 'deleted', 'suspended'] as const;
+type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
+
+export type ScheduledCharge = {
+  readonly kind: 'charge';
+  readonly id: string;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly customerId: string;
+  /** Null for the customer's default card, whichever that is on the day. */
+  readonly cardId: string | null;
+  readonly description: string | null;
+  readonly metadata: FormMap;
+};
+
+export type ScheduledTransfer = {
+  readonly kind: 'transfer';
+  readonly id: string;
+  readonly currency: Currency;
+  readonly recipient: string;
+  /** A fixed amount, or a share of the transferable balance in percent. */
+  readonly size: { readonly amount: number } | { readonly percentage: number };
+};
+
+export type ScheduleRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly rule: Rule;
+  readonly work: ScheduledCharge | ScheduledTransfer;
+  readonly status: ScheduleStatus;
+  readonly endedAt: Instant | null;
+  /** The occurrence that comes next, and those that failed and are tried again. */
+  readonly next: OccurrenceRecord | null;
+  readonly retrying: readonly OccurrenceRecord[];
+};
+
+export type OccurrenceRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly scheduleId: string;
+  readonly scheduledOn: Day;
+  readonly retryOn: Day | null;
+  readonly processedAt: Instant | null;
+  readonly status: 'scheduled' | 'successful' | 'failed' | 'skipped';
+  readonly message: string | null;
+  /** The charge or transfer that it made. */
+  readonly result: string | null;
+  /** How often it failed. */
+  readonly failures: number;
+};
+
+/** Money on its way to the merchant's bank account. */
+export type TransferRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly fee: number;
+  readonly recipient: string;
+  readonly scheduleId: string;
+  readonly transactionId: string;
+  readonly sentAt: Instant | null;
+  readonly paidAt: Instant | null;
+};
+
+/** Fees and taxes of a month in one currency. Amounts in the smallest unit. */
+export type ReceiptRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly number: string;
+  readonly issuedOn: Day;
+  readonly currency: Currency;
+  readonly chargeFee: number;
+  readonly transactionFee: number;
+  readonly transferFee: number;
+  readonly voidedFee: number;
+  readonly vat: number;
+  readonly wht: number;
+  readonly creditNote: boolean;
+  readonly customerName: string;
+  readonly customerEmail: string;
+  readonly adjustment: TransactionRecord | null;
+};
+
 /** What an event tells about: the record as it was at that moment. */
 export type EventSubject =
   | { readonly object: 'charge'; readonly record: ChargeRecord }
-  | { readonly object: 'refund'; readonly record: RefundRecord };
+  | { readonly object: 'refund'; readonly record: RefundRecord }
+  | { readonly object: 'card'; readonly record: CardRecord }
+  | { readonly object: 'customer'; readonly record: CustomerRecord }
+  | { readonly object: 'dispute'; readonly record: DisputeRecord }
+  | { readonly object: 'transfer'; readonly record: TransferRecord }
+  | {
+      readonly object: 'schedule';
+      readonly record: ScheduleRecord;
+      /** The beginning of its occurrences, as they were. */
+      readonly occurrences: Page<OccurrenceRecord>;
+    };
 
 export type EventRecord = {
   readonly id: string;
   readonly createdAt: Instant;
   /** The kind of event. Source: assumption, "Event kinds". */
   readonly key: string;
-  readonly chargeId: string;
+  /** The charge it concerns; null for events of other records. */
+  readonly chargeId: string | null;
   readonly subject: EventSubject;
 };
 
@@ -114,6 +294,7 @@ export type DeliveryRecord = {
   readonly duplicate: boolean;
   readonly reordered: boolean;
   readonly corrupted: boolean;
+  readonly delayed: boolean;
 };
 
 export type AccountRecord = {
@@ -137,6 +318,17 @@ export class Books {
   readonly events = new Table<EventRecord>();
   readonly deliveries = new Table<DeliveryRecord>();
   readonly transactions = new Table<TransactionRecord>();
+  readonly customers = new Table<CustomerRecord>();
+  readonly disputes = new Table<DisputeRecord>();
+  readonly schedules = new Table<ScheduleRecord>();
+  readonly chargeSchedules = new Table<ScheduleRecord>();
+  readonly transferSchedules = new Table<ScheduleRecord>();
+  readonly occurrencesOf = new Map<string, Table<OccurrenceRecord>>();
+  readonly transfers = new Table<TransferRecord>();
+  readonly balance = new Balance(this.transactions.rows);
+  readonly receipts = new Table<ReceiptRecord>();
+  /** Documents of disputes by the token in their download address. */
+  readonly downloads = new Map<string, DocumentRecord>();
   /** Charge ids by the token in their QR code. */
   readonly tokens = new Map<string, string>();
   /** Events of each charge and deliveries of each event, in order of creation. */
@@ -147,7 +339,7 @@ export class Books {
 
   addEvent(event: EventRecord): void {
     this.events.put(event);
-    append(this.eventsOfCharge, event.chargeId, event);
+    if (event.chargeId !== null) append(this.eventsOfCharge, event.chargeId, event);
   }
 
   addDelivery(delivery: DeliveryRecord): void {

@@ -6,12 +6,34 @@ import {
   type Books,
   type ChargeRecord,
   type DeliveryRecord,
+  type CardRecord,
+  type CustomerRecord,
+  type DisputeRecord,
+  type DocumentRecord,
   type EventRecord,
+  type EventSubject,
+  type OccurrenceRecord,
+  type ReceiptRecord,
   type RefundRecord,
+  type ScheduleRecord,
   type SourceRecord,
   type TransactionRecord,
+  type TransferRecord,
 } from './records.js';
-import { pageOf, type Page, type PageQuery, type Row } from './table.js';
+import {
+  cardJson,
+  customerJson,
+  disputeJson,
+  documentJson,
+  embeddedJson,
+  occurrenceJson,
+  receiptJson,
+  scheduleJson,
+  transactionJson,
+  transferJson,
+  type Rendering,
+} from './render-records.js';
+import { pageOf } from './table.js';
 
 export type RenderOptions = {
   readonly assumptions: Assumptions;
@@ -34,7 +56,13 @@ const EPOCH = instant(0);
  * fields". What depends on time (flags of the refund windows) is told for the instant `at`.
  */
 export class Renderer {
-  constructor(private readonly options: RenderOptions) {}
+  readonly #rendering: Rendering;
+
+  constructor(private readonly options: RenderOptions) {
+    const { livemode, publicUrl, assumptions } = options;
+    const { embeddedLimit, shownOccurrences } = assumptions;
+    this.#rendering = { livemode, publicUrl, embeddedLimit, shownOccurrences };
+  }
 
   source(source: SourceRecord, charge: ChargeRecord | null) {
     return {
@@ -79,6 +107,7 @@ export class Renderer {
 
   charge(charge: ChargeRecord, at: Instant) {
     const { assumptions, livemode } = this.options;
+    const { recurring } = charge;
     const paid = charge.paidAt !== null;
     const rest = charge.amount - charge.refundedAmount;
     const refundable = charge.paidAt !== null && rest > 0 && isRefundable(charge.paidAt, at);
@@ -106,16 +135,16 @@ export class Renderer {
       currency: charge.currency,
       funding_currency: charge.currency,
       ip: null,
-      refunds: this.#embedded(charge.refunds, `/charges/${charge.id}/refunds`, at, (refund) => this.refund(refund)),
+      refunds: this.#refunds(charge, at),
       link: null,
       description: charge.description,
       metadata: charge.metadata,
-      card: null,
-      source: this.source(charge.source, charge),
-      schedule: null,
+      card: recurring === null ? null : cardJson(recurring.card, this.#rendering),
+      source: charge.source === null ? null : this.source(charge.source, charge),
+      schedule: recurring?.scheduleId ?? null,
       linked_account: null,
-      customer: null,
-      dispute: null,
+      customer: recurring?.customerId ?? null,
+      dispute: charge.disputeId,
       transaction: charge.transactionId,
       failure_code: charge.failureCode,
       failure_message: charge.failureCode === null ? null : FAILURE_MESSAGES[charge.failureCode],
@@ -167,23 +196,45 @@ export class Renderer {
   }
 
   transaction(transaction: TransactionRecord) {
-    return {
-      object: 'transaction',
-      id: transaction.id,
-      livemode: this.options.livemode,
-      currency: transaction.currency,
-      amount: transaction.amount,
-      location: `/transactions/${transaction.id}`,
-      direction: transaction.direction,
-      key: transaction.key,
-      origin: transaction.origin,
-      transferable_at: formatInstant(transaction.transferableAt),
-      created_at: formatInstant(transaction.createdAt),
-    };
+    return transactionJson(transaction, this.#rendering);
+  }
+
+  card(card: CardRecord) {
+    return cardJson(card, this.#rendering);
+  }
+
+  customer(customer: CustomerRecord, at: Instant) {
+    return customerJson(customer, this.#rendering, at);
+  }
+
+  dispute(dispute: DisputeRecord, at: Instant) {
+    return disputeJson(dispute, this.#rendering, at);
+  }
+
+  document(document: DocumentRecord) {
+    return documentJson(document, this.#rendering);
+  }
+
+  schedule(schedule: ScheduleRecord, { occurrencesOf }: Books, at: Instant) {
+    const rows = occurrencesOf.get(schedule.id)?.rows ?? [];
+    const beginning = { rows: rows.slice(0, this.#rendering.embeddedLimit), total: rows.length };
+    return scheduleJson(schedule, beginning, this.#rendering, at);
+  }
+
+  occurrence(occurrence: OccurrenceRecord) {
+    return occurrenceJson(occurrence, this.#rendering);
+  }
+
+  transfer(transfer: TransferRecord) {
+    return transferJson(transfer, this.#rendering);
+  }
+
+  receipt(receipt: ReceiptRecord) {
+    return receiptJson(receipt, this.#rendering);
   }
 
   /** The event with what it tells as it was then. Its deliveries carry the event itself, as it was sent. */
-  event(event: EventRecord, { account, deliveriesOfEvent }: Books) {
+  event(event: EventRecord, { account, deliveriesOfEvent }: Pick<Books, 'account' | 'deliveriesOfEvent'>) {
     const sent = this.#sentEvent(event, account);
     const deliveries = deliveriesOfEvent.get(event.id) ?? [];
     return { ...sent, webhook_deliveries: deliveries.map((delivery) => this.#delivery(delivery, sent)) };
@@ -220,30 +271,16 @@ export class Renderer {
     };
   }
 
-  /** The list envelope. */
-  list<T, J>(page: Page<T>, query: PageQuery, location: string, render: (row: T) => J) {
-    return {
-      object: 'list',
-      data: page.rows.map(render),
-      limit: query.limit,
-      offset: query.offset,
-      total: page.total,
-      location,
-      order: query.order,
-      from: formatInstant(query.from),
-      to: formatInstant(query.to),
-    };
-  }
-
   /** A person opens this address from the QR code. */
   walletUrl(charge: ChargeRecord): string {
     return `${this.options.publicUrl()}/wallet/${charge.token}`;
   }
 
-  #embedded<T extends Row, J>(rows: readonly T[], location: string, at: Instant, render: (row: T) => J) {
-    const limit = this.options.assumptions.embeddedLimit;
-    const query: PageQuery = { from: EPOCH, to: at, offset: 0, limit, order: 'chronological' };
-    return this.list(pageOf(rows, query), query, location, render);
+  #refunds(charge: ChargeRecord, at: Instant) {
+    const { embeddedLimit } = this.#rendering;
+    const query = { from: EPOCH, to: at, offset: 0, limit: embeddedLimit, order: 'chronological' } as const;
+    const page = pageOf(charge.refunds, query);
+    return embeddedJson(page, embeddedLimit, `/charges/${charge.id}/refunds`, at, (refund) => this.refund(refund));
   }
 
   #scannableCode(charge: ChargeRecord) {
@@ -266,20 +303,38 @@ export class Renderer {
   }
 
   #sentEvent(event: EventRecord, account: AccountRecord) {
-    const { subject } = event;
     return {
       object: 'event',
       id: event.id,
       livemode: this.options.livemode,
       location: `/events/${event.id}`,
       webhook_deliveries: [] as unknown[],
-      data: subject.object === 'charge' ? this.charge(subject.record, event.createdAt) : this.refund(subject.record),
+      data: this.#subject(event.subject, event.createdAt),
       key: event.key,
       created_at: formatInstant(event.createdAt),
       team_uid: account.team,
       user_uid: account.user,
       actor_uid: account.user,
     };
+  }
+
+  #subject(subject: EventSubject, at: Instant) {
+    switch (subject.object) {
+      case 'charge':
+        return this.charge(subject.record, at);
+      case 'refund':
+        return this.refund(subject.record);
+      case 'card':
+        return this.card(subject.record);
+      case 'customer':
+        return this.customer(subject.record, at);
+      case 'dispute':
+        return this.dispute(subject.record, at);
+      case 'transfer':
+        return this.transfer(subject.record);
+      case 'schedule':
+        return scheduleJson(subject.record, subject.occurrences, this.#rendering, at);
+    }
   }
 
   #delivery(delivery: DeliveryRecord, payload: unknown) {

@@ -14,9 +14,11 @@ export type Match<T> = { readonly target: T; readonly template: string; readonly
  */
 export class Router<T> {
   readonly #root: Node<T> = node();
+  #methods: readonly string[] = [];
 
   /** @param template such as `/charges/{id}/refunds`; the parameters reach the target in their order. */
   add(method: string, template: string, target: T): this {
+    if (!this.#methods.includes(method)) this.#methods = [...this.#methods, method];
     let at = this.#root;
     for (const segment of segmentsOf(template)) {
       if (segment.startsWith('{')) at = at.parameter ??= node();
@@ -26,9 +28,16 @@ export class Router<T> {
     return this;
   }
 
-  /** @throws {ApiError} when the path has malformed percent-encoding. */
+  /** A `HEAD` finds the route of `GET`. @throws {ApiError} when the path has malformed percent-encoding. */
   match(method: string, path: string): Match<T> | null {
-    return this.#find(this.#root, method, decodePath(path), 0, []);
+    const known = method === 'HEAD' ? 'GET' : method;
+    return this.#find(this.#root, known, decodePath(path), 0, []);
+  }
+
+  /** The methods that the path has a route for; `HEAD` goes with `GET`. */
+  methods(path: string): readonly string[] {
+    const methods = this.#methods.filter((method) => this.match(method, path) !== null);
+    return methods.includes('GET') ? [...methods, 'HEAD'] : methods;
   }
 
   #find(

@@ -1,24 +1,17 @@
 import { instant, type Instant } from '@tillflow/domain';
 import { ApiError } from './api-error.js';
 import type { Assumptions } from './assumptions.js';
+import { fileFromText } from './document-type.js';
+import { listJson } from './envelope.js';
 import type { FormMap } from './form.js';
-import {
-  booleanOf,
-  choiceOf,
-  currencyOf,
-  instantOf,
-  integerOf,
-  isHttpUri,
-  listOf,
-  mapOf,
-  required,
-  textOf,
-  uriOf,
-} from './params.js';
-import type { NewCharge, NewRefund, NewSource, Provider } from './provider.js';
-import { isFailureCode, type FailureCode, type SourceDetails } from './records.js';
+import { readAccount, readCard, readCharge, readFailureCode, readRefund, readSource } from './inputs.js';
+import type { UploadedFile } from './multipart.js';
+import { choiceOf, instantOf, integerOf, required, textOf } from './params.js';
+import type { Provider } from './provider.js';
 import type { Renderer } from './render.js';
 import { Router } from './router.js';
+import { readSchedule } from './schedule-input.js';
+import { receiptSearch, scheduleSearch, searchJson } from './search.js';
 import { pageOf, type Page, type PageQuery } from './table.js';
 
 /** One call of the API, decoded. */
@@ -27,6 +20,8 @@ type ApiCall = {
   readonly id: string;
   readonly innerId: string;
   readonly form: FormMap;
+  /** What came as `file` of a multipart form. */
+  readonly file: UploadedFile | null;
   readonly query: FormMap;
   readonly path: string;
   readonly at: Instant;
@@ -37,6 +32,8 @@ export type ApiRoute = {
   readonly handle: (call: ApiCall) => unknown;
   /** Whether the public key will do. Source: assumption, "Keys". */
   readonly publicKey: boolean;
+  /** Whether a file may come along, in a multipart form too. */
+  readonly takesFile: boolean;
 };
 
 export type ApiRoutesOptions = {
@@ -46,19 +43,41 @@ export type ApiRoutesOptions = {
   readonly livemode: boolean;
 };
 
-/** Every operation of the API: what it reads from the call, what the provider does, how it is shown. */
-export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutesOptions): Router<ApiRoute> {
-  const router = new Router<ApiRoute>();
-  const route = (method: string, template: string, handle: ApiRoute['handle'], publicKey = false): void => {
-    router.add(method, template, { handle, publicKey });
-  };
-  const chargeJson = (id: string, at: Instant) => render.charge(provider.charge(id), at);
-  const listJson = <T, J>(call: ApiCall, page: (query: PageQuery) => Page<T>, row: (record: T) => J) => {
-    const query = pageQuery(call, assumptions);
-    return render.list(page(query), query, call.path, row);
-  };
+type Access = Partial<Pick<ApiRoute, 'publicKey' | 'takesFile'>>;
 
-  route('POST', '/sources', ({ form }) => render.source(provider.createSource(readSource(form)), null), true);
+/** What the parts of the table are made with. */
+type Routing = ApiRoutesOptions & {
+  readonly route: (method: string, template: string, handle: ApiRoute['handle'], access?: Access) => void;
+  /** The list envelope of a page of records. */
+  readonly list: <T>(call: ApiCall, page: (query: PageQuery) => Page<T>, row: (record: T) => unknown) => unknown;
+};
+
+/** Every operation of the API: what it reads from the call, what the provider does, how it is shown. */
+export function apiRoutes(options: ApiRoutesOptions): Router<ApiRoute> {
+  const router = new Router<ApiRoute>();
+  const routing: Routing = {
+    ...options,
+    route: (method, template, handle, access = {}) => {
+      router.add(method, template, { handle, publicKey: false, takesFile: false, ...access });
+    },
+    list: (call, page, row) => {
+      const query = pageQuery(call, options.assumptions);
+      return listJson(page(query), query, call.path, row);
+    },
+  };
+  addPayments(routing);
+  addAccountAndRecords(routing);
+  addReceiptsAndSchedules(routing);
+  addDisputesAndCustomers(routing);
+  return router;
+}
+
+function addPayments({ provider, render, assumptions, livemode, route, list }: Routing): void {
+  const chargeJson = (id: string, at: Instant) => render.charge(provider.charge(id), at);
+
+  route('POST', '/sources', ({ form }) => render.source(provider.createSource(readSource(form)), null), {
+    publicKey: true,
+  });
   route(
     'GET',
     '/sources/{id}',
@@ -66,12 +85,12 @@ export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutes
       const source = provider.source(id);
       return render.source(source, provider.chargeOf(source));
     },
-    true,
+    { publicKey: true },
   );
 
   route('POST', '/charges', ({ form, at }) => render.charge(provider.createCharge(readCharge(form, assumptions)), at));
   route('GET', '/charges', (call) =>
-    listJson(
+    list(
       call,
       (query) => provider.books.charges.page(query),
       (charge) => render.charge(charge, call.at),
@@ -90,7 +109,7 @@ export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutes
   });
   route('GET', '/charges/{id}/events', (call) => {
     provider.charge(call.id);
-    return listJson(
+    return list(
       call,
       (query) => pageOf(provider.books.eventsOfCharge.get(call.id) ?? [], query),
       (event) => render.event(event, provider.books),
@@ -99,7 +118,7 @@ export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutes
 
   route('POST', '/charges/{id}/refunds', ({ id, form }) => render.refund(provider.refund(id, readRefund(form))));
   route('GET', '/charges/{id}/refunds', (call) =>
-    listJson(
+    list(
       call,
       (query) => pageOf(provider.charge(call.id).refunds, query),
       (refund) => render.refund(refund),
@@ -110,9 +129,11 @@ export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutes
     if (refund === undefined) throw new ApiError('not_found', `No refund ${innerId} was found.`);
     return render.refund(refund);
   });
+}
 
+function addAccountAndRecords({ provider, render, assumptions, route, list }: Routing): void {
   route('GET', '/events', (call) =>
-    listJson(
+    list(
       call,
       (query) => provider.books.events.page(query),
       (event) => render.event(event, provider.books),
@@ -121,7 +142,7 @@ export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutes
   route('GET', '/events/{id}', ({ id }) => render.event(provider.event(id), provider.books));
 
   route('GET', '/transactions', (call) =>
-    listJson(
+    list(
       call,
       (query) => provider.books.transactions.page(query),
       (transaction) => render.transaction(transaction),
@@ -136,7 +157,103 @@ export function apiRoutes({ provider, render, assumptions, livemode }: ApiRoutes
     render.account(provider.updateAccount({ apiVersion: assumptions.versions.at(-1) ?? assumptions.accountVersion })),
   );
   route('GET', '/account/api_versions', () => ({ ...accountJson(), versions: assumptions.versions }));
-  return router;
+}
+
+function addReceiptsAndSchedules({ provider, render, assumptions, route, list }: Routing): void {
+  const { receipts, schedules } = provider;
+  route('GET', '/receipts', (call) =>
+    list(
+      call,
+      (query) => provider.books.receipts.page(query),
+      (receipt) => render.receipt(receipt),
+    ),
+  );
+  route('GET', '/receipts/receipts/search', ({ query, path }) =>
+    searchJson(receiptSearch(provider.books.receipts.rows), query, path, assumptions.searchPageSize, (receipt) =>
+      render.receipt(receipt),
+    ),
+  );
+  route('GET', '/receipts/{id}', ({ id }) => render.receipt(receipts.receipt(id)));
+
+  const scheduleJson = (id: string, at: Instant) => render.schedule(schedules.schedule(id), provider.books, at);
+  for (const [path, table] of [
+    ['/schedules', 'schedules'],
+    ['/charges/schedules', 'chargeSchedules'],
+    ['/transfers/schedules', 'transferSchedules'],
+  ] as const) {
+    route('GET', path, (call) =>
+      list(
+        call,
+        (query) => provider.books[table].page(query),
+        (schedule) => render.schedule(schedule, provider.books, call.at),
+      ),
+    );
+  }
+  route('GET', '/transfers/{id}', ({ id }) => render.transfer(schedules.transfer(id)));
+  route('GET', '/charges/schedules/search', ({ query, path, at }) =>
+    searchJson(scheduleSearch(provider.books), query, path, assumptions.searchPageSize, (schedule) =>
+      render.schedule(schedule, provider.books, at),
+    ),
+  );
+  route('POST', '/schedules', ({ form, at }) =>
+    scheduleJson(schedules.create(readSchedule(form, at, assumptions)).id, at),
+  );
+  route('GET', '/schedules/{id}', ({ id, at }) => scheduleJson(id, at));
+  route('DELETE', '/schedules/{id}', ({ id, at }) => scheduleJson(schedules.remove(id).id, at));
+  route('GET', '/schedules/{id}/occurrences', (call) =>
+    list(
+      call,
+      (query) => schedules.occurrences(call.id).page(query),
+      (occurrence) => render.occurrence(occurrence),
+    ),
+  );
+  route('GET', '/schedules/{id}/occurrences/{occurrence_id}', ({ id, innerId }) =>
+    render.occurrence(schedules.occurrence(id, innerId)),
+  );
+}
+
+function addDisputesAndCustomers({ provider, render, route, list }: Routing): void {
+  const { disputes, customers } = provider;
+  route('GET', '/disputes/{id}', ({ id, at }) => render.dispute(disputes.dispute(id), at));
+  route('GET', '/disputes/{id}/documents', (call) =>
+    list(
+      call,
+      (query) => pageOf(disputes.dispute(call.id).documents, query),
+      (document) => render.document(document),
+    ),
+  );
+  route(
+    'POST',
+    '/disputes/{id}/documents',
+    ({ id, form, file }) => {
+      disputes.dispute(id);
+      const sent = file ?? fileFromText(required(textOf(form, 'file'), 'file'));
+      return render.document(disputes.attach(id, sent, textOf(form, 'kind')));
+    },
+    { takesFile: true },
+  );
+  route('GET', '/disputes/{id}/documents/{document_id}', ({ id, innerId }) =>
+    render.document(disputes.document(id, innerId)),
+  );
+  route('DELETE', '/disputes/{id}/documents/{document_id}', ({ id, innerId }) =>
+    render.document(disputes.remove(id, innerId)),
+  );
+
+  route('GET', '/customers/{id}', ({ id, at }) => render.customer(customers.customer(id), at));
+  route('GET', '/customers/{id}/cards', (call) =>
+    list(
+      call,
+      (query) => pageOf(customers.customer(call.id).cards, query),
+      (card) => render.card(card),
+    ),
+  );
+  route('GET', '/customers/{id}/cards/{card_id}', ({ id, innerId }) => render.card(customers.card(id, innerId)));
+  route('PATCH', '/customers/{id}/cards/{card_id}', ({ id, innerId, form }) =>
+    render.card(customers.updateCard(id, innerId, readCard(form))),
+  );
+  route('DELETE', '/customers/{id}/cards/{card_id}', ({ id, innerId }) =>
+    render.card(customers.removeCard(id, innerId)),
+  );
 }
 
 /** Source: API reference, "Shared list parameters"; the greatest `limit` and the orders are assumptions. */
@@ -151,128 +268,6 @@ function pageQuery({ query, at }: ApiCall, assumptions: Assumptions): PageQuery 
     offset,
     limit: Math.min(limit, assumptions.maximumLimit),
     order: choiceOf(query, 'order', ['chronological', 'reverse_chronological']) ?? 'chronological',
-  };
-}
-
-function readSource(form: FormMap): NewSource {
-  checkType(form);
-  return {
-    amount: required(integerOf(form, 'amount'), 'amount'),
-    currency: required(currencyOf(form, 'currency'), 'currency'),
-    details: readDetails(form),
-  };
-}
-
-function checkType(form: FormMap): void {
-  const type = required(textOf(form, 'type'), 'type');
-  if (type !== 'wallet_mpm') throw new ApiError('bad_request', 'type must be wallet_mpm.');
-}
-
-const DETAIL_TEXTS = [
-  'barcode',
-  'bank',
-  'email',
-  'ip',
-  'mobile_number',
-  'name',
-  'phone_number',
-  'platform_type',
-  'promotion_code',
-  'store_id',
-  'store_name',
-  'supplier_id',
-  'terminal_id',
-];
-
-const DETAIL_READERS: readonly (readonly [name: string, read: (form: FormMap, name: string) => unknown])[] = [
-  ...DETAIL_TEXTS.map((name) => [name, textOf] as const),
-  ['installment_term', integerOf],
-  ['zero_interest_installments', booleanOf],
-  ['billing', addressOf],
-  ['shipping', addressOf],
-  ['qr_settings', mapOf],
-  ['items', listOf],
-];
-
-/** What the merchant sent along and the source only echoes. Null when there is nothing. */
-function readDetails(form: FormMap): SourceDetails | null {
-  const given = DETAIL_READERS.map(([name, read]) => [name, read(form, name)] as const).filter(
-    ([, value]) => value !== null,
-  );
-  return given.length === 0 ? null : Object.fromEntries(given);
-}
-
-function addressOf(form: FormMap, name: string): FormMap | null {
-  const address = mapOf(form, name);
-  for (const part of Object.keys(address ?? {})) textOf(address ?? {}, part);
-  return address;
-}
-
-function readCharge(form: FormMap, assumptions: Assumptions): NewCharge {
-  const amount = required(integerOf(form, 'amount'), 'amount');
-  const currency = required(currencyOf(form, 'currency'), 'currency');
-  const endpoints = listOf(form, 'webhook_endpoints') ?? [];
-  const most = assumptions.maximumWebhookEndpoints;
-  if (endpoints.length > most || !endpoints.every(isAddress)) {
-    throw new ApiError('bad_request', `webhook_endpoints must be at most ${most} http or https addresses.`);
-  }
-  return {
-    amount,
-    currency,
-    source: readChargeSource(form, { amount, currency }),
-    description: textOf(form, 'description'),
-    metadata: mapOf(form, 'metadata') ?? {},
-    returnUri: uriOf(form, 'return_uri'),
-    webhookEndpoints: endpoints,
-    expiresAt: instantOf(form, 'expires_at'),
-  };
-}
-
-function isAddress(value: unknown): value is string {
-  return typeof value === 'string' && isHttpUri(value);
-}
-
-/** A source's id, or `source[type]`: then the source takes the charge's amount and currency unless it names its own. */
-function readChargeSource(form: FormMap, charge: Pick<NewCharge, 'amount' | 'currency'>): string | NewSource {
-  const { source } = form;
-  if (source === undefined || source === '') throw new ApiError('bad_request', 'source is required.');
-  if (typeof source === 'string') return source;
-  const inline = mapOf(form, 'source') ?? {};
-  checkType(inline);
-  return {
-    amount: integerOf(inline, 'amount') ?? charge.amount,
-    currency: currencyOf(inline, 'currency') ?? charge.currency,
-    details: readDetails(inline),
-  };
-}
-
-function readRefund(form: FormMap): NewRefund {
-  return {
-    amount: integerOf(form, 'amount'),
-    void: booleanOf(form, 'void') ?? false,
-    metadata: mapOf(form, 'metadata') ?? {},
-  };
-}
-
-function readFailureCode(form: FormMap): FailureCode | null {
-  const code = textOf(form, 'failure_code');
-  if (code !== null && !isFailureCode(code)) throw new ApiError('bad_request', 'failure_code is not a known one.');
-  return code;
-}
-
-/** A field that is left out stays; the empty string clears an address. */
-function readAccount(form: FormMap): Parameters<Provider['updateAccount']>[0] {
-  const chainEnabled = booleanOf(form, 'chain_enabled');
-  const zeroInterestInstallments = booleanOf(form, 'zero_interest_installments');
-  const metadataExportKeys = mapOf(form, 'metadata_export_keys');
-  const webhookUri = uriOf(form, 'webhook_uri');
-  const chainReturnUri = uriOf(form, 'chain_return_uri');
-  return {
-    ...(chainEnabled !== null && { chainEnabled }),
-    ...(zeroInterestInstallments !== null && { zeroInterestInstallments }),
-    ...(metadataExportKeys !== null && { metadataExportKeys }),
-    ...(form['webhook_uri'] !== undefined && { webhookUri }),
-    ...(form['chain_return_uri'] !== undefined && { chainReturnUri }),
   };
 }
 

@@ -1,19 +1,40 @@
 import { randomBytes } from 'node:crypto';
-import { formatInstant, instant, parseInstant } from '@tillflow/domain';
+import { formatInstant, instant, parseInstant, plus } from '@tillflow/domain';
 import { ApiError } from './api-error.js';
-import { DEFAULT_ASSUMPTIONS, type Assumptions } from './assumptions.js';
+import { DEFAULT_ASSUMPTIONS, type Assumptions, type RateLimit } from './assumptions.js';
 import { Clock } from './clock.js';
 import { check } from './check.js';
 import { controlRoutes, type Mark } from './control.js';
-import { faultSchema, Faults, type Fault, type FaultState } from './faults.js';
-import { pageRoutes } from './pages.js';
+import { checkFaultPlan, faultSchema, Faults, type Fault, type FaultPlan, type FaultState } from './faults.js';
+import { JsonStream } from './json-stream.js';
+import { pageRoutes } from './pages/routes.js';
 import { Provider } from './provider.js';
 import { Random } from './random.js';
+import { RateLimiter } from './rate-limit.js';
+import type { DisputeStatus, FailureCode } from './records.js';
 import { Renderer, type ChargeJson } from './render.js';
+import type { CardJson, DisputeJson } from './render-records.js';
 import { apiRoutes } from './routes.js';
+import { seedBooks, seedSchema, type Seed, type Seeded } from './seed.js';
 import { Server, type Moment, type RequestRecord } from './server.js';
-import { readState, RequestLog, SECTIONS, type SandboxState, type Section } from './state.js';
-import { NO_FAULTS, Webhooks, webhookSchema, type WebhookConfiguration, type WebhookRates } from './webhooks.js';
+import {
+  readFaultLog,
+  readState,
+  RequestLog,
+  SECTIONS,
+  stateMembers,
+  type FaultLogEntry,
+  type SandboxState,
+  type Section,
+} from './state.js';
+import {
+  addressesOf,
+  NO_FAULTS,
+  Webhooks,
+  webhookSchema,
+  type WebhookConfiguration,
+  type WebhookRates,
+} from './webhooks.js';
 
 export type SandboxOptions = {
   /** Makes ids and choices repeatable; made up when left out. */
@@ -34,6 +55,8 @@ export type SandboxOptions = {
   /** False: test mode, in which charges can be marked. */
   readonly livemode?: boolean | undefined;
   readonly assumptions?: Partial<Assumptions> | undefined;
+  /** What goes wrong from the start, and again after a reset. */
+  readonly faultPlan?: FaultPlan | undefined;
   /** Told about an error of the sandbox itself; written to standard error when left out. */
   readonly onError?: ((error: unknown) => void) | undefined;
 };
@@ -44,6 +67,10 @@ export type ClockChange = {
   readonly now?: string | undefined;
   readonly frozen?: boolean | undefined;
 };
+/** A rotation of the webhook secret: `secret` is the new one, `overlap` in seconds on the sandbox's clock. */
+export type Rotation = { readonly secret?: string | undefined; readonly overlap?: number | undefined };
+/** Base64, the newest first: webhooks are signed with each of them. */
+export type WebhookSecrets = { readonly secrets: readonly string[] };
 export type WebhookSettings = WebhookRates & { readonly url: string | null };
 
 /** Later instants would leave the calendar that the wire can write. */
@@ -59,6 +86,8 @@ export class Sandbox {
   readonly #provider: Provider;
   readonly #render: Renderer;
   readonly #faults = new Faults();
+  readonly #plan: ReturnType<typeof checkFaultPlan> | null;
+  readonly #rateLimiter: RateLimiter;
   readonly #log: RequestLog;
   readonly #webhooks: Webhooks;
   readonly #server: Server;
@@ -85,11 +114,9 @@ export class Sandbox {
       startAt: options.now === undefined ? undefined : parseInstant(options.now),
       frozen: options.frozen,
     });
-    this.#render = new Renderer({
-      assumptions: this.#assumptions,
-      livemode,
-      publicUrl: () => this.#publicUrl ?? this.#listening ?? 'http://127.0.0.1',
-    });
+    this.#rateLimiter = new RateLimiter(this.#clock);
+    const publicUrl = (): string => this.#publicUrl ?? this.#listening ?? 'http://127.0.0.1';
+    this.#render = new Renderer({ assumptions: this.#assumptions, livemode, publicUrl });
     this.#webhooks = new Webhooks(this.#random.stream('webhooks'), this.keys.webhookSecrets, {
       clock: this.#clock,
       assumptions: this.#assumptions,
@@ -101,7 +128,8 @@ export class Sandbox {
       assumptions: this.#assumptions,
       livemode,
       webhookUri: options.webhookUrl ?? null,
-      onEvent: (event, charge) => this.#webhooks.publish(event, charge, this.#provider.books.account.webhookUri),
+      onEvent: (event, charge) =>
+        this.#webhooks.publish(event, addressesOf(charge, this.#provider.books.account.webhookUri)),
     });
     const routing = {
       provider: this.#provider,
@@ -111,16 +139,20 @@ export class Sandbox {
     };
     this.#server = new Server({
       api: apiRoutes({ ...routing, livemode }),
-      pages: pageRoutes(routing),
+      pages: pageRoutes({ ...routing, sandbox: this, log: this.#log, livemode, publicUrl }),
       control: controlRoutes(this),
       clock: this.#clock,
       faults: this.#faults,
+      rateLimiter: this.#rateLimiter,
+      downloadOf: (token) => this.#provider.books.downloads.get(token),
       assumptions: this.#assumptions,
       keys: this.keys,
       nextRequestId: () => `req_${this.#random.stream('req').letters(19)}`,
       observe: (moment, request) => this.#observe(moment, request),
       onError: this.#onError,
     });
+    this.#plan = options.faultPlan === undefined ? null : checkFaultPlan(options.faultPlan);
+    this.#misbehave();
   }
 
   get seed(): string {
@@ -166,19 +198,71 @@ export class Sandbox {
     this.#webhooks.reset(this.#random.stream('webhooks'), this.keys.webhookSecrets);
     this.#provider.reset(this.#random);
     this.#log.clear();
+    this.#misbehave();
   }
 
   /** The books, or the sections of them that are asked for. */
   state(): SandboxState;
   state(sections: readonly Section[]): Partial<SandboxState>;
   state(sections: readonly Section[] = SECTIONS): Partial<SandboxState> {
-    const options = { provider: this.#provider, render: this.#render, clock: this.#clock, faults: this.#faults };
-    return { seed: this.seed, ...readState({ ...options, log: this.#log }, sections) };
+    return { seed: this.seed, ...readState(this.#stateOptions(), sections) };
+  }
+
+  /** The same as JSON that is written row by row. */
+  stateStream(sections: readonly Section[] = SECTIONS): JsonStream {
+    return new JsonStream(stateMembers(this.#stateOptions(), this.seed, sections));
+  }
+
+  /** Which fault hit which request or webhook. */
+  faultLog(): FaultLogEntry[] {
+    return readFaultLog(this.#stateOptions());
+  }
+
+  /** Makes records that only people make at a real provider. @throws {ApiError} and makes none when one is wrong. */
+  seedBooks(seed: Seed): Seeded {
+    const now = this.#clock.tick();
+    return seedBooks(check(seedSchema, seed), this.#provider, this.#assumptions, now);
+  }
+
+  /** What the issuer decides about a dispute. @throws {ApiError} when there is none, or it is won or lost. */
+  decide(disputeId: string, status: DisputeStatus): DisputeJson {
+    const now = this.#clock.tick();
+    return this.#render.dispute(this.#provider.disputes.move(disputeId, status), now);
+  }
+
+  /** What each later charge of a card fails with; null lets it succeed. @throws {ApiError} when there is no such card. */
+  setCard(cardId: string, failureCode: FailureCode | null): CardJson {
+    this.#clock.tick();
+    return this.#render.card(this.#provider.customers.setOutcome(cardId, failureCode));
+  }
+
+  /** Sends an event once more, past all webhook faults. @returns where to. @throws {ApiError} when there is no such event. */
+  resend(eventId: string): string[] {
+    this.#clock.tick();
+    const { books } = this.#provider;
+    const event = this.#provider.event(eventId);
+    const charge = event.chargeId === null ? null : this.#provider.charge(event.chargeId);
+    const uris = addressesOf(charge, books.account.webhookUri);
+    this.#webhooks.resend(event, uris);
+    return [...uris];
+  }
+
+  get rateLimit(): RateLimit | null {
+    return this.#rateLimiter.limit;
+  }
+
+  /** Begins with a full bucket; null lifts the limit. */
+  setRateLimit(limit: RateLimit | null): void {
+    this.#clock.tick();
+    this.#rateLimiter.set(limit);
   }
 
   /** What the customer decides. @throws {ApiError} when there is no such charge or it is no longer pending. */
   mark(chargeId: string, mark: Mark): ChargeJson {
     const now = this.#clock.tick();
+    if (mark.status === 'confirming' || mark.status === 'pending') {
+      return this.#render.charge(this.#provider.review(chargeId, mark.status === 'confirming'), now);
+    }
     const outcome =
       mark.status === 'successful'
         ? { status: mark.status }
@@ -217,6 +301,8 @@ export class Sandbox {
       const list = [faults].flat().map((fault) => check(faultSchema, fault));
       this.#faults.add(list, this.#random);
     },
+    /** Sets all that a plan names. @throws {ApiError} and sets nothing when any of it is wrong. */
+    plan: (plan: FaultPlan): void => this.#apply(checkFaultPlan(plan)),
     clear: (): void => this.#faults.clear(),
     list: (): FaultState[] => this.#faults.list(),
   };
@@ -236,6 +322,25 @@ export class Sandbox {
       this.#webhooks.configure(NO_FAULTS, null);
     },
     settings: (): WebhookSettings => ({ url: this.#provider.books.account.webhookUri, ...this.#webhooks.rates }),
+    /** Signs with a new secret as well as with the newest so far, and with the new one alone after the overlap. */
+    rotate: ({ secret, overlap }: Rotation = {}): WebhookSecrets => {
+      const now = this.#clock.tick();
+      const [newest] = this.#webhooks.secrets;
+      const next = secret ?? this.#random.stream('rotation').bytes(32).toString('base64');
+      const both = newest === undefined || overlap === 0 ? [next] : [next, newest];
+      this.#webhooks.setSecrets(both);
+      if (overlap !== undefined && overlap > 0) {
+        this.#clock.at(plus(now, Math.round(overlap * 1_000)), () => {
+          if (this.#webhooks.secrets === both) this.#webhooks.setSecrets([next]);
+        });
+      }
+      return { secrets: both };
+    },
+    /** Signs with the newest secret alone. */
+    endRotation: (): WebhookSecrets => {
+      this.#webhooks.setSecrets(this.#webhooks.secrets.slice(0, 1));
+      return { secrets: this.#webhooks.secrets };
+    },
     /** Resolves when nothing is on the wire or about to be; tries that wait for the clock do not count. */
     idle: async (): Promise<void> => await this.#webhooks.idle(),
   };
@@ -248,6 +353,23 @@ export class Sandbox {
   on(moment: Moment, observer: Observer): () => void {
     this.#observers[moment].add(observer);
     return () => void this.#observers[moment].delete(observer);
+  }
+
+  #stateOptions() {
+    const options = { provider: this.#provider, render: this.#render, clock: this.#clock, faults: this.#faults };
+    return { ...options, log: this.#log };
+  }
+
+  /** What goes wrong from the start. */
+  #misbehave(): void {
+    this.#rateLimiter.set(this.#assumptions.rateLimit);
+    if (this.#plan !== null) this.#apply(this.#plan);
+  }
+
+  #apply({ faults, webhooks, rate_limit }: ReturnType<typeof checkFaultPlan>): void {
+    this.#faults.add(faults ?? [], this.#random);
+    if (webhooks !== undefined) this.#webhooks.configure(webhooks, null);
+    if (rate_limit !== undefined) this.setRateLimit(rate_limit);
   }
 
   #makeKeys(options: SandboxOptions, livemode: boolean): Sandbox['keys'] {

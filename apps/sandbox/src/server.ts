@@ -5,9 +5,15 @@ import { ApiError, codeOfStatus, renderError } from './api-error.js';
 import type { Assumptions } from './assumptions.js';
 import type { Clock } from './clock.js';
 import type { ControlRoute } from './control.js';
+import { readBody, type Body, type DecodedForm } from './body.js';
 import { FAULT_EFFECTS, type Fault, type FaultAction, type Faults } from './faults.js';
-import { decodeForm, decodeUtf8, type FormMap } from './form.js';
-import { errorPage, type PageAnswer, type PageRoute } from './pages.js';
+import { decodeForm, type FormMap } from './form.js';
+import { JsonStream } from './json-stream.js';
+import type { RateLimiter } from './rate-limit.js';
+import type { DocumentRecord } from './records.js';
+import { sendPage, type PageAnswer } from './pages/answer.js';
+import type { PageRoute } from './pages/desk.js';
+import { errorPage } from './pages/layout.js';
 import type { Match, Router } from './router.js';
 import type { ApiRoute } from './routes.js';
 
@@ -28,7 +34,9 @@ export type RequestRecord = {
   readonly form: FormMap | null;
   /** Null until answered, and for ever when the answer never came. */
   status: number | null;
+  /** The action and the id of the fault that struck it. */
   fault: FaultAction | null;
+  fault_id: number | null;
 };
 
 /** `request`: arrived; `committed`: its change is in the books; `response`: just before its answer, or its fault. */
@@ -40,6 +48,9 @@ export type ServerOptions = {
   readonly control: Router<ControlRoute>;
   readonly clock: Clock;
   readonly faults: Faults;
+  readonly rateLimiter: RateLimiter;
+  /** The document that a download address names. */
+  readonly downloadOf: (token: string) => DocumentRecord | undefined;
   readonly assumptions: Assumptions;
   readonly keys: { readonly secret: string; readonly public: string };
   readonly nextRequestId: () => string;
@@ -54,15 +65,20 @@ type Incoming = {
   readonly method: string;
   readonly path: string;
   readonly query: string;
-  readonly body: Buffer;
-  readonly tooLarge: boolean;
+  readonly body: Body;
 };
 
-type Answer = { readonly status: number; readonly body: string; readonly retryAfter?: number | undefined };
+type Answer = {
+  readonly status: number;
+  readonly body: string;
+  readonly retryAfter?: number | undefined;
+  /** In place of a body that would be too large. */
+  readonly stream?: JsonStream;
+};
 
 const CONTROL = '/__sandbox';
 const CONTROL_BODY_BYTES = 1_024 * 1_024;
-const FORM = 'application/x-www-form-urlencoded';
+const DOWNLOAD = /^\/download\/([0-9a-z]+)\//;
 const GARBAGE = '{"object":"charge","id":"chrg_\u0000<html>';
 /** Longer than any client's idle time, so that a kept connection is not closed under a request. */
 const KEEP_ALIVE_MS = 65_000;
@@ -123,7 +139,11 @@ export class Server {
     try {
       const incoming = await this.#read(request, response);
       if (incoming === null) return;
-      if (incoming.path === CONTROL || incoming.path.startsWith(`${CONTROL}/`)) return this.#serveControl(incoming);
+      if (incoming.method === 'OPTIONS') return this.#serveOptions(incoming);
+      if (incoming.path === CONTROL || incoming.path.startsWith(`${CONTROL}/`))
+        return await this.#serveControl(incoming);
+      const [, token] = DOWNLOAD.exec(incoming.path) ?? [];
+      if (token !== undefined) return this.#serveDownload(incoming, token);
       const page = this.#matchPage(incoming);
       if (page !== null) return this.#servePage(incoming, page);
       await this.#serveApi(incoming);
@@ -135,40 +155,74 @@ export class Server {
     }
   }
 
-  /** Null when the caller went away before the end of the body. What is too large is read to its end and dropped. */
+  /** Null when the caller went away before the end of the body. */
   async #read(request: IncomingMessage, response: ServerResponse): Promise<Incoming | null> {
     const url = request.url ?? '/';
     const mark = url.indexOf('?');
     const path = mark === -1 ? url : url.slice(0, mark);
-    const limit = path.startsWith(CONTROL) ? CONTROL_BODY_BYTES : this.#options.assumptions.maximumBodyBytes;
-    const chunks: Buffer[] = [];
-    let size = 0;
-    const complete = await new Promise<boolean>((resolve) => {
-      request.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size <= limit) chunks.push(chunk);
-        else chunks.length = 0;
-      });
-      request.once('end', () => resolve(true));
-      request.once('close', () => resolve(false));
-      request.once('error', () => resolve(false));
-    });
-    if (!complete) return null;
-    const query = mark === -1 ? '' : url.slice(mark + 1);
     const method = request.method ?? 'GET';
-    return { request, response, method, path, query, body: Buffer.concat(chunks), tooLarge: size > limit };
+    const { api, assumptions } = this.#options;
+    const isControl = path === CONTROL || path.startsWith(`${CONTROL}/`);
+    const takesFile = !isControl && attempt(() => api.match(method, path)).value?.target.takesFile === true;
+    const limit = isControl ? CONTROL_BODY_BYTES : assumptions.maximumBodyBytes;
+    const body = await readBody(request, limit, takesFile ? assumptions : null);
+    const query = mark === -1 ? '' : url.slice(mark + 1);
+    return body === null ? null : { request, response, method, path, query, body };
   }
 
-  #serveControl({ response, method, path, query, body, tooLarge }: Incoming): void {
+  async #serveControl({ response, method, path, query, body }: Incoming): Promise<void> {
     this.#options.clock.tick();
     const answer = this.#guard(() => {
-      if (tooLarge) throw new ApiError('bad_request', 'The body is too large.');
       const match = this.#options.control.match(method, path.slice(CONTROL.length) || '/');
       if (match === null) throw new ApiError('not_found', `There is no ${method} ${path}.`);
       const [id = ''] = match.params;
-      return match.target({ id, query: decodeForm(query), body: parseJson(decodeUtf8(body)) });
+      return match.target({ id, query: decodeForm(query), body: parseJson(body.text()) });
     });
-    sendJson(response, answer);
+    if (answer.stream === undefined) sendJson(response, answer);
+    else await answer.stream.send(response, method !== 'HEAD');
+  }
+
+  /** What the path takes. A browser may use what the public key opens, from any page. */
+  #serveOptions({ request, response, path }: Incoming): void {
+    const { api, control, pages, assumptions } = this.#options;
+    const isControl = path === CONTROL || path.startsWith(`${CONTROL}/`);
+    const methods = attempt(() =>
+      isControl ? control.methods(path.slice(CONTROL.length) || '/') : [...pages.methods(path), ...api.methods(path)],
+    );
+    if (methods.value === null || methods.value.length === 0) {
+      const { status, code, message } = methods.error ?? new ApiError('not_found', `There is no ${path}.`);
+      sendJson(response, { status, body: JSON.stringify(renderError(code, message)) });
+      return;
+    }
+    const allow = [...new Set([...methods.value, 'OPTIONS'])].join(', ');
+    response.setHeader('Allow', allow);
+    const asked = request.headers['access-control-request-method'];
+    if (!isControl && asked !== undefined && api.match(asked, path)?.target.publicKey === true) {
+      response.setHeader('Access-Control-Allow-Origin', '*');
+      response.setHeader('Access-Control-Allow-Methods', allow);
+      response.setHeader('Access-Control-Allow-Headers', `Authorization, Content-Type, ${assumptions.versionHeader}`);
+    }
+    sendJson(response, { status: 204, body: '' });
+  }
+
+  /** A document of a dispute: whoever has its address may read it. */
+  #serveDownload({ response, method, path }: Incoming, token: string): void {
+    this.#options.clock.tick();
+    const document = method === 'GET' || method === 'HEAD' ? this.#options.downloadOf(token) : undefined;
+    if (document === undefined) {
+      sendJson(response, { status: 404, body: JSON.stringify(renderError('not_found', `There is no ${path}.`)) });
+      return;
+    }
+    response
+      .writeHead(200, {
+        'Content-Type': document.contentType,
+        'Content-Length': document.content.length,
+        'Content-Disposition': `inline; filename*=UTF-8''${encodeURIComponent(document.filename)}`,
+        'Content-Security-Policy': "default-src 'none'; sandbox",
+        'X-Content-Type-Options': 'nosniff',
+        'Cache-Control': 'no-store',
+      })
+      .end(document.content);
   }
 
   #matchPage({ method, path }: Incoming): Match<PageRoute> | null {
@@ -180,14 +234,13 @@ export class Server {
     }
   }
 
-  #servePage({ request, response, query, body, tooLarge }: Incoming, match: Match<PageRoute>): void {
+  #servePage({ request, response, query, body }: Incoming, match: Match<PageRoute>): void {
     this.#options.clock.tick();
     const [id = ''] = match.params;
     let answer: PageAnswer;
     try {
-      if (tooLarge) throw new ApiError('bad_request', 'The form is too large.');
-      if (body.length > 0) checkFormType(request);
-      answer = match.target({ id, query: decodeForm(query), form: decodeForm(decodeUtf8(body)) });
+      const { headers } = request;
+      answer = match.target({ id, query: decodeForm(query), form: body.form().form, headers });
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       answer = errorPage(error);
@@ -207,6 +260,7 @@ export class Server {
     const fault = faults.strike({ method, route: record.route, path });
     const { works, ends } = fault === null ? ({ works: true, ends: 'answer' } as const) : FAULT_EFFECTS[fault.action];
     record.fault = fault?.action ?? null;
+    record.fault_id = fault?.id ?? null;
     const delayMs = fault === null ? 0 : (fault.delay_ms ?? (ends === 'answer' ? 1_000 : 0));
     const delaysWork = fault?.action === 'delay' || !works;
     if (delayMs > 0 && delaysWork && !(await this.#pause(delayMs))) return abort(request);
@@ -241,6 +295,12 @@ export class Server {
       case 'garbage':
         send({ status: fault?.status ?? 200, body: fault?.body ?? GARBAGE });
         return;
+      case 'truncated':
+        if (answer === null) return;
+        record.status = answer.status;
+        this.#options.observe('response', record);
+        sendTruncated(response, answer);
+        return;
       case 'reset':
         this.#options.observe('response', record);
         abort(request);
@@ -253,14 +313,11 @@ export class Server {
   }
 
   /** Notes the request and binds the work, so that a fault can stand between the two. */
-  #prepare({ request, method, path, query, body, tooLarge }: Incoming): { record: RequestRecord; run: () => unknown } {
+  #prepare({ request, response, method, path, query, body }: Incoming): { record: RequestRecord; run: () => unknown } {
     const { api, clock, keys, nextRequestId, observe } = this.#options;
     const matched = attempt(() => api.match(method, path));
-    const form = attempt(() => {
-      if (tooLarge) throw new ApiError('bad_request', 'The body is too large.');
-      if (body.length > 0) checkFormType(request);
-      return decodeForm(decodeUtf8(body));
-    });
+    const decoded = attempt(body.form);
+    if (matched.value?.target.publicKey === true) response.setHeader('Access-Control-Allow-Origin', '*');
     const record: RequestRecord = {
       id: nextRequestId(),
       at: formatInstant(clock.now()),
@@ -269,20 +326,23 @@ export class Server {
       path,
       query,
       key: keyUsed(request.headers.authorization, keys),
-      form: form.value,
+      form: decoded.value === null ? null : withoutFile(decoded.value, matched.value?.target.takesFile === true),
       status: null,
       fault: null,
+      fault_id: null,
     };
     const run = (): unknown => {
       const at = clock.tick();
       this.#authenticate(record.key, matched.value);
+      this.#options.rateLimiter.take();
       this.#checkVersion(request);
       if (matched.error !== null) throw matched.error;
       if (matched.value === null) throw new ApiError('not_found', `There is no ${method} ${path}.`);
-      if (form.value === null) throw form.error;
+      if (decoded.value === null) throw decoded.error;
       const [id = '', innerId = ''] = matched.value.params;
-      const told = matched.value.target.handle({ id, innerId, form: form.value, query: decodeForm(query), path, at });
-      if (method !== 'GET') observe('committed', record);
+      const call = { id, innerId, ...decoded.value, query: decodeForm(query), path, at };
+      const told = matched.value.target.handle(call);
+      if (method !== 'GET' && method !== 'HEAD') observe('committed', record);
       return told;
     };
     return { record, run };
@@ -309,10 +369,13 @@ export class Server {
   /** The answer of some work: 200, a refusal, or 500 for an error of our own. */
   #guard(work: () => unknown, record?: RequestRecord): Answer {
     try {
-      return { status: 200, body: JSON.stringify(work()) };
+      const told = work();
+      if (told instanceof JsonStream) return { status: 200, body: '', stream: told };
+      return { status: 200, body: JSON.stringify(told) };
     } catch (error) {
       if (error instanceof ApiError) {
-        return { status: error.status, body: JSON.stringify(renderError(error.code, error.message)) };
+        const { status, code, message, retryAfter } = error;
+        return { status, body: JSON.stringify(renderError(code, message)), retryAfter };
       }
       this.#options.onError(error);
       const message = `The sandbox failed${record === undefined ? '' : ` at ${record.id}`}.`;
@@ -353,9 +416,12 @@ function keyUsed(header: string | undefined, keys: ServerOptions['keys']): KeyUs
   return credentials === `${keys.public}:` ? 'public' : 'wrong';
 }
 
-function checkFormType(request: IncomingMessage): void {
-  const [type = ''] = (request.headers['content-type'] ?? '').split(';');
-  if (type.trim().toLowerCase() !== FORM) throw new ApiError('bad_request', `The body must be ${FORM}.`);
+/** What is remembered of a form: of a file only how large it was. */
+function withoutFile({ form, file }: DecodedForm, takesFile: boolean): FormMap {
+  if (!takesFile) return form;
+  const { file: text, ...rest } = form;
+  if (file !== null) return { ...rest, file: `${file.filename}, ${file.content.length} bytes` };
+  return typeof text === 'string' ? { ...rest, file: `${text.length} characters` } : form;
 }
 
 function parseJson(text: string): unknown {
@@ -381,22 +447,11 @@ function sendJson(response: ServerResponse, { status, body, retryAfter }: Answer
   response.writeHead(status, headers).end(body);
 }
 
-function sendPage(response: ServerResponse, answer: PageAnswer): void {
-  if (answer.kind === 'redirect') {
-    response.writeHead(303, { Location: answer.location, 'Content-Length': 0 }).end();
-    return;
-  }
-  const isPage = answer.kind === 'html';
-  response
-    .writeHead(answer.status, {
-      'Content-Type': isPage ? 'text/html; charset=utf-8' : 'image/svg+xml',
-      'Content-Length': Buffer.byteLength(answer.body),
-      'Content-Security-Policy':
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; frame-ancestors 'none'",
-      'Cache-Control': 'no-store',
-      ...(isPage ? {} : { 'Access-Control-Allow-Origin': '*' }),
-    })
-    .end(answer.body);
+/** Announces the whole body, sends half of it, and ends the connection. */
+function sendTruncated(response: ServerResponse, { status, body }: Answer): void {
+  const bytes = Buffer.from(body);
+  response.writeHead(status, { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': bytes.length });
+  response.write(bytes.subarray(0, bytes.length >> 1), () => response.destroy());
 }
 
 /** The connection breaks: the caller sees a reset, not an end. */

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RateLimit } from './assumptions.js';
 import { isHttpUri } from './params.js';
 import { secretSchema } from './webhooks.js';
 
@@ -22,6 +23,17 @@ const settingsSchema = z
     PROVIDER_PUBLIC_KEY: key.optional(),
     PROVIDER_WEBHOOK_SECRET: secretSchema.transform((secrets) => secrets.split(',')).optional(),
     WEBHOOK_URL: address.optional(),
+    /** A file with a fault plan. */
+    SANDBOX_FAULT_PLAN: z.string().optional(),
+    /** Requests a second that an account may make, in the long run and at once: `25` or `25/100`. */
+    SANDBOX_RATE_LIMIT: z
+      .string()
+      .regex(/^[1-9]\d{0,5}(\/[1-9]\d{0,5})?$/, 'must be requests per second, or requests per second/burst')
+      .transform((text): RateLimit => {
+        const [perSecond, burst] = text.split('/').map(Number);
+        return { per_second: perSecond ?? 1, burst: burst ?? perSecond ?? 1, retry_after: true };
+      })
+      .optional(),
   })
   .refine(
     ({ PROVIDER_SECRET_KEY, PROVIDER_PUBLIC_KEY }) =>

@@ -1,8 +1,9 @@
 import { formatInstant } from '@tillflow/domain';
 import type { Clock } from './clock.js';
-import type { Faults, FaultState } from './faults.js';
+import type { FaultAction, Faults, FaultState } from './faults.js';
 import type { Provider } from './provider.js';
-import type { DeliveryRecord } from './records.js';
+import type { CardRecord, DeliveryRecord, DocumentRecord, OccurrenceRecord } from './records.js';
+import type { Member } from './json-stream.js';
 import type {
   AccountJson,
   ChargeJson,
@@ -12,6 +13,16 @@ import type {
   SourceJson,
   TransactionJson,
 } from './render.js';
+import type {
+  CardJson,
+  CustomerJson,
+  DisputeJson,
+  DocumentJson,
+  OccurrenceJson,
+  ReceiptJson,
+  ScheduleJson,
+  TransferJson,
+} from './render-records.js';
 import type { RequestRecord } from './server.js';
 
 export const SECTIONS = [
@@ -21,6 +32,14 @@ export const SECTIONS = [
   'refunds',
   'events',
   'transactions',
+  'customers',
+  'cards',
+  'disputes',
+  'documents',
+  'schedules',
+  'occurrences',
+  'transfers',
+  'receipts',
   'deliveries',
   'requests',
   'faults',
@@ -46,6 +65,15 @@ export type SandboxState = {
   readonly refunds: RefundJson[];
   readonly events: EventJson[];
   readonly transactions: TransactionJson[];
+  readonly customers: CustomerJson[];
+  /** Cards and documents of all customers and disputes that are not deleted. */
+  readonly cards: CardJson[];
+  readonly disputes: DisputeJson[];
+  readonly documents: DocumentJson[];
+  readonly schedules: ScheduleJson[];
+  readonly occurrences: OccurrenceJson[];
+  readonly transfers: TransferJson[];
+  readonly receipts: ReceiptJson[];
   readonly deliveries: DeliveryJson[];
   readonly requests: RequestRecord[];
   readonly faults: FaultState[];
@@ -81,6 +109,64 @@ export class RequestLog {
   }
 }
 
+/** A request that a fault struck, or a webhook that was tampered with on purpose. */
+export type FaultLogEntry =
+  | {
+      readonly kind: 'request';
+      readonly at: string;
+      /** The `X-Request-Id` it was answered with, if it was. */
+      readonly request: string;
+      readonly method: string;
+      readonly route: string | null;
+      readonly path: string;
+      readonly fault: { readonly id: number; readonly action: FaultAction };
+      readonly status: number | null;
+    }
+  | {
+      readonly kind: 'webhook';
+      readonly at: string;
+      readonly event: string;
+      readonly key: string;
+      readonly uri: string;
+      readonly attempt: number;
+      readonly faults: readonly ('drop' | 'duplicate' | 'reorder' | 'corrupt_signature' | 'delay_ms')[];
+    };
+
+/** Which fault hit what, in order of time. */
+export function readFaultLog({ provider, log }: Pick<StateOptions, 'provider' | 'log'>): FaultLogEntry[] {
+  const requests = log.requests.flatMap((request): FaultLogEntry[] => {
+    const { id, at, method, route, path, status, fault: action, fault_id } = request;
+    if (action === null || fault_id === null) return [];
+    return [{ kind: 'request', at, request: id, method, route, path, fault: { id: fault_id, action }, status }];
+  });
+  const webhooks = provider.books.deliveries.rows.flatMap((delivery): FaultLogEntry[] => {
+    const {
+      createdAt,
+      eventId: event,
+      key,
+      uri,
+      attempt,
+      dropped,
+      duplicate,
+      reordered,
+      corrupted,
+      delayed,
+    } = delivery;
+    const faults = [
+      ...(dropped ? ['drop' as const] : []),
+      ...(duplicate ? ['duplicate' as const] : []),
+      ...(reordered ? ['reorder' as const] : []),
+      ...(corrupted ? ['corrupt_signature' as const] : []),
+      ...(delayed ? ['delay_ms' as const] : []),
+    ];
+    return faults.length === 0
+      ? []
+      : [{ kind: 'webhook', at: formatInstant(createdAt), event, key, uri, attempt, faults }];
+  });
+  // Both are in order; what is of the same instant stays in it.
+  return [...requests, ...webhooks].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
+}
+
 export type StateOptions = {
   readonly provider: Provider;
   readonly render: Renderer;
@@ -89,28 +175,81 @@ export type StateOptions = {
   readonly log: RequestLog;
 };
 
+type ListSection = Exclude<Section, 'account'>;
+type Rows = { readonly [S in ListSection]: () => Iterable<SandboxState[S][number]> };
+
 /** Everything at this moment, or only the sections that are asked for. */
 export function readState(options: StateOptions, sections: readonly Section[]): Omit<Partial<SandboxState>, 'seed'> {
-  const { provider, render, clock, faults, log } = options;
-  const now = clock.tick();
+  const { provider, render } = options;
+  const rows = rowsOf(options);
+  return {
+    ...headOf(options),
+    ...Object.fromEntries(
+      sections.map((section) => [
+        section,
+        section === 'account' ? render.account(provider.books.account) : [...rows[section]()],
+      ]),
+    ),
+  };
+}
+
+/**
+ * The same, to be written row by row. What it tells is of this moment, however long the writing takes: records are
+ * immutable, and the lists of them are copied here.
+ */
+export function stateMembers(options: StateOptions, seed: string, sections: readonly Section[]): Member[] {
+  const { provider, render } = options;
+  const rows = rowsOf(options);
+  return [
+    ['seed', seed],
+    ...Object.entries(headOf(options)),
+    ...sections.map((section): Member => {
+      if (section === 'account') return [section, render.account(provider.books.account)];
+      return { name: section, rows: rows[section]() };
+    }),
+  ];
+}
+
+function headOf({ clock, log }: StateOptions) {
+  return { now: formatInstant(clock.tick()), frozen: clock.frozen, requests_forgotten: log.forgotten };
+}
+
+function rowsOf({ provider, render, clock, faults, log }: StateOptions): Rows {
   const { books } = provider;
-  const readers: { readonly [S in Section]: () => SandboxState[S] } = {
-    account: () => render.account(books.account),
-    sources: () => books.sources.rows.map((source) => render.source(source, provider.chargeOf(source))),
-    charges: () => books.charges.rows.map((charge) => render.charge(charge, now)),
-    refunds: () => books.refunds.rows.map((refund) => render.refund(refund)),
-    events: () => books.events.rows.map((event) => render.event(event, books)),
-    transactions: () => books.transactions.rows.map((transaction) => render.transaction(transaction)),
-    deliveries: () => books.deliveries.rows.map(deliveryJson),
-    requests: () => structuredClone(log.requests) as RequestRecord[],
+  const now = clock.tick();
+  const documents = (): DocumentRecord[] => books.disputes.rows.flatMap((dispute) => dispute.documents);
+  const cards = (): CardRecord[] => books.customers.rows.flatMap((customer) => customer.cards);
+  const occurrences = (): OccurrenceRecord[] => [...books.occurrencesOf.values()].flatMap(({ rows }) => rows);
+  return {
+    sources: () => each(books.sources.rows, (source) => render.source(source, provider.chargeOf(source))),
+    charges: () => each(books.charges.rows, (charge) => render.charge(charge, now)),
+    refunds: () => each(books.refunds.rows, (refund) => render.refund(refund)),
+    events: () => {
+      const { account } = books;
+      const deliveriesOfEvent = new Map(books.deliveriesOfEvent);
+      return each(books.events.rows, (event) => render.event(event, { account, deliveriesOfEvent }));
+    },
+    transactions: () => each(books.transactions.rows, (transaction) => render.transaction(transaction)),
+    customers: () => each(books.customers.rows, (customer) => render.customer(customer, now)),
+    cards: () => each(cards(), (card) => render.card(card)),
+    disputes: () => each(books.disputes.rows, (dispute) => render.dispute(dispute, now)),
+    documents: () => each(documents(), (document) => render.document(document)),
+    schedules: () => each(books.schedules.rows, (schedule) => render.schedule(schedule, books, now)),
+    occurrences: () => each(occurrences(), (occurrence) => render.occurrence(occurrence)),
+    transfers: () => each(books.transfers.rows, (transfer) => render.transfer(transfer)),
+    receipts: () => each(books.receipts.rows, (receipt) => render.receipt(receipt)),
+    deliveries: () => each(books.deliveries.rows, deliveryJson),
+    requests: () => each(log.requests, (request): RequestRecord => ({ ...request })),
     faults: () => faults.list(),
   };
-  return {
-    now: formatInstant(now),
-    frozen: clock.frozen,
-    requests_forgotten: log.forgotten,
-    ...Object.fromEntries(sections.map((section) => [section, readers[section]()])),
-  };
+}
+
+/** Each row of the list as it is now, made when it is taken. */
+function each<T, J>(rows: readonly T[], render: (row: T) => J): Iterable<J> {
+  const copy = rows.slice();
+  return (function* () {
+    for (const row of copy) yield render(row);
+  })();
 }
 
 function deliveryJson({ createdAt, eventId, ...delivery }: DeliveryRecord): DeliveryJson {

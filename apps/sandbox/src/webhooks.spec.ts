@@ -174,6 +174,100 @@ describe('a webhook', () => {
   });
 });
 
+describe('an event sent again', () => {
+  it('goes to its addresses once more with the same body, past every fault', async () => {
+    const bench = await open();
+    const receiver = await openReceiver();
+    bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET, drop: 1, corrupt_signature: 1 });
+    await createCharge(bench);
+    const [event] = bench.sandbox.state().events;
+    const reply = await bench.control('POST', `/events/${event?.id}/resend`);
+    expect(reply.body).toEqual({ event: event?.id, sent_to: [receiver.url] });
+    await bench.control('POST', `/events/${event?.id}/resend`);
+    const [first, second] = await receiver.count(2);
+    await bench.sandbox.webhooks.idle();
+    expect(first && isSigned(first, SECRET)).toBe(true);
+    expect(first?.body).toBe(second?.body);
+    expect(bench.sandbox.state().deliveries).toMatchObject([
+      { event: event?.id, dropped: true },
+      { event: event?.id, status: 200, dropped: false, corrupted: false },
+      { status: 200 },
+    ]);
+    expect((await bench.call<EventJson>('GET', `/events/${event?.id}`)).body.webhook_deliveries).toHaveLength(3);
+  });
+
+  it('of no address goes nowhere, and an unknown one is not found', async () => {
+    const bench = await open();
+    await createCharge(bench);
+    const [event] = bench.sandbox.state().events;
+    expect((await bench.control('POST', `/events/${event?.id}/resend`)).body).toMatchObject({ sent_to: [] });
+    expect((await bench.control('POST', '/events/x/resend')).status).toBe(404);
+  });
+});
+
+describe('a rotation of the secret', () => {
+  const next = Buffer.from('the next one').toString('base64');
+  /** The signatures of an event that happens now: of the old secret, of the new one, and how many there are. */
+  const signatures = async (bench: Bench, receiver: Awaited<ReturnType<typeof openReceiver>>) => {
+    const before = receiver.received.length;
+    await createCharge(bench);
+    const received = (await receiver.count(before + 1)).at(-1);
+    await bench.sandbox.webhooks.idle();
+    if (received === undefined) throw new Error('unreachable');
+    const count = String(received.headers['webhook-signature']).split(',').length;
+    return [isSigned(received, SECRET), isSigned(received, next), count];
+  };
+  const begin = async () => {
+    const bench = await open();
+    const receiver = await openReceiver();
+    bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET });
+    return { bench, receiver };
+  };
+
+  it('signs with both until it is ended', async () => {
+    const { bench, receiver } = await begin();
+    expect((await bench.control('POST', '/webhooks/rotate', { secret: next })).body).toEqual({
+      secrets: [next, SECRET],
+    });
+    expect(await signatures(bench, receiver)).toEqual([true, true, 2]);
+    expect((await bench.control('DELETE', '/webhooks/rotate')).body).toEqual({ secrets: [next] });
+    expect(await signatures(bench, receiver)).toEqual([false, true, 1]);
+  });
+
+  it('ends by the clock after its overlap', async () => {
+    const { bench, receiver } = await begin();
+    await bench.control('POST', '/webhooks/rotate', { secret: next, overlap: 60 });
+    bench.sandbox.advance(59.999);
+    expect(await signatures(bench, receiver)).toEqual([true, true, 2]);
+    bench.sandbox.advance(0.001);
+    expect(await signatures(bench, receiver)).toEqual([false, true, 1]);
+  });
+
+  it('without an overlap signs with a secret that the receiver may not know yet', async () => {
+    const { bench, receiver } = await begin();
+    const { secrets } = bench.sandbox.webhooks.rotate({ overlap: 0 });
+    expect(secrets).toHaveLength(1);
+    expect(await signatures(bench, receiver)).toEqual([false, false, 1]);
+  });
+
+  it.each([[{ secret: 'not base64!' }], [{ secret: `${next},${next}` }], [{ overlap: -1 }], [{ until: 'now' }]])(
+    'with %j is refused and changes nothing',
+    async (body) => {
+      const { bench, receiver } = await begin();
+      expect((await bench.control('POST', '/webhooks/rotate', body)).status).toBe(400);
+      expect(await signatures(bench, receiver)).toEqual([true, false, 1]);
+    },
+  );
+
+  it('is forgotten by a reset', async () => {
+    const bench = await open();
+    const [first] = bench.sandbox.keys.webhookSecrets;
+    bench.sandbox.webhooks.rotate();
+    bench.sandbox.reset();
+    expect(bench.sandbox.webhooks.endRotation()).toEqual({ secrets: [first] });
+  });
+});
+
 describe('webhooks asked to misbehave', () => {
   it('are dropped for good, and the books say so', async () => {
     const bench = await open();

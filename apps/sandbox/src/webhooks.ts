@@ -14,6 +14,8 @@ export const secretSchema = z
   .string()
   .regex(/^[A-Za-z0-9+/_-]{2,}={0,2}(,[A-Za-z0-9+/_-]{2,}={0,2})*$/, 'must be base64, several separated by commas');
 
+export const singleSecretSchema = z.string().regex(/^[A-Za-z0-9+/_-]{2,}={0,2}$/, 'must be base64');
+
 export const webhookSchema = z.strictObject({
   /** Where events go; the address already set when left out. */
   url: z.string().refine(isHttpUri, 'must be an http or https address').optional(),
@@ -31,11 +33,13 @@ export const webhookSchema = z.strictObject({
   corrupt_signature: rate,
 });
 
+export const ratesSchema = webhookSchema.omit({ url: true, secret: true });
+
 /** Webhook behaviour as it is asked for. Rates that are not named are 0. */
 export type WebhookConfiguration = z.input<typeof webhookSchema>;
 export type WebhookRates = Omit<z.output<typeof webhookSchema>, 'url' | 'secret'>;
 
-export const NO_FAULTS: WebhookRates = webhookSchema.omit({ url: true, secret: true }).parse({});
+export const NO_FAULTS: WebhookRates = ratesSchema.parse({});
 
 /**
  * The signature headers of a webhook: HMAC-SHA256, in hex, with each base64-decoded secret over `<timestamp>.<raw body>`.
@@ -48,6 +52,11 @@ function signature(body: string, secrets: readonly string[], timestamp: number):
     .join(',');
 }
 
+/** The account's address and those of the charge that the event concerns, each once. */
+export function addressesOf(charge: ChargeRecord | null, accountUri: string | null): ReadonlySet<string> {
+  return new Set([...(accountUri === null ? [] : [accountUri]), ...(charge?.webhookEndpoints ?? [])]);
+}
+
 type Job = {
   readonly event: EventRecord;
   readonly uri: string;
@@ -55,6 +64,7 @@ type Job = {
   readonly duplicate: boolean;
   readonly reordered: boolean;
   readonly corrupted: boolean;
+  readonly delayed: boolean;
 };
 
 export type WebhooksOptions = {
@@ -94,6 +104,21 @@ export class Webhooks {
     if (secrets !== null) this.#secrets = secrets;
   }
 
+  /** Signs with these from now on, what is tried again too. */
+  setSecrets(secrets: readonly string[]): void {
+    this.#secrets = secrets;
+  }
+
+  get secrets(): readonly string[] {
+    return this.#secrets;
+  }
+
+  /** Sends an event once more to each of the addresses it goes to: no fault strikes it, and every failure is tried again. */
+  resend(event: EventRecord, uris: ReadonlySet<string>): void {
+    const job = { event, attempt: 1, duplicate: false, reordered: false, corrupted: false, delayed: false };
+    this.#submit(Array.from(uris, (uri) => Object.assign({}, job, { uri })));
+  }
+
   /** Forgets what was still to be sent and breaks off what is on the wire. */
   reset(random: Random, secrets: readonly string[]): void {
     this.#random = random;
@@ -113,9 +138,8 @@ export class Webhooks {
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Takes an event to the account's address and to those of its charge. */
-  publish(event: EventRecord, charge: ChargeRecord, accountUri: string | null): void {
-    const uris = new Set([...(accountUri === null ? [] : [accountUri]), ...charge.webhookEndpoints]);
+  /** Takes an event to its addresses, unless a fault strikes. */
+  publish(event: EventRecord, uris: ReadonlySet<string>): void {
     for (const uri of uris) this.#publishTo(uri, event);
   }
 
@@ -128,7 +152,8 @@ export class Webhooks {
       draw(this.#rates.reorder),
     ];
     const [corrupted, twinCorrupted] = [draw(this.#rates.corrupt_signature), draw(this.#rates.corrupt_signature)];
-    const job: Job = { event, uri, attempt: 1, duplicate: false, reordered, corrupted };
+    const delayed = this.#rates.delay_ms > 0;
+    const job: Job = { event, uri, attempt: 1, duplicate: false, reordered, corrupted, delayed };
     if (dropped) {
       this.#note(job, null, 'lost on the way, on purpose', true);
       return;
@@ -136,7 +161,7 @@ export class Webhooks {
     const jobs = duplicate ? [job, { ...job, duplicate: true, corrupted: twinCorrupted }] : [job];
     const leave = (): void => (reordered ? this.#hold(jobs) : this.#submit(jobs));
     const { clock } = this.#options;
-    if (this.#rates.delay_ms > 0) clock.at(plus(clock.now(), this.#rates.delay_ms), leave);
+    if (delayed) clock.at(plus(clock.now(), this.#rates.delay_ms), leave);
     else leave();
   }
 
@@ -215,11 +240,11 @@ export class Webhooks {
   }
 
   #note(job: Job, status: number | null, error: string | null, dropped: boolean): void {
-    const { event, uri, attempt, duplicate, reordered, corrupted } = job;
+    const { event, uri, attempt, duplicate, reordered, corrupted, delayed } = job;
     const id = `whdl_${this.#random.stream('delivery').letters(19)}`;
     const told = { eventId: event.id, key: event.key, uri, attempt, status, error };
     const createdAt = this.#options.clock.now();
-    this.#options.onTried({ id, createdAt, ...told, dropped, duplicate, reordered, corrupted });
+    this.#options.onTried({ id, createdAt, ...told, dropped, duplicate, reordered, corrupted, delayed });
   }
 }
 

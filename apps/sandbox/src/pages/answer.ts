@@ -1,0 +1,47 @@
+import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { LIVE_SCRIPT } from './live.js';
+import { STYLE } from './style.js';
+
+/** What a browser gets: a page, an image, or the way to another page. */
+export type PageAnswer =
+  | { readonly kind: 'html' | 'svg'; readonly status: number; readonly body: string }
+  | { readonly kind: 'redirect'; readonly location: string };
+
+/** Nothing is loaded from elsewhere, nothing runs but our own script, nobody frames a page with a button in it. */
+const PAGE_POLICY = [
+  "default-src 'none'",
+  `style-src '${hashOf(STYLE)}'`,
+  `script-src '${hashOf(LIVE_SCRIPT)}'`,
+  "img-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join('; ');
+
+const IMAGE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'";
+
+export function sendPage(response: ServerResponse, answer: PageAnswer): void {
+  if (answer.kind === 'redirect') {
+    response.writeHead(303, { Location: answer.location, 'Content-Length': 0, 'Cache-Control': 'no-store' }).end();
+    return;
+  }
+  const isPage = answer.kind === 'html';
+  response
+    .writeHead(answer.status, {
+      'Content-Type': isPage ? 'text/html; charset=utf-8' : 'image/svg+xml',
+      'Content-Length': Buffer.byteLength(answer.body),
+      'Content-Security-Policy': isPage ? PAGE_POLICY : IMAGE_POLICY,
+      'X-Content-Type-Options': 'nosniff',
+      // Of the same origin only: with `no-referrer` a browser would send its forms with `Origin: null`.
+      'Referrer-Policy': 'same-origin',
+      'Cache-Control': 'no-store',
+      ...(isPage ? { 'X-Frame-Options': 'DENY' } : { 'Access-Control-Allow-Origin': '*' }),
+    })
+    .end(answer.body);
+}
+
+function hashOf(text: string): string {
+  return `sha256-${createHash('sha256').update(text).digest('base64')}`;
+}

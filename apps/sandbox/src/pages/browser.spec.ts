@@ -1,0 +1,331 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest';
+import { scanQr } from '../../../../test/support/scan-qr.js';
+import { ACCESSIBILITY_PROBLEMS } from '../../test/accessibility.js';
+import { openBrowser, type OpenedBrowser } from '../../test/browser.js';
+import { openReceiver, openSandbox, type Bench } from '../../test/harness.js';
+import { createCharge, walletOf } from '../../test/pages.js';
+import type { ChargeJson } from '../index.js';
+
+const AT = '2026-03-10T09:00:00.000Z';
+const PHONE: BrowserContextOptions = { viewport: { width: 320, height: 640 }, hasTouch: true };
+
+let opened: OpenedBrowser = { browser: null, reason: 'the browser was not opened' };
+beforeAll(async () => {
+  opened = await openBrowser();
+});
+afterAll(async () => {
+  await opened.browser?.close();
+});
+
+/**
+ * A window of the browser, or a test that is skipped. An error that a page reports fails the test. Opened after the
+ * sandbox, it is closed before it, which would wait for the window's connections.
+ */
+async function openPage(test: TestContext, options: BrowserContextOptions = {}): Promise<Page> {
+  if (opened.browser === null) return test.skip(opened.reason);
+  const context = await opened.browser.newContext(options);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('pageerror', (error) => errors.push(error.message));
+  page.on('console', (line) => {
+    // A refusal's own status is told as an error too.
+    if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) errors.push(line.text());
+  });
+  onTestFinished(async () => {
+    await context.close();
+    expect(errors).toEqual([]);
+  });
+  return page;
+}
+
+const openAt = (): Promise<Bench> => openSandbox({ now: AT, frozen: true });
+const stateOf = ({ sandbox }: Bench): Partial<ChargeJson> | undefined => sandbox.state(['charges']).charges?.[0];
+const dashboard = ({ url }: Bench, path = ''): string => `${url}/dashboard${path}`;
+
+/** Presses Tab until the control with that name has the focus, which must be visible. */
+async function tabTo(page: Page, name: string): Promise<void> {
+  const seen: string[] = [];
+  while (seen.length < 40) {
+    await page.keyboard.press('Tab');
+    const [text = '', outline = ''] = await page.evaluate<string[]>(`(() => {
+      const at = document.activeElement;
+      return [(at.labels?.[0] ?? at).textContent.trim(), getComputedStyle(at).outlineStyle];
+    })()`);
+    seen.push(text);
+    if (text !== name) continue;
+    expect(outline).not.toBe('none');
+    return;
+  }
+  throw new Error(`Tab never came to ${name}, but to ${seen.join(', ')}`);
+}
+
+describe('a customer', () => {
+  it('scans, opens the wallet, and confirms by keyboard alone', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test, PHONE);
+    const charge = await createCharge(bench, { 'source[store_name]': 'Baan Coffee' });
+    const image = await fetch(charge.source?.scannable_code?.image.download_uri ?? '');
+    await page.goto(scanQr(await image.text()) ?? '');
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Pay Baan Coffee');
+    await tabTo(page, 'Confirm payment');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Paid' }).waitFor();
+    expect(stateOf(bench)?.status).toBe('successful');
+    // The outcome has the focus, so that it is what a screen reader says.
+    await page.locator('h1:focus', { hasText: 'Paid' }).waitFor();
+  });
+
+  it('reviews, which keeps the till from cancelling, and refuses with a reason', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test, PHONE);
+    const charge = await createCharge(bench);
+    await page.goto(walletOf(charge));
+    await page.getByRole('button', { name: 'Review first' }).click();
+    await page.getByText('You are reviewing').waitFor();
+    expect((await bench.call('POST', `/charges/${charge.id}/expire`)).status).toBe(400);
+    await page.getByLabel('Reason to refuse').selectOption('insufficient_fund');
+    await page.getByRole('button', { name: 'Refuse' }).click();
+    await page.getByRole('heading', { name: 'Payment failed' }).waitFor();
+    expect(stateOf(bench)).toMatchObject({ status: 'failed', failure_code: 'insufficient_fund' });
+  });
+
+  it('who presses twice pays once', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test, PHONE);
+    const charge = await createCharge(bench);
+    await page.goto(walletOf(charge));
+    await page.getByRole('button', { name: 'Confirm payment' }).dblclick();
+    await page.getByRole('heading', { name: 'Paid' }).waitFor();
+    expect(bench.sandbox.state().transactions).toHaveLength(1);
+    expect(bench.sandbox.state().events).toHaveLength(2);
+  });
+
+  it('sees a code run out while looking at it', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test, PHONE);
+    await page.goto(walletOf(await createCharge(bench)));
+    await page.getByRole('heading', { name: 'Pay' }).waitFor();
+    bench.sandbox.advance(86_400);
+    await page.getByRole('heading', { name: 'This code has expired' }).waitFor();
+    expect(await page.getByRole('button').count()).toBe(0);
+  });
+
+  it('needs no script', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test, { ...PHONE, javaScriptEnabled: false });
+    await page.goto(walletOf(await createCharge(bench)));
+    await page.getByRole('button', { name: 'Confirm payment' }).click();
+    await page.getByRole('heading', { name: 'Paid' }).waitFor();
+    expect(stateOf(bench)?.status).toBe('successful');
+  });
+});
+
+describe('a merchant', () => {
+  it('finds a charge by its reference and marks it failed with a reason', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    await createCharge(bench);
+    const charge = await createCharge(bench, { 'metadata[order]': 'A-17' });
+    await page.goto(dashboard(bench));
+    await page.getByLabel('Charge, description or metadata').fill('a-17');
+    await page.keyboard.press('Enter');
+    await page.getByText('1 charge', { exact: true }).waitFor();
+    await page.getByRole('link', { name: charge.id }).click();
+    await page.getByLabel('Reason').selectOption('failed_processing');
+    await page.getByRole('button', { name: 'Mark failed' }).click();
+    await page.getByText('The charge was marked failed.').waitFor();
+    expect((await bench.call<ChargeJson>('GET', `/charges/${charge.id}`)).body).toMatchObject({
+      status: 'failed',
+      failure_code: 'failed_processing',
+    });
+  });
+
+  it('marks a charge successful in the list, by keyboard alone', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    const charge = await createCharge(bench);
+    await page.goto(dashboard(bench));
+    await tabTo(page, `Mark successful ${charge.id}`);
+    await page.keyboard.press('Space');
+    await page.getByText('The charge was marked successful.').waitFor();
+    expect(stateOf(bench)?.status).toBe('successful');
+  });
+
+  it('refunds a part, sees why too much is refused, and what is left', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    const charge = await createCharge(bench);
+    bench.sandbox.mark(charge.id, { status: 'successful' });
+    await page.goto(dashboard(bench, `/charges/${charge.id}`));
+    const amount = page.getByLabel('Amount in THB');
+    await amount.fill('500.25');
+    await page.getByRole('button', { name: 'Refund', exact: true }).click();
+    await page.locator('[role=status]:focus', { hasText: 'The refund was made.' }).waitFor();
+    expect(await amount.inputValue()).toBe('999.75');
+    await amount.fill('1000');
+    await page.getByRole('button', { name: 'Refund', exact: true }).click();
+    await page.locator('[role=alert]:focus').waitFor();
+    expect(await amount.inputValue()).toBe('1000');
+    expect(bench.sandbox.state().refunds).toMatchObject([{ amount: 50_025 }]);
+  });
+
+  it('voids while the window is open', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    const charge = await createCharge(bench);
+    bench.sandbox.mark(charge.id, { status: 'successful' });
+    await page.goto(dashboard(bench, `/charges/${charge.id}`));
+    await page.getByRole('button', { name: 'Void THB 1,500.00' }).click();
+    await page.getByText('The charge was voided.').waitFor();
+    expect(stateOf(bench)?.voided).toBe(true);
+  });
+
+  it('sends an event again', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    const receiver = await openReceiver();
+    bench.sandbox.webhooks.configure({ url: receiver.url });
+    await createCharge(bench);
+    await receiver.count(1);
+    await page.goto(dashboard(bench, '/events'));
+    await page.getByRole('button', { name: 'Send again' }).click();
+    await page.getByText('The event is sent again.').waitFor();
+    expect(await receiver.count(2)).toHaveLength(2);
+    // The second try comes into sight by itself.
+    await page.getByText('2 tries').waitFor();
+  });
+
+  it('adds a fault, sees what it struck, and clears it', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    await page.goto(dashboard(bench, '/faults'));
+    await page.getByLabel('What happens').selectOption('status');
+    await page.getByLabel('Path').fill('/charges');
+    await page.getByLabel('Status').fill('503');
+    await page.getByLabel('Times').fill('1');
+    await page.getByRole('button', { name: 'Add fault' }).click();
+    await page.getByText('The fault was added.').waitFor();
+    expect((await bench.call('POST', '/charges')).status).toBe(503);
+    await page.getByRole('link', { name: '1 time of 1' }).click();
+    await page.getByText('1 request', { exact: true }).waitFor();
+    expect(await page.getByRole('cell', { name: '#1 status' }).count()).toBe(1);
+    await page.getByRole('link', { name: 'Faults' }).click();
+    await page.getByRole('button', { name: 'Clear all faults' }).click();
+    await page.getByText('No fault is set any more.').waitFor();
+    expect(bench.sandbox.faults.list()).toEqual([]);
+  });
+
+  it('advances the clock and sees a charge expire', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    const charge = await createCharge(bench);
+    await page.goto(dashboard(bench, '/clock'));
+    await page.getByRole('button', { name: '1 day' }).click();
+    await page.getByText('The clock was moved').waitFor();
+    expect(bench.sandbox.now()).toBe('2026-03-11T09:00:00.000Z');
+    await page.getByRole('link', { name: 'Charges' }).click();
+    expect(await page.getByRole('row').filter({ hasText: charge.id }).getByText('expired').count()).toBe(1);
+  });
+
+  it('sets and freezes the clock', async (test) => {
+    const bench = await openSandbox({ now: AT });
+    const page = await openPage(test);
+    await page.goto(dashboard(bench, '/clock'));
+    await page.getByRole('button', { name: 'Freeze it' }).click();
+    await page.getByText('The clock stands still.').waitFor();
+    await page.getByLabel('Date and time in UTC').fill('2026-12-24T18:00:30');
+    await page.getByRole('button', { name: 'Set the clock' }).click();
+    await page.getByText('The clock was set').waitFor();
+    expect(bench.sandbox.now()).toBe('2026-12-24T18:00:30.000Z');
+    expect(bench.sandbox.frozen).toBe(true);
+  });
+
+  it('sees a payment arrive without asking, but never loses what is being chosen', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test);
+    const charge = await createCharge(bench);
+    await page.goto(dashboard(bench, `/charges/${charge.id}`));
+    await page.getByLabel('Reason').focus();
+    bench.sandbox.mark(charge.id, { status: 'successful' });
+    await page.getByText('This page has changed.').waitFor();
+    expect(await page.getByLabel('Reason').count()).toBe(1);
+    await page.evaluate('document.activeElement.blur()');
+    await page.getByRole('heading', { name: 'Refund', exact: true }).waitFor();
+  });
+
+  it('needs no script', async (test) => {
+    const bench = await openAt();
+    const page = await openPage(test, { javaScriptEnabled: false });
+    await createCharge(bench);
+    await page.goto(dashboard(bench));
+    await page.getByRole('button', { name: 'Mark failed' }).click();
+    await page.getByText('The charge was marked failed.').waitFor();
+    expect(stateOf(bench)?.status).toBe('failed');
+  });
+});
+
+it('a page of another site cannot press a button here', async (test) => {
+  const bench = await openAt();
+  const page = await openPage(test);
+  const charge = await createCharge(bench);
+  const site = createServer((_request, response) => {
+    response.setHeader('Content-Type', 'text/html');
+    const field = '<input type="hidden" name="decision" value="confirm">';
+    response.end(`<form method="post" action="${walletOf(charge)}">${field}<button>You have won</button></form>`);
+  });
+  await new Promise<void>((resolve) => site.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    site.closeAllConnections();
+    site.close();
+  });
+  await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
+  await page.getByRole('button', { name: 'You have won' }).click();
+  await page.getByText('sent by a page of another site').waitFor();
+  expect(stateOf(bench)?.status).toBe('pending');
+});
+
+it('every page is fit for a phone, a keyboard and a screen reader, in light and dark colours', async (test) => {
+  const bench = await openAt();
+  const receiver = await openReceiver((index) => (index === 0 ? 500 : 200));
+  bench.sandbox.webhooks.configure({ url: receiver.url });
+  const long = 'x'.repeat(200);
+  const texts = { description: long, 'metadata[order]': long, 'source[store_name]': long };
+  const [pending, reviewed, paid, refunded, failed, expired] = await Promise.all(
+    Array.from({ length: 6 }, () => createCharge(bench, { ...texts, amount: '15000000' })),
+  );
+  for (const charge of [paid, refunded]) bench.sandbox.mark(charge?.id ?? '', { status: 'successful' });
+  bench.sandbox.mark(reviewed?.id ?? '', { status: 'confirming' });
+  bench.sandbox.mark(failed?.id ?? '', { status: 'failed', failure_code: 'insufficient_fund' });
+  await bench.call('POST', `/charges/${refunded?.id}/refunds`, { form: { amount: 1 } });
+  await bench.call('POST', `/charges/${expired?.id}/expire`);
+  bench.sandbox.faults.add([
+    { action: 'commit_then_status', path: `/charges/${long}`, times: 3 },
+    { action: 'status' },
+  ]);
+  await bench.call('GET', `/charges/${long}`);
+  await bench.sandbox.webhooks.idle();
+  const event = bench.sandbox.state(['events']).events?.[0]?.id;
+  const charges = [pending, reviewed, paid, refunded, failed, expired].filter((charge) => charge !== undefined);
+  const paths = ['', '?done=failed', '?status=voided', '/events', `/events/${event}`, '/requests', '/faults', '/clock'];
+  const addresses = [
+    ...paths.map((path) => dashboard(bench, path)),
+    ...charges.map(({ id }) => dashboard(bench, `/charges/${id}`)),
+    ...charges.map(walletOf),
+    `${bench.url}/wallet/unknown`,
+  ];
+  for (const width of [320, 1_280]) {
+    const page = await openPage(test, { viewport: { width, height: 640 } });
+    for (const address of addresses) {
+      await page.goto(address);
+      for (const details of await page.locator('details').all()) await details.locator('summary').click();
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        const problems = await page.evaluate(ACCESSIBILITY_PROBLEMS);
+        expect({ address, width, colorScheme, problems }).toEqual({ address, width, colorScheme, problems: [] });
+      }
+    }
+  }
+});

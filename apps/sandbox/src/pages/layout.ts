@@ -1,0 +1,102 @@
+import { formatInstant, type Instant } from '@tillflow/domain';
+import type { PageAnswer } from './answer.js';
+import { LIVE_SCRIPT } from './live.js';
+import { markup, Markup, type Content } from './markup.js';
+import { STYLE } from './style.js';
+
+const SECTIONS = {
+  charges: ['/dashboard', 'Charges'],
+  events: ['/dashboard/events', 'Events'],
+  requests: ['/dashboard/requests', 'Requests'],
+  faults: ['/dashboard/faults', 'Faults'],
+  clock: ['/dashboard/clock', 'Clock'],
+} as const;
+type DashboardSection = keyof typeof SECTIONS;
+
+export type DashboardPage = {
+  readonly title: string;
+  readonly section: DashboardSection;
+  readonly body: Content;
+  /** Beside the heading. */
+  readonly aside?: Content;
+  /** What a form has just done. */
+  readonly outcome?: string | null | undefined;
+  /** Why a form did nothing. */
+  readonly problem?: Problem | null | undefined;
+};
+
+/** A refusal, told on the page of the form that it refused. */
+export type Problem = { readonly status: number; readonly message: string };
+
+export function dashboardPage(page: DashboardPage, clock: { now: Instant; frozen: boolean }): PageAnswer {
+  const { title, section, body, aside = null, outcome = null, problem = null } = page;
+  const links = Object.entries(SECTIONS).map(
+    ([name, [href, label]]) =>
+      markup`<li><a href="${href}"${name === section && markup` aria-current="page"`}>${label}</a></li>`,
+  );
+  return documentOf({
+    title: `${title} – sandbox dashboard`,
+    status: problem?.status ?? 200,
+    body: markup`<body><a class="skip" href="#main">To the content</a>
+<header class="top"><div>
+<span class="brand">Sandbox <span>test mode</span></span>
+<span class="quiet" id="clock-now" data-live>${timeOf(clock.now)}${clock.frozen && ' (frozen)'}</span>
+<nav aria-label="Dashboard"><ul>${links}</ul></nav>
+</div></header>
+<main id="main">
+<div class="head"><h1>${title}</h1><span id="aside" data-live>${aside}</span></div>
+${outcome !== null && problem === null && noteOf('good', 'status', outcome)}
+${problem !== null && noteOf('bad', 'alert', problem.message)}
+${CHANGED}
+${body}
+</main>`,
+  });
+}
+
+/** A page of the customer's phone. */
+export function walletPage(title: string, body: Content, status = 200): PageAnswer {
+  return documentOf({
+    title: `${title} – sandbox wallet`,
+    status,
+    body: markup`<body class="wallet"><main id="main">
+<p class="bar">Sandbox wallet: no real money</p>
+${CHANGED}
+${body}
+</main>`,
+  });
+}
+
+/** The page of a refusal that belongs to no form. */
+export function errorPage({ status, message }: Problem): PageAnswer {
+  return documentOf({
+    title: 'Not possible – sandbox',
+    status,
+    body: markup`<body class="wallet"><main id="main"><div class="card stack">
+<h1>Not possible</h1>
+${noteOf('bad', 'alert', message)}
+<p><a href="/dashboard">To the dashboard</a></p>
+</div></main>`,
+  });
+}
+
+/** For people, always UTC: the rules of the provider are. */
+export function timeOf(at: Instant): Markup {
+  const text = formatInstant(at);
+  return markup`<time datetime="${text}">${text.slice(0, 10)} ${text.slice(11, 19)} UTC</time>`;
+}
+
+const CHANGED = markup`<p class="note news" id="changed" role="status" hidden>This page has changed. <a href="">Show it anew</a></p>`;
+
+/** Takes the focus, so that who cannot see the page hears first what became of the form. */
+function noteOf(kind: 'good' | 'bad', role: 'status' | 'alert', text: string): Markup {
+  return markup`<p class="note ${kind}" role="${role}" tabindex="-1" autofocus>${text}</p>`;
+}
+
+function documentOf({ title, status, body }: { title: string; status: number; body: Markup }): PageAnswer {
+  const page = markup`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${title}</title><link rel="icon" href="/favicon.ico" type="image/svg+xml"><style>${new Markup(STYLE)}</style></head>
+${body}
+<script>${new Markup(LIVE_SCRIPT)}</script></body></html>`;
+  return { kind: 'html', status, body: page.text };
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { openSandbox } from '../../test/harness.js';
+import { createCharge, press, walletOf } from '../../test/pages.js';
+
+describe('a page', () => {
+  it('loads nothing from elsewhere, runs no script but its own, and is not framed', async () => {
+    const bench = await openSandbox();
+    for (const path of ['/dashboard', '/dashboard/faults', '/wallet/none']) {
+      const { headers } = await fetch(bench.url + path);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'none'");
+      expect(policy).toMatch(/script-src 'sha256-[A-Za-z0-9+/]+=*'(;|$)/);
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).toContain("form-action 'self'");
+      expect(policy).not.toContain('unsafe');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+  });
+});
+
+describe('a form', () => {
+  it.each([
+    ['another site', { 'sec-fetch-site': 'cross-site' }],
+    ['another host of the same site', { 'sec-fetch-site': 'same-site' }],
+    ['another site, where a browser tells the origin only', { origin: 'https://evil.example' }],
+    ['a page without an origin', { origin: 'null' }],
+    ['an origin that lies about the site', { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1' }],
+  ])('sent by %s is refused and changes nothing', async (_who, headers) => {
+    const bench = await openSandbox();
+    const charge = await createCharge(bench);
+    const { id } = charge;
+    const forms: [string, Record<string, string>][] = [
+      [walletOf(charge), { decision: 'confirm' }],
+      [`${bench.url}/dashboard/charges/${id}`, { status: 'successful' }],
+      [`${bench.url}/dashboard/charges/${id}/refunds`, { void: 'true' }],
+      [`${bench.url}/dashboard/events/${bench.sandbox.state().events[0]?.id}/send`, {}],
+      [`${bench.url}/dashboard/faults`, { action: 'hang' }],
+      [`${bench.url}/dashboard/faults/clear`, {}],
+      [`${bench.url}/dashboard/clock`, { do: 'unfreeze' }],
+    ];
+    for (const [address, fields] of forms) expect((await press(address, fields, headers)).status).toBe(403);
+    expect(bench.sandbox.state().charges[0]?.status).toBe('pending');
+    expect(bench.sandbox.faults.list()).toEqual([]);
+  });
+
+  it.each(['own', 'public'])('sent by a page at the %s address is taken', async (which) => {
+    const bench = await openSandbox({ publicUrl: 'https://pay.example' });
+    const { id } = await createCharge(bench);
+    const origin = which === 'own' ? bench.url : 'https://pay.example';
+    await press(`${bench.url}/dashboard/charges/${id}`, { status: 'successful' }, { origin });
+    expect(bench.sandbox.state().charges[0]?.status).toBe('successful');
+  });
+});
