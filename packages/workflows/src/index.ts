@@ -9,7 +9,26 @@ export type {
 } from './activities.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './checkout/policy.js';
 export type { CheckoutInput } from './checkout/workflow.js';
-export { begin, BEGIN_UPDATE_ID, cancel, cancelRequest, CHECKOUT_WORKFLOW, hint, view, type Hint } from './messages.js';
+export {
+  AFTERCARE_WORKFLOW,
+  begin,
+  BEGIN_UPDATE_ID,
+  cancel,
+  cancelRequest,
+  CHECKOUT_WORKFLOW,
+  hint,
+  newAttempt,
+  newAttemptRequest,
+  refund,
+  refundRequest,
+  resolve,
+  view,
+  type Hint,
+  type NewAttemptRequest,
+  type RefundRequest,
+  type Refusal,
+  type Resolution,
+} from './messages.js';
 export type { Outcome } from './outcome.js';
 export { searchAttributes } from './search-attributes.js';
 export {
@@ -21,6 +40,8 @@ export {
   type Checkout,
   type CheckoutIntent,
   type CheckoutMemo,
+  type CheckoutResult,
   type CheckoutState,
+  type Refund,
   type TimelineEntry,
 } from './view.js';

@@ -44,7 +44,11 @@ export type AttentionCode =
   | 'integrity_mismatch'
   | 'unknown_status'
   | 'expire_refused'
-  | 'late_payment';
+  | 'late_payment'
+  | 'double_payment'
+  | 'return_refused'
+  | 'refund_unmatched'
+  | 'refund_doubled';
 
 /** What became of it. In the memo, rewritten at every change. Wire names. */
 export type CheckoutState = {
@@ -72,6 +76,34 @@ export type TimelineEntry = {
   readonly detail?: string;
 };
 
+/** Money given back, or asked to be. Wire names. */
+export type Refund = {
+  /** The provider's id; null until it is known. */
+  readonly id: string | null;
+  /** The caller's `Idempotency-Key`; of a refund made elsewhere, its id; of money we return by ourselves, `auto:<charge>`. */
+  readonly key: string;
+  readonly charge_id: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly currency: Currency;
+  /** What it is, or, while it is pending, what it is expected to be. */
+  readonly kind: 'void' | 'refund';
+  readonly status: 'pending' | 'succeeded' | 'rejected';
+  /** The caller's words, or why we gave it back by ourselves. */
+  readonly reason: string | null;
+  /** Of a rejected one: the provider's code and words. Also set when a void was refused and a refund took its place. */
+  readonly failure_code: string | null;
+  readonly failure_message: string | null;
+  readonly created_at: string;
+};
+
+/** What a workflow answers with when it closes, and to the query `view`. */
+export type CheckoutResult = {
+  readonly checkout: Checkout;
+  readonly refunds: readonly Refund[];
+  readonly timeline: readonly TimelineEntry[];
+};
+
 /** The memo of a checkout's workflow. */
 export type CheckoutMemo = {
   readonly intent: CheckoutIntent;
@@ -80,6 +112,10 @@ export type CheckoutMemo = {
   /** Absent until the workflow's first report. */
   readonly state?: CheckoutState;
   readonly timeline?: readonly TimelineEntry[];
+  /** In the order in which they were asked for; absent while there is none. */
+  readonly refunds?: readonly Refund[];
+  /** Grows by one with each report: the id of an event in the stream. Absent until the first. */
+  readonly version?: number;
 };
 
 /** The state of a checkout whose workflow has not reported yet. */

@@ -65,7 +65,11 @@ function handleMessages(book: CheckoutBook, news: News): void {
     book.note(clock(), 'webhook', `${eventKey} ${eventId}`);
     news.hint();
   });
-  setHandler(view, () => ({ checkout: toCheckout(book.intent, book.state(clock())), timeline: book.timeline }));
+  setHandler(view, () => ({
+    checkout: toCheckout(book.intent, book.state(clock())),
+    refunds: [],
+    timeline: book.timeline,
+  }));
   setDefaultSignalHandler((name) => log.warn('A signal that no handler takes', { signal: name }));
 }
 
