@@ -319,7 +319,13 @@ describe('a long checkout', () => {
       .fetchHistory();
     const started = events?.[0]?.workflowExecutionStartedEventAttributes;
     expect(started?.continuedExecutionRunId).toBeTruthy();
-    expect(Object.keys(started?.memo?.fields ?? {}).toSorted()).toEqual(['intent', 'opener', 'state', 'timeline']);
+    expect(Object.keys(started?.memo?.fields ?? {}).toSorted()).toEqual([
+      'intent',
+      'opener',
+      'state',
+      'timeline',
+      'version',
+    ]);
   });
 });
 
@@ -338,9 +344,11 @@ describe('a cancel that the provider keeps refusing', () => {
 });
 
 describe('a payment that comes after the checkout was reported as cancelled', () => {
-  it('is not lost: the checkout is paid, and a person is told', async () => {
-    const late = await PATHS['paid-after-it-was-reported-expired']?.(stack);
-    expect(late).toMatchObject({ status: 'paid', attention: { code: 'late_payment' } });
+  it('goes back by itself: it is never shown as paid, and the provider has one void of all of it', async () => {
+    const late = await PATHS['paid-after-it-was-reported-cancelled']?.(stack);
+    expect(late).toMatchObject({ status: 'refunded', refunded_amount: 150_000, attention: null });
+    expect(await words(late?.id ?? '')).toEqual(expect.arrayContaining(['cancelled', 'paid', 'voided']));
+    expect(stack.chargesOf(late?.id ?? '')).toMatchObject([{ voided: true, refunded_amount: 150_000 }]);
   });
 });
 

@@ -63,11 +63,11 @@ export const PATHS: Readonly<Record<string, Path>> = {
     lose(stack, '/sources', 'commit_then_reset');
     return (await stack.create()).body;
   },
-  'paid-after-it-was-reported-expired': async (stack) => {
+  'paid-after-it-was-reported-cancelled': async (stack) => {
     const { body } = await stack.create();
     await stack.post(`/v1/checkouts/${body.id}/cancel`);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
-    return stack.untilStatus(body.id, 'paid');
+    return stack.untilStatus(body.id, 'refunded');
   },
   'continued-as-new': async (stack) => {
     const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40, pollIntervalMs: 50 });

@@ -30,13 +30,32 @@ export type CreateChargeCall = SendWindow & {
 
 export type ExpireChargeCall = SendWindow & { readonly chargeId: string };
 
-export type FindChargeCall = {
-  readonly sourceId: string;
+export type CreateRefundCall = SendWindow & {
+  readonly chargeId: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  /** As a void: only the whole, untouched amount. */
+  readonly asVoid: boolean;
+  /** Ours, by which the refund is found again: `checkout`, `refund_key`. */
+  readonly metadata: Readonly<Record<string, string>>;
+};
+
+export type FindChargesCall = {
+  /** Null: only the list is asked. */
+  readonly sourceId: string | null;
   readonly checkoutId: string;
-  readonly attempt: number;
-  /** ISO 8601 UTC: the charge was made between these instants, if it was. */
+  /** ISO 8601 UTC: the charges were made between these instants, if they were. */
   readonly since: string;
   readonly until: string;
+};
+
+export type RefundFacts = {
+  readonly refundId: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly isVoid: boolean;
+  /** `metadata.refund_key`: null for one that was made elsewhere. */
+  readonly key: string | null;
 };
 
 /** What a retrieved charge says, reduced to what a checkout acts on. */
@@ -59,6 +78,12 @@ export type ChargeFacts = {
   /** ISO 8601. */
   readonly paidAt: string | null;
   readonly qr: { readonly downloadUri: string; readonly rawData: string | null } | null;
+  /** What was given back so far, in the smallest currency unit. */
+  readonly refundedAmount: number;
+  /** All of the charge's refunds. */
+  readonly refunds: readonly RefundFacts[];
+  /** The provider's word on whether a void is possible now. */
+  readonly canVoid: boolean;
 };
 
 /**
@@ -69,7 +94,11 @@ export type PaymentActivities = {
   createSource(call: CreateSourceCall): Promise<Outcome<{ readonly sourceId: string }>>;
   createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
   expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
+  createRefund(call: CreateRefundCall): Promise<Outcome<RefundFacts>>;
   retrieveCharge(call: { readonly chargeId: string }): Promise<ChargeFacts>;
-  /** The charge of this attempt, or null when the provider says that there is none. */
-  findCharge(call: FindChargeCall): Promise<ChargeFacts | null>;
+  /**
+   * The checkout's charges; none only when the provider says that the source was not used either.
+   * Fails while the source is used and its charge is not listed yet.
+   */
+  findCharges(call: FindChargesCall): Promise<readonly ChargeFacts[]>;
 };

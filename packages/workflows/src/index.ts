@@ -3,11 +3,14 @@ export type {
   CreateChargeCall,
   CreateSourceCall,
   ExpireChargeCall,
-  FindChargeCall,
+  CreateRefundCall,
+  FindChargesCall,
   PaymentActivities,
+  RefundFacts,
   SendWindow,
 } from './activities.js';
-export { DEFAULT_POLICY, type CheckoutPolicy } from './checkout/policy.js';
+export { DEFAULT_POLICY, type CheckoutPolicy } from './book/policy.js';
+export type { AftercareInput } from './aftercare/workflow.js';
 export type { CheckoutInput } from './checkout/workflow.js';
 export {
   AFTERCARE_WORKFLOW,

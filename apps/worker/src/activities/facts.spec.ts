@@ -30,6 +30,9 @@ describe('the facts of a charge', () => {
       failureMessage: null,
       paidAt: '2026-03-10T09:00:00.000Z',
       qr: null,
+      refundedAmount: 0,
+      refunds: [],
+      canVoid: false,
     });
   });
 

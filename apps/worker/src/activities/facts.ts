@@ -1,6 +1,6 @@
 import { formatInstant, parseInstant } from '@tillflow/domain';
-import type { Charge } from '@tillflow/payments-client';
-import type { ChargeFacts } from '@tillflow/workflows';
+import type { Charge, Refund } from '@tillflow/payments-client';
+import type { ChargeFacts, RefundFacts } from '@tillflow/workflows';
 
 /** A charge reduced to what a checkout acts on: a whole one would fill the history. */
 export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
@@ -21,7 +21,26 @@ export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
     failureMessage: charge.failure_message ?? null,
     paidAt: instantOf(charge.paid_at),
     qr: uri === null || uri === undefined ? null : { downloadUri: uri, rawData: code?.raw_data ?? null },
+    refundedAmount: charge.refunded_amount ?? 0,
+    refunds: embeddedRefunds(charge).map(toRefundFacts),
+    canVoid: charge.can_perform_void === true,
   };
+}
+
+/** The refunds that a charge carries. Replies are not checked this deep: what is no refund is left out. */
+export function embeddedRefunds({ refunds }: Charge): Refund[] {
+  const data: unknown = refunds?.data;
+  return Array.isArray(data) ? data.filter(isRefund) : [];
+}
+
+function isRefund(value: unknown): value is Refund {
+  if (typeof value !== 'object' || value === null) return false;
+  const { id, amount } = value as Partial<Refund>;
+  return typeof id === 'string' && Number.isSafeInteger(amount);
+}
+
+export function toRefundFacts({ id, amount, voided, metadata }: Refund): RefundFacts {
+  return { refundId: id, amount, isVoid: voided === true, key: textOf(metadata?.['refund_key']) };
 }
 
 function textOf(value: unknown): string | null {

@@ -1,16 +1,19 @@
 import { activityInfo, Context, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { formatInstant, parseInstant, plus } from '@tillflow/domain';
-import type { Charge, PaymentsClient, RequestOptions } from '@tillflow/payments-client';
-import type { ChargeFacts, FindChargeCall, Outcome, PaymentActivities, SendWindow } from '@tillflow/workflows';
+import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
+import type { ChargeFacts, FindChargesCall, Outcome, PaymentActivities, SendWindow } from '@tillflow/workflows';
 import { toOutcome, toReadFailure } from './failures.js';
-import { toFacts } from './facts.js';
+import { embeddedRefunds, toFacts, toRefundFacts } from './facts.js';
 
 /** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
 const QR_SOURCE = 'wallet_mpm';
 
 /** Clocks of ours and of the provider may differ by this much when charges are searched by time. */
 const CLOCK_SKEW_MS = 10 * 60_000;
+
+/** After every refund that there can be. ISO 8601 UTC. */
+const FAR_AHEAD = '9999-01-01T00:00:00.000Z';
 
 /** A read that hangs is soon asked again; all of its tries end within the activity's own 20 s. */
 const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 15_000 } as const;
@@ -50,40 +53,64 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
     expireCharge: ({ chargeId, ...window }) =>
       mutate(window, async (options) => factsOf(await client.charges.expire(chargeId, options))),
 
-    retrieveCharge: ({ chargeId }) =>
-      read(async (options) => factsOf(await client.charges.retrieve(chargeId, options))),
-
-    findCharge: (call) =>
-      read(async (options) => {
-        const charge = await findCharge(client, call, options);
-        return charge === null ? null : factsOf(charge);
+    createRefund: ({ chargeId, amount, asVoid, metadata, ...window }) =>
+      mutate(window, async (options) => {
+        const refund = await client.charges.createRefund(
+          chargeId,
+          { amount, metadata, ...(asVoid ? { void: true } : {}) },
+          options,
+        );
+        return toRefundFacts(refund);
       }),
+
+    retrieveCharge: ({ chargeId }) =>
+      read(async (options) => {
+        const charge = await client.charges.retrieve(chargeId, options);
+        return { ...factsOf(charge), refunds: (await refundsOf(client, charge, options)).map(toRefundFacts) };
+      }),
+
+    findCharges: (call) =>
+      read(async (options) => (await findCharges(client, call, options)).map((charge) => factsOf(charge))),
   };
 }
 
+/** All of a charge's refunds: those it carries, or, where these are not all, the list. */
+async function refundsOf(client: PaymentsClient, charge: Charge, options: RequestOptions): Promise<Refund[]> {
+  const embedded = embeddedRefunds(charge);
+  const sum = embedded.reduce((total, { amount }) => total + amount, 0);
+  if (sum === (charge.refunded_amount ?? 0)) return embedded;
+  const all: Refund[] = [];
+  // Without an upper bound in time: the provider's clock may be ahead of ours.
+  for await (const refund of client.charges.iterateRefunds(charge.id, { to: FAR_AHEAD }, options)) all.push(refund);
+  return all;
+}
+
 /**
- * Absent only when the source says that no charge uses it and no listed charge carries our metadata: one of the two
+ * None only when the source says that no charge uses it and no listed charge carries our metadata: one of the two
  * alone is an assumption. A charge of another checkout on the same source is not ours.
  * @throws {ApplicationFailure} `charge_not_listed` when the source is used but its charge is not listed yet.
  */
-async function findCharge(
+async function findCharges(
   client: PaymentsClient,
-  { sourceId, checkoutId, attempt, since, until }: FindChargeCall,
+  { sourceId, checkoutId, since, until }: FindChargesCall,
   options: RequestOptions,
-): Promise<Charge | null> {
-  const source = await client.sources.retrieve(sourceId, options);
+): Promise<Charge[]> {
+  const source = sourceId === null ? null : await client.sources.retrieve(sourceId, options);
   const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
   const to = formatInstant(plus(parseInstant(until), CLOCK_SKEW_MS));
-  let isUsedElsewhere = false;
+  const found: Charge[] = [];
+  let isExplained = source === null || source.charge_status === 'unknown';
   for await (const charge of client.charges.iterate({ from, to, order: 'reverse_chronological' }, options)) {
-    const { checkout, attempt: number } = charge.metadata ?? {};
-    if (checkout === checkoutId && number === String(attempt)) return charge;
-    if (charge.source?.id !== sourceId) continue;
-    if (typeof checkout !== 'string') return charge;
-    isUsedElsewhere = true;
+    const checkout = charge.metadata?.['checkout'];
+    const isOnSource = sourceId !== null && charge.source?.id === sourceId;
+    if (isOnSource) isExplained = true;
+    if (checkout === checkoutId || (isOnSource && typeof checkout !== 'string')) found.push(charge);
   }
-  if (source.charge_status === 'unknown' || isUsedElsewhere) return null;
-  throw ApplicationFailure.retryable(`Source ${sourceId} is used, but its charge is not listed`, 'charge_not_listed');
+  if (isExplained) return found;
+  throw ApplicationFailure.retryable(
+    `Source ${sourceId ?? ''} is used, but its charge is not listed`,
+    'charge_not_listed',
+  );
 }
 
 /** A call that may have an effect: bounded in time, never begun too late, tried once, never thrown as a failure. */

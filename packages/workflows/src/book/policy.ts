@@ -1,3 +1,6 @@
+import { plus, type Instant } from '@tillflow/domain';
+import type { SendWindow } from '../activities.js';
+
 /** The times a checkout keeps, all in milliseconds unless named otherwise. Given at the start, so that a replay sees the same. */
 export type CheckoutPolicy = {
   /** A mutating request leaves within this time after it was decided, or never. */
@@ -14,6 +17,10 @@ export type CheckoutPolicy = {
   readonly attentionAfterMs: number;
   /** How long an unpaid end stays open for late news. */
   readonly unpaidGraceMs: number;
+  /** How long after a repeated call the provider is asked once more, for a first one that came through late. */
+  readonly secondLookMs: number;
+  /** Whether money that arrives after the end was reported goes back by itself, or is kept and shown to a person. */
+  readonly latePayment: 'return' | 'keep';
   /** Minutes east of UTC of the calendar that gives a payment's transaction date. */
   readonly voidDateOffsetMinutes: number;
   /** Events after which the workflow continues as new. */
@@ -28,6 +35,8 @@ export const DEFAULT_POLICY: CheckoutPolicy = {
   pollIntervalMs: 25_000,
   attentionAfterMs: 60_000,
   unpaidGraceMs: 48 * 3_600_000,
+  secondLookMs: 300_000,
+  latePayment: 'return',
   voidDateOffsetMinutes: 0,
   maxHistoryEvents: 4_000,
 };
@@ -36,4 +45,14 @@ export const DEFAULT_POLICY: CheckoutPolicy = {
 export function lookDelay(policy: CheckoutPolicy, index: number): number {
   const { lookDelaysMs } = policy;
   return lookDelaysMs[Math.min(index, lookDelaysMs.length - 1)] ?? policy.pollIntervalMs;
+}
+
+/** When a mutating call decided now may still leave, and when nothing of it can be under way any more. */
+export function sendWindow(policy: CheckoutPolicy, now: Instant): SendWindow & { readonly quietAt: Instant } {
+  const sendBy = plus(now, policy.sendWithinMs);
+  return {
+    sendBy,
+    deadlineMs: policy.callDeadlineMs,
+    quietAt: plus(sendBy, policy.callDeadlineMs + policy.settleMs),
+  };
 }

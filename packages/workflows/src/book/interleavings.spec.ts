@@ -1,0 +1,174 @@
+import { isAwaitingPayment } from '@tillflow/domain';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { FATES, intent, Simulation, type Fate, type SimulatedCharge } from './simulation.js';
+
+/** How many random lives of a checkout are tried, and with which seed: printed, so that any can be tried again. */
+const RUNS = Number(process.env['INTERLEAVINGS'] ?? 2_000);
+const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+const SECOND = 1_000;
+const DAY = 86_400_000;
+
+const pick = fc.nat(5);
+const happening = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      what: fc.constant('pass' as const),
+      ms: fc.constantFrom(
+        0,
+        200,
+        1_500,
+        6 * SECOND,
+        40 * SECOND,
+        300 * SECOND,
+        900 * SECOND,
+        8 * 3_600 * SECOND,
+        30 * DAY,
+      ),
+    }),
+  },
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('pay' as const), which: pick, hints: fc.nat(2) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('fail' as const), which: pick }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('cancel' as const) }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('attempt' as const), back: fc.nat(1) }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      what: fc.constant('refund' as const),
+      key: fc.constantFrom('a', 'b', 'c'),
+      amount: fc.constantFrom(null, 150_000, 50_000, 100_000, 1),
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      what: fc.constant('refund elsewhere' as const),
+      which: pick,
+      amount: fc.constantFrom(150_000, 20_000),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('hint' as const), which: pick }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('forged hint' as const) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('look' as const) }) },
+  { weight: 1, arbitrary: fc.record({ what: fc.constant('restart' as const) }) },
+);
+type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
+
+/** What an interleaving says of itself when it breaks. */
+function happen(world: Simulation, one: Happening): void {
+  const { book, now } = world;
+  const charge = (which: number): SimulatedCharge | undefined =>
+    world.charges[which % Math.max(world.charges.length, 1)];
+  const hint = (id: string | null): void =>
+    book.hint(now, { eventId: 'evnt', eventKey: 'charge.complete', chargeId: id });
+  world.trace.push(`${one.what} ${JSON.stringify(one)}`);
+  switch (one.what) {
+    case 'pay': {
+      const paid = charge(one.which);
+      // A customer may be faster than an expiry, and a provider may show it late: also an ended charge can be paid.
+      if (paid === undefined || paid.status === 'successful') return;
+      world.pay(paid);
+      for (let count = 0; count < one.hints; count += 1) hint(paid.id);
+      return;
+    }
+    case 'fail': {
+      const failed = charge(one.which);
+      if (failed?.status === 'pending') failed.status = 'failed';
+      return;
+    }
+    case 'cancel':
+      book.requestCancel(now);
+      return;
+    case 'attempt':
+      world.askAgain(book.attempt.number - one.back);
+      return;
+    case 'refund':
+      book.requestRefund(now, { key: one.key, amount: one.amount, reason: null });
+      return;
+    case 'refund elsewhere': {
+      const refunded = charge(one.which);
+      if (refunded?.status === 'successful') world.refundElsewhere(refunded, one.amount);
+      return;
+    }
+    case 'hint':
+      hint(charge(one.which)?.id ?? null);
+      return;
+    case 'forged hint':
+      hint('chrg_test_forged');
+      return;
+    case 'look':
+      book.resolve(now, { action: 'look', reason: 'a test' });
+      return;
+    case 'restart':
+      world.restart();
+      return;
+    case 'pass':
+  }
+}
+
+/** What must be true of the provider's books and ours once all is settled. */
+function settle(world: Simulation, latePayment: 'return' | 'keep'): void {
+  const { book, paid } = world;
+  const { status, refunded_amount, attention } = book.state(world.now);
+  const why = world.trace.join('\n');
+  const given = (charge: SimulatedCharge): number => charge.refunds.reduce((sum, { amount }) => sum + amount, 0);
+
+  expect(book.isPaid, why).toBe(paid.length > 0);
+  expect(
+    world.charges.filter((charge) => charge.status === 'pending'),
+    why,
+  ).toEqual([]);
+  const kept = paid.find(({ id }) => id === book.record.kept);
+  for (const charge of paid) if (charge !== kept) expect(given(charge), `not returned\n${why}`).toBe(intent.amount);
+  if (kept !== undefined) {
+    expect(refunded_amount, why).toBe(given(kept));
+    const isReturned = book.record.lateAfter !== null && latePayment === 'return';
+    if (isReturned) expect(given(kept), `late and not returned\n${why}`).toBe(intent.amount);
+    const expected = given(kept) === 0 ? 'paid' : given(kept) === intent.amount ? 'refunded' : 'partially_refunded';
+    expect(status, why).toBe(expected);
+  } else {
+    expect(isAwaitingPayment(status), why).toBe(false);
+  }
+  for (const { key, status: outcome, amount } of book.refunds) {
+    expect(outcome, why).not.toBe('pending');
+    const made = world.refunds.filter((refund) => refund.key === key);
+    if (outcome === 'rejected') expect(made, `rejected and yet made\n${why}`).toEqual([]);
+    else if (made.length > 0) expect(made[0]?.amount, why).toBe(amount);
+  }
+  const keys = world.refunds.flatMap(({ key }) => (key === null ? [] : [key]));
+  if (attention?.code !== 'refund_doubled') expect(new Set(keys).size, `doubled\n${why}`).toBe(keys.length);
+}
+
+describe('the life of a checkout', () => {
+  it(`ends right in ${RUNS} random interleavings (SEED=${SEED})`, async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(happening, { minLength: 3, maxLength: 25 }),
+        fc.array(fc.constantFrom(...FATES), { maxLength: 40 }),
+        fc.array(happening, { maxLength: 6 }),
+        fc.constantFrom('return' as const, 'keep' as const),
+        async (happenings, fates, interruptions, latePayment) => {
+          const nextFate = fates.values();
+          const nextInterruption = interruptions.values();
+          const world: Simulation = new Simulation(
+            { latePayment },
+            (): Fate => nextFate.next().value ?? 'well',
+            () => {
+              const one = nextInterruption.next().value;
+              if (one !== undefined && one.what !== 'restart') happen(world, one);
+            },
+          );
+          for (const one of happenings) {
+            happen(world, one);
+            await world.pass(one.what === 'pass' ? one.ms : 1);
+          }
+          await world.heal();
+          settle(world, latePayment);
+        },
+      ),
+      { numRuns: RUNS, seed: SEED },
+    );
+  });
+});

@@ -1,0 +1,57 @@
+import { formatInstant, parseInstant, type Instant } from '@tillflow/domain';
+import type { Attention, AttentionCode } from '../view.js';
+import type { CheckoutRecord } from './record.js';
+
+/** Of several, the first is shown. */
+const ATTENTION_ORDER: readonly AttentionCode[] = [
+  'integrity_mismatch',
+  'refund_doubled',
+  'return_refused',
+  'refund_unmatched',
+  'unknown_status',
+  'double_payment',
+  'late_payment',
+  'outcome_unknown',
+  'expire_refused',
+  'provider_unreachable',
+];
+
+/** More than this and the oldest in the middle give way: the memo stays small whatever webhooks do. */
+const TIMELINE_LIMIT = 60;
+
+/** What happened, and what needs a person. */
+export class Journal {
+  constructor(private readonly record: CheckoutRecord) {}
+
+  note(now: Instant, what: string, detail?: string): void {
+    const { timeline } = this.record;
+    timeline.push(detail === undefined ? { at: formatInstant(now), what } : { at: formatInstant(now), what, detail });
+    if (timeline.length > TIMELINE_LIMIT) timeline.splice(TIMELINE_LIMIT / 2, 1);
+  }
+
+  raise(now: Instant, code: AttentionCode, detail: string): void {
+    const { attentions } = this.record;
+    if (this.has(code)) return;
+    attentions.push({ code, since: formatInstant(now), detail });
+    this.note(now, 'attention', `${code}: ${detail}`);
+  }
+
+  settle(...codes: AttentionCode[]): void {
+    this.record.attentions = this.record.attentions.filter(({ code }) => !codes.includes(code));
+  }
+
+  has(...codes: AttentionCode[]): boolean {
+    return this.record.attentions.some(({ code }) => codes.includes(code));
+  }
+
+  /** The most serious one. */
+  get attention(): Attention | null {
+    const first = ATTENTION_ORDER.find((code) => this.has(code));
+    return this.record.attentions.find(({ code }) => code === first) ?? null;
+  }
+
+  since(code: AttentionCode): Instant | null {
+    const found = this.record.attentions.find((attention) => attention.code === code);
+    return found === undefined ? null : parseInstant(found.since);
+  }
+}

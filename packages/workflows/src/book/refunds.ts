@@ -1,0 +1,380 @@
+import {
+  formatInstant,
+  formatMoney,
+  instant,
+  isRefundable,
+  isVoidable,
+  plus,
+  refundableUntil,
+  voidRule,
+  type Instant,
+} from '@tillflow/domain';
+import type { ChargeFacts, RefundFacts } from '../activities.js';
+import type { Refusal, RefundRequest } from '../messages.js';
+import type { Outcome } from '../outcome.js';
+import type { Charges } from './charges.js';
+import type { BookContext, Due } from './context.js';
+import type { Charge, RefundEntry, Refunding } from './record.js';
+import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
+
+/** The memo that every read loads stays small. */
+const MAX_REFUNDS = 100;
+/** Begins the keys of refunds that no caller asked for. */
+const OURS = 'auto:';
+
+export type RefusedRefund = { readonly code: Refusal; readonly message: string };
+
+/**
+ * Every refund of a checkout's charges. It is the only one that asks for them, one at a time: what was given back and
+ * what is in flight never exceed what was paid.
+ */
+export class Refunds {
+  constructor(
+    private readonly context: BookContext,
+    private readonly charges: Charges,
+  ) {}
+
+  get all(): readonly RefundEntry[] {
+    return this.context.record.refunds;
+  }
+
+  find(key: string): RefundEntry | undefined {
+    return this.all.find((entry) => entry.key === key);
+  }
+
+  get areSettled(): boolean {
+    return this.all.every(({ status }) => status !== 'pending');
+  }
+
+  get isInDoubt(): boolean {
+    return this.context.record.refunding?.stage === 'doubt';
+  }
+
+  /** What was given back of a charge, in the smallest currency unit: the provider's figure or ours, whichever is more. */
+  givenBack(charge: Charge): number {
+    return Math.max(charge.refunded, this.#sum(charge, 'succeeded'));
+  }
+
+  /** @returns why this refund may not be asked for; null when it may, or was already. */
+  refuse(now: Instant, { key, amount }: RefundRequest): RefusedRefund | null {
+    const known = this.find(key);
+    if (known !== undefined) {
+      const isSame = amount === known.asked || amount === known.amount;
+      return isSame
+        ? null
+        : {
+            code: 'idempotency_conflict',
+            message: `This key is a refund of ${this.#money(known.amount)}`,
+          };
+    }
+    const { kept } = this.charges;
+    if (kept === null || kept.paidAt === null) return { code: 'not_paid', message: 'Nothing was paid' };
+    const until = refundableUntil(instant(kept.paidAt));
+    if (now > until) {
+      return {
+        code: 'refund_window_closed',
+        message: `A payment can be refunded for one year: until ${formatInstant(until)}`,
+      };
+    }
+    const rest = this.#rest(kept);
+    if (rest <= 0 || (amount !== null && amount > rest)) {
+      return { code: 'refund_exceeds_paid', message: `${this.#money(Math.max(rest, 0))} are left to be refunded` };
+    }
+    if (this.all.length >= MAX_REFUNDS) {
+      return { code: 'too_many_refunds', message: `A checkout has at most ${MAX_REFUNDS} refunds` };
+    }
+    return null;
+  }
+
+  /** Enters a refund that {@link refuse} lets through. Repeated, it changes nothing. */
+  request(now: Instant, { key, amount, reason }: RefundRequest): void {
+    const { kept } = this.charges;
+    if (this.find(key) !== undefined || kept === null) return;
+    this.#enter(now, kept, { key, asked: amount, amount: amount ?? this.#rest(kept), by: 'caller', reason });
+  }
+
+  /** Money that must not stay with us goes back by itself: the second of two payments, and a late one. */
+  returnWhatIsNotOurs(now: Instant): void {
+    const { record, policy, journal } = this.context;
+    for (const charge of this.charges.all) {
+      if (charge.status !== 'successful') continue;
+      const isLate = charge.id === record.kept && record.lateAfter !== null && policy.latePayment === 'return';
+      if (charge.id === record.kept && !isLate) continue;
+      const amount = this.context.intent.amount - this.givenBack(charge);
+      if (amount <= 0) {
+        journal.settle('return_refused', isLate ? 'late_payment' : 'double_payment');
+        continue;
+      }
+      if (this.all.some((entry) => entry.chargeId === charge.id && entry.by === 'us')) continue;
+      const reason = isLate
+        ? `paid after it was reported as ${record.lateAfter ?? 'ended'}`
+        : `${record.kept ?? 'another charge'} is the payment that counts`;
+      this.#enter(now, charge, { key: `${OURS}${charge.id}`, asked: amount, amount, by: 'us', reason });
+    }
+  }
+
+  /** A person asks to try again what the provider refused to take back. */
+  retryReturns(now: Instant): void {
+    for (const entry of this.all) {
+      if (entry.by !== 'us' || entry.status !== 'rejected') continue;
+      entry.status = 'pending';
+      this.context.journal.settle('return_refused');
+      this.context.journal.note(now, 'refund_requested', `${entry.key}: again`);
+    }
+  }
+
+  /** One after the other. */
+  takeNext(now: Instant): void {
+    const { record } = this.context;
+    if (record.refunding !== null) return;
+    const next = this.all.find(({ status }) => status === 'pending');
+    if (next !== undefined) {
+      record.refunding = { ...startResolving(now), key: next.key, stage: 'look', voidRefused: false };
+    }
+  }
+
+  due(): Due[] {
+    const { refunding } = this.context.record;
+    const entry = refunding === null ? undefined : this.find(refunding.key);
+    if (refunding === null || entry === undefined) return [];
+    const at = instant(refunding.dueAt);
+    const { key, chargeId, amount } = entry;
+    if (refunding.stage === 'send') {
+      const step = { do: 'createRefund', key, chargeId, amount, asVoid: entry.kind === 'void' } as const;
+      return [{ at, step, why: 'refund' }];
+    }
+    const why = refunding.stage === 'doubt' ? 'outcome of a refund unknown: look again' : 'look, then refund';
+    return [{ at, step: { do: 'look', chargeId }, why }];
+  }
+
+  /** A retrieved charge: its refunds are taken in, and the one that is being carried out goes on. */
+  saw(now: Instant, lookedAt: Instant, charge: Charge, facts: ChargeFacts): void {
+    for (const refund of facts.refunds) this.#takeIn(now, charge, refund);
+    const isMatched = facts.refundedAmount <= this.#sum(charge, 'succeeded');
+    this.#attend(now, charge, facts, isMatched);
+    const { refunding } = this.context.record;
+    const entry = refunding === null ? undefined : this.find(refunding.key);
+    if (refunding === null || entry === undefined || entry.chargeId !== charge.id || refunding.stage === 'send') return;
+    if (entry.status !== 'pending') this.#settled();
+    else if (refunding.stage === 'look') this.#decide(now, refunding, entry, charge, facts);
+    else if (!isMatched) lookLater(this.context.policy, refunding, now);
+    else this.#sawNoRefund(now, lookedAt, refunding, entry);
+  }
+
+  /** The provider did not answer a look. */
+  missed(now: Instant, chargeId: string): void {
+    const { refunding } = this.context.record;
+    if (refunding === null || this.find(refunding.key)?.chargeId !== chargeId) return;
+    if (refunding.stage !== 'send') lookLater(this.context.policy, refunding, now);
+  }
+
+  answered(now: Instant, key: string, outcome: Outcome<RefundFacts>, quietAt: Instant): void {
+    const { record, journal, policy } = this.context;
+    const entry = this.find(key);
+    const charge = entry === undefined ? undefined : this.charges.find(entry.chargeId);
+    if (entry === undefined || charge === undefined) return;
+    if (outcome.kind === 'done') {
+      this.#takeIn(now, charge, outcome.value);
+      charge.refunded = Math.max(charge.refunded, this.#sum(charge, 'succeeded'));
+    }
+    const { refunding } = record;
+    if (refunding === null || refunding.key !== key) {
+      // Settled, or abandoned while it was under way.
+      if (outcome.kind !== 'done') charge.lookAt = plus(now, policy.secondLookMs);
+      return;
+    }
+    if (outcome.kind === 'rejected' && outcome.retryable && !refunding.doubted) {
+      refunding.stage = 'look';
+      retryLater(policy, refunding, now);
+      return;
+    }
+    refunding.stage = 'doubt';
+    const failure =
+      outcome.kind === 'done'
+        ? ({ kind: 'unknown', code: 'integrity_mismatch', message: 'the reply did not match' } as const)
+        : outcome;
+    doubt(policy, refunding, now, failure, quietAt);
+    if (refunding.doubted) journal.note(now, 'refund_unknown', `${failure.code}: ${failure.message}`);
+  }
+
+  hurry(now: Instant): void {
+    const { refunding } = this.context.record;
+    if (refunding !== null && refunding.stage !== 'send') hurry(refunding, now);
+  }
+
+  /** A person says that no refund will come of it. What shows up later is still taken in. */
+  abandon(now: Instant): boolean {
+    const { refunding } = this.context.record;
+    const entry = refunding === null ? undefined : this.find(refunding.key);
+    if (entry === undefined) return false;
+    this.#reject(now, entry, { code: 'abandoned', message: 'an operator waits for its outcome no longer' });
+    return true;
+  }
+
+  /** By the freshly retrieved charge: whether there is still something to give back, and how. */
+  #decide(now: Instant, refunding: Refunding, entry: RefundEntry, charge: Charge, facts: ChargeFacts): void {
+    const { intent } = this.context;
+    const paidAt = instant(charge.paidAt ?? now);
+    if (!isRefundable(paidAt, now)) {
+      const until = formatInstant(refundableUntil(paidAt));
+      this.#reject(now, entry, { code: 'refund_window_closed', message: `it could be refunded until ${until}` });
+      return;
+    }
+    const rest = intent.amount - Math.max(facts.refundedAmount, this.#sum(charge, 'succeeded'));
+    // What we give back by ourselves is all that is left, also when someone gave back a part meanwhile.
+    if (entry.by === 'us' && rest > 0) entry.amount = Math.min(entry.amount, rest);
+    if (entry.amount > rest) {
+      this.#reject(now, entry, { code: 'refund_exceeds_paid', message: `${this.#money(Math.max(rest, 0))} are left` });
+      return;
+    }
+    const isWhole = entry.amount === intent.amount && facts.refundedAmount === 0;
+    entry.kind = isWhole && facts.canVoid && !refunding.voidRefused ? 'void' : 'refund';
+    refunding.stage = 'send';
+    refunding.dueAt = now;
+  }
+
+  #sawNoRefund(now: Instant, lookedAt: Instant, refunding: Refunding, entry: RefundEntry): void {
+    const { journal, policy } = this.context;
+    if (!provesAbsence(refunding, lookedAt)) {
+      lookLater(policy, refunding, now);
+      return;
+    }
+    const charge = this.charges.find(entry.chargeId);
+    if (refunding.doubted && charge !== undefined) {
+      journal.note(now, 'refund_absent', entry.key);
+      // A call that we gave up may come through after all.
+      charge.owed = [policy.secondLookMs];
+      charge.lookAt ??= plus(now, policy.secondLookMs);
+    }
+    const { refusal } = refunding;
+    if (refusal !== null && entry.kind === 'void') {
+      journal.note(now, 'void_refused', `${refusal.code}: a refund takes its place`);
+      entry.failureCode = refusal.code;
+      entry.failureMessage = refusal.message;
+      refunding.voidRefused = true;
+    } else if (refusal !== null) {
+      this.#reject(now, entry, refusal);
+      return;
+    }
+    refunding.stage = 'look';
+    refunding.dueAt = now;
+    refunding.refusal = null;
+    refunding.tries = 0;
+  }
+
+  #takeIn(now: Instant, charge: Charge, facts: RefundFacts): void {
+    const { record, journal } = this.context;
+    if (this.all.some(({ id }) => id === facts.refundId)) return;
+    const entry = this.#match(charge, facts);
+    if (entry === undefined) {
+      this.#enterForeign(now, charge, facts);
+      return;
+    }
+    if (entry.id !== null) {
+      journal.raise(now, 'refund_doubled', `${entry.key} was made twice: ${entry.id} and ${facts.refundId}`);
+      this.#enterForeign(now, charge, facts);
+      return;
+    }
+    if (facts.amount !== entry.amount) {
+      journal.raise(now, 'integrity_mismatch', `refund ${facts.refundId} is over ${facts.amount}, not ${entry.amount}`);
+      return;
+    }
+    if (facts.refundId === record.adopting) record.adopting = null;
+    entry.id = facts.refundId;
+    entry.status = 'succeeded';
+    entry.kind = facts.isVoid ? 'void' : 'refund';
+    journal.note(now, entry.kind === 'void' ? 'voided' : 'refunded', `${this.#money(entry.amount)}, ${facts.refundId}`);
+    if (record.refunding?.key === entry.key) this.#settled();
+  }
+
+  /** By its key, or, where a person said so, by its id and amount. */
+  #match(charge: Charge, facts: RefundFacts): RefundEntry | undefined {
+    const { adopting, refunding } = this.context.record;
+    const byKey = facts.key === null ? undefined : this.find(facts.key);
+    if (byKey?.chargeId === charge.id) return byKey;
+    const adopted = refunding !== null && facts.refundId === adopting ? this.find(refunding.key) : undefined;
+    return adopted?.chargeId === charge.id && adopted.amount === facts.amount ? adopted : undefined;
+  }
+
+  #enterForeign(now: Instant, charge: Charge, { refundId, amount, isVoid }: RefundFacts): void {
+    this.context.record.refunds.push({
+      key: refundId,
+      chargeId: charge.id,
+      amount,
+      asked: amount,
+      kind: isVoid ? 'void' : 'refund',
+      status: 'succeeded',
+      id: refundId,
+      by: 'elsewhere',
+      reason: 'made elsewhere',
+      failureCode: null,
+      failureMessage: null,
+      createdAt: now,
+    });
+    this.context.journal.note(now, 'refunded_elsewhere', `${this.#money(amount)}, ${refundId}`);
+  }
+
+  #enter(now: Instant, charge: Charge, entry: Pick<RefundEntry, 'key' | 'asked' | 'amount' | 'by' | 'reason'>): void {
+    const { intent, policy } = this.context;
+    const isWhole = entry.amount === intent.amount && this.givenBack(charge) === 0;
+    const mayVoid = isVoidable(instant(charge.paidAt ?? now), now, voidRule(policy.voidDateOffsetMinutes));
+    this.context.record.refunds.push({
+      ...entry,
+      chargeId: charge.id,
+      kind: isWhole && mayVoid ? 'void' : 'refund',
+      status: 'pending',
+      id: null,
+      failureCode: null,
+      failureMessage: null,
+      createdAt: now,
+    });
+    const why = entry.by === 'us' ? `, ${entry.reason ?? ''}` : '';
+    this.context.journal.note(now, 'refund_requested', `${this.#money(entry.amount)}${why}`);
+  }
+
+  #reject(now: Instant, entry: RefundEntry, { code, message }: { readonly code: string; readonly message: string }) {
+    const { journal } = this.context;
+    entry.status = 'rejected';
+    entry.failureCode = code;
+    entry.failureMessage = message;
+    journal.note(now, 'refund_rejected', `${entry.key}: ${code}`);
+    const charge = this.charges.find(entry.chargeId);
+    const isLeft = charge !== undefined && this.givenBack(charge) < this.context.intent.amount;
+    if (entry.by === 'us' && isLeft) {
+      journal.raise(now, 'return_refused', `${this.#money(entry.amount)} of ${entry.chargeId}: ${code}, ${message}`);
+    }
+    this.#settled();
+  }
+
+  #settled(): void {
+    this.context.record.refunding = null;
+  }
+
+  /** The provider says that more was given back than it lists: it may be the refund we look for. */
+  #attend(now: Instant, charge: Charge, facts: ChargeFacts, isMatched: boolean): void {
+    const { journal } = this.context;
+    if (isMatched) journal.settle('refund_unmatched');
+    else {
+      const listed = this.#money(this.#sum(charge, 'succeeded'));
+      journal.raise(
+        now,
+        'refund_unmatched',
+        `${this.#money(facts.refundedAmount)} of ${charge.id} were given back, ${listed} are listed`,
+      );
+    }
+  }
+
+  #rest(charge: Charge): number {
+    return this.context.intent.amount - this.givenBack(charge) - this.#sum(charge, 'pending');
+  }
+
+  #sum(charge: Charge, status: RefundEntry['status']): number {
+    return this.all
+      .filter((entry) => entry.chargeId === charge.id && entry.status === status)
+      .reduce((sum, { amount }) => sum + amount, 0);
+  }
+
+  #money(amount: number): string {
+    return formatMoney({ amount, currency: this.context.intent.currency });
+  }
+}

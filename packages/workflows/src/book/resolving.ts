@@ -1,0 +1,62 @@
+import { plus, type Instant } from '@tillflow/domain';
+import type { Outcome } from '../outcome.js';
+import { lookDelay, type CheckoutPolicy } from './policy.js';
+import type { Resolving } from './record.js';
+
+/** How many looks must show no effect before an unknown outcome is taken for none. */
+const ABSENCES = 2;
+/** Pauses between calls that provably had no effect stop growing at this step. */
+const SLOWEST_RETRY = 3;
+
+export function startResolving(now: Instant): Resolving {
+  return { dueAt: now, tries: 0, since: now, doubted: false, quietAt: 0, absences: 0, refusal: null };
+}
+
+/** Provably no effect: the same call may be made again, a little later each time. */
+export function retryLater(policy: CheckoutPolicy, call: Resolving, now: Instant): void {
+  call.dueAt = plus(now, lookDelay(policy, Math.min(call.tries, SLOWEST_RETRY)));
+  call.tries += 1;
+}
+
+/**
+ * The call may have had its effect: from here on only looks decide. A refusal that no doubt preceded is confirmed by
+ * one look; one after a doubt may be the refusal of a second try, and proves nothing.
+ */
+export function doubt(
+  policy: CheckoutPolicy,
+  call: Resolving,
+  now: Instant,
+  outcome: Exclude<Outcome<unknown>, { kind: 'done' }>,
+  quietAt: Instant,
+): void {
+  const isRefusal = outcome.kind === 'rejected' && !outcome.retryable;
+  call.refusal = isRefusal ? { code: outcome.code, message: outcome.message } : null;
+  call.doubted ||= !isRefusal;
+  call.quietAt = call.doubted ? quietAt : now;
+  call.absences = 0;
+  call.tries = 0;
+  call.since = now;
+  if (call.doubted) lookLater(policy, call, now);
+  else call.dueAt = now;
+}
+
+/** The next look, and one as soon as nothing can be under way any more. */
+export function lookLater(policy: CheckoutPolicy, call: Resolving, now: Instant): void {
+  const delay = lookDelay(policy, call.tries);
+  const untilQuiet = call.quietAt - now;
+  call.dueAt = plus(now, untilQuiet > 0 ? Math.min(delay, untilQuiet) : delay);
+  call.tries += 1;
+}
+
+/** Someone waits for the end: look now, and close together again. */
+export function hurry(call: Resolving, now: Instant): void {
+  call.dueAt = Math.min(call.dueAt, now);
+  call.tries = 0;
+}
+
+/** @returns whether this look, which showed no effect, proves that there was none and that none will come. */
+export function provesAbsence(call: Resolving, lookedAt: Instant): boolean {
+  call.absences += 1;
+  if (call.refusal !== null && !call.doubted) return true;
+  return call.absences >= ABSENCES && lookedAt >= call.quietAt;
+}

@@ -1,0 +1,94 @@
+import { formatMoney, isCurrency } from '@tillflow/domain';
+import { ActivityFailure, ApplicationFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
+import type { PaymentActivities, SendWindow } from './activities.js';
+import type { Seen } from './book/book.js';
+import type { Outcome } from './outcome.js';
+import type { Calls } from './perform.js';
+
+/** A dead worker is known after this long. */
+const HEARTBEAT_TIMEOUT_MS = 6_000;
+/** What a call may need beyond its own deadline to report back. */
+const REPORT_MARGIN_MS = 5_000;
+
+const provider = proxyActivities<PaymentActivities>({
+  scheduleToCloseTimeout: '1 minute',
+  retry: { maximumAttempts: 1 },
+});
+
+type Options = Parameters<typeof provider.createSource.executeWithOptions>[0];
+
+/** The worker's activities. Mutating ones are tried once; reads may be tried again. */
+export const activityCalls: Calls = {
+  createSource: (call) =>
+    settled(provider.createSource.executeWithOptions(mutating(call, `Create a source of ${moneyOf(call)}`), [call])),
+
+  createCharge: (call) =>
+    settled(
+      provider.createCharge.executeWithOptions(mutating(call, `Charge ${moneyOf(call)} on ${call.sourceId}`), [call]),
+    ),
+
+  expireCharge: (call) =>
+    settled(provider.expireCharge.executeWithOptions(mutating(call, `Expire ${call.chargeId}`), [call])),
+
+  createRefund: (call) => {
+    const what = call.asVoid ? `Void ${call.chargeId}` : `Refund ${call.amount} of ${call.chargeId}`;
+    return settled(provider.createRefund.executeWithOptions(mutating(call, what), [call]));
+  },
+
+  retrieveCharge: (chargeId) =>
+    looked(provider.retrieveCharge.executeWithOptions(reading(`Look at ${chargeId}`), [{ chargeId }])),
+
+  findCharges: (call) => {
+    const where = call.sourceId === null ? call.checkoutId : call.sourceId;
+    return looked(provider.findCharges.executeWithOptions(reading(`Look for charges of ${where}`), [call]));
+  },
+};
+
+function moneyOf({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
+  return isCurrency(currency) ? formatMoney({ amount, currency }) : `${currency} ${amount}`;
+}
+
+function mutating({ sendBy, deadlineMs }: SendWindow, summary: string): Options {
+  return {
+    summary,
+    scheduleToCloseTimeout: Math.max(sendBy - Date.now(), 0) + deadlineMs + REPORT_MARGIN_MS,
+    heartbeatTimeout: HEARTBEAT_TIMEOUT_MS,
+    retry: { maximumAttempts: 1 },
+  };
+}
+
+function reading(summary: string): Options {
+  return {
+    summary,
+    startToCloseTimeout: '20 seconds',
+    scheduleToCloseTimeout: '45 seconds',
+    retry: { initialInterval: '500 milliseconds', maximumInterval: '5 seconds', maximumAttempts: 3 },
+  };
+}
+
+/** An activity that did not answer may or may not have had its effect. */
+async function settled<T>(call: Promise<Outcome<T>>): Promise<Outcome<T>> {
+  try {
+    return await call;
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    return { kind: 'unknown', ...causeOf(error) };
+  }
+}
+
+async function looked<T>(read: Promise<T>): Promise<Seen<T>> {
+  try {
+    return { seen: await read };
+  } catch (error) {
+    if (!(error instanceof ActivityFailure)) throw error;
+    const { code, message } = causeOf(error);
+    return { unseen: message, code };
+  }
+}
+
+function causeOf(failure: ActivityFailure): { code: string; message: string } {
+  const { cause } = failure;
+  if (cause instanceof TimeoutFailure) return { code: 'worker_silent', message: `no answer (${cause.timeoutType})` };
+  if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'activity_failed', message: cause.message };
+  return { code: 'activity_failed', message: failure.message };
+}

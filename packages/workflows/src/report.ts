@@ -1,0 +1,129 @@
+import { formatInstant, formatMoney, parseInstant, type Instant } from '@tillflow/domain';
+import type { SearchAttributeUpdatePair } from '@temporalio/common';
+import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import type { CheckoutBook } from './book/book.js';
+import { searchAttributes } from './search-attributes.js';
+import type { CheckoutMemo, CheckoutState } from './view.js';
+
+/** Entries of the timeline that are worth telling although nothing else changed. */
+const WORTH_TELLING = new Set(['resolve', 'charge_not_ours', 'charge_not_shown']);
+
+/**
+ * Tells the world: the memo that the API reads, the search attributes, the details in the Temporal UI.
+ * Writes only what changed, because each write is an event, and each attribute upsert is billed.
+ */
+export function report(book: CheckoutBook, now: Instant): void {
+  const state = book.state(now);
+  setCurrentDetails(details(book, state));
+  if (isTold(book, state)) return;
+  upsertMemo(told(book, state));
+  upsertChangedAttributes(book, state);
+  book.wasReported();
+}
+
+/** The whole memo, for the next run: from then on it is what the world was told. */
+export function tell(book: CheckoutBook, now: Instant): Record<string, unknown> {
+  const memo = { ...workflowInfo().memo, ...told(book, book.state(now)) };
+  book.wasReported();
+  return memo;
+}
+
+/** The search attributes with which the next run starts. */
+export function attributesOf(book: CheckoutBook, now: Instant) {
+  return workflowInfo().typedSearchAttributes.updateCopy(changedAttributes(book, book.state(now)));
+}
+
+function told(book: CheckoutBook, state: CheckoutState): Omit<CheckoutMemo, 'intent' | 'opener'> {
+  const { refunds } = book;
+  return {
+    state,
+    timeline: [...book.timeline],
+    version: book.record.version + 1,
+    ...(refunds.length > 0 ? { refunds } : {}),
+  };
+}
+
+function isTold(book: CheckoutBook, state: CheckoutState): boolean {
+  const memo = workflowInfo().memo as CheckoutMemo | undefined;
+  const { state: toldState, timeline = [], refunds = [] } = memo ?? {};
+  if (toldState === undefined) return false;
+  const last = book.timeline.at(-1);
+  if (last !== undefined && WORTH_TELLING.has(last.what) && !isSame(last, timeline.at(-1))) return false;
+  return isSame({ ...toldState, updated_at: null }, { ...state, updated_at: null }) && isSame(refunds, book.refunds);
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
+}
+
+function upsertChangedAttributes(book: CheckoutBook, state: CheckoutState): void {
+  const changed = changedAttributes(book, state);
+  // Which charges there are is told with the end: before it, no one searches by them.
+  if (changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
+}
+
+/**
+ * An open checkout was started as `awaiting_payment` and stays so until it ends: the step from `creating` is read
+ * from the memo.
+ */
+function changedAttributes(book: CheckoutBook, state: CheckoutState): SearchAttributeUpdatePair[] {
+  const known = workflowInfo().typedSearchAttributes;
+  const { chargeIds } = book;
+  const status = state.status === 'creating' ? 'awaiting_payment' : state.status;
+  const wanted: SearchAttributeUpdatePair[] = [
+    { key: searchAttributes.status, value: status },
+    { key: searchAttributes.attention, value: state.attention?.code ?? null },
+    { key: searchAttributes.chargeId, value: chargeIds.length === 0 ? null : chargeIds },
+    { key: searchAttributes.paidAt, value: dateOf(state.paid_at) },
+  ];
+  return wanted.filter(({ key, value }) => !isSame(known.get(key) ?? null, value));
+}
+
+function dateOf(text: string | null): Date | null {
+  return text === null ? null : new Date(parseInstant(text));
+}
+
+function details(book: CheckoutBook, state: CheckoutState): string {
+  const { attempt, intent } = book;
+  const { currency } = intent;
+  const given = state.refunded_amount;
+  const lines = [
+    `**${formatMoney(intent)}** for \`${intent.reference}\`: **${state.status}**`,
+    attempt.chargeId === null
+      ? `Attempt ${attempt.number}: no charge yet`
+      : `Attempt ${attempt.number}: charge \`${attempt.chargeId}\` is ${attempt.status}`,
+    ...(attempt.failureCode === null ? [] : [`Failure: ${attempt.failureCode} (${attempt.failureMessage ?? ''})`]),
+    ...(state.paid_at === null ? [] : [`Paid at ${state.paid_at}`]),
+    ...(given === 0 ? [] : [`Given back: ${formatMoney({ amount: given, currency })}`]),
+    ...book.refunds
+      .filter(({ status }) => status === 'pending')
+      .map(({ amount, key }) => `Refund of ${formatMoney({ amount, currency })} under way: \`${key}\``),
+    ...(state.attention === null ? [] : [`**Attention** since ${state.attention.since}: ${state.attention.detail}`]),
+    `Next: ${nextStep(book, state)}`,
+  ];
+  return lines.map((line) => `- ${line}`).join('\n');
+}
+
+function nextStep(book: CheckoutBook, state: CheckoutState): string {
+  switch (state.status) {
+    case 'creating':
+      return `create the source and the charge, before ${formatInstant(book.expiresAt)}`;
+    case 'awaiting_payment':
+      return state.qr === null
+        ? 'wait for the provider to show a final state, then close'
+        : `wait for a webhook, look at least every ${book.policy.pollIntervalMs / 1_000} s, expire at ${formatInstant(book.expiresAt)}`;
+    case 'paid':
+    case 'partially_refunded':
+    case 'refunded':
+      return windows(state);
+    case 'failed':
+    case 'expired':
+    case 'cancelled':
+      return state.paid_at === null ? 'stay open for late news, then close' : 'give the late payment back';
+  }
+}
+
+function windows({ voidable_until: voidable, refundable_until: refundable }: CheckoutState): string {
+  if (refundable === null) return 'close: no refund is possible any more';
+  return `${voidable === null ? 'no void any more' : `void until ${voidable}`}, refund until ${refundable}`;
+}
