@@ -60,7 +60,7 @@ export const intent: CheckoutIntent = {
 };
 
 /** What the provider's books must never show. */
-export class Broken extends Error {
+class Broken extends Error {
   override readonly name = 'Broken';
 }
 

@@ -1,0 +1,217 @@
+import { randomUUID } from 'node:crypto';
+import { newAttempt, refund, resolve, type CheckoutResult, type Refund } from '@tillflow/workflows';
+import { ApplicationFailure } from '@temporalio/common';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
+import { fastForward } from './support/time.js';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const MINUTE = 60_000;
+
+let stack: Stack;
+// One for each test: the provider's clock goes only forward.
+beforeEach(async () => {
+  // A workflow that is moved ahead fires every timer on its way: one look a day is enough.
+  stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000' } });
+});
+afterEach(() => stack.stop());
+
+const handleOf = ({ reference }: CheckoutJson) =>
+  stack.temporal.client.workflow.getHandle<() => Promise<CheckoutResult>>(`checkout/default/${reference}`);
+
+const refundOf = (checkout: CheckoutJson, amount: number | null, key: string = randomUUID()): Promise<Refund> =>
+  handleOf(checkout).executeUpdate(refund, { args: [{ key, amount, reason: null }] });
+
+const words = async (id: string): Promise<string[]> => (await stack.timeline(id)).map(({ what }) => what);
+
+/** Why an update was refused. */
+async function refusal(update: Promise<unknown>): Promise<string> {
+  try {
+    await update;
+  } catch (error) {
+    if (error instanceof Error && error.cause instanceof ApplicationFailure) {
+      return error.cause.type ?? '';
+    }
+    throw error;
+  }
+  return 'not refused';
+}
+
+/** Both clocks, the workflow's and the provider's, are moved to the next `hour` o'clock UTC. */
+async function moveToNext(checkout: CheckoutJson, hour: number): Promise<void> {
+  const now = Date.now();
+  const midnight = Math.floor(now / DAY) * DAY;
+  const today = midnight + hour * HOUR;
+  const target = today > now ? today : today + DAY;
+  await fastForward(stack, checkout.reference, target - now);
+}
+
+async function pay(checkout: CheckoutJson): Promise<CheckoutJson> {
+  stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+  return stack.untilStatus(checkout.id, 'paid');
+}
+
+/** Paid at about nine in the morning, UTC, whatever the time is now. */
+async function paidAtNine(): Promise<CheckoutJson> {
+  const { body } = await stack.create({ expires_in: 86_400, metadata: { order: '7' } });
+  await moveToNext(body, 9);
+  return pay(body);
+}
+
+describe('a paid checkout', () => {
+  it('can be voided until a minute before the cut-off of its day, and says so', async () => {
+    const paid = await paidAtNine();
+    const cutOff = `${paid.paid_at?.slice(0, 10)}T16:15:00.000Z`;
+    expect(paid.voidable_until).toBe(cutOff);
+    await fastForward(stack, paid.reference, 7 * HOUR + 14 * MINUTE - 2_000);
+    expect(await refundOf(paid, null)).toMatchObject({ kind: 'void', status: 'succeeded', amount: 150_000 });
+    expect(await stack.untilStatus(paid.id, 'refunded')).toMatchObject({
+      refunded_amount: 150_000,
+      voidable_until: null,
+    });
+    expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: true, refunded_amount: 150_000 }]);
+  });
+
+  it('can only be refunded after the cut-off: a timer tells the view', async () => {
+    const paid = await paidAtNine();
+    await fastForward(stack, paid.reference, 7 * HOUR + 16 * MINUTE);
+    await stack.until(paid.id, ({ voidable_until }) => voidable_until === null);
+    expect(await refundOf(paid, null)).toMatchObject({ kind: 'refund', status: 'succeeded', amount: 150_000 });
+    expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: false, refunded_amount: 150_000 }]);
+  });
+
+  it('lives for a year: refunds in parts, one made elsewhere, and closes with all of it', async () => {
+    const paid = await paidAtNine();
+    const chargeId = chargeIdOf(paid);
+    await fastForward(stack, paid.reference, 90 * DAY);
+    const first = await refundOf(paid, 50_000, 'first');
+    expect(first).toMatchObject({ kind: 'refund', status: 'succeeded', amount: 50_000, key: 'first' });
+    expect(await refundOf(paid, 50_000, 'first')).toEqual(first);
+    expect(await refusal(refundOf(paid, 60_000, 'first'))).toBe('idempotency_conflict');
+    expect(await refusal(refundOf(paid, 100_001))).toBe('refund_exceeds_paid');
+
+    await fastForward(stack, paid.reference, 90 * DAY);
+    await stack.refundElsewhere(chargeId, 20_000);
+    const status = await handleOf(paid).executeUpdate(resolve, {
+      args: [{ action: 'look', reason: 'the monthly check' }],
+    });
+    expect(status).toBe('partially_refunded');
+    expect((await stack.get(`/v1/checkouts/${paid.id}`)).body).toMatchObject({ refunded_amount: 70_000 });
+    expect(await refusal(refundOf(paid, 80_001))).toBe('refund_exceeds_paid');
+
+    await fastForward(stack, paid.reference, 184 * DAY);
+    expect(await refundOf(paid, null)).toMatchObject({ amount: 80_000, status: 'succeeded' });
+    await fastForward(stack, paid.reference, 2 * DAY);
+
+    const result = await handleOf(paid).result();
+    expect(result).toMatchObject({
+      checkout: { id: paid.id, status: 'refunded', refunded_amount: 150_000, refundable_until: null, attention: null },
+      refunds: [
+        { key: 'first', amount: 50_000, kind: 'refund', status: 'succeeded' },
+        { amount: 20_000, kind: 'refund', status: 'succeeded', reason: 'made elsewhere' },
+        { amount: 80_000, kind: 'refund', status: 'succeeded' },
+      ],
+    });
+    expect(result.timeline.map(({ what }) => what)).toEqual(
+      expect.arrayContaining(['opened', 'charge_created', 'paid', 'refunded', 'refunded_elsewhere', 'resolve']),
+    );
+    expect(stack.chargesOf(paid.id)).toMatchObject([{ refunded_amount: 150_000 }]);
+  });
+
+  it('closes after a year although nothing was ever asked of it', async () => {
+    const paid = await paidAtNine();
+    await fastForward(stack, paid.reference, 366 * DAY);
+    const { checkout } = await handleOf(paid).result();
+    expect(checkout).toMatchObject({ status: 'paid', refunded_amount: 0, refundable_until: null });
+    // One look at the payment, and one when the books were closed.
+    expect(stack.requests('GET /charges/{id}')).toHaveLength(2);
+  });
+
+  it('takes one refund at a time: of many that are asked for at once, no more is given back than was paid', async () => {
+    const paid = await paidAtNine();
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(async () => refusal(refundOf(paid, 40_000))));
+    expect(answers.filter((one) => one === 'not refused')).toHaveLength(3);
+    expect(answers.filter((one) => one === 'refund_exceeds_paid')).toHaveLength(2);
+    expect(stack.chargesOf(paid.id)).toMatchObject([{ refunded_amount: 120_000 }]);
+  });
+
+  it('asked twice at once with one key is refunded once', async () => {
+    const paid = await paidAtNine();
+    const [one, other] = await Promise.all([refundOf(paid, 40_000, 'k'), refundOf(paid, 40_000, 'k')]);
+    expect(one).toEqual(other);
+    expect(stack.chargesOf(paid.id)).toMatchObject([{ refunded_amount: 40_000 }]);
+  });
+
+  it('whose void the provider refuses is refunded instead, and says so', async () => {
+    const paid = await paidAtNine();
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges/{id}/refunds',
+      action: 'status',
+      status: 400,
+      times: 1,
+    });
+    expect(await refundOf(paid, null)).toMatchObject({
+      kind: 'refund',
+      status: 'succeeded',
+      failure_code: 'bad_request',
+    });
+    expect(await words(paid.id)).toEqual(expect.arrayContaining(['void_refused', 'refunded']));
+    expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: false, refunded_amount: 150_000 }]);
+  });
+});
+
+describe('another attempt', () => {
+  const attemptAfter = (checkout: CheckoutJson, after: number): Promise<number> =>
+    handleOf(checkout).executeUpdate(newAttempt, { args: [{ after }] });
+
+  it('takes the place of an open one, which is ended first; asked again it is the same', async () => {
+    const { body } = await stack.create();
+    expect(await Promise.all([attemptAfter(body, 1), attemptAfter(body, 1)])).toEqual([2, 2]);
+    expect(await attemptAfter(body, 1)).toBe(2);
+    const { attempts, status, qr } = (await stack.get(`/v1/checkouts/${body.id}`)).body;
+    expect(attempts).toMatchObject([
+      { number: 1, status: 'expired' },
+      { number: 2, status: 'pending' },
+    ]);
+    expect(status).toBe('awaiting_payment');
+    expect(qr?.raw_data).not.toBe(body.qr?.raw_data);
+    expect(await refusal(attemptAfter(body, 3))).toBe('attempt_unknown');
+    stack.sandbox.mark(attempts[1]?.charge_id ?? '', { status: 'successful' });
+    expect(await stack.untilStatus(body.id, 'paid')).toMatchObject({ attempts: [{}, { status: 'successful' }] });
+    expect(await refusal(attemptAfter(body, 2))).toBe('already_paid');
+  });
+
+  it('of two payments keeps the first and gives the other back', async () => {
+    const { body } = await stack.create();
+    await attemptAfter(body, 1);
+    const { attempts } = (await stack.get(`/v1/checkouts/${body.id}`)).body;
+    const [old, current] = attempts.map(({ charge_id }) => charge_id ?? '');
+    stack.sandbox.mark(current ?? '', { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    stack.sandbox.mark(old ?? '', { status: 'successful', force: true });
+    await expect
+      .poll(() => stack.chargesOf(body.id).map(({ refunded_amount }) => refunded_amount))
+      .toEqual([150_000, 0]);
+    const after = await stack.until(body.id, ({ attention }) => attention === null);
+    expect(after).toMatchObject({ status: 'paid', refunded_amount: 0 });
+    expect(await words(body.id)).toEqual(expect.arrayContaining(['paid', 'paid_twice', 'voided']));
+  });
+
+  it('is paid by a late payment of the old one: its own QR is withdrawn', async () => {
+    const { body } = await stack.create();
+    await attemptAfter(body, 1);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
+    const paid = await stack.untilStatus(body.id, 'paid');
+    expect(paid).toMatchObject({ qr: null, attempts: [{ status: 'successful' }, {}] });
+    await stack.until(body.id, ({ attempts }) => attempts[1]?.status === 'expired');
+    expect(stack.chargesOf(body.id).map(({ status }) => status)).toEqual(['successful', 'expired']);
+  });
+
+  it('is refused for a checkout that was cancelled', async () => {
+    const { body } = await stack.create();
+    await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    expect(await refusal(attemptAfter(body, 1))).toBe('checkout_closed');
+  });
+});
