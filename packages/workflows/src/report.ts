@@ -46,6 +46,8 @@ function told(book: CheckoutBook, state: CheckoutState): Omit<CheckoutMemo, 'int
 function isTold(book: CheckoutBook, state: CheckoutState): boolean {
   const memo = workflowInfo().memo as CheckoutMemo | undefined;
   const { state: toldState, timeline = [], refunds = [] } = memo ?? {};
+  // Until there is something to tell, whoever asks sees an empty checkout that is being created.
+  if (toldState === undefined && book.isJustOpened) return true;
   if (toldState === undefined) return false;
   const last = book.timeline.at(-1);
   if (last !== undefined && WORTH_TELLING.has(last.what) && !isSame(last, timeline.at(-1))) return false;

@@ -1,7 +1,7 @@
 import { makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import { CheckoutBook } from '../book/book.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../book/policy.js';
-import type { CheckoutRecord } from '../book/record.js';
+import { unpack, type PackedRecord } from '../book/packed.js';
 import { clock } from '../clock.js';
 import { keep } from '../keep.js';
 import { tell } from '../report.js';
@@ -9,7 +9,7 @@ import type { CheckoutMemo, CheckoutResult } from '../view.js';
 
 /** Intent and timeline are in the memo already: the start of a run that stays open for a year is kept small. */
 export type AftercareInput = {
-  readonly record: Omit<CheckoutRecord, 'timeline'>;
+  readonly record: PackedRecord;
   /** What differs from {@link DEFAULT_POLICY}. */
   readonly policy?: Partial<CheckoutPolicy>;
 };
@@ -21,13 +21,12 @@ export type AftercareInput = {
 export async function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const { intent, timeline = [] } = workflowInfo().memo as CheckoutMemo;
   const policy = { ...DEFAULT_POLICY, ...input.policy };
-  const book = CheckoutBook.resume(intent, policy, { ...input.record, timeline: [...timeline] });
+  const book = CheckoutBook.resume(intent, policy, unpack(input.record, [...timeline]));
 
   return keep(book, {
     asTheSame: () => {
       const memo = tell(book, clock());
-      const { timeline: _, ...record } = book.settledRecord;
-      return makeContinueAsNewFunc<typeof aftercare>({ memo })({ ...input, record });
+      return makeContinueAsNewFunc<typeof aftercare>({ memo })({ ...input, record: book.packedRecord });
     },
     asPaid: null,
   });

@@ -25,6 +25,7 @@ import { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
 import { Journal } from './journal.js';
 import { Opening } from './opening.js';
+import { emptyRecord, pack, type PackedRecord } from './packed.js';
 import type { CheckoutPolicy } from './policy.js';
 import type { Attempt, CheckoutRecord, RefundEntry } from './record.js';
 import { Refunds } from './refunds.js';
@@ -66,27 +67,7 @@ export class CheckoutBook {
 
   /** The customer's time began with the request, however late the first task came. */
   static open(intent: CheckoutIntent, policy: CheckoutPolicy, now: Instant): CheckoutBook {
-    const book = new CheckoutBook(intent, policy, {
-      attempts: [],
-      charges: [],
-      refunds: [],
-      opening: null,
-      refunding: null,
-      kept: null,
-      lateAfter: null,
-      cancelRequested: false,
-      superseded: null,
-      endedAt: null,
-      reported: 'creating',
-      version: 0,
-      silentSince: null,
-      strays: [],
-      adopting: null,
-      secondLook: null,
-      closed: false,
-      attentions: [],
-      timeline: [],
-    });
+    const book = new CheckoutBook(intent, policy, emptyRecord());
     book.note(now, 'opened');
     book.#opening.open(now, instant(Math.min(parseInstant(intent.created_at), now)), intent.source);
     return book;
@@ -132,6 +113,18 @@ export class CheckoutBook {
     return this.isPaid || this.#record.opening === null;
   }
 
+  /** Nothing was heard of its first charge yet, and no one waits for anything else. */
+  get isJustOpened(): boolean {
+    const { opening, attempts, attentions, cancelRequested } = this.#record;
+    return (
+      opening !== null &&
+      opening.stage !== 'doubt' &&
+      attempts.length === 1 &&
+      attentions.length === 0 &&
+      !cancelRequested
+    );
+  }
+
   /** Attempt number `number` was made, and a customer can pay it or never will; or it never will be made. */
   isAttemptAnswered(number: number): boolean {
     const { attempts, superseded } = this.#record;
@@ -158,7 +151,7 @@ export class CheckoutBook {
     const { attempt } = this;
     return {
       status: this.status,
-      attempts: this.#record.attempts.map(toAttemptView),
+      attempts: this.#record.attempts.map((one) => this.#toAttemptView(one)),
       qr:
         attempt.qr !== null && this.#isPayable(now)
           ? {
@@ -345,8 +338,8 @@ export class CheckoutBook {
   }
 
   /** The record as `aftercare` starts with it: what only an open attempt needs is left out. */
-  get settledRecord(): CheckoutRecord {
-    return { ...this.#record, attempts: this.#record.attempts.map((attempt) => ({ ...attempt, qr: null })) };
+  get packedRecord(): PackedRecord {
+    return pack({ ...this.#record, attempts: this.#record.attempts.map((attempt) => ({ ...attempt, qr: null })) });
   }
 
   #foundOne(now: Instant, lookedAt: Instant, facts: ChargeFacts): void {
@@ -504,17 +497,20 @@ export class CheckoutBook {
       created_at: formatInstant(instant(entry.createdAt)),
     };
   }
-}
 
-function toAttemptView(attempt: Attempt): AttemptView {
-  return {
-    number: attempt.number,
-    source_id: attempt.sourceId,
-    charge_id: attempt.chargeId,
-    status: attempt.status,
-    failure_code: attempt.failureCode,
-    failure_message: attempt.failureMessage,
-    created_at: formatInstant(instant(attempt.createdAt)),
-    expires_at: formatInstant(instant(attempt.expiresAt)),
-  };
+  #toAttemptView(attempt: Attempt): AttemptView {
+    const { opening } = this.#record;
+    // Told together with its charge: each telling is an event.
+    const isOnItsWay = attempt === this.attempt && opening !== null && opening.stage !== 'doubt';
+    return {
+      number: attempt.number,
+      source_id: isOnItsWay ? null : attempt.sourceId,
+      charge_id: attempt.chargeId,
+      status: attempt.status,
+      failure_code: attempt.failureCode,
+      failure_message: attempt.failureMessage,
+      created_at: formatInstant(instant(attempt.createdAt)),
+      expires_at: formatInstant(instant(attempt.expiresAt)),
+    };
+  }
 }

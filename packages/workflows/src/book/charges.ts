@@ -11,6 +11,7 @@ import {
 } from '@tillflow/domain';
 import type { ChargeFacts } from '../activities.js';
 import type { BookContext, Due } from './context.js';
+import { emptyCharge } from './packed.js';
 import { lookDelay } from './policy.js';
 import type { Attempt, Charge } from './record.js';
 
@@ -294,20 +295,12 @@ export class Charges {
     const { record, journal } = this.context;
     const attempt = this.#attemptOf({ attempt: this.#attemptNumberOf(facts) });
     const charge: Charge = {
+      ...emptyCharge(),
       id: facts.chargeId,
       attempt: attempt.number,
-      status: 'pending',
-      paidAt: null,
       refunded: facts.refundedAmount,
       // Nobody looked yet: the first hint need not wait.
       lookedAt: now - LOOK_APART_MS,
-      lookAt: null,
-      owed: [],
-      hinted: false,
-      misses: 0,
-      closings: 0,
-      closingSince: null,
-      closeAt: null,
     };
     record.charges.push(charge);
     if (attempt.chargeId === null) attempt.chargeId = charge.id;

@@ -74,6 +74,9 @@ export type RefundEntry = {
   failureCode: string | null;
   failureMessage: string | null;
   createdAt: Ms;
+  /** Of money that goes back by itself and was refused: how often, and when it is tried again. */
+  refusals: number;
+  retryAt: Ms | null;
 };
 
 /** The one refund that is being carried out: there is never a second at the same time. */

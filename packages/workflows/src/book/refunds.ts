@@ -14,11 +14,14 @@ import type { Refusal, RefundRequest } from '../messages.js';
 import type { Outcome } from '../outcome.js';
 import type { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
+import { lookDelay } from './policy.js';
 import type { Charge, RefundEntry, Refunding } from './record.js';
 import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
 
 /** The memo that every read loads stays small. */
 const MAX_REFUNDS = 100;
+/** Money that the provider would not take back is tried again at this step of the looks' delays: 1 h, then daily. */
+const RETURN_AGAIN = 4;
 /** Begins the keys of refunds that no caller asked for. */
 const OURS = 'auto:';
 
@@ -105,7 +108,9 @@ export class Refunds {
         journal.settle('return_refused', isLate ? 'late_payment' : 'double_payment');
         continue;
       }
-      if (this.all.some((entry) => entry.chargeId === charge.id && entry.by === 'us')) continue;
+      const ours = this.all.find((entry) => entry.chargeId === charge.id && entry.by === 'us');
+      if (ours?.retryAt !== undefined && ours.retryAt !== null && ours.retryAt <= now) this.#tryAgain(now, ours);
+      if (ours !== undefined) continue;
       const reason = isLate
         ? `paid after it was reported as ${record.lateAfter ?? 'ended'}`
         : `${record.kept ?? 'another charge'} is the payment that counts`;
@@ -115,12 +120,7 @@ export class Refunds {
 
   /** A person asks to try again what the provider refused to take back. */
   retryReturns(now: Instant): void {
-    for (const entry of this.all) {
-      if (entry.by !== 'us' || entry.status !== 'rejected') continue;
-      entry.status = 'pending';
-      this.context.journal.settle('return_refused');
-      this.context.journal.note(now, 'refund_requested', `${entry.key}: again`);
-    }
+    for (const entry of this.all) if (entry.by === 'us' && entry.status === 'rejected') this.#tryAgain(now, entry);
   }
 
   /** One after the other. */
@@ -135,16 +135,19 @@ export class Refunds {
 
   due(): Due[] {
     const { refunding } = this.context.record;
+    const again = this.all.flatMap(({ retryAt }): Due[] =>
+      retryAt === null ? [] : [{ at: instant(retryAt), why: 'try again to give money back' }],
+    );
     const entry = refunding === null ? undefined : this.find(refunding.key);
-    if (refunding === null || entry === undefined) return [];
+    if (refunding === null || entry === undefined) return again;
     const at = instant(refunding.dueAt);
     const { key, chargeId, amount } = entry;
     if (refunding.stage === 'send') {
       const step = { do: 'createRefund', key, chargeId, amount, asVoid: entry.kind === 'void' } as const;
-      return [{ at, step, why: 'refund' }];
+      return [...again, { at, step, why: 'refund' }];
     }
     const why = refunding.stage === 'doubt' ? 'outcome of a refund unknown: look again' : 'look, then refund';
-    return [{ at, step: { do: 'look', chargeId }, why }];
+    return [...again, { at, step: { do: 'look', chargeId }, why }];
   }
 
   /** A retrieved charge: its refunds are taken in, and the one that is being carried out goes on. */
@@ -310,6 +313,8 @@ export class Refunds {
       failureCode: null,
       failureMessage: null,
       createdAt: now,
+      refusals: 0,
+      retryAt: null,
     });
     this.context.journal.note(now, 'refunded_elsewhere', `${this.#money(amount)}, ${refundId}`);
   }
@@ -327,6 +332,8 @@ export class Refunds {
       failureCode: null,
       failureMessage: null,
       createdAt: now,
+      refusals: 0,
+      retryAt: null,
     });
     const why = entry.by === 'us' ? `, ${entry.reason ?? ''}` : '';
     this.context.journal.note(now, 'refund_requested', `${this.#money(entry.amount)}${why}`);
@@ -341,9 +348,18 @@ export class Refunds {
     const charge = this.charges.find(entry.chargeId);
     const isLeft = charge !== undefined && this.givenBack(charge) < this.context.intent.amount;
     if (entry.by === 'us' && isLeft) {
+      const isOpen = code !== 'refund_window_closed';
+      entry.retryAt = isOpen ? plus(now, lookDelay(this.context.policy, RETURN_AGAIN + entry.refusals)) : null;
+      entry.refusals += 1;
       journal.raise(now, 'return_refused', `${this.#money(entry.amount)} of ${entry.chargeId}: ${code}, ${message}`);
     }
     this.#settled();
+  }
+
+  #tryAgain(now: Instant, entry: RefundEntry): void {
+    entry.status = 'pending';
+    entry.retryAt = null;
+    this.context.journal.note(now, 'refund_requested', `${entry.key}: again`);
   }
 
   #settled(): void {

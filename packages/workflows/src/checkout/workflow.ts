@@ -30,12 +30,11 @@ export async function checkout(input: CheckoutInput): Promise<CheckoutResult> {
       makeContinueAsNewFunc<typeof checkout>({ memo: tell(book, clock()) })({ ...input, resume: book.record }),
     asPaid: () => {
       const memo = tell(book, clock());
-      const { timeline: _, ...record } = book.settledRecord;
       return makeContinueAsNewFunc<typeof aftercare>({
         workflowType: AFTERCARE_WORKFLOW,
         memo,
         typedSearchAttributes: attributesOf(book, clock()),
-      })({ record, ...(input.policy === undefined ? {} : { policy: input.policy }) });
+      })({ record: book.packedRecord, ...(input.policy === undefined ? {} : { policy: input.policy }) });
     },
   });
 }
