@@ -1,0 +1,492 @@
+import { formatInstant, isAwaitingPayment, parseInstant, plus, type Instant } from '@tillflow/domain';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { ChargeFacts, RefundFacts } from '../activities.js';
+import type { Outcome } from '../outcome.js';
+import { CheckoutBook } from './book.js';
+import { pack, unpack } from './packed.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
+import type { CheckoutRecord } from './record.js';
+import { intent } from './simulation.js';
+
+const NOW = parseInstant('2026-03-10T09:00:00Z');
+const SECOND = 1_000;
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+
+const pending: ChargeFacts = {
+  chargeId: 'chrg_1',
+  sourceId: 'src_1',
+  status: 'pending',
+  amount: 150_000,
+  currency: 'THB',
+  checkoutId: 'chk_default_a',
+  attempt: '1',
+  isOtherMode: false,
+  failureCode: null,
+  failureMessage: null,
+  paidAt: null,
+  qr: { downloadUri: 'https://provider.test/qr.svg', rawData: 'qr' },
+  refundedAmount: 0,
+  refunds: [],
+  canVoid: false,
+};
+const successful: ChargeFacts = { ...pending, status: 'successful', paidAt: '2026-03-10T09:01:00.000Z', canVoid: true };
+const expired: ChargeFacts = { ...pending, status: 'expired' };
+const failed: ChargeFacts = { ...pending, status: 'failed', failureCode: 'payment_rejected', failureMessage: 'No.' };
+
+const unknown: Outcome<never> = { kind: 'unknown', code: 'timeout', message: 'no answer' };
+const refused: Outcome<never> = { kind: 'rejected', code: 'failed_refund', message: 'no', retryable: false };
+
+function openBook(policy: Partial<CheckoutPolicy> = {}): CheckoutBook {
+  const book = CheckoutBook.open(intent, { ...DEFAULT_POLICY, ...policy }, NOW);
+  book.sourceAnswered(NOW, { kind: 'done', value: { sourceId: 'src_1' } });
+  return book;
+}
+
+function payableBook(policy: Partial<CheckoutPolicy> = {}): CheckoutBook {
+  const book = openBook(policy);
+  book.chargeAnswered(NOW, { kind: 'done', value: pending }, NOW);
+  book.wasReported();
+  return book;
+}
+
+function paidBook(paidAt = '2026-03-10T09:01:00.000Z'): CheckoutBook {
+  const book = payableBook();
+  see(book, parseInstant(paidAt), { ...successful, paidAt });
+  book.wasReported();
+  return book;
+}
+
+const see = (book: CheckoutBook, now: Instant, facts: ChargeFacts): void =>
+  book.looked(now, now, 'chrg_1', { seen: facts });
+
+const stepAt = (book: CheckoutBook, now: Instant) => {
+  book.advance(now);
+  return book.next(now);
+};
+
+const given = (refunds: readonly RefundFacts[], more: Partial<ChargeFacts> = {}): ChargeFacts => ({
+  ...successful,
+  refunds,
+  refundedAmount: refunds.reduce((sum, { amount }) => sum + amount, 0),
+  ...more,
+});
+
+describe('an open checkout', () => {
+  it('shows the QR while the customer can pay, and not a millisecond longer', () => {
+    const book = payableBook();
+    expect(book.state(NOW)).toMatchObject({ status: 'awaiting_payment', qr: { raw_data: 'qr' } });
+    expect(book.state(plus(NOW, 899_999)).qr).not.toBeNull();
+    expect(book.state(plus(NOW, 900_000)).qr).toBeNull();
+  });
+
+  it.each([
+    ['a cancel', (book: CheckoutBook) => book.requestCancel(NOW)],
+    ['another attempt', (book: CheckoutBook) => book.requestAttempt(NOW, { after: 1 })],
+  ])('shows no QR once %s was asked for, and asks the provider to let the charge go', (_, ask) => {
+    const book = payableBook();
+    ask(book);
+    expect(book.state(NOW)).toMatchObject({ status: 'awaiting_payment', qr: null });
+    expect(stepAt(book, NOW)).toEqual({ do: 'expireCharge', chargeId: 'chrg_1' });
+  });
+
+  it('waits for a webhook, looks anyway, and expires at its time, with one timer at a time', () => {
+    const book = payableBook();
+    expect(stepAt(book, NOW)).toMatchObject({ do: 'wait', until: plus(NOW, 24 * SECOND) });
+    expect(stepAt(book, plus(NOW, 24 * SECOND))).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    see(book, plus(NOW, 24 * SECOND), pending);
+    expect(stepAt(book, plus(NOW, 24 * SECOND))).toMatchObject({ do: 'wait', until: plus(NOW, 49 * SECOND) });
+    expect(stepAt(book, plus(NOW, 15 * MINUTE))).toMatchObject({ do: 'expireCharge' });
+  });
+
+  it('is looked at again 1 s and 5 s after a hint that found nothing', () => {
+    const book = payableBook();
+    const looks: number[] = [];
+    book.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
+    for (let now = NOW; now < NOW + 20 * SECOND; now = plus(now, 100)) {
+      if (stepAt(book, now).do !== 'look') continue;
+      looks.push(now - NOW);
+      see(book, now, pending);
+    }
+    expect(looks).toEqual([0, 1_000, 5_000]);
+  });
+
+  it('asks the provider once a second at most, however many hints come', () => {
+    const book = payableBook();
+    let looks = 0;
+    for (let now = NOW; now < NOW + 10 * SECOND; now = plus(now, 10)) {
+      book.hint(now, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
+      if (stepAt(book, now).do !== 'look') continue;
+      looks += 1;
+      see(book, now, pending);
+    }
+    expect(looks).toBe(10);
+  });
+
+  it('lets the customer pay for as long as was asked for, however late the first task came', () => {
+    const late = CheckoutBook.open(intent, DEFAULT_POLICY, plus(NOW, 600_000));
+    expect(late.expiresAt).toBe(plus(NOW, 900_000));
+    const clockBehind = CheckoutBook.open(intent, DEFAULT_POLICY, plus(NOW, -5_000));
+    expect(clockBehind.expiresAt).toBe(plus(NOW, 895_000));
+  });
+
+  it('takes a failure by time as an expiry, and keeps an end when a cancel comes after it', () => {
+    const byTime = payableBook();
+    see(byTime, NOW, { ...failed, failureCode: 'payment_expired' });
+    expect(byTime.status).toBe('expired');
+    const book = payableBook();
+    see(book, NOW, failed);
+    book.requestCancel(NOW);
+    expect(book.status).toBe('failed');
+  });
+
+  it('stays open for late news, then closes', () => {
+    const book = payableBook();
+    see(book, NOW, failed);
+    expect(stepAt(book, NOW)).toMatchObject({ do: 'wait', until: plus(NOW, DEFAULT_POLICY.unpaidGraceMs) });
+    expect(stepAt(book, plus(NOW, DEFAULT_POLICY.unpaidGraceMs))).toEqual({ do: 'close' });
+  });
+});
+
+describe('a retrieved charge', () => {
+  it.each([
+    ['another amount', { amount: 150_001 }],
+    ['another currency', { currency: 'MYR' }],
+    ['another checkout', { checkoutId: 'chk_default_b' }],
+    ['another charge', { chargeId: 'chrg_2' }],
+    ['another source', { sourceId: 'src_2' }],
+    ['no checkout and another source', { checkoutId: null, sourceId: 'src_2' }],
+    ['another attempt', { attempt: '2' }],
+    ['the other mode', { isOtherMode: true }],
+  ])('of %s is not believed, whatever its status, and a person is told', (_, change) => {
+    const book = payableBook();
+    see(book, NOW, { ...successful, ...change });
+    expect(book.state(NOW)).toMatchObject({
+      status: 'awaiting_payment',
+      paid_at: null,
+      qr: null,
+      attention: { code: 'integrity_mismatch' },
+    });
+    see(book, NOW, pending);
+    expect(book.state(NOW)).toMatchObject({ attention: null, qr: {} });
+  });
+
+  it('of a status that is not known is not guessed at, and one that is settles it', () => {
+    const book = payableBook();
+    see(book, NOW, { ...pending, status: 'reversed' });
+    expect(book.state(NOW)).toMatchObject({ status: 'awaiting_payment', attention: { code: 'unknown_status' } });
+    see(book, NOW, successful);
+    expect(book.state(NOW)).toMatchObject({ status: 'paid', attention: null });
+  });
+
+  it.each(['9999-06-01T00:00:00.000Z', '0001-01-01T00:00:00.000Z', '2026-03-12T00:00:00.000Z'])(
+    'is not believed to be paid at %s: our own clock is taken',
+    (paidAt) => {
+      const book = payableBook();
+      see(book, plus(NOW, 1_000), { ...successful, paidAt });
+      expect(book.state(NOW)).toMatchObject({ status: 'paid', paid_at: '2026-03-10T09:00:01.000Z' });
+    },
+  );
+
+  it('makes it paid if and only if it was seen successful, in whatever order and however often news comes', () => {
+    const news = fc.constantFrom(pending, successful, expired, failed);
+    fc.assert(
+      fc.property(fc.array(fc.oneof(news, fc.constant('cancel' as const), fc.constant('report' as const))), (all) => {
+        const book = openBook();
+        book.chargeAnswered(NOW, { kind: 'done', value: pending }, NOW);
+        for (const one of all) {
+          if (one === 'cancel') book.requestCancel(NOW);
+          else if (one === 'report') book.wasReported();
+          else see(book, NOW, one);
+        }
+        expect(book.isPaid).toBe(all.includes(successful));
+        expect(book.state(NOW).paid_at !== null).toBe(all.includes(successful));
+      }),
+    );
+  });
+});
+
+describe('a charge whose create has an unknown outcome', () => {
+  const quietAt = plus(NOW, 20 * SECOND);
+
+  /** Looks whenever one is due and sees nothing, until another step is due. */
+  function untilOtherStep(book: CheckoutBook): { looks: number[]; at: number; step: string } {
+    const looks: number[] = [];
+    for (let now = NOW; ; now = plus(now, 100)) {
+      const step = stepAt(book, now);
+      if (step.do === 'findCharges') {
+        looks.push(now - NOW);
+        book.searched(now, now, step.why, { seen: [] });
+      } else if (step.do !== 'wait') return { looks, at: now - NOW, step: step.do };
+    }
+  }
+
+  it('is created again only after two looks, the last when nothing can be under way any more', () => {
+    const book = openBook();
+    book.chargeAnswered(NOW, unknown, quietAt);
+    const { looks, step } = untilOtherStep(book);
+    expect(looks).toEqual([1_000, 6_000, 20_000]);
+    expect(step).toBe('createCharge');
+  });
+
+  it('is searched once more five minutes after the repeat, and a late one is let go', () => {
+    const book = openBook();
+    book.chargeAnswered(NOW, unknown, quietAt);
+    const { at } = untilOtherStep(book);
+    const repeated = plus(NOW, at);
+    book.chargeAnswered(repeated, { kind: 'done', value: { ...pending, chargeId: 'chrg_2' } }, repeated);
+    const later = plus(repeated, 5 * MINUTE);
+    expect(book.next(plus(later, -1)).do).not.toBe('findCharges');
+    book.looked(later, later, 'chrg_2', { seen: { ...pending, chargeId: 'chrg_2' } });
+    expect(stepAt(book, later)).toMatchObject({ do: 'findCharges', why: 'second look' });
+    book.searched(later, later, 'second look', { seen: [pending, { ...pending, chargeId: 'chrg_2' }] });
+    expect(stepAt(book, later)).toEqual({ do: 'expireCharge', chargeId: 'chrg_1' });
+    expect(book.state(later)).toMatchObject({ status: 'awaiting_payment', qr: {} });
+  });
+
+  it('is taken as refused only by a look, and not at all after a doubt', () => {
+    const book = openBook();
+    book.chargeAnswered(NOW, refused, quietAt);
+    expect(stepAt(book, NOW)).toMatchObject({ do: 'findCharges' });
+    book.searched(NOW, NOW, 'doubt', { seen: [] });
+    expect(book.state(NOW)).toMatchObject({ status: 'failed', attempts: [{ failure_code: 'failed_refund' }] });
+
+    const doubtful = openBook();
+    doubtful.chargeAnswered(NOW, unknown, quietAt);
+    const { at } = untilOtherStep(doubtful);
+    doubtful.chargeAnswered(plus(NOW, at), refused, plus(NOW, at + 20 * SECOND));
+    doubtful.searched(plus(NOW, at), plus(NOW, at), 'doubt', { seen: [] });
+    expect(doubtful.status).toBe('creating');
+  });
+
+  it('is shown to operators after a minute, and no longer once it was found', () => {
+    const book = openBook();
+    book.chargeAnswered(NOW, unknown, quietAt);
+    const later = plus(NOW, MINUTE);
+    book.advance(plus(later, -1));
+    expect(book.state(later).attention).toBeNull();
+    book.advance(later);
+    expect(book.state(later)).toMatchObject({ status: 'creating', attention: { code: 'outcome_unknown' } });
+    book.searched(later, later, 'doubt', { seen: [pending] });
+    book.advance(later);
+    expect(book.state(later)).toMatchObject({ status: 'awaiting_payment', attention: null });
+  });
+});
+
+describe('a payment', () => {
+  it('has the time that the provider names, and both windows', () => {
+    expect(paidBook().state(NOW)).toMatchObject({
+      status: 'paid',
+      paid_at: '2026-03-10T09:01:00.000Z',
+      voidable_until: '2026-03-10T16:15:00.000Z',
+      refundable_until: '2027-03-10T09:01:00.000Z',
+      attention: null,
+    });
+  });
+
+  it('after the end was reported goes back, or is kept and shown, as it is set; before, it simply counts', () => {
+    for (const latePayment of ['return', 'keep'] as const) {
+      const told = payableBook({ latePayment });
+      see(told, NOW, expired);
+      told.wasReported();
+      see(told, NOW, successful);
+      told.advance(NOW);
+      expect(told.state(NOW)).toMatchObject({
+        status: latePayment === 'return' ? 'expired' : 'paid',
+        attention: { code: 'late_payment' },
+      });
+      expect(told.refunds.map(({ key }) => key)).toEqual(latePayment === 'return' ? ['auto:chrg_1'] : []);
+    }
+    const untold = payableBook();
+    see(untold, NOW, expired);
+    see(untold, NOW, successful);
+    expect(untold.state(NOW)).toMatchObject({ status: 'paid', attention: null });
+  });
+
+  it.each([
+    ['2026-03-10T09:01:00.000Z', '2026-03-10T16:15:00.000Z', '2027-03-10T09:01:00.000Z'],
+    ['2026-03-10T16:14:59.999Z', '2026-03-10T16:15:00.000Z', '2027-03-10T16:14:59.999Z'],
+    ['2024-02-29T10:00:00.000Z', '2024-02-29T16:15:00.000Z', '2025-02-28T10:00:00.000Z'],
+    ['2026-12-31T12:00:00.000Z', '2026-12-31T16:15:00.000Z', '2027-12-31T12:00:00.000Z'],
+  ])('of %s is watched until %s and until %s, to the millisecond', (paidAt, void_, refund_) => {
+    const at = parseInstant(paidAt);
+    const own = { ...intent, created_at: formatInstant(plus(at, -MINUTE)) };
+    const book = CheckoutBook.open(own, DEFAULT_POLICY, plus(at, -MINUTE));
+    book.sourceAnswered(at, { kind: 'done', value: { sourceId: 'src_1' } });
+    book.chargeAnswered(at, { kind: 'done', value: { ...successful, paidAt } }, at);
+    const cutOff = parseInstant(void_);
+    const end = parseInstant(refund_);
+    expect(stepAt(book, at)).toMatchObject({ do: 'wait', until: cutOff });
+    expect(book.state(plus(cutOff, -1)).voidable_until).toBe(void_);
+    expect(book.state(cutOff).voidable_until).toBeNull();
+    expect(stepAt(book, cutOff)).toMatchObject({ do: 'wait', until: plus(end, 1) });
+    expect(book.refuseRefund(end, { key: 'k', amount: null, reason: null })).toBeNull();
+    expect(book.refuseRefund(plus(end, 1), { key: 'k', amount: null, reason: null })?.code).toBe(
+      'refund_window_closed',
+    );
+    expect(book.state(end).refundable_until).toBe(refund_);
+    expect(stepAt(book, plus(end, 1))).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    book.looked(plus(end, 1), plus(end, 1), 'chrg_1', { seen: { ...successful, paidAt } });
+    expect(stepAt(book, plus(end, 1))).toEqual({ do: 'close' });
+    expect(book.state(plus(end, 1)).refundable_until).toBeNull();
+  });
+
+  it.each(['2026-03-10T16:15:00.000Z', '2026-03-10T23:59:59.999Z'])('of %s never could be voided', (paidAt) => {
+    const book = CheckoutBook.open({ ...intent, created_at: paidAt }, DEFAULT_POLICY, parseInstant(paidAt));
+    book.sourceAnswered(NOW, { kind: 'done', value: { sourceId: 'src_1' } });
+    book.chargeAnswered(parseInstant(paidAt), { kind: 'done', value: { ...successful, paidAt } }, NOW);
+    expect(book.state(parseInstant(paidAt))).toMatchObject({ status: 'paid', voidable_until: null });
+  });
+
+  it('that is told again costs nothing', () => {
+    const book = paidBook();
+    const before = book.timeline.length;
+    book.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
+    expect(stepAt(book, NOW).do).toBe('wait');
+    expect(book.timeline).toHaveLength(before);
+  });
+});
+
+describe('a refund', () => {
+  const at = parseInstant('2026-03-10T10:00:00Z');
+  const ask = (book: CheckoutBook, amount: number | null, key = 'k'): void =>
+    book.requestRefund(at, { key, amount, reason: null });
+  const quietAt = plus(at, 20 * SECOND);
+
+  it('follows a fresh look at the charge: a void where all of it is untouched and the provider allows it', () => {
+    const book = paidBook();
+    ask(book, null);
+    expect(stepAt(book, at)).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    see(book, at, successful);
+    expect(stepAt(book, at)).toMatchObject({ do: 'createRefund', amount: 150_000, asVoid: true });
+  });
+
+  it.each([
+    ['a part', 50_000, {}],
+    ['what the provider does not void any more', null, { canVoid: false }],
+  ])('of %s is a refund', (_, amount, more) => {
+    const book = paidBook();
+    ask(book, amount);
+    stepAt(book, at);
+    see(book, at, { ...successful, ...more });
+    expect(stepAt(book, at)).toMatchObject({ do: 'createRefund', asVoid: false });
+  });
+
+  function sent(amount: number | null = 50_000): CheckoutBook {
+    const book = paidBook();
+    ask(book, amount);
+    stepAt(book, at);
+    see(book, at, successful);
+    stepAt(book, at);
+    return book;
+  }
+
+  it('of unknown outcome is never made again before two looks showed none and nothing can be under way', () => {
+    const book = sent();
+    book.refundAnswered(at, 'k', unknown, quietAt);
+    let looks = 0;
+    for (let now = at; now < quietAt; now = plus(now, 100)) {
+      const step = stepAt(book, now);
+      expect(step.do).not.toBe('createRefund');
+      if (step.do !== 'look') continue;
+      looks += 1;
+      see(book, now, successful);
+    }
+    expect(looks).toBeGreaterThanOrEqual(2);
+    expect(book.refund('k')).toMatchObject({ status: 'pending' });
+    for (let now = quietAt; stepAt(book, now).do !== 'createRefund'; now = plus(now, 100)) see(book, now, successful);
+  });
+
+  it('of unknown outcome is found by its key', () => {
+    const book = sent();
+    book.refundAnswered(at, 'k', unknown, quietAt);
+    see(book, at, given([{ refundId: 'rfnd_1', amount: 50_000, isVoid: false, key: 'k' }]));
+    expect(book.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_1' });
+    expect(book.state(at)).toMatchObject({ status: 'partially_refunded', refunded_amount: 50_000 });
+  });
+
+  it('is not repeated while more was given back than is listed: a person is told, and may say which it is', () => {
+    const book = sent();
+    book.refundAnswered(at, 'k', unknown, quietAt);
+    for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
+      const step = stepAt(book, now);
+      expect(step.do).not.toBe('createRefund');
+      if (step.do === 'look') see(book, now, given([], { refundedAmount: 50_000 }));
+    }
+    const later = plus(at, 2 * HOUR);
+    expect(book.state(later)).toMatchObject({ refunded_amount: 50_000, attention: { code: 'refund_unmatched' } });
+    book.resolve(later, { action: 'adopt', id: 'rfnd_9', reason: 'seen in the dashboard' });
+    expect(stepAt(book, later).do).toBe('look');
+    see(book, later, given([{ refundId: 'rfnd_9', amount: 50_000, isVoid: false, key: null }]));
+    book.advance(later);
+    expect(book.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_9' });
+    expect(book.state(later).attention).toBeNull();
+  });
+
+  it('that the provider refuses as a void becomes a refund only after that refusal was confirmed by a look', () => {
+    const book = sent(null);
+    book.refundAnswered(at, 'k', refused, quietAt);
+    expect(stepAt(book, at).do).toBe('look');
+    see(book, at, successful);
+    expect(stepAt(book, at).do).toBe('look');
+    see(book, at, successful);
+    expect(stepAt(book, at)).toMatchObject({ do: 'createRefund', asVoid: false });
+
+    const doubtful = sent(null);
+    doubtful.refundAnswered(at, 'k', unknown, quietAt);
+    see(doubtful, at, successful);
+    see(doubtful, plus(at, SECOND), successful);
+    expect(stepAt(doubtful, plus(at, SECOND)).do).not.toBe('createRefund');
+  });
+
+  it('that was made twice is never hidden', () => {
+    const book = sent();
+    const [one, two] = ['rfnd_1', 'rfnd_2'].map((refundId) => ({ refundId, amount: 50_000, isVoid: false, key: 'k' }));
+    if (one === undefined || two === undefined) throw new Error('two');
+    book.refundAnswered(at, 'k', { kind: 'done', value: one }, quietAt);
+    see(book, at, given([one, two]));
+    expect(book.state(at)).toMatchObject({ refunded_amount: 100_000, attention: { code: 'refund_doubled' } });
+  });
+});
+
+describe('a book', () => {
+  it('goes on from its record, packed or not, exactly where it was', () => {
+    const book = paidBook();
+    book.requestRefund(NOW, { key: 'k', amount: 1, reason: null });
+    const record = JSON.parse(JSON.stringify(book.record)) as CheckoutRecord;
+    const resumed = CheckoutBook.resume(intent, DEFAULT_POLICY, record);
+    expect(resumed.result(NOW)).toEqual(book.result(NOW));
+    expect(unpack(pack(record), record.timeline)).toEqual(record);
+  });
+
+  it('keeps its timeline short whatever is sent to it, the first and the last entries first of all', () => {
+    const book = openBook();
+    for (let count = 0; count < 1_000; count += 1) book.note(NOW, 'webhook', String(count));
+    expect(book.timeline).toHaveLength(60);
+    expect(book.timeline[0]?.what).toBe('opened');
+    expect(book.timeline.at(-1)?.detail).toBe('999');
+  });
+
+  it('ends an attempt that an operator abandons, and takes in what shows up later all the same', () => {
+    const book = openBook();
+    book.chargeAnswered(NOW, unknown, plus(NOW, 20 * SECOND));
+    book.resolve(NOW, { action: 'abandon', reason: 'the provider confirmed by phone' });
+    book.advance(NOW);
+    expect(isAwaitingPayment(book.status)).toBe(false);
+    book.wasReported();
+    const later = plus(NOW, 5 * MINUTE);
+    expect(stepAt(book, later)).toMatchObject({ do: 'findCharges', why: 'second look' });
+    book.searched(later, later, 'second look', { seen: [successful] });
+    book.advance(later);
+    expect(book.refunds).toMatchObject([{ key: 'auto:chrg_1', status: 'pending' }]);
+  });
+
+  it.each([
+    ['no reason', { action: 'look', reason: ' ' }],
+    ['nothing to abandon', { action: 'abandon', reason: 'because' }],
+    ['something that is no charge and no refund', { action: 'adopt', id: 'src_1', reason: 'because' }],
+  ] as const)('refuses a resolution with %s', (_, resolution) => {
+    expect(paidBook().refuseResolution(resolution)?.code).toBe('invalid_resolution');
+  });
+});
