@@ -58,9 +58,9 @@ export const emptyCharge = (): Charge => ({
 });
 
 /** The timeline is left out: it is in the memo. */
-export function pack({ timeline: _, ...record }: CheckoutRecord): PackedRecord {
+export function pack(record: CheckoutRecord): PackedRecord {
   return {
-    ...without(emptyRecord(), record),
+    ...without({ ...emptyRecord(), timeline: record.timeline }, record),
     attempts: record.attempts.map((attempt) => without(emptyAttempt(), attempt)),
     charges: record.charges.map((charge) => without(emptyCharge(), charge)),
   };
