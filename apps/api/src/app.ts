@@ -6,7 +6,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { PaymentsClient } from '@tillflow/payments-client';
-import { openTemporal } from '@tillflow/temporal';
+import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
@@ -25,6 +25,7 @@ export type RunningApi = {
 
 /** Starts the API. It starts without Temporal too, and says so at `/health/ready`. */
 export async function startApi(values: ApiSettings, logger: Logger): Promise<RunningApi> {
+  warnIfUnencrypted(values, logger);
   const settings = new Settings(values);
   const temporal = await openTemporal(values);
   const provider = new PaymentsClient({
