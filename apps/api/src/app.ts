@@ -10,6 +10,7 @@ import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
+import { allowCodecOrigins } from './codec/codec-origins.js';
 import { PROBLEMS } from './problems/catalog.js';
 import { Problem } from './problems/problem.js';
 import { ProblemFilter } from './problems/problem.filter.js';
@@ -74,6 +75,7 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
     }),
   );
   logRequests(app, logger);
+  allowCodecOrigins(app, settings.values.TEMPORAL_UI_URL);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
   await app.init();
   // JSON is the only language here; the framework would read these two as well.
