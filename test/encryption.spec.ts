@@ -7,6 +7,9 @@ import { payloadsIn, storedOf, textsIn } from './support/stored.js';
 
 const key = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
 
+/** Of Temporal's `UpdateWorkflowExecutionLifecycleStage`. */
+const COMPLETED = 3;
+
 const CUSTOMER = 'Somchai Jaidee';
 const PERSONAL = { description: `Coffee for ${CUSTOMER}`, metadata: { phone: '+66 81 234 5678' } };
 
@@ -29,10 +32,8 @@ describe('with a key', () => {
     const { body } = await stack.get(`/v1/checkouts/${id}`);
     const attempt = body.attempts[0];
     const texts = textsIn(stored);
-    for (const text of [
-      ...['150000', '1,500.00', reference, attempt?.charge_id, attempt?.source_id, 'source_created'],
-      ...hidden,
-    ]) {
+    const ids = [reference, attempt?.charge_id, attempt?.source_id];
+    for (const text of ['150000', '1,500.00', 'source_created', ...ids, ...hidden]) {
       expect(text).toBeTruthy();
       expect(texts).not.toContain(text);
     }
@@ -48,7 +49,7 @@ describe('with a key', () => {
 
     const stored = await storedOf(stack, body.reference);
     const paths = payloadsIn(stored).map(({ path }) => path);
-    for (const part of [
+    const parts = [
       'workflowExecutionStartedEventAttributes.input.',
       'workflowExecutionStartedEventAttributes.memo.fields.intent',
       'workflowPropertiesModifiedEventAttributes.upsertedMemo.fields.state',
@@ -58,12 +59,8 @@ describe('with a key', () => {
       'activityTaskCompletedEventAttributes.result.',
       'userMetadata.summary',
       'workflowExecutionInfo.memo.fields.state',
-    ]) {
-      expect(
-        paths.filter((path) => path.includes(part)),
-        part,
-      ).not.toEqual([]);
-    }
+    ];
+    expect(parts.filter((part) => !paths.some((path) => path.includes(part)))).toEqual([]);
   });
 
   it('nothing can be read of one that continued as new, and its memo comes along', async () => {
@@ -103,7 +100,8 @@ describe('with a key', () => {
     const { outcome } = await stack.temporal.connection.workflowService.updateWorkflowExecution({
       namespace: 'default',
       workflowExecution: { workflowId: idOf(body) },
-      waitPolicy: { lifecycleStage: 3 },
+      // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
+      waitPolicy: { lifecycleStage: COMPLETED },
       request: { meta: { updateId: randomUUID(), identity: 'a test' }, input: { name } },
     });
     expect(outcome?.failure).toMatchObject({ message: 'Encoded failure', stackTrace: '' });
@@ -169,8 +167,8 @@ describe('a change of keys', () => {
     for (const checkout of [early, late]) {
       await vi.waitUntil(async () => (await stack.get<{ data: unknown[] }>(listOf(checkout))).body.data.length === 1);
     }
-    expect(await keysOf(stack, early)).toEqual(['new', 'old']);
-    expect(await keysOf(stack, late)).toEqual(['new']);
+    expect(await keysOf(stack, early)).toEqual(new Set(['old', 'new']));
+    expect(await keysOf(stack, late)).toEqual(new Set(['new']));
   });
 
   it('that takes the old key away leaves its checkouts unreadable, and says which key is missing', async () => {
@@ -217,7 +215,7 @@ function listOf({ reference }: CheckoutJson): string {
 }
 
 /** The keys that its payloads are encrypted with. */
-async function keysOf(stack: Stack, { reference }: CheckoutJson): Promise<(string | null)[]> {
+async function keysOf(stack: Stack, { reference }: CheckoutJson): Promise<Set<string | null>> {
   const keys = payloadsIn(await storedOf(stack, reference)).map(({ keyId }) => keyId);
-  return [...new Set(keys)].toSorted();
+  return new Set(keys);
 }
