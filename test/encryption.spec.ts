@@ -156,12 +156,12 @@ describe('a change of keys', () => {
   beforeAll(async () => {
     stack = await Stack.start({ shared: { PAYLOAD_KEYS: old } });
     early = (await stack.create(PERSONAL)).body;
+    await stack.restartWith({ PAYLOAD_KEYS: `${fresh},${old}` });
+    late = (await stack.create(PERSONAL)).body;
   });
   afterAll(() => stack.stop());
 
   it('lets a checkout of the old key be paid, read and listed beside new ones while both are there', async () => {
-    await stack.restartWith({ PAYLOAD_KEYS: `${fresh},${old}` });
-    late = (await stack.create(PERSONAL)).body;
     stack.sandbox.mark(chargeIdOf(early), { status: 'successful' });
     expect(await stack.untilStatus(early.id, 'paid')).toMatchObject(PERSONAL);
     for (const checkout of [early, late]) {
@@ -180,6 +180,30 @@ describe('a change of keys', () => {
     const line = stack.logs.find((text) => text.includes(body.request_id) && text.includes('UnreadablePayloadError'));
     expect(line).toContain('the key \\"old\\", which PAYLOAD_KEYS does not have');
   });
+});
+
+it('a checkout whose key is missing waits, and is paid when the key is back', async () => {
+  const [old, fresh] = [key('old'), key('new')];
+  const stack = await Stack.start({ shared: { PAYLOAD_KEYS: old } });
+  try {
+    const { body } = await stack.create(PERSONAL);
+    await stack.restartWith({ PAYLOAD_KEYS: fresh });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await vi.waitUntil(
+      async () => {
+        const { events } = await stack.temporal.client.workflow
+          .getHandle(`checkout/default/${body.reference}`)
+          .fetchHistory();
+        return events?.some((event) => event.workflowTaskFailedEventAttributes) === true;
+      },
+      { timeout: 30_000, interval: 100 },
+    );
+    await stack.restartWith({ PAYLOAD_KEYS: `${fresh},${old}` });
+    expect(await stack.untilStatus(body.id, 'paid')).toMatchObject(PERSONAL);
+    expect(stack.requests('POST /charges').length).toBe(1);
+  } finally {
+    await stack.stop();
+  }
 });
 
 it('encryption can be turned on while a checkout runs, and what was written before is still read', async () => {
