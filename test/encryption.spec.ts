@@ -171,14 +171,22 @@ describe('a change of keys', () => {
     expect(await keysOf(stack, late)).toEqual(new Set(['new']));
   });
 
-  it('that takes the old key away leaves its checkouts unreadable, and says which key is missing', async () => {
+  it('that takes the old key away leaves its checkouts unreadable, alone, and says which key is missing', async () => {
     await stack.restartWith({ PAYLOAD_KEYS: fresh });
     expect((await stack.get(`/v1/checkouts/${late.id}`)).body).toMatchObject(PERSONAL);
     stack.logs.length = 0;
-    const { status, body } = await stack.get<ProblemJson>(`/v1/checkouts/${early.id}`);
-    expect(status).toBe(500);
-    const line = stack.logs.find((text) => text.includes(body.request_id) && text.includes('UnreadablePayloadError'));
-    expect(line).toContain('the key \\"old\\", which PAYLOAD_KEYS does not have');
+    const missing = 'the key \\"old\\", which PAYLOAD_KEYS does not have';
+    const { body } = await stack.get<ProblemJson>(`/v1/checkouts/${early.id}`);
+    expect(body).toMatchObject({ status: 500, code: 'checkout_unreadable' });
+    expect(stack.logs.find((text) => text.includes(body.request_id) && text.includes('cause'))).toContain(missing);
+
+    const since = new Date(Date.parse(early.created_at) - 60_000).toISOString();
+    const { status, body: list } = await stack.get<{ data: CheckoutJson[] }>(`/v1/checkouts?from=${since}&limit=100`);
+    expect(status).toBe(200);
+    expect(list.data.map(({ id }) => id)).toContain(late.id);
+    expect(list.data.map(({ id }) => id)).not.toContain(early.id);
+    const left = stack.logs.filter((text) => text.includes('is left out of a list'));
+    expect(left.find((text) => text.includes(`checkout/default/${early.reference}`))).toContain(missing);
   });
 });
 
