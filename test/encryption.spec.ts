@@ -180,8 +180,9 @@ describe('a change of keys', () => {
     expect(body).toMatchObject({ status: 500, code: 'checkout_unreadable' });
     expect(stack.logs.find((text) => text.includes(body.request_id) && text.includes('cause'))).toContain(missing);
 
-    const since = new Date(Date.parse(early.created_at) - 60_000).toISOString();
-    const { status, body: list } = await stack.get<{ data: CheckoutJson[] }>(`/v1/checkouts?from=${since}&limit=100`);
+    const around = (time: string, by: number): string => new Date(Date.parse(time) + by).toISOString();
+    const period = `from=${around(early.created_at, -1_000)}&to=${around(late.created_at, 1_000)}`;
+    const { status, body: list } = await stack.get<{ data: CheckoutJson[] }>(`/v1/checkouts?${period}&limit=100`);
     expect(status).toBe(200);
     expect(list.data.map(({ id }) => id)).toContain(late.id);
     expect(list.data.map(({ id }) => id)).not.toContain(early.id);
