@@ -93,10 +93,24 @@ describe("each container's command, run as a process", () => {
 
 describe('a program with wrong settings', () => {
   it.each([
-    ['api', { PORT: 'x', API_KEYS: 'nonsense', PROVIDER_SECRET_KEY: 'pkey_test_hush', TEMPORAL_ADDRESS: 'nowhere' }],
+    [
+      'api',
+      {
+        PORT: 'x',
+        TEMPORAL_UI_URL: 'hush',
+        API_KEYS: 'nonsense',
+        PROVIDER_SECRET_KEY: 'pkey_test_hush',
+        TEMPORAL_ADDRESS: 'nowhere',
+      },
+    ],
+    ['api', { PAYLOAD_KEYS: 'first:hush' }],
+    [
+      'worker',
+      { PAYLOAD_KEYS: 'hush', WORKER_BUILD_ID: 'hu sh', WORKER_DEPLOYMENT: 'a.hush', WORKER_MAKE_CURRENT: 'hush' },
+    ],
     ['worker', { SHUTDOWN_GRACE_MS: '-1', PROVIDER_SECRET_KEY: 'pkey_test_hush', TEMPORAL_ADDRESS: 'nowhere' }],
     ['sandbox', { SANDBOX_PORT: 'x', WEBHOOK_URL: 'hush' }],
-    ['cli', { TEMPORAL_ADDRESS: 'nowhere' }],
+    ['cli', { TEMPORAL_ADDRESS: 'nowhere', PAYLOAD_KEYS: 'hush' }],
   ])('(%s) stops with 2, names each mistake and repeats no value', async (target, environment) => {
     const { code, out } = await run([...commandOf(target), ...(target === 'cli' ? ['setup'] : [])], environment).ended;
     expect(code).toBe(2);

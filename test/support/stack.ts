@@ -25,6 +25,8 @@ type Environment = Readonly<Record<string, string>>;
 export type StackOptions = {
   /** Settings of the API beyond the ones a stack needs. */
   readonly api?: Environment;
+  /** Settings of API, worker and the test's own client. */
+  readonly shared?: Environment;
   /** False: the test starts workers itself. */
   readonly worker?: boolean;
   /** Where the sandbox sends webhooks; the API unless told otherwise, nowhere for null. */
@@ -46,27 +48,33 @@ export class Stack {
   private constructor(
     readonly sandbox: Sandbox,
     readonly sandboxUrl: string,
-    readonly temporal: Temporal,
-    private readonly options: StackOptions,
+    private options: StackOptions,
   ) {}
 
   api!: RunningApi;
+  temporal!: Temporal;
 
   static async start(options: StackOptions = {}): Promise<Stack> {
     const sandbox = createSandbox();
     const { url } = await sandbox.listen();
-    const temporal = await openTemporal({
-      TEMPORAL_ADDRESS: inject('temporalAddress'),
-      TEMPORAL_NAMESPACE: 'default',
-      TEMPORAL_TASK_QUEUE: 'unused',
-      TEMPORAL_TLS: false,
-    });
-    const stack = new Stack(sandbox, url, temporal, options);
-    stack.api = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
-    const webhookUrl = options.webhookUrl === undefined ? `${stack.api.url}/webhooks/provider` : options.webhookUrl;
-    if (webhookUrl !== null) stack.sendWebhooksTo(webhookUrl);
-    if (options.worker !== false) await stack.startWorker();
+    const stack = new Stack(sandbox, url, options);
+    await stack.#start();
     return stack;
+  }
+
+  async #start(): Promise<void> {
+    const { webhookUrl, worker } = this.options;
+    this.temporal = await openTemporal(workerSettings(this.workerEnvironment()));
+    this.api = await startApi(apiSettings(this.apiEnvironment()), this.logger);
+    if (webhookUrl !== null) this.sendWebhooksTo(webhookUrl ?? `${this.api.url}/webhooks/provider`);
+    if (worker !== false) await this.startWorker();
+  }
+
+  /** The same sandbox and queue under an API and a worker with other settings, as after a deployment. */
+  async restartWith(shared: Environment): Promise<void> {
+    await this.#stop();
+    this.options = { ...this.options, shared };
+    await this.#start();
   }
 
   get worker(): RunningWorker {
@@ -88,10 +96,14 @@ export class Stack {
   }
 
   async stop(): Promise<void> {
+    await this.#stop();
+    await this.sandbox.close();
+  }
+
+  async #stop(): Promise<void> {
     await this.stopWorker();
     await this.api.close();
     await this.temporal.connection.close();
-    await this.sandbox.close();
   }
 
   workerEnvironment(): Environment {
@@ -102,6 +114,7 @@ export class Stack {
       PROVIDER_SECRET_KEY: this.sandbox.keys.secret,
       SHUTDOWN_GRACE_MS: '5000',
       MAX_CACHED_WORKFLOWS: '100',
+      ...this.options.shared,
     };
   }
 

@@ -137,6 +137,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       revivedService('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
       revivedService('api', 'api', {
         PUBLIC_URL: apiUrl,
+        ...(temporal.uiUrl === undefined ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
         ...shared,
         HOST: settings.apiHost,
         PORT: String(settings.apiPort),

@@ -13,6 +13,9 @@ import { CheckoutsService } from './checkouts/checkouts.service.js';
 import { QrService } from './checkouts/qr.service.js';
 import { SourceCheck } from './checkouts/source-check.js';
 import { Cursors } from './checkouts/cursor.js';
+import { CodecController } from './codec/codec.controller.js';
+import { CodecLinks } from './codec/codec-links.js';
+import { CodecService } from './codec/codec.service.js';
 import { HealthController } from './health/health.controller.js';
 import { LOGGER } from './logger.provider.js';
 import { ErrorsController } from './problems/errors.controller.js';
@@ -34,7 +37,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [ThrottlerModule.forRoot([{ ttl: 1_000, limit: settings.values.RATE_LIMIT }])],
-      controllers: [CheckoutsController, WebhooksController, HealthController, ErrorsController],
+      controllers: [CheckoutsController, WebhooksController, HealthController, CodecController, ErrorsController],
       providers: [
         { provide: Settings, useValue: settings },
         { provide: TemporalAccess, useValue: new TemporalAccess(temporal) },
@@ -47,6 +50,8 @@ export class AppModule {
         SourceCheck,
         QrService,
         WebhooksService,
+        CodecService,
+        CodecLinks,
         // In this order: who asks is known before it is counted.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RateLimitGuard },

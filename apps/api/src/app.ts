@@ -6,10 +6,11 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
 import { PaymentsClient } from '@tillflow/payments-client';
-import { openTemporal } from '@tillflow/temporal';
+import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
+import { allowCodecOrigins } from './codec/codec-origins.js';
 import { PROBLEMS } from './problems/catalog.js';
 import { Problem } from './problems/problem.js';
 import { ProblemFilter } from './problems/problem.filter.js';
@@ -25,6 +26,7 @@ export type RunningApi = {
 
 /** Starts the API. It starts without Temporal too, and says so at `/health/ready`. */
 export async function startApi(values: ApiSettings, logger: Logger): Promise<RunningApi> {
+  warnIfUnencrypted(values, logger);
   const settings = new Settings(values);
   const temporal = await openTemporal(values);
   const provider = new PaymentsClient({
@@ -73,6 +75,7 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
     }),
   );
   logRequests(app, logger);
+  allowCodecOrigins(app, settings.values.TEMPORAL_UI_URL);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
   await app.init();
   // JSON is the only language here; the framework would read these two as well.

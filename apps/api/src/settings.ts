@@ -6,6 +6,7 @@ import { apiKeys } from './auth/api-keys.js';
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 const DAY_MS = 86_400_000;
+const HTTP_URL = z.url({ protocol: /^https?$/ });
 
 const schema = z.object({
   ...temporalSettings,
@@ -26,6 +27,11 @@ const schema = z.object({
     (secrets) => (secrets.length === 1 && secrets[0] === 'off') || secrets.every((secret) => BASE64.test(secret)),
     'each must be base64, or off alone',
   ),
+  /** Where the Temporal UI is, to let its pages call the codec; several, comma-separated. */
+  TEMPORAL_UI_URL: list()
+    .refine((urls) => urls.every((url) => HTTP_URL.safeParse(url).success), 'must be http(s) addresses')
+    .transform((urls) => urls.map((url) => new URL(url).origin))
+    .default([]),
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
   /** Requests per second and key. */
   RATE_LIMIT: integer(500, 1, 100_000),

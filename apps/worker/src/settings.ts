@@ -1,4 +1,4 @@
-import { integer, readSettings, temporalSettings } from '@tillflow/temporal';
+import { flag, integer, readSettings, temporalSettings } from '@tillflow/temporal';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -17,6 +17,18 @@ const schema = z.object({
   MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
   /** Where `/health/live` and `/health/ready` are answered; unset: nowhere. */
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
+  /** Names the version of the code, for Temporal's worker versioning; unset: unversioned. */
+  WORKER_BUILD_ID: z
+    .string()
+    .regex(/^[A-Za-z0-9._+-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ + -')
+    .optional(),
+  /** What the builds are versions of. Unique in a namespace: two stages in one need two names. */
+  WORKER_DEPLOYMENT: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ -')
+    .default('tillflow'),
+  /** Whether a new build takes over by itself when its worker starts. */
+  WORKER_MAKE_CURRENT: flag(true),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
 });
 

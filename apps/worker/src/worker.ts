@@ -1,9 +1,10 @@
-import { NativeConnection, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker, type WorkerDeploymentOptions } from '@temporalio/worker';
 import { PaymentsClient } from '@tillflow/payments-client';
-import { connectionSettings } from '@tillflow/temporal';
+import { connectionSettings, dataConverter, isEncrypting, warnIfUnencrypted } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { paymentActivities } from './activities/payments.js';
-import { BUNDLE_PATH } from './bundle.js';
+import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
+import { makeBuildCurrent } from './deployment.js';
 import type { WorkerSettings } from './settings.js';
 
 /** Keys of test mode begin so. Source: assumption. */
@@ -21,8 +22,22 @@ export type RunningWorker = {
   stop(): Promise<void>;
 };
 
-/** Starts a worker for all workflows and activities of the product. @throws when Temporal cannot be reached. */
-export async function startWorker(settings: WorkerSettings, logger: Logger): Promise<RunningWorker> {
+export type StartOptions = {
+  /** Other workflow code than the product's, as `bundleWorkflows` makes it. */
+  readonly bundlePath?: string;
+};
+
+/**
+ * Starts a worker for all workflows and activities of the product. With a build id it is there only when it is known
+ * which build gets the tasks.
+ * @throws when Temporal cannot be reached, or the build cannot be made current.
+ */
+export async function startWorker(
+  settings: WorkerSettings,
+  logger: Logger,
+  { bundlePath }: StartOptions = {},
+): Promise<RunningWorker> {
+  warnIfUnencrypted(settings, logger);
   const client = new PaymentsClient({
     baseUrl: settings.PROVIDER_BASE_URL,
     secretKey: settings.PROVIDER_SECRET_KEY,
@@ -34,12 +49,13 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
     await connection.close();
     await client.close();
   };
-  try {
-    const worker = await Worker.create({
+  const worker = await closingOnFailure(close, () =>
+    Worker.create({
       connection,
       namespace: settings.TEMPORAL_NAMESPACE,
       taskQueue: settings.TEMPORAL_TASK_QUEUE,
-      workflowBundle: { codePath: BUNDLE_PATH },
+      workflowBundle: { codePath: bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH) },
+      dataConverter: dataConverter(settings),
       activities: paymentActivities(client, !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY)),
       shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
       stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
@@ -47,20 +63,51 @@ export async function startWorker(settings: WorkerSettings, logger: Logger): Pro
       ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
         ? {}
         : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
-    });
-    const stopped = runThenClose(worker, close);
-    return {
-      stopped,
-      isReady: async () => worker.getState() === 'RUNNING' && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
-      async stop() {
-        if (worker.getState() === 'RUNNING') worker.shutdown();
-        await stopped;
-      },
-    };
+      ...versioning(settings),
+    }),
+  );
+  const stopped = runThenClose(worker, close);
+  const stop = async (): Promise<void> => {
+    if (worker.getState() === 'RUNNING') worker.shutdown();
+    await stopped;
+  };
+  const { WORKER_BUILD_ID } = settings;
+  if (WORKER_BUILD_ID !== undefined && settings.WORKER_MAKE_CURRENT) {
+    const current = makeBuildCurrent(connection, { ...settings, WORKER_BUILD_ID }, logger);
+    await closingOnFailure(stop, () => Promise.race([current, endedEarly(stopped)]));
+  }
+  return {
+    stopped,
+    isReady: async () => worker.getState() === 'RUNNING' && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
+    stop,
+  };
+}
+
+/** A running checkout moves to the current build with its next task; what changed in its code is behind `patched`. */
+function versioning(settings: WorkerSettings): { workerDeploymentOptions?: WorkerDeploymentOptions } {
+  const { WORKER_BUILD_ID: buildId, WORKER_DEPLOYMENT: deploymentName } = settings;
+  if (buildId === undefined) return {};
+  return {
+    workerDeploymentOptions: {
+      version: { buildId, deploymentName },
+      useWorkerVersioning: true,
+      defaultVersioningBehavior: 'AUTO_UPGRADE',
+    },
+  };
+}
+
+async function closingOnFailure<T>(close: () => Promise<void>, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+async function endedEarly(stopped: Promise<void>): Promise<never> {
+  await stopped;
+  throw new Error('The worker stopped before its build was current');
 }
 
 async function runThenClose(worker: Worker, close: () => Promise<void>): Promise<void> {

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
+import { dataConverter } from './data-converter.js';
 import { SettingsError, type TemporalSettings } from './settings.js';
 
 /** The part of the connection options that clients and workers share. */
@@ -51,7 +52,12 @@ export type Temporal = { readonly client: Client; readonly connection: Connectio
  */
 export async function openTemporal(settings: TemporalSettings): Promise<Temporal> {
   const connection = Connection.lazy({ ...(await connectionSettings(settings)), channelArgs: CHANNEL_ARGS });
-  return { connection, client: new Client({ connection, namespace: settings.TEMPORAL_NAMESPACE }) };
+  const client = new Client({
+    connection,
+    namespace: settings.TEMPORAL_NAMESPACE,
+    dataConverter: dataConverter(settings),
+  });
+  return { connection, client };
 }
 
 async function readPem(setting: string, path: string | undefined): Promise<Buffer | undefined> {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { connectionSettings } from './connection.js';
@@ -40,6 +41,32 @@ describe('settings', () => {
 
   it.each(['1e3', '0x1', ' 1', '1.0', '--1', 'NaN'])('do not take "%s" for a whole number', (COUNT) => {
     expect(() => readSettings(z.object({ COUNT: integer(1, 0, 10_000) }), { COUNT })).toThrow(SettingsError);
+  });
+});
+
+describe('the keys of payloads', () => {
+  const key = randomBytes(32).toString('base64');
+  const read = (PAYLOAD_KEYS: string) => readSettings(z.object(temporalSettings), { PAYLOAD_KEYS }).PAYLOAD_KEYS;
+
+  it('are none when unset, and otherwise kept in their order', () => {
+    expect(read('')).toBeUndefined();
+    expect(read(`new-1:${key}, old:${key}`)?.map(({ id }) => id)).toEqual(['new-1', 'old']);
+    expect(read(`a:${key}`)?.[0]?.key).toEqual(Buffer.from(key, 'base64'));
+  });
+
+  it.each([
+    ['without an id', key],
+    ['with an empty entry', `a:${key},`],
+    ['with the same id twice', `a:${key},a:${key}`],
+    ['with an id that is too long', `${'a'.repeat(33)}:${key}`],
+    ['with another letter in the id', `A:${key}`],
+    ['with a key of 31 bytes', `a:${randomBytes(31).toString('base64')}`],
+    ['with a key of 33 bytes', `a:${randomBytes(33).toString('base64')}`],
+    ['with a key in hex', `a:${randomBytes(32).toString('hex')}`],
+  ])('%s are refused, and no key is repeated', (_, text) => {
+    expect(() => read(text)).toThrow(SettingsError);
+    expect(() => read(text)).toThrow('PAYLOAD_KEYS');
+    expect(() => read(text)).not.toThrow(key);
   });
 });
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { payloadKeys } from './payload-keys.js';
 
 /** Wrong settings, all of them at once. The message is meant to be printed as it is. */
 export class SettingsError extends Error {
@@ -56,7 +57,10 @@ export function list(): z.ZodType<string[]> {
     .refine((parts) => parts.length > 0, 'must name at least one');
 }
 
-/** How API, worker and command line reach Temporal: self-hosted, or Temporal Cloud with mTLS or an API key. */
+/**
+ * How API, worker and command line reach Temporal (self-hosted, or Temporal Cloud with mTLS or an API key), and read
+ * what it keeps.
+ */
 export const temporalSettings = {
   TEMPORAL_ADDRESS: z
     .string()
@@ -71,6 +75,8 @@ export const temporalSettings = {
   TEMPORAL_TLS_KEY_PATH: z.string().optional(),
   TEMPORAL_TLS_SERVER_NAME: z.string().optional(),
   TEMPORAL_API_KEY: z.string().optional(),
+  /** Unset: payloads are stored unencrypted. */
+  PAYLOAD_KEYS: payloadKeys.optional(),
 };
 
 const temporalSchema = z.object(temporalSettings);

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import {
   isGrpcCancelledError,
   isGrpcDeadlineError,
@@ -11,6 +11,7 @@ import {
   WorkflowUpdateRPCTimeoutOrCancelledError,
 } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
+import { UnreadablePayloadError } from '@tillflow/temporal';
 import { checkoutWorkflowId, formatMoney, type CheckoutKey } from '@tillflow/domain';
 import {
   begin,
@@ -28,6 +29,8 @@ import {
   type Hint,
   type TimelineEntry,
 } from '@tillflow/workflows';
+import type { Logger } from 'pino';
+import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { TemporalAccess, TooSlowError } from '../temporal.provider.js';
@@ -51,6 +54,7 @@ export class CheckoutsRepository {
   constructor(
     private readonly temporal: TemporalAccess,
     private readonly settings: Settings,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /**
@@ -120,13 +124,16 @@ export class CheckoutsRepository {
     }
   }
 
-  /** @throws {Problem} `not_found`, `temporal_unavailable`. */
+  /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
   async get(key: CheckoutKey): Promise<StoredCheckout> {
     try {
       const { memo } = await this.temporal.within(READ_WITHIN_MS, () => this.#handle(key).describe());
       return toStored(memo);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw new Problem('not_found', 'No checkout has this id');
+      if (error instanceof UnreadablePayloadError) {
+        throw new Problem('checkout_unreadable', 'A key of its payloads is missing', { cause: error });
+      }
       throw unavailable(error);
     }
   }
@@ -141,7 +148,10 @@ export class CheckoutsRepository {
     }
   }
 
-  /** One page in the order of the server: open ones first, then closed, the newest first in each. */
+  /**
+   * One page in the order of the server: open ones first, then closed, the newest first in each. One that cannot be
+   * read is logged and left out: the others are worth reading.
+   */
   async list(query: string, pageSize: number, nextPageToken: Uint8Array | null): Promise<StoredPage> {
     const { connection, client } = this.temporal;
     const { namespace } = client.options;
@@ -156,8 +166,14 @@ export class CheckoutsRepository {
       );
       const data: StoredCheckout[] = [];
       for (const raw of page.executions) {
-        const info = await executionInfoFromRaw(raw, client.workflow.options.loadedDataConverter, undefined, namespace);
-        data.push(toStored(info.memo));
+        try {
+          const { loadedDataConverter } = client.workflow.options;
+          data.push(toStored((await executionInfoFromRaw(raw, loadedDataConverter, undefined, namespace)).memo));
+        } catch (error) {
+          if (!(error instanceof UnreadablePayloadError)) throw error;
+          const workflow = raw.execution?.workflowId;
+          this.logger.error({ err: error, workflow }, 'a checkout cannot be read and is left out of a list');
+        }
       }
       return { data, nextPageToken: page.nextPageToken.length > 0 ? page.nextPageToken : null };
     } catch (error) {

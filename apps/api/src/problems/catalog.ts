@@ -71,6 +71,12 @@ export const PROBLEMS = {
     title: 'Something went wrong here',
     meaning: 'What was asked may have happened. Repeat with the same reference: it is never done twice.',
   },
+  checkout_unreadable: {
+    status: 500,
+    title: 'The checkout cannot be read',
+    meaning:
+      'It stands, and the money is where it was. It was encrypted with a key that the API does not have: put the key named in the log back into `PAYLOAD_KEYS`, then repeat.',
+  },
   provider_unavailable: {
     status: 502,
     title: 'The provider did not answer',

@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** Bytes as protobuf's JSON has them: base64 of either alphabet, with or without padding. */
+const bytes = z.string().regex(/^[A-Za-z0-9+/_-]*={0,2}$/, 'must be base64');
+
+/** Fields that we do not know stay where they are. */
+const payload = z.looseObject({ metadata: z.record(z.string(), bytes).default({}), data: bytes.default('') });
+export type PayloadJson = z.output<typeof payload>;
+
+/** Body and answer of Temporal's remote codec protocol. */
+export const payloads = z.looseObject({ payloads: z.array(payload).default([]) });
+export type PayloadsJson = z.output<typeof payloads>;
+
+export const codecAddress = z
+  .object({
+    url: z.url().meta({ description: 'To paste into the Temporal UI as its codec endpoint; keep it to yourself' }),
+    expires_at: z.iso.datetime(),
+  })
+  .meta({ id: 'CodecAddress' });
+export type CodecAddress = z.output<typeof codecAddress>;

@@ -1,0 +1,254 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { decodeOptionalFailureToOptionalError } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { PATHS } from './support/paths.js';
+import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
+import { payloadsIn, storedOf, textsIn } from './support/stored.js';
+
+const key = (id: string): string => `${id}:${randomBytes(32).toString('base64')}`;
+
+/** Of Temporal's `UpdateWorkflowExecutionLifecycleStage`. */
+const COMPLETED = 3;
+
+const CUSTOMER = 'Somchai Jaidee';
+const PERSONAL = { description: `Coffee for ${CUSTOMER}`, metadata: { phone: '+66 81 234 5678' } };
+
+describe('with a key', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start({ shared: { PAYLOAD_KEYS: key('first') }, api: { POLL_INTERVAL_MS: '1000' } });
+  });
+  afterAll(() => stack.stop());
+
+  const idOf = ({ reference }: CheckoutJson): string => `checkout/default/${reference}`;
+  const execution = (checkout: CheckoutJson) => ({ namespace: 'default', execution: { workflowId: idOf(checkout) } });
+
+  /** Nothing of the checkout is in the store, while the API shows all of it. */
+  async function expectHidden({ id, reference }: CheckoutJson, ...hidden: string[]): Promise<void> {
+    const stored = await storedOf(stack, reference);
+    const payloads = payloadsIn(stored);
+    expect(payloads.length).toBeGreaterThan(20);
+    expect(payloads.filter(({ encoding }) => encoding !== 'binary/encrypted')).toEqual([]);
+    const { body } = await stack.get(`/v1/checkouts/${id}`);
+    const attempt = body.attempts[0];
+    const texts = textsIn(stored);
+    const ids = [reference, attempt?.charge_id, attempt?.source_id];
+    for (const text of ['150000', '1,500.00', 'source_created', ...ids, ...hidden]) {
+      expect(text).toBeTruthy();
+      expect(texts).not.toContain(text);
+    }
+  }
+
+  it('nothing of a paid checkout can be read in its history, its memo or the list', async () => {
+    const { body } = await stack.create({ ...PERSONAL, terminal: 'till-1' });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const paid = await stack.untilStatus(body.id, 'paid');
+    expect(paid).toMatchObject(PERSONAL);
+    await vi.waitUntil(async () => (await stack.get<{ data: unknown[] }>(listOf(body))).body.data.length === 1);
+    await expectHidden(body, CUSTOMER, PERSONAL.metadata.phone, body.qr?.raw_data ?? '');
+
+    const stored = await storedOf(stack, body.reference);
+    const paths = payloadsIn(stored).map(({ path }) => path);
+    const parts = [
+      'workflowExecutionStartedEventAttributes.input.',
+      'workflowExecutionStartedEventAttributes.memo.fields.intent',
+      'workflowPropertiesModifiedEventAttributes.upsertedMemo.fields.state',
+      'workflowExecutionSignaledEventAttributes.input.',
+      'workflowExecutionUpdateCompletedEventAttributes.outcome.success.',
+      'activityTaskScheduledEventAttributes.input.',
+      'activityTaskCompletedEventAttributes.result.',
+      'userMetadata.summary',
+      'workflowExecutionInfo.memo.fields.state',
+    ];
+    expect(parts.filter((part) => !paths.some((path) => path.includes(part)))).toEqual([]);
+  });
+
+  it('nothing can be read of one that continued as new, and its memo comes along', async () => {
+    const paid = await PATHS['continued-as-new']?.(stack);
+    if (paid === undefined) throw new Error('The path is gone');
+    await expectHidden(paid);
+    expect(paid).toMatchObject({ status: 'paid', amount: 150_000, reference: paid.reference });
+  });
+
+  it('message and stack of a failed activity are hidden from the store, not from us', async () => {
+    const said = `${CUSTOMER} has no such charge`;
+    const { body } = await stack.create(PERSONAL);
+    stack.sandbox.faults.add({
+      method: 'GET',
+      path: '/charges/{id}',
+      action: 'status',
+      status: 404,
+      body: JSON.stringify({ object: 'error', location: 'x', code: 'not_found', message: said }),
+      times: 1,
+    });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    await expectHidden(body, said, 'toReadFailure');
+    const { events } = await stack.temporal.client.workflow.getHandle(idOf(body)).fetchHistory();
+    const failure = events?.find((event) => event.activityTaskFailedEventAttributes)?.activityTaskFailedEventAttributes
+      ?.failure;
+    expect(failure).toMatchObject({ message: 'Encoded failure', stackTrace: '' });
+    const { loadedDataConverter } = stack.temporal.client.workflow.options;
+    const error = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure);
+    expect(error?.message).toContain(said);
+    expect(error?.stack).toContain('toReadFailure');
+  });
+
+  it('message and stack of a failure in the workflow code are hidden, too', async () => {
+    const { body } = await stack.create();
+    const name = `no-update-${CUSTOMER}`;
+    const { outcome } = await stack.temporal.connection.workflowService.updateWorkflowExecution({
+      namespace: 'default',
+      workflowExecution: { workflowId: idOf(body) },
+      // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
+      waitPolicy: { lifecycleStage: COMPLETED },
+      request: { meta: { updateId: randomUUID(), identity: 'a test' }, input: { name } },
+    });
+    expect(outcome?.failure).toMatchObject({ message: 'Encoded failure', stackTrace: '' });
+    expect(textsIn(outcome)).not.toContain(CUSTOMER);
+    await expect(stack.temporal.client.workflow.getHandle(idOf(body)).executeUpdate(name)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining(name) as unknown },
+    });
+  });
+
+  it('answers to queries are hidden on their way, and read by us', async () => {
+    const { body } = await stack.create(PERSONAL);
+    const { queryResult } = await stack.temporal.connection.workflowService.queryWorkflow({
+      ...execution(body),
+      query: { queryType: 'view' },
+    });
+    expect(payloadsIn(queryResult).map(({ encoding }) => encoding)).toEqual(['binary/encrypted']);
+    const handle = stack.temporal.client.workflow.getHandle(idOf(body));
+    expect(await handle.query('view')).toMatchObject({ checkout: PERSONAL });
+    const { staticSummary } = (await handle.describe()) as unknown as { staticSummary: () => Promise<string> };
+    expect(await staticSummary()).toBe(`THB 1,500.00 for ${body.reference}`);
+  });
+
+  it('heartbeats are hidden', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
+    const { body, status } = await stack.create(PERSONAL);
+    expect(status).toBe(202);
+    const beats = await vi.waitFor(
+      async () => {
+        const { pendingActivities } = await stack.temporal.connection.workflowService.describeWorkflowExecution(
+          execution(body),
+        );
+        const [activity] = pendingActivities;
+        if (!activity?.heartbeatDetails) throw new Error('No heartbeat yet');
+        return payloadsIn(activity.heartbeatDetails);
+      },
+      { timeout: 20_000, interval: 50 },
+    );
+    expect(beats.map(({ encoding }) => encoding)).toEqual(['binary/encrypted']);
+    await stack.until(body.id, ({ qr }) => qr !== null);
+  });
+
+  it('no program says that payloads are unencrypted', () => {
+    expect(stack.logs.filter((line) => line.includes('unencrypted'))).toEqual([]);
+  });
+});
+
+describe('a change of keys', () => {
+  const [old, fresh] = [key('old'), key('new')];
+  let stack: Stack;
+  let early: CheckoutJson;
+  let late: CheckoutJson;
+  beforeAll(async () => {
+    stack = await Stack.start({ shared: { PAYLOAD_KEYS: old } });
+    early = (await stack.create(PERSONAL)).body;
+    await stack.restartWith({ PAYLOAD_KEYS: `${fresh},${old}` });
+    late = (await stack.create(PERSONAL)).body;
+  });
+  afterAll(() => stack.stop());
+
+  it('lets a checkout of the old key be paid, read and listed beside new ones while both are there', async () => {
+    stack.sandbox.mark(chargeIdOf(early), { status: 'successful' });
+    expect(await stack.untilStatus(early.id, 'paid')).toMatchObject(PERSONAL);
+    for (const checkout of [early, late]) {
+      await vi.waitUntil(async () => (await stack.get<{ data: unknown[] }>(listOf(checkout))).body.data.length === 1);
+    }
+    expect(await keysOf(stack, early)).toEqual(new Set(['old', 'new']));
+    expect(await keysOf(stack, late)).toEqual(new Set(['new']));
+  });
+
+  it('that takes the old key away leaves its checkouts unreadable, alone, and says which key is missing', async () => {
+    await stack.restartWith({ PAYLOAD_KEYS: fresh });
+    expect((await stack.get(`/v1/checkouts/${late.id}`)).body).toMatchObject(PERSONAL);
+    stack.logs.length = 0;
+    const missing = 'the key \\"old\\", which PAYLOAD_KEYS does not have';
+    const { body } = await stack.get<ProblemJson>(`/v1/checkouts/${early.id}`);
+    expect(body).toMatchObject({ status: 500, code: 'checkout_unreadable' });
+    expect(stack.logs.find((text) => text.includes(body.request_id) && text.includes('cause'))).toContain(missing);
+
+    const around = (time: string, by: number): string => new Date(Date.parse(time) + by).toISOString();
+    const period = `from=${around(early.created_at, -1_000)}&to=${around(late.created_at, 1_000)}`;
+    const { status, body: list } = await stack.get<{ data: CheckoutJson[] }>(`/v1/checkouts?${period}&limit=100`);
+    expect(status).toBe(200);
+    expect(list.data.map(({ id }) => id)).toContain(late.id);
+    expect(list.data.map(({ id }) => id)).not.toContain(early.id);
+    const left = stack.logs.filter((text) => text.includes('is left out of a list'));
+    expect(left.find((text) => text.includes(`checkout/default/${early.reference}`))).toContain(missing);
+  });
+});
+
+it('a checkout whose key is missing waits, and is paid when the key is back', async () => {
+  const [old, fresh] = [key('old'), key('new')];
+  const stack = await Stack.start({ shared: { PAYLOAD_KEYS: old } });
+  try {
+    const { body } = await stack.create(PERSONAL);
+    await stack.restartWith({ PAYLOAD_KEYS: fresh });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await vi.waitUntil(
+      async () => {
+        const { events } = await stack.temporal.client.workflow
+          .getHandle(`checkout/default/${body.reference}`)
+          .fetchHistory();
+        return events?.some((event) => event.workflowTaskFailedEventAttributes) === true;
+      },
+      { timeout: 30_000, interval: 100 },
+    );
+    await stack.restartWith({ PAYLOAD_KEYS: `${fresh},${old}` });
+    expect(await stack.untilStatus(body.id, 'paid')).toMatchObject(PERSONAL);
+    expect(stack.requests('POST /charges').length).toBe(1);
+  } finally {
+    await stack.stop();
+  }
+});
+
+it('encryption can be turned on while a checkout runs, and what was written before is still read', async () => {
+  const stack = await Stack.start();
+  try {
+    expect(stack.logs.filter((line) => line.includes('unencrypted')).length).toBe(2);
+    const { body } = await stack.create(PERSONAL);
+    await stack.restartWith({ PAYLOAD_KEYS: key('first') });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    expect(await stack.untilStatus(body.id, 'paid')).toMatchObject(PERSONAL);
+    const encodings = payloadsIn(await storedOf(stack, body.reference)).map(({ encoding }) => encoding);
+    expect(new Set(encodings)).toEqual(new Set(['json/plain', 'binary/encrypted']));
+  } finally {
+    await stack.stop();
+  }
+});
+
+it('with encryption off, everything of a checkout is in the store: the search for it finds it', async () => {
+  const stack = await Stack.start();
+  try {
+    const { body } = await stack.create(PERSONAL);
+    const texts = textsIn(await storedOf(stack, body.reference));
+    for (const text of [CUSTOMER, PERSONAL.metadata.phone, '150000', '1,500.00', chargeIdOf(body), body.reference]) {
+      expect(texts).toContain(text);
+    }
+  } finally {
+    await stack.stop();
+  }
+});
+
+function listOf({ reference }: CheckoutJson): string {
+  return `/v1/checkouts?reference=${reference}`;
+}
+
+/** The keys that its payloads are encrypted with. */
+async function keysOf(stack: Stack, { reference }: CheckoutJson): Promise<Set<string | null>> {
+  const keys = payloadsIn(await storedOf(stack, reference)).map(({ keyId }) => keyId);
+  return new Set(keys);
+}

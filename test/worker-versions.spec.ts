@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { startWorker, workerSettings, type RunningWorker, type StartOptions } from '@tillflow/worker';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { bundleChanged } from './support/bundle.js';
+import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
+
+/** Builds of one deployment, each started as a release would start it. */
+class Releases {
+  readonly #deployment = `test-${randomUUID()}`;
+  readonly #running = new Set<RunningWorker>();
+
+  constructor(private readonly stack: Stack) {}
+
+  async start(build: string, environment: Record<string, string> = {}, options?: StartOptions): Promise<RunningWorker> {
+    const settings = workerSettings({
+      ...this.stack.workerEnvironment(),
+      WORKER_BUILD_ID: build,
+      WORKER_DEPLOYMENT: this.#deployment,
+      ...environment,
+    });
+    const worker = await startWorker(settings, this.stack.logger, options);
+    this.#running.add(worker);
+    return worker;
+  }
+
+  async stop(worker: RunningWorker): Promise<void> {
+    this.#running.delete(worker);
+    await worker.stop();
+  }
+
+  async stopAll(): Promise<void> {
+    await Promise.all([...this.#running].map((worker) => this.stop(worker)));
+  }
+
+  async current(): Promise<string | undefined> {
+    const { workerDeploymentInfo } = await this.stack.temporal.connection.workflowService.describeWorkerDeployment({
+      namespace: 'default',
+      deploymentName: this.#deployment,
+    });
+    return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
+  }
+}
+
+let stack: Stack;
+let releases: Releases;
+beforeEach(async () => {
+  stack = await Stack.start({ worker: false });
+  releases = new Releases(stack);
+});
+afterEach(async () => {
+  await releases.stopAll();
+  await stack.stop();
+});
+
+/** Pays it, and tells which builds took its steps, in their order. */
+async function pay(checkout: CheckoutJson): Promise<(string | undefined)[]> {
+  stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+  await stack.untilStatus(checkout.id, 'paid');
+  const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`);
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: task }) =>
+    task ? [task.deploymentVersion?.buildId ?? undefined] : [],
+  );
+}
+
+describe('a worker with a build id', () => {
+  it('takes over when it is started, and an open checkout goes on with it', async () => {
+    const a = await releases.start('a');
+    expect(await releases.current()).toBe('a');
+    const { body } = await stack.create();
+
+    await releases.start('b');
+    expect(await releases.current()).toBe('b');
+    await releases.stop(a);
+    const builds = await pay(body);
+    expect(builds[0]).toBe('a');
+    expect(builds.at(-1)).toBe('b');
+  });
+
+  it('that is started again after it was replaced takes nothing back', async () => {
+    await releases.stop(await releases.start('a'));
+    await releases.start('b');
+    await releases.start('a');
+    expect(await releases.current()).toBe('b');
+    const { body } = await stack.create();
+    expect(new Set(await pay(body))).toEqual(new Set(['b']));
+  });
+
+  it('leaves the current build alone when it is told to', async () => {
+    await releases.start('a');
+    await releases.start('b', { WORKER_MAKE_CURRENT: 'false' });
+    expect(await releases.current()).toBe('a');
+    const { body } = await stack.create();
+    expect(new Set(await pay(body))).toEqual(new Set(['a']));
+  });
+
+  it('goes on with what an unversioned worker began', async () => {
+    await stack.startWorker();
+    const { body } = await stack.create();
+    await releases.start('a');
+    await stack.stopWorker();
+    const builds = await pay(body);
+    expect(builds[0]).toBeUndefined();
+    expect(builds.at(-1)).toBe('a');
+  });
+
+  it('may run the code of another release', async () => {
+    const another = await bundleChanged([
+      { file: 'workflows.js', from: '', to: `export const probe = async () => 'another release';\n` },
+    ]);
+    try {
+      await releases.start('b', {}, { bundlePath: another.path });
+    } finally {
+      await another.remove();
+    }
+    const { workflow } = stack.temporal.client;
+    expect(await workflow.execute('probe', { workflowId: randomUUID(), taskQueue: stack.taskQueue })).toBe(
+      'another release',
+    );
+  });
+});
