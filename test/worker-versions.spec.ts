@@ -1,45 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { startWorker, workerSettings, type RunningWorker, type StartOptions } from '@tillflow/worker';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { bundleChanged } from './support/bundle.js';
+import { buildsOf, Releases } from './support/releases.js';
 import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
-
-/** Builds of one deployment, each started as a release would start it. */
-class Releases {
-  readonly #deployment = `test-${randomUUID()}`;
-  readonly #running = new Set<RunningWorker>();
-
-  constructor(private readonly stack: Stack) {}
-
-  async start(build: string, environment: Record<string, string> = {}, options?: StartOptions): Promise<RunningWorker> {
-    const settings = workerSettings({
-      ...this.stack.workerEnvironment(),
-      WORKER_BUILD_ID: build,
-      WORKER_DEPLOYMENT: this.#deployment,
-      ...environment,
-    });
-    const worker = await startWorker(settings, this.stack.logger, options);
-    this.#running.add(worker);
-    return worker;
-  }
-
-  async stop(worker: RunningWorker): Promise<void> {
-    this.#running.delete(worker);
-    await worker.stop();
-  }
-
-  async stopAll(): Promise<void> {
-    await Promise.all([...this.#running].map((worker) => this.stop(worker)));
-  }
-
-  async current(): Promise<string | undefined> {
-    const { workerDeploymentInfo } = await this.stack.temporal.connection.workflowService.describeWorkerDeployment({
-      namespace: 'default',
-      deploymentName: this.#deployment,
-    });
-    return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
-  }
-}
 
 let stack: Stack;
 let releases: Releases;
@@ -56,11 +19,7 @@ afterEach(async () => {
 async function pay(checkout: CheckoutJson): Promise<(string | undefined)[]> {
   stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
   await stack.untilStatus(checkout.id, 'paid');
-  const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`);
-  const { events } = await handle.fetchHistory();
-  return (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: task }) =>
-    task ? [task.deploymentVersion?.buildId ?? undefined] : [],
-  );
+  return buildsOf(stack, checkout.reference);
 }
 
 describe('a worker with a build id', () => {

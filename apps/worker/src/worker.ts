@@ -44,7 +44,10 @@ export async function startWorker(
     logger,
     ...(settings.PROVIDER_API_VERSION === undefined ? {} : { apiVersion: settings.PROVIDER_API_VERSION }),
   });
-  const connection = await NativeConnection.connect(await connectionSettings(settings));
+  const connection = await NativeConnection.connect({
+    ...(await connectionSettings(settings)),
+    payloadLimits: { memoWarnSize: MEMO_WARN_BYTES },
+  });
   const close = async (): Promise<void> => {
     await connection.close();
     await client.close();
@@ -117,6 +120,9 @@ async function runThenClose(worker: Worker, close: () => Promise<void>): Promise
     await close();
   }
 }
+
+/** A checkout is kept in its memo: bounded by the book's limits, and larger than what the engine expects of a memo. */
+const MEMO_WARN_BYTES = 65_536;
 
 const READY_WITHIN_MS = 1_000;
 

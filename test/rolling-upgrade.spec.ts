@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { Worker } from '@temporalio/worker';
+import { refund } from '@tillflow/workflows';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { bundleChanged, type Change } from './support/bundle.js';
+import { Releases } from './support/releases.js';
+import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
+
+const IMPORTS = 'import { allHandlersFinished,';
+/** Where the handlers of all messages are set, and the loop begins. */
+const START = 'return CancellationScope.nonCancellable(async () => {';
+const IN_AFTERCARE = 'continuations.asPaid === null';
+
+const step = (condition: string): Change[] => [
+  { file: 'keep.js', from: IMPORTS, to: 'import { patched, sleep, allHandlersFinished,' },
+  { file: 'keep.js', from: START, to: `${START}\nif (${condition}) await sleep(1);` },
+];
+/** The next release: it pauses at the start of aftercare, and runs that began without the pause go on without it. */
+const patchedStep = step(`${IN_AFTERCARE} && patched('pause-at-start')`);
+/** The same without the patch: what must not be released. */
+const plainStep = step(IN_AFTERCARE);
+
+let stack: Stack;
+let releases: Releases;
+const bundles: { remove(): Promise<void> }[] = [];
+beforeEach(async () => {
+  stack = await Stack.start({ worker: false });
+  releases = new Releases(stack);
+});
+afterEach(async () => {
+  await releases.stopAll();
+  await stack.stop();
+  for (const bundle of bundles.splice(0)) await bundle.remove();
+});
+
+async function bundleWith(changes: readonly Change[]): Promise<string> {
+  const bundle = await bundleChanged(changes);
+  bundles.push(bundle);
+  return bundle.path;
+}
+
+const handleOf = ({ reference }: CheckoutJson) =>
+  stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+
+const refundOf = (checkout: CheckoutJson, amount: number) =>
+  handleOf(checkout).executeUpdate(refund, { args: [{ key: randomUUID(), amount, reason: null }] });
+
+/** As a till does: it repeats its request until there is a QR. */
+async function open(count: number): Promise<CheckoutJson[]> {
+  const one = async (): Promise<CheckoutJson> => {
+    const reference = newReference();
+    return vi.waitFor(
+      async () => {
+        const { status, body } = await stack.create({ reference });
+        if (status !== 200 && status !== 201) throw new Error(`${status}: ${JSON.stringify(body)}`);
+        return body;
+      },
+      { timeout: 30_000, interval: 100 },
+    );
+  };
+  return Promise.all(Array.from({ length: count }, one));
+}
+
+async function pay(checkouts: readonly CheckoutJson[]): Promise<void> {
+  for (const checkout of checkouts) stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+  await Promise.all(checkouts.map(({ id }) => stack.untilStatus(id, 'paid')));
+}
+
+/** Of the checkout's present run: whether it took the new step, and what went wrong on the way. */
+async function traces(checkout: CheckoutJson): Promise<{ tookNewStep: boolean; failures: number; builds: string[] }> {
+  const events = (await handleOf(checkout).fetchHistory()).events ?? [];
+  return {
+    tookNewStep: events.some(({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch'),
+    failures: events.filter(({ workflowTaskFailedEventAttributes: failed }) => failed).length,
+    builds: events.flatMap(({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? []),
+  };
+}
+
+describe('a release that changes aftercare by a patched step', () => {
+  it('takes over while checkouts and refunds run through it: nothing is lost, nothing stops', async () => {
+    const first = await releases.start('first');
+    const [paidBefore, openBefore] = [await open(3), await open(3)];
+    await pay(paidBefore);
+    await Promise.all(paidBefore.map((checkout) => refundOf(checkout, 10_000)));
+
+    // Traffic goes on all through the change of builds.
+    const during: CheckoutJson[] = [];
+    let isOver = false;
+    const traffic = (async () => {
+      do {
+        const [checkout] = await open(1);
+        if (checkout === undefined) throw new Error('No checkout');
+        during.push(checkout);
+        await pay([checkout]);
+        await refundOf(checkout, 10_000);
+        const before = paidBefore[during.length % paidBefore.length];
+        if (before !== undefined) await refundOf(before, 100);
+      } while (!isOver);
+    })();
+    const release = (async () => {
+      await releases.start('second', {}, { bundlePath: await bundleWith(patchedStep) });
+      expect(await releases.current()).toBe('second');
+      await releases.stop(first);
+      isOver = true;
+    })();
+    await Promise.all([traffic, release]);
+
+    const after = await open(2);
+    await pay([...openBefore, ...after]);
+    const all = [...paidBefore, ...openBefore, ...during, ...after];
+    await Promise.all(all.map((checkout) => refundOf(checkout, 20_000)));
+
+    for (const { id } of all) {
+      const charges = stack.chargesOf(id);
+      expect(charges).toHaveLength(1);
+      const { body } = await stack.get(`/v1/checkouts/${id}`);
+      expect(body).toMatchObject({ status: 'partially_refunded', attention: null });
+      expect(body.refunded_amount).toBe(charges[0]?.refunded_amount);
+    }
+    const before = await Promise.all(paidBefore.map(traces));
+    expect(before.map(({ tookNewStep }) => tookNewStep)).toEqual([false, false, false]);
+    for (const { builds } of before) expect([builds[0], builds.at(-1)]).toEqual(['first', 'second']);
+    const later = await Promise.all([...openBefore, ...after].map(traces));
+    expect(later.every(({ tookNewStep }) => tookNewStep)).toBe(true);
+    const seen = [...before, ...later, ...(await Promise.all(during.map(traces)))];
+    expect(seen.reduce((sum, { failures }) => sum + failures, 0)).toBe(0);
+  });
+
+  it('would be noticed without the patch: a history of the release before does not replay', async () => {
+    await releases.start('first');
+    const [checkout] = await open(1);
+    if (checkout === undefined) throw new Error('No checkout');
+    await pay([checkout]);
+    await refundOf(checkout, 10_000);
+    const history: unknown = JSON.parse(historyToJSON(await handleOf(checkout).fetchHistory()));
+    const replay = async (changes: readonly Change[]): Promise<void> => {
+      const code = await readFile(await bundleWith(changes), 'utf8');
+      await Worker.runReplayHistory({ workflowBundle: { code } }, history, checkout.reference);
+    };
+    await replay(patchedStep);
+    await expect(replay(plainStep)).rejects.toThrow(/TMPRL1100|[Nn]ondeterminism/);
+  });
+});
