@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { refund } from '@tillflow/workflows';
 import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
 
 let stack: Stack;
 let paid: CheckoutJson;
+let refunded: CheckoutJson;
 let open: CheckoutJson;
 beforeAll(async () => {
   stack = await Stack.start();
@@ -10,6 +12,10 @@ beforeAll(async () => {
   const { body } = await stack.create({ terminal: 'till-9' });
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
   paid = await stack.untilStatus(body.id, 'paid');
+  refunded = (await stack.create()).body;
+  stack.sandbox.mark(chargeIdOf(refunded), { status: 'successful' });
+  await stack.untilStatus(refunded.id, 'paid');
+  await handleOf(refunded).executeUpdate(refund, { args: [{ key: 'k', amount: 50_000, reason: null }] });
 });
 afterAll(() => stack.stop());
 
@@ -17,14 +23,16 @@ const handleOf = (checkout: CheckoutJson) =>
   stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`);
 
 it('every activity and every timer carries a summary that a person can read', async () => {
-  const { events } = await handleOf(paid).fetchHistory();
-  const described = (events ?? []).filter(
+  const events = (await stack.runsOf(refunded.reference)).flat();
+  const described = events.filter(
     (event) => event.activityTaskScheduledEventAttributes ?? event.timerStartedEventAttributes,
   );
-  expect(described.length).toBeGreaterThanOrEqual(4);
+  expect(described.length).toBeGreaterThanOrEqual(7);
   const summaries = described.map(({ userMetadata }) => Buffer.from(userMetadata?.summary?.data ?? []).toString());
   expect(summaries).not.toContain('');
   expect(summaries).toContain('"Create a source of THB 1,500.00"');
+  expect(summaries).toContain(`"Refund THB 500.00 of ${chargeIdOf(refunded)}"`);
+  expect(summaries.some((summary) => summary.includes(' is possible'))).toBe(true);
 });
 
 it('the details of an open checkout say the amount in major units, the state, the ids and what comes next', async () => {
@@ -36,9 +44,20 @@ it('the details of an open checkout say the amount in major units, the state, th
   expect(details).toContain(`expire at ${open.attempts[0]?.expires_at}`);
 });
 
-it('the workflow itself has a summary', async () => {
+it('the details of a paid one say what was given back, and until when a void and a refund are possible', async () => {
+  const metadata = await handleOf(refunded).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  const details = metadata.currentDetails ?? '';
+  expect(details).toContain('partially_refunded');
+  expect(details).toContain('Given back: THB 500.00');
+  const { body } = await stack.get(`/v1/checkouts/${refunded.id}`);
+  expect(details).toContain(`refund until ${body.refundable_until}`);
+});
+
+it('the workflow itself has a summary; the run after the payment, which cannot be given one, says it in its details', async () => {
   const { staticSummary } = (await handleOf(open).describe()) as unknown as { staticSummary: () => Promise<string> };
   expect(await staticSummary()).toBe(`THB 1,500.00 for ${open.reference}`);
+  const metadata = await handleOf(paid).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+  expect(metadata.currentDetails).toContain(`**THB 1,500.00** for \`${paid.reference}\`: **paid**`);
 });
 
 it('checkouts can be searched by status, reference, amount, currency, terminal, charge and time of payment', async () => {
@@ -58,7 +77,10 @@ it('checkouts can be searched by status, reference, amount, currency, terminal, 
     around('CreatedAt', paid.created_at),
   ]) {
     await expect
-      .poll(() => found(`CheckoutReference = '${paid.reference}' AND ${clause}`), { timeout: 5_000, message: clause })
+      .poll(() => found(`ExecutionStatus = 'Running' AND CheckoutReference = '${paid.reference}' AND ${clause}`), {
+        timeout: 5_000,
+        message: clause,
+      })
       .toEqual([id]);
   }
 });
@@ -78,17 +100,19 @@ it('a cancellation from the Temporal UI is an orderly cancel: the charge is expi
   expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
 });
 
-it('a paid checkout with a prompt webhook costs two creates, one look, one timer and one signal', async () => {
-  const { events } = await handleOf(paid).fetchHistory();
-  const count = (
-    kind:
-      | 'activityTaskScheduledEventAttributes'
-      | 'timerStartedEventAttributes'
-      | 'workflowExecutionSignaledEventAttributes',
-  ) => (events ?? []).filter((event) => event[kind]).length;
-  expect(count('activityTaskScheduledEventAttributes')).toBe(3);
-  expect(count('timerStartedEventAttributes')).toBe(1);
-  expect(count('workflowExecutionSignaledEventAttributes')).toBe(1);
+it('a paid checkout with a prompt webhook costs eight billed actions: no poll, and no attribute is written', async () => {
+  const [run = [], next = []] = await stack.runsOf(paid.reference);
+  const count = (kind: keyof (typeof run)[number]): number => run.filter((event) => event[kind]).length;
+  expect({
+    start: count('workflowExecutionStartedEventAttributes'),
+    update: count('workflowExecutionUpdateAcceptedEventAttributes'),
+    activities: count('activityTaskScheduledEventAttributes'),
+    timers: count('timerStartedEventAttributes'),
+    signals: count('workflowExecutionSignaledEventAttributes'),
+    upserts: count('upsertWorkflowSearchAttributesEventAttributes'),
+    continued: count('workflowExecutionContinuedAsNewEventAttributes'),
+  }).toEqual({ start: 1, update: 1, activities: 3, timers: 1, signals: 1, upserts: 0, continued: 1 });
+  expect(next.filter((event) => event.timerStartedEventAttributes)).toHaveLength(1);
 });
 
 /** The development server's store compares times as texts, in which 0.12 s and 0.120 s differ. */

@@ -1,4 +1,5 @@
-import type { CheckoutInput, CheckoutIntent } from '@tillflow/workflows';
+import { randomUUID } from 'node:crypto';
+import { resolve, type CheckoutInput, type CheckoutIntent, type Resolution } from '@tillflow/workflows';
 import { vi } from 'vitest';
 import { chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
 
@@ -69,6 +70,102 @@ export const PATHS: Readonly<Record<string, Path>> = {
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
     return stack.untilStatus(body.id, 'refunded');
   },
+  'paid-then-voided': async (stack) => {
+    const paid = await payNew(stack);
+    await refund(stack, paid);
+    return stack.untilStatus(paid.id, 'refunded');
+  },
+  'paid-then-refunded-in-parts': async (stack) => {
+    const paid = await payNew(stack);
+    await Promise.all([refund(stack, paid, 50_000), refund(stack, paid, 60_000)]);
+    await refund(stack, paid);
+    return stack.untilStatus(paid.id, 'refunded');
+  },
+  'refund-found-after-a-lost-answer': async (stack) => {
+    const paid = await payNew(stack);
+    lose(stack, '/charges/{id}/refunds', 'commit_then_reset');
+    await refund(stack, paid, 50_000);
+    return stack.untilStatus(paid.id, 'partially_refunded');
+  },
+  'refund-repeated-after-a-lost-request': async (stack) => {
+    const paid = await payNew(stack);
+    lose(stack, '/charges/{id}/refunds', 'reset_before');
+    await refund(stack, paid, 50_000);
+    return stack.untilStatus(paid.id, 'partially_refunded');
+  },
+  'void-refused-then-refunded': async (stack) => {
+    const paid = await payNew(stack);
+    const { faults } = stack.sandbox;
+    faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 400, times: 1 });
+    await refund(stack, paid);
+    return stack.untilStatus(paid.id, 'refunded');
+  },
+  'refunded-elsewhere': async (stack) => {
+    const paid = await payNew(stack);
+    await stack.refundElsewhere(chargeIdOf(paid), 20_000);
+    await resolveBy(stack, paid, { action: 'look', reason: 'a person saw it' });
+    return stack.untilStatus(paid.id, 'partially_refunded');
+  },
+  'second-attempt-paid': async (stack) => {
+    const { body } = await stack.create();
+    const { body: again } = await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
+    stack.sandbox.mark(again.attempts[1]?.charge_id ?? '', { status: 'successful' });
+    return stack.untilStatus(body.id, 'paid');
+  },
+  'attempt-after-a-failed-one': async (stack) => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'failed' });
+    await stack.untilStatus(body.id, 'failed');
+    await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
+    return stack.untilStatus(body.id, 'awaiting_payment');
+  },
+  'paid-twice': async (stack) => {
+    const { body } = await stack.create();
+    const { body: again } = await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
+    stack.sandbox.mark(again.attempts[1]?.charge_id ?? '', { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
+    await vi.waitUntil(() => stack.chargesOf(body.id)[0]?.refunded_amount === 150_000, { timeout: 30_000 });
+    return stack.until(body.id, ({ attention }) => attention === null);
+  },
+  'old-attempt-paid': async (stack) => {
+    const { body } = await stack.create();
+    await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
+    await stack.untilStatus(body.id, 'paid');
+    return stack.until(body.id, ({ attempts }) => attempts[1]?.status === 'expired');
+  },
+  'unknown-charge-adopted': async (stack) => {
+    const body = await unknownCharge(stack);
+    const [charge] = stack.chargesOf(body.id);
+    await resolveBy(stack, body, { action: 'adopt', id: charge?.id ?? '', reason: 'seen in the dashboard' });
+    stack.sandbox.faults.clear();
+    return stack.untilStatus(body.id, 'awaiting_payment');
+  },
+  'unknown-charge-abandoned': async (stack) => {
+    const body = await unknownCharge(stack);
+    await resolveBy(stack, body, { action: 'abandon', reason: 'the customer left' });
+    stack.sandbox.faults.clear();
+    return stack.untilStatus(body.id, 'expired');
+  },
+  'closed-unpaid': async (stack) => {
+    const { id } = await startDirectly(stack, { unpaidGraceMs: 200 });
+    const open = await stack.until(id, ({ qr }) => qr !== null);
+    stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
+    const failed = await stack.untilStatus(id, 'failed');
+    await stack.temporal.client.workflow.getHandle(`checkout/default/${open.reference}`).result();
+    return failed;
+  },
+  'aftercare-continued-as-new': async (stack) => {
+    const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40 });
+    const open = await stack.until(id, ({ qr }) => qr !== null);
+    stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+    const paid = await stack.untilStatus(id, 'paid');
+    const next = stack.untilNextRun(reference);
+    for (const amount of [1, 2, 3, 4]) await refund(stack, paid, amount);
+    await next;
+    return stack.until(id, ({ refunded_amount }) => refunded_amount === 10);
+  },
   'continued-as-new': async (stack) => {
     const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40, pollIntervalMs: 50 });
     const first = await stack.until(id, ({ qr }) => qr !== null);
@@ -77,6 +174,35 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return stack.untilStatus(id, 'paid');
   },
 };
+
+async function payNew(stack: Stack): Promise<CheckoutJson> {
+  const { body } = await stack.create();
+  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+  return stack.untilStatus(body.id, 'paid');
+}
+
+function refund(stack: Stack, { id }: CheckoutJson, amount?: number) {
+  const headers = { 'idempotency-key': randomUUID() };
+  return stack.request('POST', `/v1/checkouts/${id}/refunds`, {
+    body: amount === undefined ? {} : { amount },
+    headers,
+  });
+}
+
+/** As an operator does. */
+export async function resolveBy(stack: Stack, { reference }: CheckoutJson, resolution: Resolution): Promise<void> {
+  const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+  await handle.executeUpdate(resolve, { args: [resolution] });
+}
+
+/** A checkout whose charge was made, and which the provider does not list: nobody knows of it. */
+async function unknownCharge(stack: Stack) {
+  lose(stack, '/charges', 'commit_then_reset');
+  stack.sandbox.faults.add({ method: 'GET', path: '/charges', action: 'status', status: 500 });
+  const { body } = await stack.create();
+  await vi.waitUntil(() => stack.chargesOf(body.id).length === 1, { timeout: 30_000 });
+  return body;
+}
 
 /** Starts a checkout without the API, with times and limits that no setting of the API offers. */
 export async function startDirectly(

@@ -41,18 +41,9 @@ export class Releases {
 
 /** Which builds took the steps of a checkout, through all of its runs, in their order. */
 export async function buildsOf(stack: Stack, reference: string): Promise<(string | undefined)[]> {
-  const builds: (string | undefined)[] = [];
-  let runId: string | undefined;
-  do {
-    const { events } = await stack.temporal.client.workflow
-      .getHandle(`checkout/default/${reference}`, runId)
-      .fetchHistory();
-    const ofRun = (events ?? []).flatMap(({ workflowTaskCompletedEventAttributes: task }) =>
+  return (await stack.runsOf(reference))
+    .flat()
+    .flatMap(({ workflowTaskCompletedEventAttributes: task }) =>
       task ? [task.deploymentVersion?.buildId ?? undefined] : [],
     );
-    builds.unshift(...ofRun);
-    const before = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
-    runId = before === '' ? undefined : before;
-  } while (runId !== undefined);
-  return builds;
 }

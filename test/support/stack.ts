@@ -185,6 +185,19 @@ export class Stack {
     return this.until(id, (checkout) => checkout.status === status, timeoutMs);
   }
 
+  /** The events of each of a checkout's runs, the first run first. */
+  async runsOf(reference: string) {
+    const { workflow } = this.temporal.client;
+    const eventsOf = async (runId?: string) =>
+      (await workflow.getHandle(`checkout/default/${reference}`, runId).fetchHistory()).events ?? [];
+    const runs = [await eventsOf()];
+    for (;;) {
+      const before = runs[0]?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
+      if (before === '') return runs;
+      runs.unshift(await eventsOf(before));
+    }
+  }
+
   /** Waits until the checkout's workflow has continued as new. */
   async untilNextRun(reference: string): Promise<void> {
     const handle = this.temporal.client.workflow.getHandle(`checkout/default/${reference}`);

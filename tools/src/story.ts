@@ -23,12 +23,19 @@ interface Timeline {
   readonly data: readonly { readonly at: string; readonly what: string; readonly detail?: string }[];
 }
 
+interface Refund {
+  readonly id: string | null;
+  readonly kind: string;
+  readonly status: string;
+}
+
 interface SandboxState {
+  readonly charges: readonly { readonly metadata: Readonly<Record<string, string>> }[];
   readonly deliveries: readonly { readonly key: string; readonly status: number | null }[];
 }
 
 /**
- * Three checkouts and their endings, by HTTP only: paid, expired, failed.
+ * Four checkouts and their endings, by HTTP only: paid and refunded, expired, failed, paid although an answer was lost.
  * @throws {Error} at the first surprise.
  */
 export async function tellStory(stack: Stack, print: (line: string) => void): Promise<void> {
@@ -36,6 +43,7 @@ export async function tellStory(stack: Stack, print: (line: string) => void): Pr
   await till.paid();
   await till.expired();
   await till.failed();
+  await till.lostAnswer();
   print('');
   if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
   print(`API           ${stack.apiUrl}/docs`);
@@ -62,7 +70,7 @@ class Till {
   }
 
   async paid(): Promise<void> {
-    this.#title('1. A customer pays');
+    this.#title('1. A customer pays, and gets some of it back');
     const opened = await this.#open('paid', 150_000);
     await this.#readQrImage(opened);
     await this.#askAgain(opened);
@@ -74,6 +82,8 @@ class Till {
     this.#step('paid', `at ${clock(paid.paid_at)}`);
     this.#step('', `can be voided until ${clock(paid.voidable_until)}, refunded until ${clock(paid.refundable_until)}`);
 
+    await this.#refund(opened, 50_000);
+    await this.#until(opened, 'partially_refunded');
     await this.#timeline(opened);
   }
 
@@ -94,6 +104,42 @@ class Till {
     const failed = await this.#until(opened, 'failed');
     this.#step('failed', `${failed.attempts.at(-1)?.failure_code ?? 'no code'}, as the provider says`);
     await this.#timeline(opened);
+  }
+
+  async lostAnswer(): Promise<void> {
+    this.#title('4. The connection breaks right after the provider made the charge');
+    await exchange('POST', `${this.#sandboxUrl}/__sandbox/faults`, {}, [
+      { method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 },
+    ]);
+    const opened = await this.#open('lost-answer', 20_000);
+    const { charges } = await exchange<SandboxState>('GET', `${this.#sandboxUrl}/__sandbox/state`);
+    const made = charges.filter(({ metadata }) => metadata['checkout'] === opened.id).length;
+    if (made !== 1) throw new Error(`The provider has ${made} charges of this checkout.`);
+    this.#step('provider', 'its books show one charge: it was looked for and found, not made again');
+    await this.#mark(opened, { status: 'successful' });
+    await this.#until(opened, 'paid');
+    await this.#timeline(opened);
+  }
+
+  async #refund({ id, reference, currency, amount: paid }: Checkout, amount: number): Promise<void> {
+    const key = { 'idempotency-key': `${reference}-refund` };
+    const path = `/v1/checkouts/${id}/refunds`;
+    const refund = await this.#call<Refund>('POST', path, { amount, reason: 'one item returned' }, key);
+    if (refund.status !== 'succeeded') throw new Error(`The refund is ${refund.status}.`);
+    this.#step('refund', `${money({ amount, currency })} by a ${refund.kind}, ${refund.id ?? 'without an id'}`);
+    const again = await this.#call<Refund>('POST', path, { amount, reason: 'one item returned' }, key);
+    if (again.id !== refund.id) throw new Error(`The same key made another refund: ${again.id} beside ${refund.id}.`);
+    this.#step('repeated', 'the same key again gives the same refund');
+    const { status, text } = await request(
+      `${this.#apiUrl}${path}`,
+      'POST',
+      this.#headers({ 'idempotency-key': 'more' }),
+      {
+        amount: paid,
+      },
+    );
+    if (status !== 422) throw new Error(`A refund of too much was answered ${status}: ${text}`);
+    this.#step('too much', `${(JSON.parse(text) as { detail: string }).detail}: refused`);
   }
 
   async #open(ending: string, amount: number, more: { expires_in?: number } = {}): Promise<Checkout> {
@@ -165,8 +211,12 @@ class Till {
     if (this.#uiUrl !== undefined) this.#step('workflow', `${this.#uiUrl}/namespaces/default/workflows/${workflow}`);
   }
 
-  #call<Reply>(method: string, path: string, body?: object): Promise<Reply> {
-    return exchange(method, `${this.#apiUrl}${path}`, { authorization: `Bearer ${this.#key}` }, body);
+  #call<Reply>(method: string, path: string, body?: object, headers: Record<string, string> = {}): Promise<Reply> {
+    return exchange(method, `${this.#apiUrl}${path}`, this.#headers(headers), body);
+  }
+
+  #headers(more: Record<string, string>): Record<string, string> {
+    return { authorization: `Bearer ${this.#key}`, ...more };
   }
 
   #title(text: string): void {
@@ -184,14 +234,23 @@ async function exchange<Reply>(
   headers: Record<string, string> = {},
   body?: object,
 ): Promise<Reply> {
+  const { status, text } = await request(url, method, headers, body);
+  if (status >= 400) throw new Error(`${method} ${url} answered ${status}: ${text}`);
+  return (text === '' ? {} : JSON.parse(text)) as Reply;
+}
+
+async function request(
+  url: string,
+  method: string,
+  headers: Record<string, string>,
+  body?: object,
+): Promise<{ readonly status: number; readonly text: string }> {
   const json =
     body === undefined
       ? {}
       : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } };
   const response = await fetch(url, { method, headers, ...json, signal: AbortSignal.timeout(30_000) });
-  const text = await response.text();
-  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}: ${text}`);
-  return (text === '' ? {} : JSON.parse(text)) as Reply;
+  return { status: response.status, text: await response.text() };
 }
 
 async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {

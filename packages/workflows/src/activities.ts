@@ -34,6 +34,8 @@ export type CreateRefundCall = SendWindow & {
   readonly chargeId: string;
   /** Smallest currency unit. */
   readonly amount: number;
+  /** The charge's; not sent, for people to read. */
+  readonly currency: Currency;
   /** As a void: only the whole, untouched amount. */
   readonly asVoid: boolean;
   /** Ours, by which the refund is found again: `checkout`, `refund_key`. */

@@ -1,4 +1,4 @@
-import { formatMoney, isCurrency } from '@tillflow/domain';
+import { formatMoney } from '@tillflow/domain';
 import { ActivityFailure, ApplicationFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
 import type { PaymentActivities, SendWindow } from './activities.js';
 import type { Seen } from './book/book.js';
@@ -20,18 +20,22 @@ type Options = Parameters<typeof provider.createSource.executeWithOptions>[0];
 /** The worker's activities. Mutating ones are tried once; reads may be tried again. */
 export const activityCalls: Calls = {
   createSource: (call) =>
-    settled(provider.createSource.executeWithOptions(mutating(call, `Create a source of ${moneyOf(call)}`), [call])),
+    settled(
+      provider.createSource.executeWithOptions(mutating(call, `Create a source of ${formatMoney(call)}`), [call]),
+    ),
 
   createCharge: (call) =>
     settled(
-      provider.createCharge.executeWithOptions(mutating(call, `Charge ${moneyOf(call)} on ${call.sourceId}`), [call]),
+      provider.createCharge.executeWithOptions(mutating(call, `Charge ${formatMoney(call)} on ${call.sourceId}`), [
+        call,
+      ]),
     ),
 
   expireCharge: (call) =>
     settled(provider.expireCharge.executeWithOptions(mutating(call, `Expire ${call.chargeId}`), [call])),
 
   createRefund: (call) => {
-    const what = call.asVoid ? `Void ${call.chargeId}` : `Refund ${call.amount} of ${call.chargeId}`;
+    const what = `${call.asVoid ? 'Void' : 'Refund'} ${formatMoney(call)} of ${call.chargeId}`;
     return settled(provider.createRefund.executeWithOptions(mutating(call, what), [call]));
   },
 
@@ -43,10 +47,6 @@ export const activityCalls: Calls = {
     return looked(provider.findCharges.executeWithOptions(reading(`Look for charges of ${where}`), [call]));
   },
 };
-
-function moneyOf({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
-  return isCurrency(currency) ? formatMoney({ amount, currency }) : `${currency} ${amount}`;
-}
 
 function mutating({ sendBy, deadlineMs }: SendWindow, summary: string): Options {
   return {

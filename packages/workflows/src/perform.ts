@@ -61,6 +61,7 @@ export async function perform(
         ...window,
         chargeId,
         amount: step.amount,
+        currency,
         asVoid,
         metadata: { checkout: id, refund_key: key },
       });
