@@ -9,6 +9,7 @@ import {
   createCheckout,
   listCheckouts,
   timelineReply,
+  type CheckoutPath,
   type CheckoutReply,
   type CheckoutsReply,
   type CreateCheckout,
@@ -17,8 +18,6 @@ import {
 } from './checkouts.schema.js';
 import { CheckoutsService } from './checkouts.service.js';
 import { QrService } from './qr.service.js';
-
-type Path = { readonly id: string };
 
 @ApiTags('checkouts')
 @ApiBearerAuth()
@@ -56,7 +55,7 @@ export class CheckoutsController {
   @Get(':id')
   @Requires('checkout')
   @ApiOkResponse({ standardSchema: checkoutReply })
-  get(@Param({ schema: checkoutPath }) { id }: Path): Promise<CheckoutReply> {
+  get(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<CheckoutReply> {
     return this.checkouts.get(id);
   }
 
@@ -70,7 +69,7 @@ export class CheckoutsController {
     standardSchema: checkoutReply,
   })
   async cancel(
-    @Param({ schema: checkoutPath }) { id }: Path,
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReply> {
     const { checkout, status } = await this.checkouts.cancel(id);
@@ -81,7 +80,7 @@ export class CheckoutsController {
   @Get(':id/timeline')
   @Requires('checkout')
   @ApiOkResponse({ description: 'What happened, the oldest first', standardSchema: timelineReply })
-  timeline(@Param({ schema: checkoutPath }) { id }: Path): Promise<TimelineReply> {
+  timeline(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<TimelineReply> {
     return this.checkouts.timeline(id);
   }
 
@@ -89,7 +88,7 @@ export class CheckoutsController {
   @RequiresKeyOrLink('checkout')
   @ApiProduces('image/svg+xml', 'image/png', 'image/jpeg')
   async qr(
-    @Param({ schema: checkoutPath }) { id }: Path,
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     const { type, bytes } = await this.qrs.image(id);
