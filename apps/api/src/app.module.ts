@@ -26,6 +26,9 @@ import { HealthController } from './health/health.controller.js';
 import { LOGGER } from './logger.provider.js';
 import { ErrorsController } from './problems/errors.controller.js';
 import { Settings } from './settings.provider.js';
+import { StreamsController } from './streams/streams.controller.js';
+import { StreamsService } from './streams/streams.service.js';
+import { Watches } from './streams/watches.js';
 import { TemporalAccess } from './temporal.provider.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
@@ -47,6 +50,7 @@ export class AppModule {
         CheckoutsController,
         AttemptsController,
         RefundsController,
+        StreamsController,
         WebhooksController,
         HealthController,
         CodecController,
@@ -65,6 +69,8 @@ export class AppModule {
         CheckoutsService,
         AttemptsService,
         RefundsService,
+        Watches,
+        StreamsService,
         SourceCheck,
         QrService,
         WebhooksService,

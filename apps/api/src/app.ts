@@ -16,6 +16,7 @@ import { Problem } from './problems/problem.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import type { ApiSettings } from './settings.js';
 import { Settings } from './settings.provider.js';
+import { allowOrigins } from './streams/cors.js';
 
 export type RunningApi = {
   /** `http://host:port` as it listens. */
@@ -76,6 +77,7 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
   );
   logRequests(app, logger);
   allowCodecOrigins(app, settings.values.TEMPORAL_UI_URL);
+  allowOrigins(app.getHttpAdapter().getInstance(), settings.values.CORS_ORIGINS);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
   await app.init();
   // JSON is the only language here; the framework would read these two as well.

@@ -1,0 +1,72 @@
+import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nestjs/common';
+import { ApiBearerAuth, ApiExcludeEndpoint, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { isByLink, RequiresKeyOrLink, type Caller } from '../auth/auth.guard.js';
+import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
+import type { EventStream } from './event-stream.js';
+import { lastEventId } from './last-event-id.js';
+import { StreamsService } from './streams.service.js';
+
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-store',
+  // Some proxies would collect the events.
+  'x-accel-buffering': 'no',
+  // It is the last answer of its connection, which can then be closed when the process stops.
+  connection: 'close',
+};
+
+@ApiTags('checkouts')
+@ApiBearerAuth()
+@Controller('v1/checkouts/:id/events')
+export class StreamsController {
+  constructor(private readonly streams: StreamsService) {}
+
+  /** Before `GET`, whose stream would never end. */
+  @Head()
+  @HttpCode(200)
+  @RequiresKeyOrLink('checkout')
+  @ApiExcludeEndpoint()
+  async head(
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<void> {
+    await this.streams.mustExist(id);
+    void reply.headers(STREAM_HEADERS);
+  }
+
+  @Get()
+  @RequiresKeyOrLink('checkout')
+  @ApiProduces('text/event-stream')
+  @ApiHeader({
+    name: 'Last-Event-ID',
+    required: false,
+    description: 'The newest state seen',
+    schema: { type: 'string' },
+  })
+  @ApiResponse({
+    status: 200,
+    description: 'The state now unless it was seen, then each change',
+    schema: { type: 'string' },
+  })
+  @ApiResponse({ status: 204, description: 'The checkout has closed: there is nothing more to tell' })
+  async open(
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @Headers('last-event-id') seen: string | undefined,
+    @Req() request: Caller,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<EventStream | undefined> {
+    const stream = await this.streams.open({
+      id,
+      seen: lastEventId(seen),
+      byLink: isByLink(request),
+      connection: reply.raw,
+    });
+    if (stream === null) {
+      void reply.status(204);
+      return undefined;
+    }
+    void reply.headers(STREAM_HEADERS);
+    return stream;
+  }
+}
