@@ -5,6 +5,7 @@ import { CheckoutPresenter } from '../checkouts/presenter.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { EventStream } from './event-stream.js';
+import { Places } from './places.js';
 import { Watches } from './watches.js';
 
 /** Where a stream goes, as far as its end needs it. */
@@ -26,7 +27,7 @@ const END_WITHIN_MS = 1_000;
 @Injectable()
 export class StreamsService implements BeforeApplicationShutdown {
   readonly #open = new Map<EventStream, Connection>();
-  #opening = 0;
+  readonly #places: Places;
   #isStopping = false;
 
   constructor(
@@ -34,7 +35,9 @@ export class StreamsService implements BeforeApplicationShutdown {
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
     private readonly settings: Settings,
-  ) {}
+  ) {
+    this.#places = new Places(settings.values.STREAM_LIMIT);
+  }
 
   /**
    * The checkout's state now, unless the reader has seen it, and each change from now on; null when there is nothing
@@ -44,20 +47,23 @@ export class StreamsService implements BeforeApplicationShutdown {
   async open(request: StreamRequest): Promise<EventStream | null> {
     const { id, seen, byLink, connection } = request;
     const key = keyOf(id);
-    this.#mustHaveRoom(id);
-    this.#opening += 1;
+    const leave = this.#places.take(id);
+    if (leave === null) {
+      throw new Problem('too_many_streams', 'No more streams can be opened now', { retryAfterSeconds: 5 });
+    }
+    let stream: EventStream | null = null;
     try {
       const checkout = await this.repository.get(key);
       const isNews = seen === null || seen < checkout.version;
       if (checkout.closed && (byLink || !isNews)) return null;
-      const stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS);
-      this.#open.set(stream, connection);
-      stream.once('close', () => this.#open.delete(stream));
+      stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS);
+      stream.once('close', leave);
+      this.#keep(stream, connection);
       if (isNews) this.#tell(stream, checkout);
       this.#follow(stream, checkout);
       return stream;
     } finally {
-      this.#opening -= 1;
+      if (stream === null) leave();
     }
   }
 
@@ -100,10 +106,8 @@ export class StreamsService implements BeforeApplicationShutdown {
     stream.show('checkout', checkout.version, JSON.stringify(this.presenter.present(checkout)));
   }
 
-  #mustHaveRoom(id: string): void {
-    const limit = this.settings.values.STREAM_LIMIT;
-    const isFull = this.#open.size + this.#opening >= limit || this.watches.countOf(id) >= Math.ceil(limit / 2);
-    if (!isFull) return;
-    throw new Problem('too_many_streams', 'No more streams can be opened now', { retryAfterSeconds: 5 });
+  #keep(stream: EventStream, connection: Connection): void {
+    this.#open.set(stream, connection);
+    stream.once('close', () => this.#open.delete(stream));
   }
 }

@@ -22,11 +22,6 @@ export class Watches {
     news.listen((id) => this.#watches.get(id)?.wake());
   }
 
-  /** How many watch this checkout. */
-  countOf(id: string): number {
-    return this.#watches.get(id)?.size ?? 0;
-  }
-
   /** @returns what ends it. */
   watch(key: CheckoutKey, watcher: Watcher): () => void {
     const id = checkoutId(key);
