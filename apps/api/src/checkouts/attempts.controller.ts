@@ -1,7 +1,9 @@
 import { Body, Controller, Param, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/auth.guard.js';
+import { Answers, Describes } from '../openapi/decorators.js';
+import * as examples from '../openapi/examples.js';
 import { newAttempt, type NewAttempt } from './attempts.schema.js';
 import { AttemptsService } from './attempts.service.js';
 import { checkoutPath, checkoutReply, type CheckoutPath, type CheckoutReply } from './checkouts.schema.js';
@@ -14,12 +16,24 @@ export class AttemptsController {
 
   @Post()
   @Requires('checkout')
-  @ApiResponse({ status: 201, description: 'The checkout, with the attempt', standardSchema: checkoutReply })
-  @ApiResponse({
-    status: 202,
-    description: 'Not known yet: repeat with the same `after`',
-    standardSchema: checkoutReply,
-  })
+  @Describes('newAttempt', 'Makes a new attempt in place of an open, expired or failed one', [
+    'invalid_request',
+    'not_found',
+    'already_paid',
+    'checkout_closed',
+    'attempt_unknown',
+    'too_many_attempts',
+    'body_too_large',
+    'unsupported_media_type',
+    'temporal_unavailable',
+  ])
+  @Answers(
+    201,
+    'The checkout, with the attempt; the same again for the same `after`',
+    checkoutReply,
+    examples.secondAttempt,
+  )
+  @Answers(202, 'Not known yet: repeat with the same `after`, or poll `location`', checkoutReply, examples.withdrawn)
   async open(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Body({ schema: newAttempt }) body: NewAttempt,

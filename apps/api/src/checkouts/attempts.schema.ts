@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import * as examples from '../openapi/examples.js';
 
 /** A body may be left out: all of its fields may be. */
 export const newAttempt = z
@@ -8,5 +9,5 @@ export const newAttempt = z
     }),
   })
   .default({})
-  .meta({ id: 'NewAttempt' });
+  .meta({ id: 'NewAttempt', example: examples.newAttempt });
 export type NewAttempt = z.output<typeof newAttempt>;

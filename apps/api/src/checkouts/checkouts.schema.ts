@@ -1,5 +1,6 @@
 import { CHECKOUT_STATUSES, isReference, parseInstant } from '@tillflow/domain';
 import { z } from 'zod';
+import * as examples from '../openapi/examples.js';
 import { text, time } from './fields.js';
 
 /** Names in a charge's metadata that route its webhooks; a caller may not set them. */
@@ -38,7 +39,7 @@ export const createCheckout = z
       .optional()
       .meta({ description: 'A source that a client made with the public key' }),
   })
-  .meta({ id: 'CreateCheckout' });
+  .meta({ id: 'CreateCheckout', example: examples.creation });
 export type CreateCheckout = z.output<typeof createCheckout>;
 
 export const checkoutPath = z.object({ id: z.string().max(128) });
@@ -61,7 +62,7 @@ export type ListCheckouts = z.output<typeof listCheckouts>;
 
 const attempt = z
   .object({
-    number: z.int(),
+    number: z.int().positive(),
     source_id: z.string().nullable(),
     charge_id: z.string().nullable(),
     status: z.enum(['pending', 'successful', 'failed', 'expired']),
@@ -88,14 +89,14 @@ export const checkoutReply = z
     id: z.string(),
     reference: z.string(),
     status: z.enum(CHECKOUT_STATUSES),
-    amount: z.int(),
+    amount: z.int().positive(),
     currency: z.string(),
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
     attempts: z.array(attempt),
     qr: qr.nullable(),
     paid_at: time.nullable(),
-    refunded_amount: z.int(),
+    refunded_amount: z.int().nonnegative(),
     voidable_until: time.nullable(),
     refundable_until: time.nullable(),
     attention: attention.nullable(),
@@ -118,7 +119,7 @@ export type CheckoutsReply = z.output<typeof checkoutsReply>;
 export const timelineReply = z
   .object({
     data: z.array(z.object({ at: time, what: z.string(), detail: z.string().optional() })),
-    next_cursor: z.null(),
+    next_cursor: z.string().nullable(),
   })
   .meta({ id: 'Timeline' });
 export type TimelineReply = z.output<typeof timelineReply>;

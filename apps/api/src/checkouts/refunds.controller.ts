@@ -1,7 +1,9 @@
 import { Body, Controller, Get, Headers, Param, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiHeader, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/auth.guard.js';
+import { Answers, Describes } from '../openapi/decorators.js';
+import * as examples from '../openapi/examples.js';
 import { checkoutPath, type CheckoutPath } from './checkouts.schema.js';
 import { idempotencyKey } from './idempotency-key.js';
 import {
@@ -26,15 +28,25 @@ export class RefundsController {
     name: 'Idempotency-Key',
     required: true,
     description: 'Names the refund: the same key is the same refund',
+    example: examples.refund.key,
     schema: { type: 'string', pattern: '^(?!auto:)[\\x21-\\x7e]{1,128}$' },
   })
-  @ApiResponse({
-    status: 201,
-    description: 'A new refund; `status` says what became of it',
-    standardSchema: refundReply,
-  })
-  @ApiResponse({ status: 200, description: 'The refund that this key has', standardSchema: refundReply })
-  @ApiResponse({ status: 202, description: 'Not known yet: repeat with the same key', standardSchema: refundReply })
+  @Describes('createRefund', 'Gives money back: by a void where that is possible, else by a refund', [
+    'invalid_request',
+    'idempotency_key_required',
+    'not_found',
+    'not_paid',
+    'refund_window_closed',
+    'idempotency_conflict',
+    'too_many_refunds',
+    'body_too_large',
+    'unsupported_media_type',
+    'refund_exceeds_paid',
+    'temporal_unavailable',
+  ])
+  @Answers(201, 'A new refund that the provider has decided: `status` says how', refundReply, examples.refund)
+  @Answers(200, 'The refund that this key has', refundReply, examples.refund)
+  @Answers(202, 'Its outcome is not known yet: repeat with the same key', refundReply, examples.pendingRefund)
   async create(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Headers('idempotency-key') key: string | undefined,
@@ -48,7 +60,8 @@ export class RefundsController {
 
   @Get()
   @Requires('checkout')
-  @ApiOkResponse({ description: 'In the order in which they were asked for', standardSchema: refundsReply })
+  @Describes('listRefunds', 'Lists the refunds of a checkout', ['invalid_request', 'not_found', 'temporal_unavailable'])
+  @Answers(200, 'In the order in which they were asked for', refundsReply, examples.refunds)
   list(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<RefundsReply> {
     return this.refunds.list(id);
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import * as examples from '../openapi/examples.js';
 import { text, time } from './fields.js';
 
 /** A body may be left out: all of its fields may be. */
@@ -12,7 +13,7 @@ export const createRefund = z
     reason: text(200).optional().meta({ description: 'Kept with the refund, for people' }),
   })
   .default({})
-  .meta({ id: 'CreateRefund' });
+  .meta({ id: 'CreateRefund', example: examples.refundRequest });
 export type CreateRefund = z.output<typeof createRefund>;
 
 export const refundReply = z
@@ -20,7 +21,7 @@ export const refundReply = z
     id: z.string().nullable().meta({ description: `The provider's id; null until it is known` }),
     key: z.string().meta({ description: 'The Idempotency-Key; of money given back without one, a name of ours' }),
     charge_id: z.string().nullable(),
-    amount: z.int(),
+    amount: z.int().positive(),
     currency: z.string(),
     kind: z.enum(['void', 'refund']).meta({ description: 'While it is pending: what it is expected to be' }),
     status: z
@@ -34,5 +35,7 @@ export const refundReply = z
   .meta({ id: 'Refund' });
 export type RefundReply = z.output<typeof refundReply>;
 
-export const refundsReply = z.object({ data: z.array(refundReply), next_cursor: z.null() }).meta({ id: 'Refunds' });
+export const refundsReply = z
+  .object({ data: z.array(refundReply), next_cursor: z.string().nullable() })
+  .meta({ id: 'Refunds' });
 export type RefundsReply = z.output<typeof refundsReply>;

@@ -18,7 +18,7 @@ const PERHAPS_DONE =
   'What was asked may have happened, or may still happen. It is never done twice: repeating the request is safe.';
 const REPEAT = 'Repeat the same request, with the same reference, the same `after` or the same `Idempotency-Key`.';
 
-/** Every error the API answers with. `docs/errors` is made from it: `pnpm docs`. Source: RFC 9457. */
+/** Every error the API answers with. `docs/errors` is made from it: `pnpm api-docs`. Source: RFC 9457. */
 export const PROBLEMS = {
   invalid_request: {
     status: 400,

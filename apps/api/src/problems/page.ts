@@ -4,7 +4,7 @@ import { exampleOf } from './problem-document.js';
 /** What one error means, in Markdown: served at `/errors/<code>` and kept in `docs/errors`. */
 export function errorPage(code: ProblemCode): string {
   const { status, title, meaning, money, action } = PROBLEMS[code];
-  const body = JSON.stringify(exampleOf(code), null, 2).replace(/\[\s+(\{) *\n?\s*([^}]*?)\s+(\})\s+\]/, '[$1 $2 $3]');
+  const body = JSON.stringify(exampleOf(code), null, 2);
   return [
     `# ${code}`,
     `${status}: ${title}.`,
@@ -32,7 +32,7 @@ export function errorIndex(): string {
   return [
     '# Errors of the API',
     '',
-    'Made from `apps/api/src/problems/catalog.ts` by `pnpm docs`; the API serves each page at `/errors/<code>`.',
+    'Made from `apps/api/src/problems/catalog.ts` by `pnpm api-docs`; the API serves each page at `/errors/<code>`.',
     '',
     line(head),
     rule,

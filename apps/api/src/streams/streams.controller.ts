@@ -1,8 +1,10 @@
 import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiExcludeEndpoint, ApiHeader, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExcludeEndpoint, ApiHeader, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { isByLink, RequiresKeyOrLink, type Caller } from '../auth/auth.guard.js';
 import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
+import { Describes } from '../openapi/decorators.js';
+import * as examples from '../openapi/examples.js';
 import type { EventStream } from './event-stream.js';
 import { lastEventId } from './last-event-id.js';
 import { StreamsService } from './streams.service.js';
@@ -37,7 +39,13 @@ export class StreamsController {
 
   @Get()
   @RequiresKeyOrLink('checkout')
-  @ApiProduces('text/event-stream')
+  @ApiSecurity('link')
+  @Describes('watchCheckout', 'Streams the changes of a checkout as server-sent events', [
+    'invalid_request',
+    'not_found',
+    'temporal_unavailable',
+    'too_many_streams',
+  ])
   @ApiHeader({
     name: 'Last-Event-ID',
     required: false,
@@ -46,8 +54,8 @@ export class StreamsController {
   })
   @ApiResponse({
     status: 200,
-    description: 'The state now unless it was seen, then each change',
-    schema: { type: 'string' },
+    description: 'Events named `checkout`: the state now unless it was seen, then each change',
+    content: { 'text/event-stream': { schema: { type: 'string' }, example: examples.events } },
   })
   @ApiResponse({ status: 204, description: 'The checkout has closed: there is nothing more to tell' })
   async open(

@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { CheckoutKey } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
@@ -9,7 +10,10 @@ import { Settings } from '../settings.provider.js';
 import { HintGate } from './hint-gate.js';
 import { routeEvent, type RoutedEvent } from './routing.js';
 
-export type Receipt = { readonly received: true; readonly outcome: 'hinted' | 'coalesced' | 'ignored' };
+export const receipt = z
+  .object({ received: z.literal(true), outcome: z.enum(['hinted', 'coalesced', 'ignored']) })
+  .meta({ id: 'Receipt' });
+export type Receipt = z.output<typeof receipt>;
 
 /** Our own calls bring these about: there is nothing to look for. */
 const NO_NEWS = new Set(['charge.create']);
