@@ -215,10 +215,13 @@ describe('a refund', () => {
     await expectUntouched(id, 400, 'invalid_request', () => ask(id, {}, { 'idempotency-key': key }));
   });
 
-  it.each([{}, { 'idempotency-key': '' }])('with %j for a key is refused with 400', async (headers) => {
-    const { id } = await open();
-    await expectUntouched(id, 400, 'idempotency_key_required', () => ask(id, {}, headers));
-  });
+  it.each<Record<string, string>>([{}, { 'idempotency-key': '' }])(
+    'with %j for a key is refused with 400',
+    async (headers) => {
+      const { id } = await open();
+      await expectUntouched(id, 400, 'idempotency_key_required', () => ask(id, {}, headers));
+    },
+  );
 });
 
 describe('a stream', () => {

@@ -196,7 +196,7 @@ describe('while Temporal cannot be reached', () => {
 });
 
 describe('a process that stops', () => {
-  it('ends its streams, also one whose reader takes nothing', async () => {
+  it('ends its streams, also one whose reader takes nothing, and waits for no connection without a request', async () => {
     const stopping = await Stack.start();
     const { body } = await stopping.create();
     const reader = await open(body);
@@ -205,9 +205,13 @@ describe('a process that stops', () => {
     const deaf = connect(Number(port), hostname);
     deaf.pause();
     await new Promise((resolve) => deaf.write(`GET ${pathname}${search} HTTP/1.1\r\nHost: a\r\n\r\n`, resolve));
+    // As browsers do, in advance.
+    const unused = connect(Number(port), hostname);
+    await new Promise((resolve) => unused.once('connect', resolve));
     await stopping.stop();
     expect(await reader.ended).toBe('ended');
     deaf.destroy();
+    unused.destroy();
   });
 });
 

@@ -18,6 +18,7 @@ import { ProblemFilter } from './problems/problem.filter.js';
 import type { ApiSettings } from './settings.js';
 import { Settings } from './settings.provider.js';
 import { allowOrigins } from './streams/cors.js';
+import { closeUnusedConnections } from './unused-connections.js';
 
 export type RunningApi = {
   /** `http://host:port` as it listens. */
@@ -76,6 +77,7 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
         }),
     }),
   );
+  closeUnusedConnections(app.getHttpAdapter().getInstance());
   logRequests(app, logger);
   allowCodecOrigins(app, settings.values.TEMPORAL_UI_URL);
   allowOrigins(app.getHttpAdapter().getInstance(), settings.values.CORS_ORIGINS);
