@@ -59,6 +59,8 @@ const schema = z.object({
   POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
   ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
+  /** Money that arrives after the end was reported: `return` gives it back by itself, `keep` shows it to a person. */
+  LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
@@ -84,6 +86,7 @@ export function checkoutPolicy(settings: ApiSettings): Partial<CheckoutPolicy> {
     pollIntervalMs: settings.POLL_INTERVAL_MS,
     attentionAfterMs: settings.ATTENTION_AFTER_MS,
     unpaidGraceMs: settings.UNPAID_GRACE_MS,
+    latePayment: settings.LATE_PAYMENT,
     voidDateOffsetMinutes: settings.VOID_DATE_OFFSET_MINUTES,
   };
   const defaults: Readonly<Record<string, unknown>> = DEFAULT_POLICY;

@@ -26,8 +26,8 @@ import type {
   ListCheckouts,
   TimelineReply,
 } from './checkouts.schema.js';
-import { Cursors } from './cursor.js';
-import { listQuery } from './list-query.js';
+import { Cursors, type Place } from './cursor.js';
+import { listQueries } from './list-query.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
 
@@ -77,18 +77,20 @@ export class CheckoutsService {
   }
 
   async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
-    const query = listQuery(filters);
+    const searches = listQueries(filters);
     const data: CheckoutReply[] = [];
-    let token = cursor === undefined ? null : this.cursors.read(cursor);
+    let place: Place | null = cursor === undefined ? BEGINNING : this.cursors.read(cursor, searches);
     // A page may turn out short, with a cursor to go on: a rare status is not searched for without bound.
-    for (let pages = 0; pages < MAX_PAGES && data.length < limit && (pages === 0 || token !== null); pages += 1) {
-      const page = await this.repository.list(query, limit - data.length, token);
+    for (let pages = 0; pages < MAX_PAGES && data.length < limit && place !== null; pages += 1) {
+      const page = await this.repository.list(searches[place.search] ?? '', limit - data.length, place.token);
       const found = page.data.map((stored) => this.presenter.present(stored));
       // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
-      data.push(...found.filter(({ status }) => filters.status === undefined || status === filters.status));
-      token = page.nextPageToken;
+      const wanted = found.filter(({ status }) => filters.status === undefined || status === filters.status);
+      // One that ended between two searches is found by both.
+      data.push(...wanted.filter(({ id }) => !data.some((listed) => listed.id === id)));
+      place = next(place, page.nextPageToken, searches.length);
     }
-    return { data, next_cursor: token === null ? null : this.cursors.write(token) };
+    return { data, next_cursor: place === null ? null : this.cursors.write(place, searches) };
   }
 
   /** @throws {Problem} `already_paid` when the customer was faster. */
@@ -112,6 +114,14 @@ export class CheckoutsService {
       throw new Problem('temporal_unavailable', 'The payment engine did not take it in time', { retryAfterSeconds: 2 });
     }
   }
+}
+
+const BEGINNING: Place = { search: 0, token: null };
+
+/** Where to read on, or null at the end of the last search. */
+function next({ search }: Place, token: Uint8Array | null, searches: number): Place | null {
+  if (token !== null) return { search, token };
+  return search + 1 < searches ? { search: search + 1, token: null } : null;
 }
 
 /** Round trips to the engine for one page of ours. */

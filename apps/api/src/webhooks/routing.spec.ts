@@ -44,6 +44,11 @@ describe('an event', () => {
     },
   );
 
+  it('that names a checkout of someone else is not sought by its charge', () => {
+    expect(routeEvent(event({ ...CHARGE, metadata: { checkout: 'chk_other_a' } }))?.chargeId).toBeNull();
+    expect(routeEvent(event({ ...CHARGE, metadata: {} }))?.chargeId).toBe('chrg_test_1');
+  });
+
   it.each([null, 7, {}, { id: 'evnt_1', key: 'x' }, event(null), { ...event({}), id: 7 }])('%j is none', (body) => {
     expect(routeEvent(body)).toBeNull();
   });

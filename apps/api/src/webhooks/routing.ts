@@ -36,14 +36,12 @@ export function routeEvent(event: unknown): RoutedEvent | null {
   const parsed = routing.safeParse(event);
   if (!parsed.success) return null;
   const { id, key, data } = parsed.data;
-  const named = parseCheckoutId(data.metadata?.checkout ?? '');
-  return {
-    id,
-    key,
-    subject: data.id ?? '',
-    checkout: named?.account === DEFAULT_ACCOUNT ? named : null,
-    chargeId: chargeIdOf(data),
-  };
+  const name = data.metadata?.checkout;
+  const named = parseCheckoutId(name ?? '');
+  const checkout = named?.account === DEFAULT_ACCOUNT ? named : null;
+  // One that names a checkout of someone else is not sought among ours.
+  const chargeId = checkout === null && name !== undefined ? null : chargeIdOf(data);
+  return { id, key, subject: data.id ?? '', checkout, chargeId };
 }
 
 function chargeIdOf({ object, id, charge }: z.output<typeof routing>['data']): string | null {
