@@ -25,6 +25,7 @@ export class AttemptsController {
     'too_many_attempts',
     'body_too_large',
     'unsupported_media_type',
+    'checkout_unreadable',
     'temporal_unavailable',
   ])
   @Answers(

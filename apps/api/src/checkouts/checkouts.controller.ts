@@ -41,6 +41,7 @@ export class CheckoutsController {
     'unsupported_currency',
     'source_mismatch',
     'provider_unavailable',
+    'checkout_unreadable',
     'temporal_unavailable',
   ])
   @Answers(201, 'A new checkout, with its QR', checkoutReply, examples.awaiting)
@@ -65,7 +66,12 @@ export class CheckoutsController {
 
   @Get(':id')
   @Requires('checkout')
-  @Describes('getCheckout', 'Reads a checkout', ['invalid_request', 'not_found', 'temporal_unavailable'])
+  @Describes('getCheckout', 'Reads a checkout', [
+    'invalid_request',
+    'not_found',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
   @Answers(200, 'The checkout as it is known now', checkoutReply, examples.paid)
   get(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<CheckoutReply> {
     return this.checkouts.get(id);
@@ -78,6 +84,7 @@ export class CheckoutsController {
     'invalid_request',
     'not_found',
     'already_paid',
+    'checkout_unreadable',
     'temporal_unavailable',
   ])
   @Answers(200, 'The checkout, which takes no payment any more', checkoutReply, examples.cancelled)
@@ -96,6 +103,7 @@ export class CheckoutsController {
   @Describes('getTimeline', 'Reads what happened to a checkout', [
     'invalid_request',
     'not_found',
+    'checkout_unreadable',
     'temporal_unavailable',
   ])
   @Answers(200, 'What happened, the oldest first', timelineReply, examples.timeline)
@@ -111,6 +119,7 @@ export class CheckoutsController {
     'not_found',
     'qr_gone',
     'provider_unavailable',
+    'checkout_unreadable',
     'temporal_unavailable',
   ])
   @ApiProduces('image/svg+xml', 'image/png', 'image/jpeg')

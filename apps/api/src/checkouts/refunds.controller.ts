@@ -42,6 +42,7 @@ export class RefundsController {
     'body_too_large',
     'unsupported_media_type',
     'refund_exceeds_paid',
+    'checkout_unreadable',
     'temporal_unavailable',
   ])
   @Answers(201, 'A new refund that the provider has decided: `status` says how', refundReply, examples.refund)
@@ -60,7 +61,12 @@ export class RefundsController {
 
   @Get()
   @Requires('checkout')
-  @Describes('listRefunds', 'Lists the refunds of a checkout', ['invalid_request', 'not_found', 'temporal_unavailable'])
+  @Describes('listRefunds', 'Lists the refunds of a checkout', [
+    'invalid_request',
+    'not_found',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
   @Answers(200, 'In the order in which they were asked for', refundsReply, examples.refunds)
   list(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<RefundsReply> {
     return this.refunds.list(id);

@@ -146,3 +146,8 @@ export const event = {
   key: 'charge.complete',
   data: { object: 'charge', id: 'chrg_test_ym45mfiva1bdny558nb', metadata: { checkout: ID, attempt: '1' } },
 };
+
+export const codecAddress = {
+  url: `${API}/codec/1795282218.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8`,
+  expires_at: '2026-11-21T17:30:18.000Z',
+};

@@ -43,6 +43,7 @@ export class StreamsController {
   @Describes('watchCheckout', 'Streams the changes of a checkout as server-sent events', [
     'invalid_request',
     'not_found',
+    'checkout_unreadable',
     'temporal_unavailable',
     'too_many_streams',
   ])
