@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newReference, Stack, type ProblemJson } from './support/stack.js';
+import { newReference, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -20,6 +20,28 @@ async function expectRefused(body: unknown, status: number, code: string): Promi
   expect(answer.body.request_id).toBe(answer.headers.get('x-request-id'));
   expect(stack.sandbox.state().requests.length).toBe(before);
   return answer.body;
+}
+
+/** A checkout to be left alone. One for all: none of the requests may change it. */
+async function open(): Promise<CheckoutJson> {
+  opened ??= (await stack.create()).body;
+  return opened;
+}
+let opened: CheckoutJson | undefined;
+
+/** Refused, and neither the provider was called nor anything written into the checkout's history. */
+async function expectUntouched(
+  id: string,
+  status: number,
+  code: string,
+  ask: () => Promise<Answer<ProblemJson>>,
+): Promise<void> {
+  const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${id.slice('chk_default_'.length)}`);
+  const provider = stack.sandbox.state().requests.length;
+  const { historyLength } = await handle.describe();
+  expect(await ask()).toMatchObject({ status, body: { status, code } });
+  expect(stack.sandbox.state().requests.length).toBe(provider);
+  expect((await handle.describe()).historyLength).toBe(historyLength);
 }
 
 describe('a checkout', () => {
@@ -119,12 +141,121 @@ describe('a checkout', () => {
   });
 });
 
+describe('a new attempt', () => {
+  it.each([
+    '{"after":0}',
+    '{"after":-1}',
+    '{"after":1.5}',
+    '{"after":"1"}',
+    '{"after":null}',
+    '{"after":1e21}',
+    '{"after":[1]}',
+    '{"before":1}',
+    '{"after":1,"amount":1}',
+    'null',
+    '[]',
+    '7',
+    '"1"',
+    '{"after":',
+  ])('with the body %s is refused with 400, and neither provider nor workflow hears of it', async (body) => {
+    const { id } = await open();
+    await expectUntouched(id, 400, 'invalid_request', () =>
+      stack.request<ProblemJson>('POST', `/v1/checkouts/${id}/attempts`, { body }),
+    );
+  });
+
+  it('as anything but JSON is refused with 415', async () => {
+    const { id } = await open();
+    await expectUntouched(id, 415, 'unsupported_media_type', () =>
+      stack.request<ProblemJson>('POST', `/v1/checkouts/${id}/attempts`, {
+        body: 'after=1',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      }),
+    );
+  });
+});
+
+describe('a refund', () => {
+  const ask = (id: string, body: unknown, headers: Record<string, string>) =>
+    stack.request<ProblemJson>('POST', `/v1/checkouts/${id}/refunds`, { body, headers });
+
+  it.each([
+    '{"amount":0}',
+    '{"amount":-1}',
+    '{"amount":1.5}',
+    '{"amount":"1"}',
+    '{"amount":null}',
+    '{"amount":1e21}',
+    '{"amount":true}',
+    '{"currency":"THB"}',
+    '{"amount":1,"kind":"void"}',
+    '{"reason":7}',
+    '{"reason":null}',
+    '{"reason":"a\\u0000b"}',
+    '{"reason":"a\\nb"}',
+    '{"reason":"\\ud800"}',
+    JSON.stringify({ reason: 'x'.repeat(201) }),
+    'null',
+    '[]',
+    '"all"',
+    '{"amount":',
+  ])('with the body %.60s is refused with 400, and neither provider nor workflow hears of it', async (body) => {
+    const { id } = await open();
+    await expectUntouched(id, 400, 'invalid_request', () => ask(id, body, { 'idempotency-key': 'k' }));
+  });
+
+  it.each([
+    ['a key of 129 characters', 'k'.repeat(129)],
+    ['a key with a space', 'a b'],
+    ['two keys', 'a, b'],
+    ['a key that is ours', 'auto:chrg_test_1'],
+    ['a key that is not ASCII', '\u00e4'],
+  ])('with %s is refused with 400, and neither provider nor workflow hears of it', async (_, key) => {
+    const { id } = await open();
+    await expectUntouched(id, 400, 'invalid_request', () => ask(id, {}, { 'idempotency-key': key }));
+  });
+
+  it.each<Record<string, string>>([{}, { 'idempotency-key': '' }])(
+    'with %j for a key is refused with 400',
+    async (headers) => {
+      const { id } = await open();
+      await expectUntouched(id, 400, 'idempotency_key_required', () => ask(id, {}, headers));
+    },
+  );
+});
+
+describe('a stream', () => {
+  it.each(['x', '-1', '1.5', '0x1', '7 7', '1, 2', '9'.repeat(16), `1' OR '1'='1`])(
+    'after the event %j is refused with 400',
+    async (lastEventId) => {
+      const { id } = await open();
+      const before = stack.sandbox.state().requests.length;
+      const answer = await stack.request<ProblemJson>('GET', `/v1/checkouts/${id}/events`, {
+        headers: { 'last-event-id': lastEventId },
+      });
+      expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+      expect(stack.sandbox.state().requests.length).toBe(before);
+    },
+  );
+});
+
 describe('a request', () => {
   it.each([
     ['GET', '/v1/checkouts/chk_default_nothing', 404, 'not_found'],
     ['GET', '/v1/checkouts/chk_default_nothing/timeline', 404, 'not_found'],
     ['GET', '/v1/checkouts/chk_default_nothing/qr', 404, 'not_found'],
     ['POST', '/v1/checkouts/chk_default_nothing/cancel', 404, 'not_found'],
+    ['POST', '/v1/checkouts/chk_default_nothing/attempts', 404, 'not_found'],
+    ['GET', '/v1/checkouts/chk_default_nothing/refunds', 404, 'not_found'],
+    ['GET', '/v1/checkouts/chk_default_nothing/events', 404, 'not_found'],
+    ['POST', '/v1/checkouts/chk_other_x/attempts', 404, 'not_found'],
+    ['GET', '/v1/checkouts/nonsense/refunds', 404, 'not_found'],
+    ['GET', '/v1/checkouts/nonsense/events', 404, 'not_found'],
+    ['POST', '/v1/checkouts/%00/attempts', 404, 'not_found'],
+    ['GET', `/v1/checkouts/${'a'.repeat(300)}/events`, 400, 'invalid_request'],
+    ['POST', '/v1/checkouts/chk_default_nothing/refunds', 400, 'idempotency_key_required'],
+    ['PUT', '/v1/checkouts/chk_default_nothing/refunds', 404, 'not_found'],
+    ['DELETE', '/v1/checkouts/chk_default_nothing', 404, 'not_found'],
     ['GET', '/v1/checkouts/chk_other_x', 404, 'not_found'],
     ['GET', '/v1/checkouts/..%2f..%2fetc', 404, 'not_found'],
     ['GET', '/v1/checkouts/%00', 404, 'not_found'],
@@ -215,12 +346,30 @@ describe('without a key', () => {
     ['GET', '/v1/checkouts/chk_default_a/qr'],
     ['GET', '/v1/checkouts/chk_default_a/timeline'],
     ['POST', '/v1/checkouts/chk_default_a/cancel'],
+    ['POST', '/v1/checkouts/chk_default_a/attempts'],
+    ['POST', '/v1/checkouts/chk_default_a/refunds'],
+    ['GET', '/v1/checkouts/chk_default_a/refunds'],
+    ['GET', '/v1/checkouts/chk_default_a/events'],
+    ['HEAD', '/v1/checkouts/chk_default_a/events'],
   ])('%s %s is closed', async (method, path) => {
     const answer = await stack.request<ProblemJson>(method, path, {
       key: null,
       ...(method === 'POST' ? { body: fine() } : {}),
     });
-    expect(answer).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
+    expect(answer.status).toBe(401);
+    if (method !== 'HEAD') expect(answer.body).toMatchObject({ code: 'unauthorized' });
+  });
+
+  it('a signed link opens what it was signed for only', async () => {
+    const { id, events_url, qr } = await open();
+    const signatures = [new URL(events_url ?? '').search, new URL(qr?.image_url ?? '').search];
+    for (const path of ['', '/refunds', '/timeline', '/attempts', '/cancel']) {
+      for (const signature of signatures) {
+        const method = ['/attempts', '/cancel'].includes(path) ? 'POST' : 'GET';
+        const answer = await stack.request(method, `/v1/checkouts/${id}${path}${signature}`, { key: null });
+        expect(answer.status).toBe(401);
+      }
+    }
   });
 });
 

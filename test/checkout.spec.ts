@@ -249,6 +249,44 @@ describe('the list of checkouts', () => {
     expect((await page({ reference: body.reference })).data).toEqual([paid]);
   });
 
+  it('finds a checkout by every status that it comes to, and by no other', async () => {
+    const expired = await stack.create({ expires_in: 5 });
+    const waiting = await stack.create();
+    const failed = await stack.create();
+    stack.sandbox.mark(chargeIdOf(failed.body), { status: 'failed', failure_code: 'insufficient_fund' });
+    const cancelled = await stack.create();
+    await stack.post(`/v1/checkouts/${cancelled.body.id}/cancel`);
+    const paid = await stack.create();
+    const partly = await stack.create();
+    const refunded = await stack.create();
+    for (const { body } of [paid, partly, refunded]) {
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid');
+    }
+    const giveBack = (id: string, body: unknown) =>
+      stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers: { 'idempotency-key': 'k' } });
+    expect((await giveBack(partly.body.id, { amount: 50_000 })).status).toBe(201);
+    expect((await giveBack(refunded.body.id, {})).status).toBe(201);
+    await stack.untilStatus(expired.body.id, 'expired');
+    const all = {
+      awaiting_payment: waiting,
+      failed,
+      cancelled,
+      paid,
+      partially_refunded: partly,
+      refunded,
+      expired,
+    };
+    for (const [status, { body }] of Object.entries(all)) {
+      const found = async (wanted: string): Promise<CheckoutJson[]> =>
+        (await page({ reference: body.reference, status: wanted })).data;
+      await expect.poll(() => found(status), { timeout: 5_000 }).toMatchObject([{ id: body.id, status }]);
+      for (const other of Object.keys(all)) if (other !== status) expect(await found(other)).toEqual([]);
+      // Runs that continued as new are one checkout.
+      expect((await page({ reference: body.reference })).data).toHaveLength(1);
+    }
+  });
+
   it('pages through a period with a cursor: every checkout once, open ones first, the newest first', async () => {
     const from = new Date(Date.now() - 5).toISOString();
     const ids: string[] = [];
@@ -270,6 +308,13 @@ describe('the list of checkouts', () => {
       cursor = next_cursor;
     } while (cursor !== null);
     expect(seen).toEqual([ids[3], ids[2], ids[1], ids[0], closed]);
+
+    const { next_cursor: ours } = await page({ from, to, limit: '2' });
+    const elsewhere = new URLSearchParams({ from, limit: '2', cursor: ours ?? '' });
+    expect(await stack.get<ProblemJson>(`/v1/checkouts?${elsewhere.toString()}`)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_request' },
+    });
   });
 });
 
@@ -349,6 +394,21 @@ describe('a payment that comes after the checkout was reported as cancelled', ()
     expect(late).toMatchObject({ status: 'refunded', refunded_amount: 150_000, attention: null });
     expect(await words(late?.id ?? '')).toEqual(expect.arrayContaining(['cancelled', 'paid', 'voided']));
     expect(stack.chargesOf(late?.id ?? '')).toMatchObject([{ voided: true, refunded_amount: 150_000 }]);
+  });
+});
+
+describe('with LATE_PAYMENT=keep', () => {
+  it('a payment after the end was reported is kept, and a person is told', async () => {
+    const keeping = await Stack.start({ api: { LATE_PAYMENT: 'keep' } });
+    try {
+      const { body } = await keeping.create();
+      await keeping.post(`/v1/checkouts/${body.id}/cancel`);
+      keeping.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
+      const late = await keeping.untilStatus(body.id, 'paid');
+      expect(late).toMatchObject({ refunded_amount: 0, attention: { code: 'late_payment' } });
+    } finally {
+      await keeping.stop();
+    }
   });
 });
 

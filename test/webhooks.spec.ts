@@ -134,7 +134,8 @@ describe('a webhook', () => {
       eventAbout(body, { metadata: { checkout: 'chk_default_nobody' } }),
       eventAbout(body, { metadata: { checkout: 'chk_other_x' } }),
       eventAbout(body, { metadata: { checkout: '../../etc' } }),
-      eventAbout(body, { metadata: 7 }),
+      // Sought by its charge; a second one would wait for the first.
+      eventAbout(body, { id: 'chrg_test_of_someone_else', metadata: 7 }),
       JSON.stringify({ object: 'event', id: 'evnt_1', key: 'transfer.pay', data: { object: 'transfer' } }),
     ];
     for (const event of strangers) {
@@ -162,6 +163,75 @@ describe('a webhook', () => {
     } finally {
       await rotating.stop();
     }
+  });
+});
+
+describe('a webhook about money given back', () => {
+  const refundEvent = (chargeId: string): string =>
+    JSON.stringify({
+      object: 'event',
+      id: `evnt_test_${Math.random().toString(36).slice(2)}`,
+      key: 'refund.create',
+      data: { object: 'refund', id: 'rfnd_test_outside', charge: chargeId, amount: 20_000, metadata: {} },
+    });
+
+  async function hintsOf({ reference }: CheckoutJson): Promise<unknown[]> {
+    const { events } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).fetchHistory();
+    return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
+      signal?.signalName === 'hint'
+        ? [JSON.parse(Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString()) as unknown]
+        : [],
+    );
+  }
+
+  it('outside, which names no checkout, reaches the one that has its charge', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await deliverSigned(eventAbout(body, {}));
+    await stack.untilStatus(body.id, 'paid');
+    await stack.refundElsewhere(chargeIdOf(body), 20_000);
+    // The search sees a charge a moment after its checkout wrote it down.
+    await expect
+      .poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome, { timeout: 10_000 })
+      .not.toBe('ignored');
+    expect(await hintsOf(body)).toContainEqual(
+      expect.objectContaining({ eventKey: 'refund.create', chargeId: chargeIdOf(body) }),
+    );
+    const refunded = await stack.untilStatus(body.id, 'partially_refunded');
+    expect(refunded.refunded_amount).toBe(20_000);
+  });
+
+  it('of a charge that is not ours changes nothing, however often it comes', async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => deliverSigned(refundEvent('chrg_test_of_someone_else'))),
+    );
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(answers.filter(({ body }) => body.outcome === 'ignored')).toHaveLength(1);
+    expect(answers.filter(({ body }) => body.outcome === 'coalesced')).toHaveLength(19);
+  });
+
+  it('of a checkout that has closed is answered and changes nothing', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await deliverSigned(eventAbout(body, {}));
+    await stack.untilStatus(body.id, 'paid');
+    await stack.temporal.client.workflow.getHandle(`checkout/default/${body.reference}`).terminate('as its end');
+    await expect
+      .poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome, { timeout: 10_000 })
+      .toBe('ignored');
+  });
+});
+
+it('a webhook tells the checkout which charge is worth a look', async () => {
+  const { body } = await stack.create();
+  await deliverSigned(eventAbout(body, {}));
+  const { events } = await stack.temporal.client.workflow
+    .getHandle(`checkout/default/${body.reference}`)
+    .fetchHistory();
+  const [signal] = (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: one }) => one ?? []);
+  expect(JSON.parse(Buffer.from(signal?.input?.payloads?.[0]?.data ?? []).toString())).toMatchObject({
+    eventKey: 'charge.complete',
+    chargeId: chargeIdOf(body),
   });
 });
 

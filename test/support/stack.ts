@@ -8,7 +8,11 @@ import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { inject, vi } from 'vitest';
 
-export type CheckoutJson = Checkout & { qr: { image_url: string } | null; location: string };
+export type CheckoutJson = Checkout & {
+  qr: { image_url: string } | null;
+  events_url: string | null;
+  location: string;
+};
 export type Answer<T = CheckoutJson> = { readonly status: number; readonly body: T; readonly headers: Headers };
 export type ProblemJson = {
   type: string;
@@ -148,7 +152,11 @@ export class Stack {
     });
     const text = await response.text();
     const json = response.headers.get('content-type')?.includes('json') === true;
-    return { status: response.status, headers: response.headers, body: (json ? JSON.parse(text) : text) as T };
+    return {
+      status: response.status,
+      headers: response.headers,
+      body: (json && text !== '' ? JSON.parse(text) : text) as T,
+    };
   }
 
   post<T = CheckoutJson>(path: string, body?: unknown): Promise<Answer<T>> {

@@ -7,10 +7,16 @@ import type { Logger } from 'pino';
 import { AuthGuard } from './auth/auth.guard.js';
 import { RateLimitGuard } from './auth/rate-limit.guard.js';
 import { SignedLinks } from './auth/signed-links.js';
+import { AttemptsController } from './checkouts/attempts.controller.js';
+import { AttemptsService } from './checkouts/attempts.service.js';
 import { CheckoutsController } from './checkouts/checkouts.controller.js';
 import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
 import { CheckoutsService } from './checkouts/checkouts.service.js';
+import { CheckoutNews } from './checkouts/news.js';
+import { CheckoutPresenter } from './checkouts/presenter.js';
 import { QrService } from './checkouts/qr.service.js';
+import { RefundsController } from './checkouts/refunds.controller.js';
+import { RefundsService } from './checkouts/refunds.service.js';
 import { SourceCheck } from './checkouts/source-check.js';
 import { Cursors } from './checkouts/cursor.js';
 import { CodecController } from './codec/codec.controller.js';
@@ -20,6 +26,9 @@ import { HealthController } from './health/health.controller.js';
 import { LOGGER } from './logger.provider.js';
 import { ErrorsController } from './problems/errors.controller.js';
 import { Settings } from './settings.provider.js';
+import { StreamsController } from './streams/streams.controller.js';
+import { StreamsService } from './streams/streams.service.js';
+import { Watches } from './streams/watches.js';
 import { TemporalAccess } from './temporal.provider.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
@@ -37,16 +46,31 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [ThrottlerModule.forRoot([{ ttl: 1_000, limit: settings.values.RATE_LIMIT }])],
-      controllers: [CheckoutsController, WebhooksController, HealthController, CodecController, ErrorsController],
+      controllers: [
+        CheckoutsController,
+        AttemptsController,
+        RefundsController,
+        StreamsController,
+        WebhooksController,
+        HealthController,
+        CodecController,
+        ErrorsController,
+      ],
       providers: [
         { provide: Settings, useValue: settings },
         { provide: TemporalAccess, useValue: new TemporalAccess(temporal) },
         { provide: PaymentsClient, useValue: provider },
         { provide: LOGGER, useValue: logger },
         SignedLinks,
+        CheckoutNews,
+        CheckoutPresenter,
         CheckoutsRepository,
         Cursors,
         CheckoutsService,
+        AttemptsService,
+        RefundsService,
+        Watches,
+        StreamsService,
         SourceCheck,
         QrService,
         WebhooksService,

@@ -4,18 +4,21 @@ import type { Socket } from 'node:net';
 import { StandardSchemaValidationPipe } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
-import { DocumentBuilder, SwaggerModule } from '@nestjs/swagger';
+import { SwaggerModule } from '@nestjs/swagger';
 import { PaymentsClient } from '@tillflow/payments-client';
 import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import { allowCodecOrigins } from './codec/codec-origins.js';
+import { openApiDocument } from './openapi/document.js';
 import { PROBLEMS } from './problems/catalog.js';
 import { Problem } from './problems/problem.js';
 import { ProblemFilter } from './problems/problem.filter.js';
 import type { ApiSettings } from './settings.js';
 import { Settings } from './settings.provider.js';
+import { allowOrigins } from './streams/cors.js';
+import { closeUnusedConnections } from './unused-connections.js';
 
 export type RunningApi = {
   /** `http://host:port` as it listens. */
@@ -74,24 +77,15 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
         }),
     }),
   );
+  closeUnusedConnections(app.getHttpAdapter().getInstance());
   logRequests(app, logger);
   allowCodecOrigins(app, settings.values.TEMPORAL_UI_URL);
+  allowOrigins(app.getHttpAdapter().getInstance(), settings.values.CORS_ORIGINS);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
   await app.init();
   // JSON is the only language here; the framework would read these two as well.
   adapter.getInstance().removeContentTypeParser(['text/plain', 'application/x-www-form-urlencoded']);
   return app;
-}
-
-/** The API as OpenAPI: from the same schemas that check the requests. */
-function openApiDocument(app: NestFastifyApplication) {
-  const config = new DocumentBuilder()
-    .setTitle('Tillflow')
-    .setDescription('In-store QR payments that cannot lose or double a payment')
-    .setVersion('1')
-    .addBearerAuth()
-    .build();
-  return SwaggerModule.createDocument(app, config);
 }
 
 /** Method, route, status and time; never a header, a body, or an id in the route. */

@@ -1,3 +1,4 @@
 import 'reflect-metadata';
 export { startApi, type RunningApi } from './app.js';
+export { documents } from './documents.js';
 export { apiSettings, type ApiSettings } from './settings.js';

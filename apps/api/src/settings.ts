@@ -37,6 +37,18 @@ const schema = z.object({
   RATE_LIMIT: integer(500, 1, 100_000),
   /** How long a request may take in front of a proxy's own limit; a slow provider is answered with 202 before. */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
+  /** The longest time between two looks at a checkout whose events someone watches. */
+  STREAM_POLL_MS: integer(1_000, 10, 60_000),
+  STREAM_HEARTBEAT_MS: integer(15_000, 10, 300_000),
+  /** Event streams that this process holds open; one checkout may have half of them. */
+  STREAM_LIMIT: integer(1_000, 1, 100_000),
+  /** Origins whose pages may read event streams and QR images by a signed link. */
+  CORS_ORIGINS: list()
+    .refine(
+      (origins) => origins.every(isOrigin),
+      'each must be scheme, host and port only, such as https://till.example',
+    )
+    .default([]),
   SEND_WITHIN_MS: integer(DEFAULT_POLICY.sendWithinMs, 100, DAY_MS),
   CALL_DEADLINE_MS: integer(DEFAULT_POLICY.callDeadlineMs, 100, DAY_MS),
   SETTLE_DELAY_MS: integer(DEFAULT_POLICY.settleMs, 0, DAY_MS),
@@ -47,6 +59,8 @@ const schema = z.object({
   POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
   ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
+  /** Money that arrives after the end was reported: `return` gives it back by itself, `keep` shows it to a person. */
+  LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
@@ -56,6 +70,10 @@ export type ApiSettings = z.output<typeof schema>;
 /** @throws {SettingsError} with every mistake. */
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
   return readSettings(schema, environment);
+}
+
+function isOrigin(text: string): boolean {
+  return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
 }
 
 /** What a checkout is started with: only what differs from the workflow's own defaults. */
@@ -68,6 +86,7 @@ export function checkoutPolicy(settings: ApiSettings): Partial<CheckoutPolicy> {
     pollIntervalMs: settings.POLL_INTERVAL_MS,
     attentionAfterMs: settings.ATTENTION_AFTER_MS,
     unpaidGraceMs: settings.UNPAID_GRACE_MS,
+    latePayment: settings.LATE_PAYMENT,
     voidDateOffsetMinutes: settings.VOID_DATE_OFFSET_MINUTES,
   };
   const defaults: Readonly<Record<string, unknown>> = DEFAULT_POLICY;

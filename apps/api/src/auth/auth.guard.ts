@@ -21,6 +21,14 @@ export const Open = (): CustomDecorator => SetMetadata(ACCESS, 'open');
 /** Who asks, for rate limits and logs. */
 export type Caller = FastifyRequest & { caller?: string };
 
+/** No key has a colon in its name. */
+const LINK = 'link:';
+
+/** True when a signed link opened the route, not a key. */
+export function isByLink({ caller }: Caller): boolean {
+  return caller?.startsWith(LINK) === true;
+}
+
 @Injectable()
 export class AuthGuard implements CanActivate {
   readonly #failed: FailedAttempts;
@@ -42,7 +50,7 @@ export class AuthGuard implements CanActivate {
     if (access === 'open') return true;
     const request = context.switchToHttp().getRequest<Caller>();
     if (access.orSignedLink && this.links.isSigned(request.url)) {
-      request.caller = `link:${request.ip}`;
+      request.caller = `${LINK}${request.ip}`;
       return true;
     }
     const [scheme, token] = (request.headers.authorization ?? '').split(' ', 2);

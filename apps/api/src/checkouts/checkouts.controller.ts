@@ -1,7 +1,9 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiOkResponse, ApiProduces, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiProduces, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires, RequiresKeyOrLink } from '../auth/auth.guard.js';
+import { Answers, Describes } from '../openapi/decorators.js';
+import * as examples from '../openapi/examples.js';
 import {
   checkoutPath,
   checkoutReply,
@@ -9,6 +11,7 @@ import {
   createCheckout,
   listCheckouts,
   timelineReply,
+  type CheckoutPath,
   type CheckoutReply,
   type CheckoutsReply,
   type CreateCheckout,
@@ -17,8 +20,6 @@ import {
 } from './checkouts.schema.js';
 import { CheckoutsService } from './checkouts.service.js';
 import { QrService } from './qr.service.js';
-
-type Path = { readonly id: string };
 
 @ApiTags('checkouts')
 @ApiBearerAuth()
@@ -31,9 +32,21 @@ export class CheckoutsController {
 
   @Post()
   @Requires('checkout')
-  @ApiResponse({ status: 201, description: 'A new checkout, with its QR', standardSchema: checkoutReply })
-  @ApiResponse({ status: 200, description: 'The checkout that this reference has', standardSchema: checkoutReply })
-  @ApiResponse({ status: 202, description: 'The QR is not there yet: poll `location`', standardSchema: checkoutReply })
+  @Describes('createCheckout', 'Begins a checkout, or answers with the one that its reference has', [
+    'invalid_request',
+    'reference_conflict',
+    'body_too_large',
+    'unsupported_media_type',
+    'amount_out_of_range',
+    'unsupported_currency',
+    'source_mismatch',
+    'provider_unavailable',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
+  @Answers(201, 'A new checkout, with its QR', checkoutReply, examples.awaiting)
+  @Answers(200, 'The checkout that this reference has, also after it closed', checkoutReply, examples.paid)
+  @Answers(202, 'The QR is not there yet: poll `location`', checkoutReply, examples.creating)
   async create(
     @Body({ schema: createCheckout }) body: CreateCheckout,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -45,32 +58,39 @@ export class CheckoutsController {
 
   @Get()
   @Requires('checkout')
-  @ApiOkResponse({
-    description: 'Open ones first, then closed, the newest first in each',
-    standardSchema: checkoutsReply,
-  })
+  @Describes('listCheckouts', 'Lists checkouts', ['invalid_request', 'temporal_unavailable'])
+  @Answers(200, 'Open ones first, then closed, the newest first in each', checkoutsReply, examples.checkouts)
   list(@Query({ schema: listCheckouts }) query: ListCheckouts): Promise<CheckoutsReply> {
     return this.checkouts.list(query);
   }
 
   @Get(':id')
   @Requires('checkout')
-  @ApiOkResponse({ standardSchema: checkoutReply })
-  get(@Param({ schema: checkoutPath }) { id }: Path): Promise<CheckoutReply> {
+  @Describes('getCheckout', 'Reads a checkout', [
+    'invalid_request',
+    'not_found',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
+  @Answers(200, 'The checkout as it is known now', checkoutReply, examples.paid)
+  get(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<CheckoutReply> {
     return this.checkouts.get(id);
   }
 
   @Post(':id/cancel')
   @HttpCode(200)
   @Requires('checkout')
-  @ApiOkResponse({ description: 'The checkout, which takes no payment any more', standardSchema: checkoutReply })
-  @ApiResponse({
-    status: 202,
-    description: 'A customer may be confirming: poll `location`',
-    standardSchema: checkoutReply,
-  })
+  @Describes('cancelCheckout', 'Ends an unpaid checkout', [
+    'invalid_request',
+    'not_found',
+    'already_paid',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
+  @Answers(200, 'The checkout, which takes no payment any more', checkoutReply, examples.cancelled)
+  @Answers(202, 'A customer may be confirming: poll `location`', checkoutReply, examples.withdrawn)
   async cancel(
-    @Param({ schema: checkoutPath }) { id }: Path,
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReply> {
     const { checkout, status } = await this.checkouts.cancel(id);
@@ -80,16 +100,32 @@ export class CheckoutsController {
 
   @Get(':id/timeline')
   @Requires('checkout')
-  @ApiOkResponse({ description: 'What happened, the oldest first', standardSchema: timelineReply })
-  timeline(@Param({ schema: checkoutPath }) { id }: Path): Promise<TimelineReply> {
+  @Describes('getTimeline', 'Reads what happened to a checkout', [
+    'invalid_request',
+    'not_found',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
+  @Answers(200, 'What happened, the oldest first', timelineReply, examples.timeline)
+  timeline(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<TimelineReply> {
     return this.checkouts.timeline(id);
   }
 
   @Get(':id/qr')
   @RequiresKeyOrLink('checkout')
+  @ApiSecurity('link')
+  @Describes('getQrImage', 'Shows the QR as an image', [
+    'invalid_request',
+    'not_found',
+    'qr_gone',
+    'provider_unavailable',
+    'checkout_unreadable',
+    'temporal_unavailable',
+  ])
   @ApiProduces('image/svg+xml', 'image/png', 'image/jpeg')
+  @ApiResponse({ status: 200, description: 'The image', schema: { type: 'string', format: 'binary' } })
   async qr(
-    @Param({ schema: checkoutPath }) { id }: Path,
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     const { type, bytes } = await this.qrs.image(id);

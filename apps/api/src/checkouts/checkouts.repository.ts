@@ -1,19 +1,16 @@
 import { Inject, Injectable } from '@nestjs/common';
 import {
-  isGrpcCancelledError,
-  isGrpcDeadlineError,
-  isGrpcServiceError,
-  ServiceError,
   WithStartWorkflowOperation,
-  WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
   WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
+  type WorkflowExecutionInfo,
+  type WorkflowHandle,
 } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { UnreadablePayloadError } from '@tillflow/temporal';
-import { checkoutWorkflowId, formatMoney, type CheckoutKey } from '@tillflow/domain';
+import { checkoutId, checkoutWorkflowId, formatMoney, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
 import {
+  AFTERCARE_WORKFLOW,
   begin,
   BEGIN_UPDATE_ID,
   cancel,
@@ -21,19 +18,28 @@ import {
   CHECKOUT_WORKFLOW,
   hint,
   initialState,
+  newAttempt,
+  newAttemptRequest,
+  refund,
+  refundRequest,
   searchAttributes,
   type CheckoutInput,
   type CheckoutIntent,
   type CheckoutMemo,
   type CheckoutState,
   type Hint,
+  type NewAttemptRequest,
+  type Refund,
+  type RefundRequest,
   type TimelineEntry,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess, TooSlowError } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal.provider.js';
+import { CheckoutNews } from './news.js';
+import { isClosed, isTooSlow, refusalOf, unavailable, type RefusalCode } from './temporal-failures.js';
 
 /** One checkout as the engine keeps it. */
 export type StoredCheckout = {
@@ -41,7 +47,22 @@ export type StoredCheckout = {
   readonly state: CheckoutState;
   readonly opener: string;
   readonly timeline: readonly TimelineEntry[];
+  readonly refunds: readonly Refund[];
+  /** Grows with each change; 0 until the first report. */
+  readonly version: number;
+  /** Its workflow takes no message any more: nothing will change. */
+  readonly closed: boolean;
 };
+
+/** What became of a request to a checkout's workflow. */
+export type Asked<T> =
+  | { readonly kind: 'answered'; readonly answer: T }
+  /** Nothing was changed. */
+  | { readonly kind: 'refused'; readonly code: RefusalCode; readonly reason: string }
+  /** The request is durable, and its outcome not known yet. */
+  | { readonly kind: 'undecided' }
+  /** The workflow had closed: nothing was changed. */
+  | { readonly kind: 'closed' };
 
 export type StoredPage = { readonly data: readonly StoredCheckout[]; readonly nextPageToken: Uint8Array | null };
 
@@ -55,6 +76,7 @@ export class CheckoutsRepository {
     private readonly temporal: TemporalAccess,
     private readonly settings: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
+    private readonly news: CheckoutNews,
   ) {}
 
   /**
@@ -90,33 +112,77 @@ export class CheckoutsRepository {
       );
     } catch (error) {
       // Too slow: what became of it is read afterwards. Closed: the checkout of this reference has its end already.
-      if (isTooSlow(error) || hasEnded(error)) return;
+      if (isTooSlow(error) || isClosed(error) || error instanceof WorkflowUpdateFailedError) return;
       throw unavailable(error);
+    } finally {
+      this.news.announce(intent.id);
     }
   }
 
-  /**
-   * Asks for the end. Returns when it is decided, or when the request is durable and `withinMs` have passed; also when
-   * the checkout closed long ago.
-   */
-  async cancel(key: CheckoutKey, withinMs: number): Promise<void> {
-    try {
-      await this.temporal.within(withinMs, () => this.#handle(key).executeUpdate(cancel));
-    } catch (error) {
-      if (hasEnded(error)) return;
-      if (!isTooSlow(error)) throw unavailable(error);
-      await this.#signal(() => this.#handle(key).signal(cancelRequest));
-    }
+  /** Asks for the end of an unpaid checkout. */
+  cancel(key: CheckoutKey, withinMs: number): Promise<Asked<CheckoutStatus>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(cancel),
+      (workflow) => workflow.signal(cancelRequest),
+    );
+  }
+
+  /** Asks for attempt `after` + 1; answers with its number. */
+  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<Asked<number>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(newAttempt, { args: [request] }),
+      (workflow) => workflow.signal(newAttemptRequest, request),
+    );
+  }
+
+  /** Asks for money to be given back. */
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<Refund>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(refund, { args: [request] }),
+      (workflow) => workflow.signal(refundRequest, request),
+    );
   }
 
   /** @returns false when no open checkout has this key. Durable when it returns true. */
   hint(key: CheckoutKey, news: Hint): Promise<boolean> {
-    return this.#signal(() => this.#handle(key).signal(hint, news));
+    return this.#signal(key, (workflow) => workflow.signal(hint, news));
   }
 
-  async #signal(send: () => Promise<void>): Promise<boolean> {
+  /**
+   * Sends an update and waits at most `withinMs` for its answer. One without an answer is followed by the signal that
+   * asks for the same: an update that no worker has accepted lives in the server's memory only.
+   * @throws {Problem} `temporal_unavailable`: it may have happened; the same request again is safe.
+   */
+  async #ask<T>(
+    key: CheckoutKey,
+    withinMs: number,
+    ask: (workflow: WorkflowHandle) => Promise<T>,
+    makeDurable: (workflow: WorkflowHandle) => Promise<void>,
+  ): Promise<Asked<T>> {
     try {
-      await this.temporal.within(READ_WITHIN_MS, send);
+      return { kind: 'answered', answer: await this.temporal.within(withinMs, () => ask(this.#handle(key))) };
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal !== null) return { kind: 'refused', ...refusal };
+      if (isClosed(error)) return { kind: 'closed' };
+      // An update that failed for any other reason, such as the end of its run, decides nothing either.
+      if (!isTooSlow(error) && !(error instanceof WorkflowUpdateFailedError)) throw unavailable(error);
+      return { kind: (await this.#signal(key, makeDurable)) ? 'undecided' : 'closed' };
+    } finally {
+      this.news.announce(checkoutId(key));
+    }
+  }
+
+  async #signal(key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
+    try {
+      await this.temporal.within(READ_WITHIN_MS, () => send(this.#handle(key)));
+      this.news.announce(checkoutId(key));
       return true;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
@@ -127,8 +193,7 @@ export class CheckoutsRepository {
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
   async get(key: CheckoutKey): Promise<StoredCheckout> {
     try {
-      const { memo } = await this.temporal.within(READ_WITHIN_MS, () => this.#handle(key).describe());
-      return toStored(memo);
+      return toStored(await this.temporal.within(READ_WITHIN_MS, () => this.#handle(key).describe()));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw new Problem('not_found', 'No checkout has this id');
       if (error instanceof UnreadablePayloadError) {
@@ -136,6 +201,20 @@ export class CheckoutsRepository {
       }
       throw unavailable(error);
     }
+  }
+
+  /**
+   * The open checkout that has this charge, or null. A charge is found a moment after its checkout wrote it down.
+   * @param chargeId letters, digits and underscores only: it becomes part of a search.
+   */
+  async findByCharge(chargeId: string): Promise<CheckoutKey | null> {
+    const query = [
+      `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}')`,
+      `ExecutionStatus = 'Running'`,
+      `${searchAttributes.chargeId.name} = '${chargeId}'`,
+    ].join(' AND ');
+    const { data } = await this.list(query, 1, null);
+    return data[0]?.intent ?? null;
   }
 
   async has(key: CheckoutKey): Promise<boolean> {
@@ -168,7 +247,7 @@ export class CheckoutsRepository {
       for (const raw of page.executions) {
         try {
           const { loadedDataConverter } = client.workflow.options;
-          data.push(toStored((await executionInfoFromRaw(raw, loadedDataConverter, undefined, namespace)).memo));
+          data.push(toStored(await executionInfoFromRaw(raw, loadedDataConverter, undefined, namespace)));
         } catch (error) {
           if (!(error instanceof UnreadablePayloadError)) throw error;
           const workflow = raw.execution?.workflowId;
@@ -187,42 +266,16 @@ export class CheckoutsRepository {
 }
 
 /** The memo is written by this product alone; a workflow without it is none of our checkouts. */
-function toStored(memo: Record<string, unknown> | undefined): StoredCheckout {
-  const { intent, state, opener, timeline } = (memo ?? {}) as Partial<CheckoutMemo>;
+function toStored({ memo, status }: Pick<WorkflowExecutionInfo, 'memo' | 'status'>): StoredCheckout {
+  const { intent, state, opener, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
   if (intent === undefined) throw new Problem('not_found', 'No checkout has this id');
-  return { intent, state: state ?? initialState(intent), opener: opener ?? '', timeline: timeline ?? [] };
-}
-
-/** The workflow closed before it could answer: what it came to is read from its memo. */
-function hasEnded(error: unknown): boolean {
-  return (
-    error instanceof WorkflowExecutionAlreadyStartedError ||
-    error instanceof WorkflowNotFoundError ||
-    error instanceof WorkflowUpdateFailedError ||
-    grpcCode(error) === NOT_FOUND
-  );
-}
-
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-
-function isTooSlow(error: unknown): boolean {
-  return (
-    error instanceof TooSlowError ||
-    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-    isGrpcDeadlineError(error) ||
-    isGrpcCancelledError(error) ||
-    grpcCode(error) === DEADLINE_EXCEEDED
-  );
-}
-
-function grpcCode(error: unknown): number | null {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) ? cause.code : null;
-}
-
-/** @returns the problem for a failure of Temporal's; anything else is a bug and stays what it is. */
-function unavailable(error: unknown): unknown {
-  if (grpcCode(error) === null && !(error instanceof ServiceError) && !isTooSlow(error)) return error;
-  return new Problem('temporal_unavailable', 'The payment engine does not answer', { retryAfterSeconds: 2 });
+  return {
+    intent,
+    state: state ?? initialState(intent),
+    opener: opener ?? '',
+    timeline: timeline ?? [],
+    refunds: refunds ?? [],
+    version: version ?? 0,
+    closed: status.name !== 'RUNNING',
+  };
 }

@@ -1,5 +1,7 @@
 import { CHECKOUT_STATUSES, isReference, parseInstant } from '@tillflow/domain';
 import { z } from 'zod';
+import * as examples from '../openapi/examples.js';
+import { text, time } from './fields.js';
 
 /** Names in a charge's metadata that route its webhooks; a caller may not set them. */
 const OUR_METADATA = new Set(['checkout', 'attempt', 'refund_key']);
@@ -7,19 +9,8 @@ const MAX_METADATA = 20;
 /** Brackets would nest in the provider's forms. */
 const METADATA_NAME = /^[A-Za-z0-9._-]{1,64}$/;
 
-const time = z.iso.datetime({ offset: true });
-
 /** A time that every part of the system can read. */
 const readableTime = time.refine(isReadable, 'is not a time from the years 1 to 9999');
-
-/** A lone half of a character pair, or a control character, is no text that a provider could keep. */
-const UNREADABLE_TEXT = /[\p{Cs}\p{Cc}]/u;
-
-const text = (max: number) =>
-  z
-    .string()
-    .max(max)
-    .refine((value) => !UNREADABLE_TEXT.test(value), 'must be text without control characters');
 
 const reference = z
   .string()
@@ -48,10 +39,11 @@ export const createCheckout = z
       .optional()
       .meta({ description: 'A source that a client made with the public key' }),
   })
-  .meta({ id: 'CreateCheckout' });
+  .meta({ id: 'CreateCheckout', example: examples.creation });
 export type CreateCheckout = z.output<typeof createCheckout>;
 
 export const checkoutPath = z.object({ id: z.string().max(128) });
+export type CheckoutPath = z.output<typeof checkoutPath>;
 
 export const listCheckouts = z.strictObject({
   status: z.enum(CHECKOUT_STATUSES).optional(),
@@ -70,7 +62,7 @@ export type ListCheckouts = z.output<typeof listCheckouts>;
 
 const attempt = z
   .object({
-    number: z.int(),
+    number: z.int().positive(),
     source_id: z.string().nullable(),
     charge_id: z.string().nullable(),
     status: z.enum(['pending', 'successful', 'failed', 'expired']),
@@ -97,19 +89,23 @@ export const checkoutReply = z
     id: z.string(),
     reference: z.string(),
     status: z.enum(CHECKOUT_STATUSES),
-    amount: z.int(),
+    amount: z.int().positive(),
     currency: z.string(),
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
     attempts: z.array(attempt),
     qr: qr.nullable(),
     paid_at: time.nullable(),
-    refunded_amount: z.int(),
+    refunded_amount: z.int().nonnegative(),
     voidable_until: time.nullable(),
     refundable_until: time.nullable(),
     attention: attention.nullable(),
     created_at: time,
     updated_at: time,
+    events_url: z
+      .url()
+      .nullable()
+      .meta({ description: 'Its changes as a stream; opens without a key. Null once the checkout closed' }),
     location: z.string().meta({ description: 'Where to read this checkout again' }),
   })
   .meta({ id: 'Checkout' });
@@ -121,7 +117,10 @@ export const checkoutsReply = z
 export type CheckoutsReply = z.output<typeof checkoutsReply>;
 
 export const timelineReply = z
-  .object({ data: z.array(z.object({ at: time, what: z.string(), detail: z.string().optional() })) })
+  .object({
+    data: z.array(z.object({ at: time, what: z.string(), detail: z.string().optional() })),
+    next_cursor: z.string().nullable(),
+  })
   .meta({ id: 'Timeline' });
 export type TimelineReply = z.output<typeof timelineReply>;
 

@@ -10,16 +10,14 @@ import {
   isCurrency,
   isPaid,
   isWithinChargeLimits,
-  parseCheckoutId,
-  type CheckoutKey,
   type CheckoutStatus,
   type Money,
 } from '@tillflow/domain';
-import { toCheckout, type CheckoutIntent } from '@tillflow/workflows';
-import { SignedLinks } from '../auth/signed-links.js';
+import type { CheckoutIntent } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
+import { keyOf } from './checkout-key.js';
 import { CheckoutsRepository, type StoredCheckout } from './checkouts.repository.js';
 import type {
   CheckoutReply,
@@ -28,8 +26,9 @@ import type {
   ListCheckouts,
   TimelineReply,
 } from './checkouts.schema.js';
-import { Cursors } from './cursor.js';
-import { listQuery } from './list-query.js';
+import { Cursors, type Place } from './cursor.js';
+import { listQueries } from './list-query.js';
+import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
@@ -40,7 +39,7 @@ export class CheckoutsService {
   constructor(
     private readonly repository: CheckoutsRepository,
     private readonly settings: Settings,
-    private readonly links: SignedLinks,
+    private readonly presenter: CheckoutPresenter,
     private readonly sources: SourceCheck,
     private readonly cursors: Cursors,
   ) {}
@@ -63,40 +62,43 @@ export class CheckoutsService {
     if (amount !== money.amount || currency !== money.currency) {
       throw new Problem('reference_conflict', `${intent.reference} is a checkout over ${formatMoney(stored.intent)}`);
     }
-    const checkout = this.#present(stored);
+    const checkout = this.presenter.present(stored);
     if (checkout.status === 'creating') return { checkout, status: 202 };
     return { checkout, status: stored.opener === opener ? 201 : 200 };
   }
 
   async get(id: string): Promise<CheckoutReply> {
-    return this.#present(await this.repository.get(keyOf(id)));
+    return this.presenter.present(await this.repository.get(keyOf(id)));
   }
 
   async timeline(id: string): Promise<TimelineReply> {
     const { timeline } = await this.repository.get(keyOf(id));
-    return { data: [...timeline] };
+    return { data: [...timeline], next_cursor: null };
   }
 
   async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
-    const query = listQuery(filters);
+    const searches = listQueries(filters);
     const data: CheckoutReply[] = [];
-    let token = cursor === undefined ? null : this.cursors.read(cursor);
+    let place: Place | null = cursor === undefined ? BEGINNING : this.cursors.read(cursor, searches);
     // A page may turn out short, with a cursor to go on: a rare status is not searched for without bound.
-    for (let pages = 0; pages < MAX_PAGES && data.length < limit && (pages === 0 || token !== null); pages += 1) {
-      const page = await this.repository.list(query, limit - data.length, token);
-      const found = page.data.map((stored) => this.#present(stored));
+    for (let pages = 0; pages < MAX_PAGES && data.length < limit && place !== null; pages += 1) {
+      const page = await this.repository.list(searches[place.search] ?? '', limit - data.length, place.token);
+      const found = page.data.map((stored) => this.presenter.present(stored));
       // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
-      data.push(...found.filter(({ status }) => filters.status === undefined || status === filters.status));
-      token = page.nextPageToken;
+      const wanted = found.filter(({ status }) => filters.status === undefined || status === filters.status);
+      // One that ended between two searches is found by both.
+      data.push(...wanted.filter(({ id }) => !data.some((listed) => listed.id === id)));
+      place = next(place, page.nextPageToken, searches.length);
     }
-    return { data, next_cursor: token === null ? null : this.cursors.write(token) };
+    return { data, next_cursor: place === null ? null : this.cursors.write(place, searches) };
   }
 
   /** @throws {Problem} `already_paid` when the customer was faster. */
   async cancel(id: string): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
-    await this.repository.cancel(key, this.settings.values.ANSWER_WITHIN_MS);
-    const present = this.#present(await this.repository.get(key));
+    const asked = await this.repository.cancel(key, this.settings.values.ANSWER_WITHIN_MS);
+    if (asked.kind === 'refused') throw new Problem(asked.code, asked.reason);
+    const present = this.presenter.present(await this.repository.get(key));
     // It is being withdrawn, although the workflow may not have said so yet.
     const checkout = { ...present, qr: null };
     if (isPaid(checkout.status)) throw new Problem('already_paid', `Paid at ${checkout.paid_at ?? 'an unknown time'}`);
@@ -112,33 +114,20 @@ export class CheckoutsService {
       throw new Problem('temporal_unavailable', 'The payment engine did not take it in time', { retryAfterSeconds: 2 });
     }
   }
+}
 
-  #present({ intent, state }: StoredCheckout): CheckoutReply {
-    const checkout = toCheckout(intent, state);
-    const location = `/v1/checkouts/${intent.id}`;
-    // The memo may be older than the expiry: a QR past its time is never shown.
-    const qr = checkout.qr !== null && Date.now() < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
-    return {
-      ...checkout,
-      metadata: { ...checkout.metadata },
-      attempts: [...checkout.attempts],
-      qr: qr === null ? null : { image_url: this.links.sign(`${location}/qr`), ...qr },
-      location,
-    };
-  }
+const BEGINNING: Place = { search: 0, token: null };
+
+/** Where to read on, or null at the end of the last search. */
+function next({ search }: Place, token: Uint8Array | null, searches: number): Place | null {
+  if (token !== null) return { search, token };
+  return search + 1 < searches ? { search: search + 1, token: null } : null;
 }
 
 /** Round trips to the engine for one page of ours. */
 const MAX_PAGES = 20;
 
 const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
-
-/** @throws {Problem} `not_found` for what cannot be a checkout's id. */
-function keyOf(id: string): CheckoutKey {
-  const key = parseCheckoutId(id);
-  if (key === null || key.account !== DEFAULT_ACCOUNT) throw new Problem('not_found', 'No checkout has this id');
-  return key;
-}
 
 function chargeable(amount: number, currency: string): Money {
   if (!isCurrency(currency)) throw new Problem('unsupported_currency', `${currency} is not one of THB, SGD, MYR`);

@@ -2,24 +2,31 @@ import { Injectable } from '@nestjs/common';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Problem } from '../problems/problem.js';
 
-const CURSOR = /^([A-Za-z0-9_-]{1,4000})\.([A-Za-z0-9_-]{43})$/;
+const CURSOR = /^(\d)\.([A-Za-z0-9_-]{0,4000})\.([A-Za-z0-9_-]{43})$/;
 
-/** The place in a list as text. It is signed, so that what reaches the engine is what the engine gave. */
+/** How far a list was read: in which of its searches, and where in that one; null at its beginning. */
+export type Place = { readonly search: number; readonly token: Uint8Array | null };
+
+/** The place in a list as text. It is signed, so that what reaches the engine is what the engine gave for this list. */
 @Injectable()
 export class Cursors {
   constructor(private readonly links: SignedLinks) {}
 
-  write(token: Uint8Array): string {
-    const text = Buffer.from(token).toString('base64url');
-    return `${text}.${this.links.signature(`cursor ${text}`)}`;
+  write({ search, token }: Place, searches: readonly string[]): string {
+    const text = `${search}.${Buffer.from(token ?? []).toString('base64url')}`;
+    return `${text}.${this.links.signature(signed(text, searches))}`;
   }
 
-  /** @throws {Problem} `invalid_request` for a cursor that is not ours. */
-  read(cursor: string): Uint8Array {
-    const [, text = '', signature = ''] = CURSOR.exec(cursor) ?? [];
-    if (!this.links.isSignature(signature, `cursor ${text}`)) {
-      throw new Problem('invalid_request', 'The cursor is not one of ours');
+  /** @throws {Problem} `invalid_request` for a cursor that is not ours, or of a list with other filters. */
+  read(cursor: string, searches: readonly string[]): Place {
+    const [, search = '', token = '', signature = ''] = CURSOR.exec(cursor) ?? [];
+    if (!this.links.isSignature(signature, signed(`${search}.${token}`, searches))) {
+      throw new Problem('invalid_request', 'The cursor is not one of this list');
     }
-    return Buffer.from(text, 'base64url');
+    return { search: Number(search), token: token === '' ? null : Buffer.from(token, 'base64url') };
   }
+}
+
+function signed(text: string, searches: readonly string[]): string {
+  return JSON.stringify(['cursor', text, searches]);
 }

@@ -1,6 +1,8 @@
 import { Body, Controller, Get, Header, HttpCode, Post, UseGuards } from '@nestjs/common';
-import { ApiBearerAuth, ApiExcludeEndpoint, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBearerAuth, ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { Open, Requires } from '../auth/auth.guard.js';
+import { Answers, Describes } from '../openapi/decorators.js';
+import * as examples from '../openapi/examples.js';
 import { Problem } from '../problems/problem.js';
 import { CodecLinkGuard, CodecLinks } from './codec-links.js';
 import { codecAddress, payloads, type CodecAddress, type PayloadsJson } from './codec.schema.js';
@@ -19,7 +21,8 @@ export class CodecController {
   @Requires('ops')
   @ApiBearerAuth()
   @Header('cache-control', 'no-store')
-  @ApiOkResponse({ description: 'Opens the codec, to read only, without a key', standardSchema: codecAddress })
+  @Describes('getCodecAddress', 'Makes an address at which the Temporal UI can read encrypted payloads', [])
+  @Answers(200, 'Opens the codec, to read only, without a key', codecAddress, examples.codecAddress)
   address(): CodecAddress {
     return this.links.address(Date.now());
   }

@@ -1,93 +1,251 @@
-/** Every error the API answers with: its status, and what it means for the money. Source: RFC 9457. */
+/** One error, for the people who meet it. */
+export type Explanation = {
+  readonly status: number;
+  readonly title: string;
+  /** What happened. */
+  readonly meaning: string;
+  /** What that means for the money. */
+  readonly money: string;
+  /** What to do now. */
+  readonly action: string;
+  /** A `detail` as it may read. */
+  readonly example: string;
+};
+
+const UNTOUCHED = 'Nothing was changed and the provider was not called.';
+const NOT_CHANGED = 'Nothing was changed.';
+const PERHAPS_DONE =
+  'What was asked may have happened, or may still happen. It is never done twice: repeating the request is safe.';
+const REPEAT = 'Repeat the same request, with the same reference, the same `after` or the same `Idempotency-Key`.';
+
+/** Every error the API answers with. `docs/errors` is made from it: `pnpm api-docs`. Source: RFC 9457. */
 export const PROBLEMS = {
   invalid_request: {
     status: 400,
     title: 'The request is not well formed',
-    meaning: 'Nothing was changed. Correct the fields named in `errors`.',
+    meaning: 'A field, a header or the address is missing, misspelt or outside what it may be.',
+    money: UNTOUCHED,
+    action: 'Correct what `errors` names and send it again.',
+    example: 'See errors',
+  },
+  idempotency_key_required: {
+    status: 400,
+    title: 'A refund needs an Idempotency-Key',
+    meaning: 'Without a name for the refund, a request that is repeated would give the money back twice.',
+    money: UNTOUCHED,
+    action:
+      'Send `Idempotency-Key` with 1 to 128 visible ASCII characters that do not begin with `auto:`: a new one for each refund, the same one when you repeat the request.',
+    example: 'Send Idempotency-Key: <a name for this refund, new for each>',
   },
   signature_invalid: {
     status: 400,
     title: 'The webhook is not signed by the provider',
-    meaning: 'Nothing was changed. Compare the webhook secret and the clock.',
+    meaning: 'The signature is missing, made with another secret, for another body, or too old.',
+    money: `${NOT_CHANGED} A payment that it was about is noticed by the next look.`,
+    action: 'Compare `PROVIDER_WEBHOOK_SECRET` with the secret at the provider, and the clock of this machine.',
+    example: 'The signature was refused: mismatch',
   },
   unauthorized: {
     status: 401,
     title: 'A key is needed',
-    meaning: 'Nothing was changed. Send `Authorization: Bearer <key>`.',
+    meaning: 'There is no key, it is not known, or the link was not signed by us.',
+    money: UNTOUCHED,
+    action: 'Send `Authorization: Bearer <key>`, or take a fresh link from the checkout.',
+    example: 'Send Authorization: Bearer <key>',
   },
   forbidden: {
     status: 403,
     title: 'The key may not do this',
-    meaning: 'Nothing was changed. Use a key of the role that the route names.',
+    meaning: 'The key is known, but its role does not open this route.',
+    money: UNTOUCHED,
+    action: 'Use a key of the role that the route names.',
+    example: `The key's role may not do this`,
   },
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is no such thing, or it was forgotten after its retention.',
+    meaning: 'There is no such route, or no checkout with this id, or it was forgotten after its retention.',
+    money: UNTOUCHED,
+    action: 'Compare the address and the id. A checkout that is long over is in the books of the provider.',
+    example: 'No checkout has this id',
   },
   qr_gone: {
     status: 404,
     title: 'There is no QR to pay with',
-    meaning: 'The checkout is not open for payment, or not yet. Read its status.',
+    meaning: 'The checkout is not open for payment, or not yet.',
+    money: NOT_CHANGED,
+    action: 'Read the status of the checkout. A new attempt makes a new QR while the checkout is open.',
+    example: 'The checkout is expired',
   },
   reference_conflict: {
     status: 409,
     title: 'The reference is taken by another amount',
-    meaning: 'The first checkout of this reference stands. Nothing was changed. Use a new reference.',
+    meaning: 'A checkout with this reference exists, over another amount or in another currency.',
+    money: 'The first checkout of this reference stands. Nothing was changed.',
+    action: 'Use a new reference for a new sale.',
+    example: 'till-7-000142 is a checkout over THB 1,500.00',
   },
   already_paid: {
     status: 409,
     title: 'The checkout is paid',
-    meaning: 'The customer was faster. The money is there; give it back with a refund.',
+    meaning: 'The customer was faster than the cancel or the new attempt.',
+    money: 'The money is there, once.',
+    action: 'Treat the sale as paid, or give the money back with a refund.',
+    example: 'Paid at 2026-11-21T05:30:18.000Z',
   },
-  body_too_large: { status: 413, title: 'The body is too large', meaning: 'Nothing was changed.' },
+  checkout_closed: {
+    status: 409,
+    title: 'The checkout takes no attempt any more',
+    meaning: 'It was cancelled, or it ended unpaid so long ago that it has closed.',
+    money: 'Nothing was changed, and nothing can be paid through this checkout.',
+    action: 'Begin a new checkout with a new reference: this one stays with the checkout that closed.',
+    example: 'The checkout is expired and has closed',
+  },
+  attempt_unknown: {
+    status: 409,
+    title: 'There is no attempt of this number to follow',
+    meaning: '`after` is higher than the newest attempt.',
+    money: NOT_CHANGED,
+    action: 'Read the checkout and send the number of its newest attempt.',
+    example: 'The newest attempt is 1',
+  },
+  too_many_attempts: {
+    status: 409,
+    title: 'The checkout has had all its attempts',
+    meaning: 'A checkout has a limit of attempts.',
+    money: NOT_CHANGED,
+    action: 'Cancel it and begin a new checkout with a new reference.',
+    example: 'A checkout may have 100 attempts',
+  },
+  not_paid: {
+    status: 409,
+    title: 'There is no payment to give back',
+    meaning: 'The provider has not shown a payment of this checkout.',
+    money: 'Nothing was given back. No payment is known.',
+    action: 'Read the checkout. To end one that is still open, cancel it.',
+    example: 'The checkout is awaiting_payment',
+  },
+  refund_window_closed: {
+    status: 409,
+    title: 'The payment can no longer be given back',
+    meaning: 'The provider gives money back for one year after the payment.',
+    money: 'Nothing was given back.',
+    action: 'Give the money back to the customer in another way.',
+    example: 'The payment could be refunded until 2027-11-21T05:30:18.000Z',
+  },
+  idempotency_conflict: {
+    status: 409,
+    title: 'The key is taken by another refund',
+    meaning: 'A refund with this `Idempotency-Key` exists, over another amount.',
+    money: 'The first refund of this key stands. Nothing more was given back.',
+    action: 'Use a new key for a new refund, or repeat the first request as it was.',
+    example: 'The key return-17 is a refund of THB 500.00',
+  },
+  too_many_refunds: {
+    status: 409,
+    title: 'The checkout has had all its refunds',
+    meaning: 'A checkout has a limit of refunds.',
+    money: 'Nothing was given back.',
+    action: `Give the rest back in another way, or at the provider; what is done there is taken over.`,
+    example: 'A checkout may have 50 refunds',
+  },
+  body_too_large: {
+    status: 413,
+    title: 'The body is too large',
+    meaning: 'It is larger than `BODY_LIMIT_BYTES`.',
+    money: UNTOUCHED,
+    action: 'Send less.',
+    example: 'Request body is too large',
+  },
   unsupported_media_type: {
     status: 415,
     title: 'The body is not JSON',
-    meaning: 'Nothing was changed. Send `Content-Type: application/json`.',
+    meaning: 'The API reads `application/json` only.',
+    money: UNTOUCHED,
+    action: 'Send JSON with `Content-Type: application/json`.',
+    example: 'Unsupported Media Type',
   },
   amount_out_of_range: {
     status: 422,
     title: 'The provider does not take this amount',
-    meaning: 'Nothing was changed. The limits are in `detail`.',
+    meaning: 'One payment has a lower and an upper limit in each currency.',
+    money: UNTOUCHED,
+    action: 'Ask for an amount within the limits in `detail`.',
+    example: 'One payment may be from THB 20.00 to THB 150,000.00',
   },
   unsupported_currency: {
     status: 422,
     title: 'The provider does not take this currency',
-    meaning: 'Nothing was changed. Use THB, SGD or MYR.',
+    meaning: 'QR payments are taken in THB, SGD and MYR.',
+    money: UNTOUCHED,
+    action: 'Use one of the three, in capitals.',
+    example: 'USD is not one of THB, SGD, MYR',
   },
   source_mismatch: {
     status: 422,
     title: 'The source does not fit',
-    meaning: 'Nothing was charged. The source must be a fresh one of this type, amount and currency.',
+    meaning: 'It is not a QR source, was used already, is over another amount or currency, or does not exist.',
+    money: 'Nothing was charged.',
+    action: 'Make a fresh source of this amount and currency, or leave `source` out.',
+    example: 'src_test_own is not over THB 1,500.00',
+  },
+  refund_exceeds_paid: {
+    status: 422,
+    title: 'More would be given back than was paid',
+    meaning: 'The amount is more than what was paid less what was given back or is on its way back.',
+    money: 'Nothing more was given back.',
+    action: 'Ask for at most what `detail` says is left, or leave `amount` out to give back all of it.',
+    example: 'THB 1,000.00 are left of THB 1,500.00',
   },
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    meaning: 'Nothing was changed. Wait as long as `Retry-After` says.',
+    meaning: 'This key, or this address, has made more requests than `RATE_LIMIT` allows in a second.',
+    money: UNTOUCHED,
+    action: 'Wait as long as `Retry-After` says, then repeat the request.',
+    example: 'More requests than this key may make in a second',
   },
   internal_error: {
     status: 500,
     title: 'Something went wrong here',
-    meaning: 'What was asked may have happened. Repeat with the same reference: it is never done twice.',
+    meaning: 'A failure that was not foreseen. It was logged with the `request_id`.',
+    money: PERHAPS_DONE,
+    action: REPEAT,
+    example: 'The failure was logged under request_id',
   },
   checkout_unreadable: {
     status: 500,
     title: 'The checkout cannot be read',
-    meaning:
-      'It stands, and the money is where it was. It was encrypted with a key that the API does not have: put the key named in the log back into `PAYLOAD_KEYS`, then repeat.',
+    meaning: 'It was encrypted with a key that the API does not have.',
+    money: 'The checkout stands, and the money is where it was.',
+    action: 'Put the key named in the log back into `PAYLOAD_KEYS`, then repeat the request.',
+    example: 'A key of its payloads is missing',
   },
   provider_unavailable: {
     status: 502,
     title: 'The provider did not answer',
-    meaning: 'Nothing was changed. Try again.',
+    meaning: 'Something had to be read from the provider before the request could be taken, and could not.',
+    money: NOT_CHANGED,
+    action: 'Try again.',
+    example: 'The source could not be checked',
   },
   temporal_unavailable: {
     status: 503,
     title: 'The payment engine does not answer',
-    meaning: 'What was asked may have happened. Repeat with the same reference: it is never done twice.',
+    meaning: 'Temporal cannot be reached, or did not take the request in time.',
+    money: PERHAPS_DONE,
+    action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
+    example: 'The payment engine does not answer',
   },
-} as const satisfies Readonly<Record<string, { status: number; title: string; meaning: string }>>;
+  too_many_streams: {
+    status: 503,
+    title: 'Too many streams are open',
+    meaning: 'This process holds as many event streams as `STREAM_LIMIT` allows, or one checkout half of them.',
+    money: NOT_CHANGED,
+    action: 'Read the checkout instead, and open the stream later.',
+    example: 'No more streams can be opened now',
+  },
+} as const satisfies Readonly<Record<string, Explanation>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
 

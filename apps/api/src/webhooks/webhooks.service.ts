@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, parseCheckoutId } from '@tillflow/domain';
+import type { CheckoutKey } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -8,26 +8,17 @@ import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { HintGate } from './hint-gate.js';
+import { routeEvent, type RoutedEvent } from './routing.js';
 
-export type Receipt = { readonly received: true; readonly outcome: 'hinted' | 'coalesced' | 'ignored' };
-
-/** What routes a webhook. Nothing else of it is read: the charge is retrieved instead. */
-const routing = z.object({
-  id: z.string().max(200),
-  key: z.string().max(200),
-  data: z.looseObject({
-    id: z.string().max(200).optional(),
-    metadata: z
-      .looseObject({ checkout: z.string().max(200).optional() })
-      .optional()
-      .catch(undefined),
-  }),
-});
+export const receipt = z
+  .object({ received: z.literal(true), outcome: z.enum(['hinted', 'coalesced', 'ignored']) })
+  .meta({ id: 'Receipt' });
+export type Receipt = z.output<typeof receipt>;
 
 /** Our own calls bring these about: there is nothing to look for. */
 const NO_NEWS = new Set(['charge.create']);
 
-/** Turns a webhook into a hint for the checkout that its charge's metadata names. */
+/** Turns a webhook into a hint for the checkout that its metadata names, or, without one, that has its charge. */
 @Injectable()
 export class WebhooksService {
   readonly #gate = new HintGate();
@@ -42,18 +33,23 @@ export class WebhooksService {
    * @throws {Problem} `signature_invalid`; `temporal_unavailable`, so that the provider sends it again.
    */
   async receive(rawBody: Buffer, headers: Readonly<Record<string, string | string[] | undefined>>): Promise<Receipt> {
-    const event = routing.safeParse(this.#verified(rawBody, headers));
-    if (!event.success) return this.#ignored('not an event that concerns a charge');
-    const { id, key, data } = event.data;
-    const checkout = parseCheckoutId(data.metadata?.checkout ?? '');
-    if (checkout === null || checkout.account !== DEFAULT_ACCOUNT) return this.#ignored('no checkout of ours', id, key);
-    if (NO_NEWS.has(key)) return this.#ignored('no news', id, key);
-    let open = true;
-    const passed = await this.#gate.pass(`${checkout.reference} ${data.id ?? ''}`, async () => {
-      open = await this.checkouts.hint(checkout, { eventId: id, eventKey: key });
+    const event = routeEvent(this.#verified(rawBody, headers));
+    if (event === null) return this.#ignored('not an event that concerns a charge');
+    if (NO_NEWS.has(event.key)) return this.#ignored('no news', event);
+    if (event.checkout === null && event.chargeId === null) return this.#ignored('no checkout of ours', event);
+    let isTaken = true;
+    const passed = await this.#gate.pass(gateOf(event), async () => {
+      isTaken = await this.#hint(event);
     });
     if (passed === 'coalesced') return { received: true, outcome: 'coalesced' };
-    return open ? { received: true, outcome: 'hinted' } : this.#ignored('the checkout is closed', id, key);
+    return isTaken ? { received: true, outcome: 'hinted' } : this.#ignored('no open checkout', event);
+  }
+
+  /** @returns false when there is no open checkout to tell. */
+  async #hint({ id, key, checkout, chargeId }: RoutedEvent): Promise<boolean> {
+    const owner: CheckoutKey | null =
+      checkout ?? (chargeId === null ? null : await this.checkouts.findByCharge(chargeId));
+    return owner !== null && this.checkouts.hint(owner, { eventId: id, eventKey: key, chargeId });
   }
 
   #verified(rawBody: Buffer, headers: Readonly<Record<string, string | string[] | undefined>>): unknown {
@@ -68,10 +64,15 @@ export class WebhooksService {
     }
   }
 
-  #ignored(reason: string, event_id?: string, event_key?: string): Receipt {
-    this.logger.debug({ reason, event_id, event_key }, 'webhook ignored');
+  #ignored(reason: string, event?: RoutedEvent): Receipt {
+    this.logger.debug({ reason, event_id: event?.id, event_key: event?.key }, 'webhook ignored');
     return { received: true, outcome: 'ignored' };
   }
+}
+
+/** What floods together passes together: the news of one object of one checkout, or of one charge whose owner is sought. */
+function gateOf({ checkout, subject, chargeId }: RoutedEvent): string {
+  return checkout === null ? `charge ${chargeId ?? ''}` : `${checkout.reference} ${subject}`;
 }
 
 function parseJson(rawBody: Buffer): unknown {

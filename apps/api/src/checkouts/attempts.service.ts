@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { isPaid } from '@tillflow/domain';
+import type { AttemptView } from '@tillflow/workflows';
+import { Problem } from '../problems/problem.js';
+import { Settings } from '../settings.provider.js';
+import type { NewAttempt } from './attempts.schema.js';
+import { keyOf } from './checkout-key.js';
+import { CheckoutsRepository, type Asked, type StoredCheckout } from './checkouts.repository.js';
+import type { CheckoutReply } from './checkouts.schema.js';
+import { InFlight } from './in-flight.js';
+import { CheckoutPresenter } from './presenter.js';
+
+export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 201 | 202 };
+
+/** New attempts at a checkout, asked for by the number they follow, so that a repeated request makes no second one. */
+@Injectable()
+export class AttemptsService {
+  readonly #asking = new InFlight<Asked<number>>();
+
+  constructor(
+    private readonly repository: CheckoutsRepository,
+    private readonly settings: Settings,
+    private readonly presenter: CheckoutPresenter,
+  ) {}
+
+  /**
+   * The checkout with attempt `after` + 1: 201 once the provider has made it or refused it, 202 before that.
+   * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`.
+   */
+  async open(id: string, request: NewAttempt): Promise<AskedAttempt> {
+    const key = keyOf(id);
+    const after = request.after ?? newestNumber(await this.repository.get(key));
+    const { answer: asked } = await this.#asking.join(`${id} ${after}`, () =>
+      this.repository.newAttempt(key, { after }, this.settings.values.ANSWER_WITHIN_MS),
+    );
+    if (asked.kind === 'refused') throw new Problem(asked.code, asked.reason);
+    const stored = await this.repository.get(key);
+    if (asked.kind === 'closed') throw closed(stored);
+    const checkout = this.presenter.present(stored);
+    const made = stored.state.attempts.find(({ number }) => number === after + 1);
+    if (made !== undefined && isAnswered(made)) return { checkout, status: 201 };
+    // The QR that the memo may still show is being withdrawn.
+    return { checkout: { ...checkout, qr: null }, status: 202 };
+  }
+}
+
+/** 1 for a checkout whose first attempt is not written down yet. */
+function newestNumber({ state }: StoredCheckout): number {
+  return Math.max(1, ...state.attempts.map(({ number }) => number));
+}
+
+/** The provider made its charge, or it never will be made. */
+function isAnswered({ status, charge_id }: AttemptView): boolean {
+  return status !== 'pending' || charge_id !== null;
+}
+
+function closed({ state }: StoredCheckout): Problem {
+  if (isPaid(state.status)) return new Problem('already_paid', `Paid at ${state.paid_at ?? 'an unknown time'}`);
+  return new Problem('checkout_closed', `The checkout is ${state.status} and has closed`);
+}

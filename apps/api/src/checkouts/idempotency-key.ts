@@ -1,0 +1,20 @@
+import { Problem } from '../problems/problem.js';
+
+/** Visible ASCII. A space or comma-and-space would be two headers joined. */
+const KEY = /^[\x21-\x7e]{1,128}$/;
+/** Begins the keys of what the product gives back by itself. */
+const OURS = 'auto:';
+
+/** @throws {Problem} `idempotency_key_required`, `invalid_request`. */
+export function idempotencyKey(header: string | undefined): string {
+  if (header === undefined || header === '') {
+    throw new Problem('idempotency_key_required', 'Send Idempotency-Key: <a name for this refund, new for each>');
+  }
+  if (!KEY.test(header)) throw malformed('must be 1 to 128 visible ASCII characters');
+  if (header.startsWith(OURS)) throw malformed(`must not begin with ${OURS}`);
+  return header;
+}
+
+function malformed(message: string): Problem {
+  return new Problem('invalid_request', 'See errors', { errors: [{ path: 'Idempotency-Key', message }] });
+}

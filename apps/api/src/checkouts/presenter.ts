@@ -1,0 +1,26 @@
+import { Injectable } from '@nestjs/common';
+import { toCheckout } from '@tillflow/workflows';
+import { SignedLinks } from '../auth/signed-links.js';
+import type { StoredCheckout } from './checkouts.repository.js';
+import type { CheckoutReply } from './checkouts.schema.js';
+
+/** A checkout as every route shows it: with the addresses that only the API knows. */
+@Injectable()
+export class CheckoutPresenter {
+  constructor(private readonly links: SignedLinks) {}
+
+  present({ intent, state, closed }: StoredCheckout): CheckoutReply {
+    const checkout = toCheckout(intent, state);
+    const location = `/v1/checkouts/${intent.id}`;
+    // The memo may be older than the expiry: a QR past its time is never shown.
+    const qr = checkout.qr !== null && Date.now() < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
+    return {
+      ...checkout,
+      metadata: { ...checkout.metadata },
+      attempts: [...checkout.attempts],
+      qr: qr === null ? null : { image_url: this.links.sign(`${location}/qr`), ...qr },
+      events_url: closed ? null : this.links.sign(`${location}/events`),
+      location,
+    };
+  }
+}

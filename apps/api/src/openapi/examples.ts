@@ -1,0 +1,153 @@
+import type { RefundReply, RefundsReply } from '../checkouts/refunds.schema.js';
+import type { CheckoutReply, CheckoutsReply, TimelineReply } from '../checkouts/checkouts.schema.js';
+
+// One sale, told through every request and reply. Each is checked against its schema by test/openapi.spec.ts.
+
+const ID = 'chk_default_till-7-000142';
+const API = 'https://pay.example';
+const PROVIDER = 'https://provider.example';
+
+export const creation = {
+  reference: 'till-7-000142',
+  amount: 150_000,
+  currency: 'THB',
+  description: 'Two coffees',
+  metadata: { order: '142' },
+  terminal: 'till-7',
+};
+
+export const awaiting: CheckoutReply = {
+  id: ID,
+  reference: 'till-7-000142',
+  status: 'awaiting_payment',
+  amount: 150_000,
+  currency: 'THB',
+  description: 'Two coffees',
+  metadata: { order: '142' },
+  attempts: [
+    {
+      number: 1,
+      source_id: 'src_test_ri530ptpmphvl9vorbi',
+      charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+      status: 'pending',
+      failure_code: null,
+      failure_message: null,
+      created_at: '2026-11-21T05:30:18.021Z',
+      expires_at: '2026-11-21T05:45:18.021Z',
+    },
+  ],
+  qr: {
+    image_url: `${API}/v1/checkouts/${ID}/qr?sig=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8`,
+    download_uri: `${PROVIDER}/qr/54ysb6vvosm3svj5ds6htpae.svg`,
+    raw_data: `${PROVIDER}/wallet/54ysb6vvosm3svj5ds6htpae`,
+    expires_at: '2026-11-21T05:45:18.021Z',
+  },
+  paid_at: null,
+  refunded_amount: 0,
+  voidable_until: null,
+  refundable_until: null,
+  attention: null,
+  created_at: '2026-11-21T05:30:18.021Z',
+  updated_at: '2026-11-21T05:30:18.264Z',
+  events_url: `${API}/v1/checkouts/${ID}/events?sig=ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8`,
+  location: `/v1/checkouts/${ID}`,
+};
+
+const [first] = awaiting.attempts;
+
+export const creating: CheckoutReply = {
+  ...awaiting,
+  status: 'creating',
+  attempts: [],
+  qr: null,
+  updated_at: awaiting.created_at,
+};
+
+export const withdrawn: CheckoutReply = { ...awaiting, qr: null };
+
+export const cancelled: CheckoutReply = {
+  ...awaiting,
+  status: 'cancelled',
+  attempts: first === undefined ? [] : [{ ...first, status: 'expired' }],
+  qr: null,
+  updated_at: '2026-11-21T05:33:00.120Z',
+};
+
+export const secondAttempt: CheckoutReply = {
+  ...awaiting,
+  attempts:
+    first === undefined
+      ? []
+      : [
+          { ...first, status: 'failed', failure_code: 'insufficient_fund', failure_message: 'insufficient funds' },
+          {
+            ...first,
+            number: 2,
+            source_id: 'src_test_2f0v3n5bq6vbhwl1kzj',
+            charge_id: 'chrg_test_9wqmz1ro4h1yxk7t2dp',
+            created_at: '2026-11-21T05:32:40.500Z',
+            expires_at: '2026-11-21T05:47:40.500Z',
+          },
+        ],
+  updated_at: '2026-11-21T05:32:40.910Z',
+};
+
+export const paid: CheckoutReply = {
+  ...awaiting,
+  status: 'paid',
+  attempts: first === undefined ? [] : [{ ...first, status: 'successful' }],
+  qr: null,
+  paid_at: '2026-11-21T05:31:02.000Z',
+  voidable_until: '2026-11-21T16:15:00.000Z',
+  refundable_until: '2027-11-21T05:31:02.000Z',
+  updated_at: '2026-11-21T05:31:02.694Z',
+};
+
+export const checkouts: CheckoutsReply = { data: [paid], next_cursor: null };
+
+export const timeline: TimelineReply = {
+  data: [
+    { at: '2026-11-21T05:30:18.021Z', what: 'opened' },
+    { at: '2026-11-21T05:30:18.203Z', what: 'source_created', detail: 'src_test_ri530ptpmphvl9vorbi' },
+    { at: '2026-11-21T05:30:18.264Z', what: 'charge_created', detail: 'chrg_test_ym45mfiva1bdny558nb' },
+    { at: '2026-11-21T05:31:02.659Z', what: 'webhook', detail: 'charge.complete evnt_test_d0x0p8jxvyxkd7z96ol' },
+    { at: '2026-11-21T05:31:02.694Z', what: 'paid', detail: 'chrg_test_ym45mfiva1bdny558nb' },
+  ],
+  next_cursor: null,
+};
+
+export const newAttempt = { after: 1 };
+
+export const refundRequest = { amount: 50_000, reason: 'One coffee was cold' };
+
+export const refund: RefundReply = {
+  id: 'rfnd_test_5xk0h3u6a0s1c8w2m4z',
+  key: 'return-17',
+  charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+  amount: 50_000,
+  currency: 'THB',
+  kind: 'refund',
+  status: 'succeeded',
+  reason: 'One coffee was cold',
+  failure_code: null,
+  failure_message: null,
+  created_at: '2026-11-21T06:02:11.480Z',
+};
+
+export const pendingRefund: RefundReply = { ...refund, id: null, status: 'pending' };
+
+export const refunds: RefundsReply = { data: [refund], next_cursor: null };
+
+export const events = `id: 3\nevent: checkout\ndata: ${JSON.stringify(paid)}\n\n`;
+
+export const event = {
+  object: 'event',
+  id: 'evnt_test_d0x0p8jxvyxkd7z96ol',
+  key: 'charge.complete',
+  data: { object: 'charge', id: 'chrg_test_ym45mfiva1bdny558nb', metadata: { checkout: ID, attempt: '1' } },
+};
+
+export const codecAddress = {
+  url: `${API}/codec/1795282218.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8`,
+  expires_at: '2026-11-21T17:30:18.000Z',
+};

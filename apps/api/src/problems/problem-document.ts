@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { PROBLEMS, type ProblemCode } from './catalog.js';
+
+/** The body of every error. Source: RFC 9457. */
+export const problemDocument = z.object({
+  type: z.string().meta({ description: 'The address of a page that says what the error means for the money' }),
+  title: z.string(),
+  status: z.int().positive(),
+  code: z.string().meta({ description: 'A fixed word, for programs' }),
+  detail: z.string().meta({ description: 'For people: what is wrong with this request' }),
+  request_id: z.string().meta({ description: 'Names the request in the logs' }),
+  errors: z
+    .array(z.object({ path: z.string(), message: z.string() }))
+    .optional()
+    .meta({ description: 'Each wrong field' }),
+});
+
+/** A body as it may read. */
+export function exampleOf(code: ProblemCode): z.output<typeof problemDocument> {
+  const { status, title, example } = PROBLEMS[code];
+  return {
+    type: `https://pay.example/errors/${code}`,
+    title,
+    status,
+    code,
+    detail: example,
+    request_id: '7b1f8a52-0f4e-4f0e-9c58-2f1d7f3a9a10',
+    ...(code === 'invalid_request'
+      ? { errors: [{ path: 'amount', message: 'Too small: expected number to be >0' }] }
+      : {}),
+  };
+}

@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream';
+
+/** Milliseconds after which a browser whose connection broke comes back. */
+const RETRY_MS = 2_000;
+
+/**
+ * Server-sent events of one reader. A reader that is slower than the changes gets the newest state, not every one: at
+ * most one waits here, so that no reader can make memory grow. Source: HTML standard, "Server-sent events".
+ */
+export class EventStream extends Readable {
+  #isWanted = false;
+  #isFinished = false;
+  #preface = `retry: ${RETRY_MS}\n\n`;
+  #state = '';
+  readonly #heartbeat: NodeJS.Timeout;
+
+  constructor(heartbeatMs: number) {
+    super({ highWaterMark: 1 });
+    this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs);
+  }
+
+  /** Takes the place of a state that the reader has not taken yet. @param data one line of text. */
+  show(event: string, id: number, data: string): void {
+    this.#state = `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
+    if (this.#isWanted) this.#send();
+  }
+
+  /** Ends after the newest state. */
+  finish(): void {
+    if (this.#isFinished) return;
+    this.#send();
+    this.#isFinished = true;
+    clearInterval(this.#heartbeat);
+    this.push(null);
+  }
+
+  override _read(): void {
+    this.#isWanted = true;
+    this.#send();
+  }
+
+  override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
+    this.#isFinished = true;
+    clearInterval(this.#heartbeat);
+    callback(error);
+  }
+
+  /** Keeps proxies from closing a quiet connection. A reader that still has something to read needs none. */
+  #beat(): void {
+    if (!this.#isWanted) return;
+    this.#isWanted = false;
+    this.push(': still here\n\n');
+  }
+
+  #send(): void {
+    const text = this.#preface + this.#state;
+    if (text === '' || this.#isFinished) return;
+    this.#preface = '';
+    this.#state = '';
+    this.#isWanted = false;
+    this.push(text);
+  }
+}

@@ -1,0 +1,218 @@
+import 'reflect-metadata';
+import { initialState, type CheckoutIntent } from '@tillflow/workflows';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { SignedLinks } from '../auth/signed-links.js';
+import type { CheckoutsRepository, StoredCheckout } from '../checkouts/checkouts.repository.js';
+import { CheckoutNews } from '../checkouts/news.js';
+import { CheckoutPresenter } from '../checkouts/presenter.js';
+import { Problem } from '../problems/problem.js';
+import type { ApiSettings } from '../settings.js';
+import { Settings } from '../settings.provider.js';
+import type { EventStream } from './event-stream.js';
+import { StreamsService, type StreamRequest } from './streams.service.js';
+import { Watches } from './watches.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const ID = 'chk_default_a';
+
+const intent: CheckoutIntent = {
+  id: ID,
+  account: 'default',
+  reference: 'a',
+  amount: 150_000,
+  currency: 'THB',
+  description: null,
+  metadata: {},
+  terminal: null,
+  expires_in: 900,
+  source: null,
+  created_at: '2026-11-21T05:30:18.000Z',
+};
+
+/** The service on a checkout that the test changes, without Temporal. */
+function service(limit = 10) {
+  const stored = { version: 1, closed: false, isDown: false };
+  const get = vi.fn<() => Promise<StoredCheckout>>(async () => {
+    if (stored.isDown) throw new Problem('temporal_unavailable', 'down');
+    const { version, closed } = stored;
+    return { intent, state: initialState(intent), opener: '', timeline: [], refunds: [], version, closed };
+  });
+  const settings = new Settings({
+    STREAM_POLL_MS: 1_000,
+    STREAM_HEARTBEAT_MS: 15_000,
+    STREAM_LIMIT: limit,
+    API_KEYS: [],
+    PUBLIC_URL: 'http://pay.example',
+  } as unknown as ApiSettings);
+  const repository = { get } as unknown as CheckoutsRepository;
+  const news = new CheckoutNews();
+  const watches = new Watches(repository, settings, pino({ enabled: false }), news);
+  const presenter = new CheckoutPresenter(new SignedLinks(settings));
+  const streams = new StreamsService(repository, presenter, watches, settings);
+  const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
+    streams.open({ id: ID, seen: null, byLink: false, connection: { destroy: () => {} }, ...request });
+  return { stored, get, news, streams, open };
+}
+
+/** The ids of the events that a reader of the stream gets. */
+function idsOf(stream: EventStream | null): number[] {
+  const ids: number[] = [];
+  stream?.on('data', (chunk: Buffer) => {
+    for (const [, id] of chunk.toString().matchAll(/^id: (\d+)$/gm)) ids.push(Number(id));
+  });
+  return ids;
+}
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+describe('a stream', () => {
+  it('tells the state now, and each change once', async () => {
+    const { stored, open } = service();
+    const ids = idsOf(await open());
+    await pass(3_000);
+    stored.version = 2;
+    await pass(3_000);
+    expect(ids).toEqual([1, 2]);
+  });
+
+  it.each([1, 2, 999])('after Last-Event-ID %i is silent until the next change', async (seen) => {
+    const { stored, open } = service();
+    const ids = idsOf(await open({ seen }));
+    await pass(3_000);
+    expect(ids).toEqual([]);
+    stored.version = 2;
+    await pass(1_000);
+    expect(ids).toEqual([2]);
+  });
+
+  it('after an older Last-Event-ID tells the state now', async () => {
+    const { stored, open } = service();
+    stored.version = 5;
+    const ids = idsOf(await open({ seen: 3 }));
+    await pass(0);
+    expect(ids).toEqual([5]);
+  });
+
+  it('costs one look a poll, however many there are, and none when all have left', async () => {
+    const { get, open } = service(100);
+    const streams = await Promise.all(Array.from({ length: 20 }, () => open()));
+    get.mockClear();
+    await pass(3_000);
+    expect(get).toHaveBeenCalledTimes(3);
+    for (const stream of streams) stream?.destroy();
+    get.mockClear();
+    await pass(10_000);
+    expect(get).not.toHaveBeenCalled();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('is woken by news of its checkout, not of another', async () => {
+    const { stored, news, open } = service();
+    const ids = idsOf(await open());
+    stored.version = 2;
+    news.announce('chk_default_other');
+    await pass(500);
+    expect(ids).toEqual([1]);
+    news.announce(ID);
+    await pass(0);
+    expect(ids).toEqual([1, 2]);
+  });
+
+  it('stays open while Temporal is down, and goes on afterwards', async () => {
+    const { stored, open } = service();
+    const stream = await open();
+    const ids = idsOf(stream);
+    await pass(0);
+    stored.isDown = true;
+    await pass(30_000);
+    expect(stream?.destroyed).toBe(false);
+    stored.isDown = false;
+    stored.version = 2;
+    await pass(1_000);
+    expect(ids).toEqual([1, 2]);
+  });
+
+  it('tells the last state and ends when the checkout closes', async () => {
+    const { stored, open } = service();
+    const stream = await open();
+    const ids = idsOf(stream);
+    await pass(0);
+    Object.assign(stored, { version: 2, closed: true });
+    await pass(1_000);
+    expect(ids).toEqual([1, 2]);
+    expect(stream?.destroyed).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('of a closed checkout tells a key what it has not seen, and a link nothing', async () => {
+    const { stored, open } = service();
+    Object.assign(stored, { version: 2, closed: true });
+    const stream = await open({ seen: 1 });
+    const ids = idsOf(stream);
+    await pass(0);
+    expect(ids).toEqual([2]);
+    expect(stream?.destroyed).toBe(true);
+    expect(await open({ seen: 2 })).toBeNull();
+    expect(await open({ byLink: true })).toBeNull();
+    expect(await open({ byLink: true, seen: 1 })).toBeNull();
+  });
+});
+
+describe('too many streams', () => {
+  const refusal = { code: 'too_many_streams', status: 503 };
+
+  it('of one checkout are refused at half the limit, and taken again when one left', async () => {
+    const { open } = service(4);
+    const first = await open();
+    await open();
+    await expect(open()).rejects.toMatchObject(refusal);
+    first?.destroy();
+    await pass(0);
+    expect(await open()).not.toBeNull();
+  });
+
+  it('opened at once are counted before they are open', async () => {
+    const { open } = service(4);
+    const results = await Promise.allSettled(Array.from({ length: 5 }, () => open()));
+    expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(3);
+  });
+
+  it('of many checkouts are refused at the limit', async () => {
+    const { open } = service(3);
+    for (const id of ['chk_default_a', 'chk_default_b', 'chk_default_c']) await open({ id });
+    await expect(open({ id: 'chk_default_d' })).rejects.toMatchObject(refusal);
+  });
+
+  it('are not made up of those that could not be opened', async () => {
+    const { stored, open } = service(2);
+    stored.isDown = true;
+    for (let count = 0; count < 5; count += 1) {
+      await expect(open()).rejects.toMatchObject({ code: 'temporal_unavailable' });
+    }
+    stored.isDown = false;
+    expect(await open()).not.toBeNull();
+  });
+});
+
+describe('a process that stops', () => {
+  it('ends every stream, and cuts off a reader who does not take the end', async () => {
+    const { streams, open } = service();
+    const reading = await open();
+    idsOf(reading);
+    const destroy = vi.fn<() => void>();
+    await open({ connection: { destroy } });
+    streams.beforeApplicationShutdown();
+    await pass(0);
+    expect(reading?.destroyed).toBe(true);
+    expect(destroy).not.toHaveBeenCalled();
+    await pass(1_000);
+    expect(destroy).toHaveBeenCalledTimes(1);
+    const late = await open();
+    idsOf(late);
+    await pass(0);
+    expect(late?.destroyed).toBe(true);
+  });
+});

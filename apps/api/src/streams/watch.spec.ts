@@ -1,0 +1,112 @@
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { StoredCheckout } from '../checkouts/checkouts.repository.js';
+import { Problem } from '../problems/problem.js';
+import { Watch, type Watcher } from './watch.js';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+const POLL_MS = 1_000;
+const silent = pino({ enabled: false });
+
+/** A checkout that is looked at; the test says what is seen. */
+function watched(look: () => Promise<unknown> = async () => ({ version: 1 })) {
+  const looks = vi.fn<() => Promise<StoredCheckout>>(look as () => Promise<StoredCheckout>);
+  return { looks, watch: new Watch(looks, POLL_MS, silent) };
+}
+
+function watcher() {
+  return { see: vi.fn<Watcher['see']>(), end: vi.fn<Watcher['end']>() };
+}
+
+describe('a watched checkout', () => {
+  it('is looked at once a poll, however many watch', async () => {
+    const { watch, looks } = watched();
+    const watchers = Array.from({ length: 50 }, watcher);
+    for (const one of watchers) watch.add(one);
+    await vi.advanceTimersByTimeAsync(3 * POLL_MS);
+    expect(looks).toHaveBeenCalledTimes(3);
+    for (const { see } of watchers) expect(see).toHaveBeenCalledTimes(3);
+  });
+
+  it('is not looked at any more once the last watcher left, not even on news', async () => {
+    const { watch, looks } = watched();
+    const [first, second] = [watcher(), watcher()];
+    watch.add(first);
+    watch.add(second);
+    watch.remove(first);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(looks).toHaveBeenCalledTimes(1);
+    expect(first.see).not.toHaveBeenCalled();
+    watch.remove(second);
+    watch.wake();
+    await vi.advanceTimersByTimeAsync(10 * POLL_MS);
+    expect(looks).toHaveBeenCalledTimes(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('stays unwatched when the last watcher leaves during a look', async () => {
+    let show: (checkout: unknown) => void = () => {};
+    const { watch, looks } = watched(() => new Promise((resolve) => (show = resolve)));
+    const one = watcher();
+    watch.add(one);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    watch.remove(one);
+    show({ version: 2 });
+    await vi.advanceTimersByTimeAsync(10 * POLL_MS);
+    expect(looks).toHaveBeenCalledTimes(1);
+    expect(one.see).not.toHaveBeenCalled();
+  });
+
+  it('is looked at on news at once, a few times soon after, and then as before', async () => {
+    const { watch, looks } = watched();
+    watch.add(watcher());
+    watch.wake();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(looks).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(750);
+    expect(looks).toHaveBeenCalledTimes(5);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(looks).toHaveBeenCalledTimes(6);
+  });
+
+  it('is looked at again when the news comes during a look', async () => {
+    let show: (checkout: unknown) => void = () => {};
+    const { watch, looks } = watched(() => new Promise((resolve) => (show = resolve)));
+    watch.add(watcher());
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    watch.wake();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(looks).toHaveBeenCalledTimes(1);
+    show({ version: 1 });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(looks).toHaveBeenCalledTimes(2);
+  });
+
+  it('goes on being watched while Temporal is down, and is seen when it is back', async () => {
+    let isDown = true;
+    const { watch } = watched(async () => {
+      if (isDown) throw new Problem('temporal_unavailable', 'down');
+      return { version: 1 };
+    });
+    const one = watcher();
+    watch.add(one);
+    await vi.advanceTimersByTimeAsync(5 * POLL_MS);
+    expect(one.see).not.toHaveBeenCalled();
+    expect(one.end).not.toHaveBeenCalled();
+    isDown = false;
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(one.see).toHaveBeenCalledTimes(1);
+  });
+
+  it('that was forgotten after its retention ends for all', async () => {
+    const { watch } = watched(async () => {
+      throw new Problem('not_found', 'gone');
+    });
+    const watchers = [watcher(), watcher()];
+    for (const one of watchers) watch.add(one);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    for (const { end } of watchers) expect(end).toHaveBeenCalledTimes(1);
+  });
+});

@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeIdOf, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start();
+});
+afterAll(() => stack.stop());
+
+const again = <T = CheckoutJson>(id: string, body?: unknown): Promise<Answer<T>> =>
+  stack.post<T>(`/v1/checkouts/${id}/attempts`, body);
+
+const refusal = (code: string) => ({ status: 409, body: { status: 409, code } });
+
+async function failed(): Promise<CheckoutJson> {
+  const { body } = await stack.create();
+  stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'insufficient_fund' });
+  return stack.untilStatus(body.id, 'failed');
+}
+
+async function signalsOf(checkout: CheckoutJson): Promise<string[]> {
+  const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`);
+  const { events } = await handle.fetchHistory();
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? []);
+}
+
+describe('a new attempt', () => {
+  it('at a failed checkout is a new QR that the customer can pay', async () => {
+    const { id, attempts } = await failed();
+    const { status, body, headers } = await again(id, { after: 1 });
+    expect(status).toBe(201);
+    expect(headers.get('location')).toBe(`/v1/checkouts/${id}`);
+    expect(body).toMatchObject({
+      id,
+      status: 'awaiting_payment',
+      attempts: [attempts[0], { number: 2, status: 'pending', failure_code: null }],
+    });
+    expect(body.qr?.raw_data).toBeTruthy();
+    expect((await stack.get(`/v1/checkouts/${id}`)).body).toEqual(body);
+    stack.sandbox.mark(body.attempts[1]?.charge_id ?? '', { status: 'successful' });
+    expect(await stack.untilStatus(id, 'paid')).toMatchObject({ attempts: [{}, { status: 'successful' }] });
+  });
+
+  it('asked for again by the same number is the same attempt', async () => {
+    const { id } = await failed();
+    const first = await again(id, { after: 1 });
+    const second = await again(id, { after: 1 });
+    expect(second).toMatchObject({ status: 201, body: first.body });
+    expect(stack.chargesOf(id)).toHaveLength(2);
+  });
+
+  it('asked for ten times at once is one attempt, and ten equal answers', async () => {
+    const { id } = await failed();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => again(id, { after: 1 })));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(stack.chargesOf(id)).toHaveLength(2);
+  });
+
+  it('without a number takes the place of the open one, which is expired at the provider first', async () => {
+    const { body } = await stack.create();
+    const renewed = await again(body.id);
+    expect(renewed).toMatchObject({
+      status: 201,
+      body: { status: 'awaiting_payment', attempts: [{ status: 'expired' }, { number: 2, status: 'pending' }] },
+    });
+    expect(renewed.body.qr?.raw_data).not.toBe(body.qr?.raw_data);
+    const third = await again(body.id, {});
+    expect(third.body.attempts.map(({ number, status }) => `${number} ${status}`)).toEqual([
+      '1 expired',
+      '2 expired',
+      '3 pending',
+    ]);
+    expect(stack.chargesOf(body.id).filter(({ status }) => status === 'pending')).toHaveLength(1);
+  });
+
+  it('is refused at a paid checkout, and nothing is charged', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    expect(await again<ProblemJson>(body.id)).toMatchObject(refusal('already_paid'));
+    expect(await again<ProblemJson>(body.id, { after: 1 })).toMatchObject(refusal('already_paid'));
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+  });
+
+  it('is refused when the customer was faster, although no one knew yet', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.webhooks.clear();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const refused = await again<ProblemJson>(body.id, { after: 1 });
+    stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
+    expect(refused).toMatchObject(refusal('already_paid'));
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+  });
+
+  it('is refused at a cancelled checkout', async () => {
+    const { body } = await stack.create();
+    await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    expect(await again<ProblemJson>(body.id)).toMatchObject(refusal('checkout_closed'));
+    expect(stack.chargesOf(body.id)).toHaveLength(1);
+  });
+
+  it('is refused when it would follow one that there is not', async () => {
+    const { id } = await failed();
+    const refused = await again<ProblemJson>(id, { after: 2 });
+    expect(refused).toMatchObject(refusal('attempt_unknown'));
+    expect(refused.body.detail).toBeTruthy();
+    expect(stack.chargesOf(id)).toHaveLength(1);
+  });
+
+  it('is refused once the checkout has closed, by what it came to', async () => {
+    const unpaid = await failed();
+    await stack.temporal.client.workflow.getHandle(`checkout/default/${unpaid.reference}`).terminate('as an end');
+    expect(await again<ProblemJson>(unpaid.id)).toMatchObject(refusal('checkout_closed'));
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    await stack.temporal.client.workflow.getHandle(`checkout/default/${body.reference}`).terminate('as an end');
+    expect(await again<ProblemJson>(body.id)).toMatchObject(refusal('already_paid'));
+    // The reference stays with the checkout that closed.
+    expect(await stack.create({ reference: unpaid.reference })).toMatchObject({
+      status: 200,
+      body: { id: unpaid.id, status: 'failed', events_url: null },
+    });
+  });
+});
+
+describe('a new attempt that takes long', () => {
+  it('is answered 202 without a QR, made durable, and there when it is asked for again', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/sources',
+      action: 'commit_then_delay',
+      delay_ms: 6_000,
+      times: 1,
+    });
+    const slow = await again(body.id, { after: 1 });
+    expect(slow).toMatchObject({ status: 202, body: { id: body.id, qr: null } });
+    expect(slow.headers.get('location')).toBe(`/v1/checkouts/${body.id}`);
+    expect(await signalsOf(body)).toContain('newAttemptRequest');
+    await stack.until(body.id, ({ qr, attempts }) => attempts.length === 2 && qr !== null);
+    const there = await again(body.id, { after: 1 });
+    expect(there).toMatchObject({ status: 201, body: { attempts: [{ status: 'expired' }, { status: 'pending' }] } });
+    expect(stack.chargesOf(body.id)).toHaveLength(2);
+  });
+
+  it('because no worker runs is made once one is back', async () => {
+    const { id, reference } = await failed();
+    await stack.stopWorker();
+    try {
+      expect(await again(id, { after: 1 })).toMatchObject({ status: 202, body: { qr: null } });
+      expect(await signalsOf({ reference } as CheckoutJson)).toContain('newAttemptRequest');
+    } finally {
+      await stack.startWorker();
+    }
+    await stack.until(id, ({ qr, attempts }) => attempts.length === 2 && qr !== null);
+    expect(stack.chargesOf(id)).toHaveLength(2);
+  });
+});

@@ -1,0 +1,263 @@
+import { apiSettings, startApi } from '@tillflow/api';
+import type { Refund } from '@tillflow/workflows';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chargeIdOf, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start();
+});
+afterAll(() => stack.stop());
+
+const PRICE = 150_000;
+
+async function paid(): Promise<CheckoutJson> {
+  const { body } = await stack.create({ amount: PRICE });
+  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+  return stack.untilStatus(body.id, 'paid');
+}
+
+function giveBack<T = Refund>(id: string, key: string, body?: unknown): Promise<Answer<T>> {
+  return stack.request<T>('POST', `/v1/checkouts/${id}/refunds`, { body, headers: { 'idempotency-key': key } });
+}
+
+/** What the provider's books say was given back of the checkout's charges. */
+function givenBack(checkout: CheckoutJson): number[] {
+  const charges = new Set(stack.chargesOf(checkout.id).map(({ id }) => id));
+  const refunds = stack.sandbox.state().refunds.filter(({ charge }) => charges.has(charge));
+  return refunds.map(({ amount }) => amount);
+}
+
+const end = (checkout: CheckoutJson): Promise<unknown> =>
+  stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`).terminate('as its end');
+
+async function signalsOf({ reference }: CheckoutJson): Promise<string[]> {
+  const { events } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).fetchHistory();
+  return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? []);
+}
+
+describe('a refund', () => {
+  it('of a part is 201 once the provider gave it back, and the checkout says so', async () => {
+    const checkout = await paid();
+    const { status, body } = await giveBack(checkout.id, 'return-1', { amount: 50_000, reason: 'One was cold' });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      key: 'return-1',
+      charge_id: chargeIdOf(checkout),
+      amount: 50_000,
+      currency: 'THB',
+      kind: 'refund',
+      status: 'succeeded',
+      reason: 'One was cold',
+      failure_code: null,
+    });
+    expect(body.id).toMatch(/^rfnd_/);
+    expect(givenBack(checkout)).toEqual([50_000]);
+    expect((await stack.get(`/v1/checkouts/${checkout.id}`)).body).toMatchObject({
+      status: 'partially_refunded',
+      refunded_amount: 50_000,
+    });
+    expect(await stack.get(`/v1/checkouts/${checkout.id}/refunds`)).toMatchObject({
+      status: 200,
+      body: { data: [body], next_cursor: null },
+    });
+  });
+
+  it('without an amount is all of it, or all that is left', async () => {
+    const whole = await paid();
+    expect(await giveBack(whole.id, 'all')).toMatchObject({
+      status: 201,
+      body: { amount: PRICE, status: 'succeeded' },
+    });
+    expect((await stack.get(`/v1/checkouts/${whole.id}`)).body.status).toBe('refunded');
+    const parted = await paid();
+    await giveBack(parted.id, 'part', { amount: 1_000 });
+    expect(await giveBack(parted.id, 'rest', {})).toMatchObject({ status: 201, body: { amount: PRICE - 1_000 } });
+    expect(givenBack(parted)).toEqual([1_000, PRICE - 1_000]);
+    expect((await stack.get(`/v1/checkouts/${parted.id}`)).body).toMatchObject({
+      status: 'refunded',
+      refunded_amount: PRICE,
+    });
+  });
+
+  it('asked for again by its key is 200 with the same refund, and nothing more is given back', async () => {
+    const checkout = await paid();
+    const first = await giveBack(checkout.id, 'k', { amount: 50_000 });
+    expect(await giveBack(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
+    expect(givenBack(checkout)).toEqual([50_000]);
+    const conflict = await giveBack<ProblemJson>(checkout.id, 'k', { amount: 50_001 });
+    expect(conflict).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
+    expect(givenBack(checkout)).toEqual([50_000]);
+  });
+
+  it('asked for ten times at once by one key is one refund: ten equal answers, one of them 201', async () => {
+    const checkout = await paid();
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => giveBack(checkout.id, 'once', { amount: 50_000 })),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([...Array<number>(9).fill(200), 201]);
+    expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
+    expect(givenBack(checkout)).toEqual([50_000]);
+  });
+
+  it('asked for at once through two processes by one key is one refund too', async () => {
+    const other = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
+    try {
+      const checkout = await paid();
+      const path = `/v1/checkouts/${checkout.id}/refunds`;
+      const ask = async (origin: string): Promise<unknown> => {
+        const response = await fetch(`${origin}${path}`, {
+          method: 'POST',
+          headers: {
+            authorization: 'Bearer key-of-a-till',
+            'idempotency-key': 'both',
+            'content-type': 'application/json',
+          },
+          body: JSON.stringify({ amount: 50_000 }),
+        });
+        expect([200, 201]).toContain(response.status);
+        return response.json();
+      };
+      const [here, there] = await Promise.all([ask(stack.api.url), ask(other.url)]);
+      expect(here).toEqual(there);
+      expect(givenBack(checkout)).toEqual([50_000]);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('of many keys at once never gives back more than was paid', async () => {
+    const checkout = await paid();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => giveBack<ProblemJson>(checkout.id, `key-${n}`, { amount: 40_000 })),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
+    for (const refused of answers.filter(({ status }) => status !== 201)) {
+      expect(refused).toMatchObject({ status: 422, body: { code: 'refund_exceeds_paid' } });
+    }
+    expect(givenBack(checkout)).toEqual([40_000, 40_000, 40_000]);
+  });
+
+  it('of more than was paid is refused, and so is one of what is not paid', async () => {
+    const checkout = await paid();
+    const more = await giveBack<ProblemJson>(checkout.id, 'k', { amount: PRICE + 1 });
+    expect(more).toMatchObject({ status: 422, body: { code: 'refund_exceeds_paid' } });
+    const { body } = await stack.create();
+    const unpaid = await giveBack<ProblemJson>(body.id, 'k');
+    expect(unpaid).toMatchObject({ status: 409, body: { code: 'not_paid' } });
+    expect([...givenBack(checkout), ...givenBack(body)]).toEqual([]);
+  });
+
+  it('that the provider refuses is rejected: its reason is told, and nothing was given back', async () => {
+    const checkout = await paid();
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges/{id}/refunds',
+      action: 'status',
+      status: 400,
+      code: 'failed_refund',
+      times: 1,
+    });
+    const { status, body } = await giveBack(checkout.id, 'k', { amount: 50_000 });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({ status: 'rejected', failure_code: 'failed_refund', id: null });
+    expect(await giveBack(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body });
+    expect(givenBack(checkout)).toEqual([]);
+    expect((await stack.get(`/v1/checkouts/${checkout.id}`)).body).toMatchObject({
+      status: 'paid',
+      refunded_amount: 0,
+    });
+  });
+});
+
+describe('a refund whose outcome is not known in time', () => {
+  it('is 202 and pending, durable, and learnt by its key; it is given back once', async () => {
+    const checkout = await paid();
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges/{id}/refunds',
+      action: 'commit_then_delay',
+      delay_ms: 6_000,
+      times: 1,
+    });
+    const slow = await giveBack(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' });
+    expect(slow).toMatchObject({
+      status: 202,
+      body: {
+        id: null,
+        key: 'slow',
+        amount: 50_000,
+        currency: 'THB',
+        kind: 'refund',
+        status: 'pending',
+        reason: 'Cold',
+      },
+    });
+    expect(await signalsOf(checkout)).toContain('refundRequest');
+    await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 50_000);
+    expect(await giveBack(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' })).toMatchObject({
+      status: 200,
+      body: { status: 'succeeded', amount: 50_000 },
+    });
+    expect(givenBack(checkout)).toEqual([50_000]);
+  });
+
+  it('because the answer was lost is never called failed, and is found by its key', async () => {
+    const checkout = await paid();
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_reset', times: 1 });
+    const first = await giveBack(checkout.id, 'lost', { amount: 50_000 });
+    expect([201, 202]).toContain(first.status);
+    expect(first.body.status).not.toBe('rejected');
+    await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 50_000);
+    expect(await giveBack(checkout.id, 'lost', { amount: 50_000 })).toMatchObject({
+      status: 200,
+      body: { status: 'succeeded' },
+    });
+    expect(givenBack(checkout)).toEqual([50_000]);
+  });
+
+  it('because no worker runs is given back once one is back, in the words of the request until then', async () => {
+    const checkout = await paid();
+    await stack.stopWorker();
+    try {
+      const slow = await giveBack(checkout.id, 'later');
+      expect(slow).toMatchObject({
+        status: 202,
+        body: { id: null, key: 'later', amount: PRICE, charge_id: chargeIdOf(checkout), status: 'pending' },
+      });
+      expect(await signalsOf(checkout)).toContain('refundRequest');
+      expect((await giveBack(checkout.id, 'later')).status).toBe(202);
+    } finally {
+      await stack.startWorker();
+    }
+    await stack.untilStatus(checkout.id, 'refunded');
+    expect(await giveBack(checkout.id, 'later')).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+    expect(givenBack(checkout)).toEqual([PRICE]);
+  });
+});
+
+describe('once the checkout has closed', () => {
+  it('a known key is still answered, a new one is too late, and says until when it was possible', async () => {
+    const checkout = await paid();
+    const first = await giveBack(checkout.id, 'k', { amount: 50_000 });
+    await end(checkout);
+    expect(await giveBack(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
+    expect(await giveBack<ProblemJson>(checkout.id, 'k', { amount: 1 })).toMatchObject({
+      status: 409,
+      body: { code: 'idempotency_conflict' },
+    });
+    const late = await giveBack<ProblemJson>(checkout.id, 'new', { amount: 50_000 });
+    expect(late).toMatchObject({ status: 409, body: { code: 'refund_window_closed' } });
+    expect(late.body.detail).toContain(checkout.refundable_until);
+    expect(givenBack(checkout)).toEqual([50_000]);
+    expect((await stack.get<{ data: Refund[] }>(`/v1/checkouts/${checkout.id}/refunds`)).body.data).toEqual([
+      first.body,
+    ]);
+  });
+
+  it('what was never paid cannot be given back', async () => {
+    const { body } = await stack.create();
+    await end(body);
+    expect(await giveBack<ProblemJson>(body.id, 'k')).toMatchObject({ status: 409, body: { code: 'not_paid' } });
+  });
+});
