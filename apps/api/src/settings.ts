@@ -61,6 +61,7 @@ const schema = z.object({
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
   /** Money that arrives after the end was reported: `return` gives it back by itself, `keep` shows it to a person. */
   LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
+  SECOND_LOOK_MS: integer(DEFAULT_POLICY.secondLookMs, 0, DAY_MS),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
@@ -87,6 +88,7 @@ export function checkoutPolicy(settings: ApiSettings): Partial<CheckoutPolicy> {
     attentionAfterMs: settings.ATTENTION_AFTER_MS,
     unpaidGraceMs: settings.UNPAID_GRACE_MS,
     latePayment: settings.LATE_PAYMENT,
+    secondLookMs: settings.SECOND_LOOK_MS,
     voidDateOffsetMinutes: settings.VOID_DATE_OFFSET_MINUTES,
   };
   const defaults: Readonly<Record<string, unknown>> = DEFAULT_POLICY;
