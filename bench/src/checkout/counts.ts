@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { checkoutWorkflowId, DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { AFTERCARE_WORKFLOW } from '@tillflow/workflows';
+import type { ApiClient, CheckoutJson } from './api-client.js';
+import { billedActions, sumOf, totalOf, type BilledActions } from './billed-actions.js';
+import { runsOf, type RunHistory } from './histories.js';
+import type { BenchStack } from './stack.js';
+import { chargeOf, newReference, openCheckout, untilCheckout } from './till.js';
+
+/** What one or several runs of a checkout left in the server, and what they are billed. */
+export type Count = {
+  readonly events: number;
+  readonly bytes: number;
+  readonly actions: BilledActions;
+  readonly billed: number;
+};
+
+/** A checkout of one kind: its runs before `aftercare`, and the open `aftercare` so far; null where there is none. */
+export type CountOfKind = {
+  readonly kind: string;
+  readonly untilThen: Count;
+  readonly aftercare: Count | null;
+  /** The largest and the smallest number of billed actions, of all that were counted: normally the same. */
+  readonly billedFrom: number;
+  readonly billedTo: number;
+};
+
+/** Seconds to pay, of those that expire: without a look in between, and with two. */
+const EXPIRES_AT_ONCE = 5;
+const EXPIRES_AFTER_LOOKS = 60;
+/** What a till gives a customer when it says nothing else. */
+export const USUAL_EXPIRY = 900;
+
+type Way = (stack: BenchStack, api: ApiClient, reference: string) => Promise<CheckoutJson>;
+
+const pay: Way = async ({ sandbox }, api, reference) => {
+  const opened = await openCheckout(api, reference);
+  await sandbox.control('POST', `/charges/${chargeOf(opened)}/mark`, { status: 'successful' });
+  return untilCheckout(api, opened.id, ({ status }) => status === 'paid');
+};
+
+const expire =
+  (seconds: number): Way =>
+  async (_stack, api, reference) => {
+    const opened = await openCheckout(api, reference, seconds);
+    return untilCheckout(api, opened.id, ({ status }) => status === 'expired', (seconds + 30) * 1_000);
+  };
+
+const WAYS: Readonly<Record<string, Way>> = {
+  paid: pay,
+  [`expired after ${EXPIRES_AT_ONCE} s`]: expire(EXPIRES_AT_ONCE),
+  [`expired after ${EXPIRES_AFTER_LOOKS} s`]: expire(EXPIRES_AFTER_LOOKS),
+  cancelled: async (_stack, api, reference) => {
+    const { id } = await openCheckout(api, reference);
+    await api.post(`/v1/checkouts/${id}/cancel`);
+    return untilCheckout(api, id, ({ status }) => status === 'cancelled');
+  },
+  refunded: async (stack, api, reference) => {
+    const { id } = await pay(stack, api, reference);
+    const { status } = await api.post(`/v1/checkouts/${id}/refunds`, {}, { 'idempotency-key': reference });
+    if (status === 404) throw new NotThere();
+    return untilCheckout(api, id, (checkout) => checkout.status === 'refunded');
+  },
+};
+
+/** The API of this build has no such route. */
+class NotThere extends Error {}
+
+export type Counts = {
+  readonly kinds: readonly CountOfKind[];
+  /** The runs of one paid checkout: what the bare shape is read off. */
+  readonly paid: readonly RunHistory[];
+};
+
+/** Lets some checkouts of each kind happen, all at the same time, and counts their histories. */
+export async function countHistories(stack: BenchStack, api: ApiClient, each: number): Promise<Counts> {
+  const counted = await Promise.all(
+    Object.entries(WAYS).map(async ([kind, way]) => {
+      try {
+        const all = await Promise.all(
+          Array.from({ length: each }, async () => {
+            const reference = newReference();
+            await way(stack, api, reference);
+            return settledRuns(stack, reference);
+          }),
+        );
+        return { kind, all };
+      } catch (error) {
+        if (error instanceof NotThere) return { kind, all: [] };
+        throw error;
+      }
+    }),
+  );
+  return {
+    kinds: counted.flatMap(({ kind, all }) => (all.length === 0 ? [] : [countOfKind(kind, all)])),
+    paid: counted.find(({ kind }) => kind === 'paid')?.all[0] ?? [],
+  };
+}
+
+const SETTLED_MS = 300;
+
+/** The runs once nothing is added to them any more: the next run begins its wait after the status is shown. */
+async function settledRuns({ temporal }: BenchStack, reference: string): Promise<RunHistory[]> {
+  const workflowId = checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference });
+  let runs = await runsOf(temporal, workflowId);
+  for (;;) {
+    await sleep(SETTLED_MS);
+    const now = await runsOf(temporal, workflowId);
+    if (eventsOf(now) === eventsOf(runs)) return now;
+    runs = now;
+  }
+}
+
+function eventsOf(runs: readonly RunHistory[]): number {
+  return runs.reduce((sum, { events }) => sum + events.length, 0);
+}
+
+function countOfKind(kind: string, all: readonly (readonly RunHistory[])[]): CountOfKind {
+  const [first = []] = all;
+  const billed = all.map((runs) => totalOf(sumOf(runs.map(({ events }) => billedActions(events)))));
+  const aftercare = first.filter(({ type }) => type === AFTERCARE_WORKFLOW);
+  return {
+    kind,
+    untilThen: countOf(first.filter(({ type }) => type !== AFTERCARE_WORKFLOW)),
+    aftercare: aftercare.length === 0 ? null : countOf(aftercare),
+    billedFrom: Math.min(...billed),
+    billedTo: Math.max(...billed),
+  };
+}
+
+export function countOf(runs: readonly RunHistory[]): Count {
+  const actions = sumOf(runs.map(({ events }) => billedActions(events)));
+  return {
+    events: eventsOf(runs),
+    bytes: runs.reduce((sum, { bytes }) => sum + bytes, 0),
+    actions,
+    billed: totalOf(actions),
+  };
+}
