@@ -44,7 +44,10 @@ function rowOf(measure: Measure): string[] {
 }
 
 /** Aligned columns; those of numbers, the second unless told otherwise, to the right. */
-export function printTable(rows: readonly (readonly string[])[], isNumber: (column: number) => boolean = isSecond): void {
+export function printTable(
+  rows: readonly (readonly string[])[],
+  isNumber: (column: number) => boolean = isSecond,
+): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows) {
     const cells = row.map((cell, i) => (isNumber(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)));

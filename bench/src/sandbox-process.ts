@@ -5,7 +5,6 @@ import type { Usage } from './usage-reporter.js';
 
 const PROGRAM = fileURLToPath(new URL('main.js', import.meta.resolve('@tillflow/sandbox')));
 
-
 /** What the provider and its callers share in a bench. */
 export const PROVIDER = {
   secretKey: 'skey_test_bench',
@@ -52,7 +51,12 @@ export class SandboxProcess {
 
   /** A control route of the sandbox. @throws on any answer but a 200. */
   async control(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<void> {
-    await this.#request(method, `/__sandbox${path}`, body === undefined ? undefined : JSON.stringify(body), 'application/json');
+    await this.#request(
+      method,
+      `/__sandbox${path}`,
+      body === undefined ? undefined : JSON.stringify(body),
+      'application/json',
+    );
   }
 
   async stop(): Promise<void> {
@@ -60,12 +64,7 @@ export class SandboxProcess {
     await this.process.stop();
   }
 
-  async #request(
-    method: Dispatcher.HttpMethod,
-    path: string,
-    body: string | undefined,
-    type: string,
-  ): Promise<string> {
+  async #request(method: Dispatcher.HttpMethod, path: string, body: string | undefined, type: string): Promise<string> {
     const { statusCode, body: answer } = await this.#pool.request({
       method,
       path,

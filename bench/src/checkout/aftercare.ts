@@ -62,7 +62,8 @@ async function startCopy({ temporal }: BenchStack, started: Started, reference: 
 
 function startedOf({ type, events }: RunHistory): Started {
   const [started] = events;
-  if (type !== AFTERCARE_WORKFLOW || started === undefined) throw new Error(`${type} is no run of ${AFTERCARE_WORKFLOW}`);
+  if (type !== AFTERCARE_WORKFLOW || started === undefined)
+    throw new Error(`${type} is no run of ${AFTERCARE_WORKFLOW}`);
   return attributesOf(started);
 }
 
@@ -91,7 +92,8 @@ async function untilListed({ temporal }: BenchStack, count: number): Promise<voi
   for (;;) {
     const { count: listed } = await temporal.client.workflow.count(query);
     if (listed >= count) return;
-    if (Date.now() > end) throw new Error(`Only ${listed} of ${count} runs of ${AFTERCARE_WORKFLOW} are listed as open`);
+    if (Date.now() > end)
+      throw new Error(`Only ${listed} of ${count} runs of ${AFTERCARE_WORKFLOW} are listed as open`);
     await sleep(500);
   }
 }

@@ -30,7 +30,10 @@ export class ApiClient {
   }
 
   /** Opens the stream of a checkout; its pieces of text come as they do. The caller ends it by the signal. */
-  async stream(path: string, signal: AbortSignal): Promise<{ readonly status: number; readonly text: AsyncIterable<Buffer> }> {
+  async stream(
+    path: string,
+    signal: AbortSignal,
+  ): Promise<{ readonly status: number; readonly text: AsyncIterable<Buffer> }> {
     const { statusCode, body } = await this.#pool.request({
       method: 'GET',
       path,

@@ -21,7 +21,8 @@ export async function compareBare(stack: BenchStack, form: BareForm, real: reado
   const differences = Array.from({ length: Math.max(wanted.length, found.length) }, (_, i) => i).filter(
     (i) => wanted[i] !== found[i],
   );
-  for (const i of differences) print(`  event ${i + 1}: checkout ${wanted[i] ?? 'none'}, bare shape ${found[i] ?? 'none'}`);
+  for (const i of differences)
+    print(`  event ${i + 1}: checkout ${wanted[i] ?? 'none'}, bare shape ${found[i] ?? 'none'}`);
   const [bytes, ownBytes] = [bytesOf(real), bytesOf(own)];
   print(`  bare shape: ${found.length} events, ${ownBytes} bytes; the checkout's ${wanted.length}, ${bytes}`);
   if (Math.abs(ownBytes / bytes - 1) > ALIKE) throw new Error('The bare shape is not as large as a checkout');

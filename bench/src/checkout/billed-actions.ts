@@ -17,7 +17,9 @@ const SUFFIX = 'EventAttributes';
 
 /** What happened: `activityTaskScheduled`, `timerStarted`… */
 export function kindOf(event: HistoryEvent): string {
-  const name = Object.keys(event).find((key) => key.endsWith(SUFFIX) && event[key] !== null && event[key] !== undefined);
+  const name = Object.keys(event).find(
+    (key) => key.endsWith(SUFFIX) && event[key] !== null && event[key] !== undefined,
+  );
   if (name === undefined) throw new Error(`An event without attributes: ${JSON.stringify(event)}`);
   return name.slice(0, -SUFFIX.length);
 }
@@ -61,7 +63,8 @@ export function billedActions(events: readonly HistoryEvent[]): BilledActions {
         counts.attributes += 1;
         break;
       case 'markerRecorded':
-        if (attributes['markerName'] !== PATCH_MARKER) throw new Error('Only the marker of a patch is known to be free');
+        if (attributes['markerName'] !== PATCH_MARKER)
+          throw new Error('Only the marker of a patch is known to be free');
         break;
       case 'workflowExecutionContinuedAsNew':
         counts.continueAsNew += 1;

@@ -66,35 +66,29 @@ const WAYS: Readonly<Record<string, Way>> = {
 /** The API of this build has no such route. */
 class NotThere extends Error {}
 
-export type Counts = {
-  readonly kinds: readonly CountOfKind[];
-  /** The runs of one paid checkout: what the bare shape is read off. */
-  readonly paid: readonly RunHistory[];
-};
+/** The kinds that are counted, of which one takes a minute. */
+export const KINDS: readonly string[] = Object.keys(WAYS);
 
-/** Lets some checkouts of each kind happen, all at the same time, and counts their histories. */
-export async function countHistories(stack: BenchStack, api: ApiClient, each: number): Promise<Counts> {
-  const counted = await Promise.all(
-    Object.entries(WAYS).map(async ([kind, way]) => {
-      try {
-        const all = await Promise.all(
-          Array.from({ length: each }, async () => {
-            const reference = newReference();
-            await way(stack, api, reference);
-            return settledRuns(stack, reference);
-          }),
-        );
-        return { kind, all };
-      } catch (error) {
-        if (error instanceof NotThere) return { kind, all: [] };
-        throw error;
-      }
-    }),
-  );
-  return {
-    kinds: counted.flatMap(({ kind, all }) => (all.length === 0 ? [] : [countOfKind(kind, all)])),
-    paid: counted.find(({ kind }) => kind === 'paid')?.all[0] ?? [],
+/** The runs of some checkouts of one kind that happen now, all at the same time; none where this build has no such kind. */
+export async function runsOfKind(
+  stack: BenchStack,
+  api: ApiClient,
+  kind: string,
+  each: number,
+): Promise<readonly (readonly RunHistory[])[]> {
+  const way = WAYS[kind];
+  if (way === undefined) throw new RangeError(`no kind ${kind}`);
+  const one = async (): Promise<RunHistory[]> => {
+    const reference = newReference();
+    await way(stack, api, reference);
+    return settledRuns(stack, reference);
   };
+  try {
+    return await Promise.all(Array.from({ length: each }, one));
+  } catch (error) {
+    if (error instanceof NotThere) return [];
+    throw error;
+  }
 }
 
 const SETTLED_MS = 300;
@@ -115,7 +109,8 @@ function eventsOf(runs: readonly RunHistory[]): number {
   return runs.reduce((sum, { events }) => sum + events.length, 0);
 }
 
-function countOfKind(kind: string, all: readonly (readonly RunHistory[])[]): CountOfKind {
+/** @param all the runs of several checkouts of this kind: the first is counted, the others must not differ much. */
+export function countOfKind(kind: string, all: readonly (readonly RunHistory[])[]): CountOfKind {
   const [first = []] = all;
   const billed = all.map((runs) => totalOf(sumOf(runs.map(({ events }) => billedActions(events)))));
   const aftercare = first.filter(({ type }) => type === AFTERCARE_WORKFLOW);
@@ -128,7 +123,7 @@ function countOfKind(kind: string, all: readonly (readonly RunHistory[])[]): Cou
   };
 }
 
-export function countOf(runs: readonly RunHistory[]): Count {
+function countOf(runs: readonly RunHistory[]): Count {
   const actions = sumOf(runs.map(({ events }) => billedActions(events)));
   return {
     events: eventsOf(runs),

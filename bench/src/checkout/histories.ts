@@ -43,6 +43,7 @@ export async function untilClosed({ client, connection }: Temporal, workflowId: 
         namespace: client.options.namespace,
         execution: { workflowId },
         waitNewEvent: true,
+        // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
         historyEventFilterType: CLOSE_EVENT,
         nextPageToken,
       }),
@@ -54,5 +55,5 @@ export async function untilClosed({ client, connection }: Temporal, workflowId: 
 }
 
 const CLOSED_WITHIN_MS = 60_000;
-/** Number of Temporal's `HistoryEventFilterType`; the generated enum exists as a type only. */
+/** The number of Temporal's `HistoryEventFilterType`. */
 const CLOSE_EVENT = 2;

@@ -165,4 +165,3 @@ const AT_ONCE = 20;
 function floorId(): string {
   return `floor/${DEFAULT_ACCOUNT}/bench-${randomUUID()}`;
 }
-

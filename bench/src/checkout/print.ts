@@ -1,7 +1,7 @@
 import { DEFAULT_POLICY } from '@tillflow/workflows';
 import { print, printTable } from '../report.js';
 import { percentile } from '../statistics.js';
-import { USUAL_EXPIRY, type Count, type CountOfKind, type Counts } from './counts.js';
+import { USUAL_EXPIRY, type Count, type CountOfKind } from './counts.js';
 import type { Reads } from './reads.js';
 import { answeredMs, cpuOf, paidMs, rateOf } from './round.js';
 import type { Size } from './size.js';
@@ -65,7 +65,7 @@ function percentileCells(sample: readonly number[]): readonly string[] {
 }
 
 /** What was counted, and what a usual expiry comes to by it. */
-export function printCounts({ kinds }: Counts): void {
+export function printCounts(kinds: readonly CountOfKind[]): void {
   const header = ['', 'events', 'bytes', 'billed', 'start', 'update', 'signal', 'timer', 'activity', 'attr.', 'c-a-n'];
   const rows = kinds.flatMap(({ kind, untilThen, aftercare, billedFrom, billedTo }) => [
     countRow(billedFrom === billedTo ? kind : `${kind} (${billedFrom} to ${billedTo} billed)`, untilThen),
@@ -97,7 +97,10 @@ function printLooks(kinds: readonly CountOfKind[]): void {
 
 function countRow(name: string, { events, bytes, billed, actions }: Count): string[] {
   const { start, update, signal, timer, activity, attributes, continueAsNew } = actions;
-  return [name, ...[events, bytes, billed, start, update, signal, timer, activity, attributes, continueAsNew].map(String)];
+  return [
+    name,
+    ...[events, bytes, billed, start, update, signal, timer, activity, attributes, continueAsNew].map(String),
+  ];
 }
 
 export function printReads({ getMs, cpuMsOfGet, streams }: Reads): void {

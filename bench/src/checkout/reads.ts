@@ -15,7 +15,7 @@ export type Streams = {
   readonly count: number;
   /** From the request to the first event. */
   readonly firstEventMs: readonly number[];
-  /** CPU of one stream in a minute in which nothing happens, in ms. */
+  /** CPU that one stream adds in a minute in which nothing happens, in ms. */
   readonly cpuMsPerMinute: number;
   /** Memory of the API for one stream, in bytes. */
   readonly memoryBytes: number;
@@ -53,13 +53,13 @@ async function measureStreams(
 ): Promise<Streams | null> {
   const checkouts = [];
   for (let i = 0; i < count; i += 1) checkouts.push(await openCheckout(api, newReference()));
+  const unwatchedCpu = await idleCpu(stack, seconds);
   const before = await stack.usage();
   const watchers = checkouts.map(({ id }) => new Watcher(api, id));
   try {
     const firstEventMs = await Promise.all(watchers.map((watcher) => watcher.until('checkout')));
-    const idleFrom = await stack.usage();
-    await sleep(seconds * 1_000);
-    const idleTo = await stack.usage();
+    const watchedCpu = await idleCpu(stack, seconds);
+    const watched = await stack.usage();
     const paidMs: number[] = [];
     for (const [index, checkout] of checkouts.entries()) {
       const began = performance.now();
@@ -71,8 +71,8 @@ async function measureStreams(
     return {
       count,
       firstEventMs,
-      cpuMsPerMinute: (readingCpu(idleFrom, idleTo) * 1_000 * 60) / seconds / count,
-      memoryBytes: (idleTo.api.rssBytes - before.api.rssBytes) / count,
+      cpuMsPerMinute: ((watchedCpu - unwatchedCpu) * 1_000 * 60) / seconds / count,
+      memoryBytes: (watched.api.rssBytes - before.api.rssBytes) / count,
       paidMs,
     };
   } catch (error) {
@@ -80,7 +80,15 @@ async function measureStreams(
     throw error;
   } finally {
     for (const watcher of watchers) watcher.close();
+    await Promise.all(checkouts.map(({ id }) => api.post(`/v1/checkouts/${id}/cancel`)));
   }
+}
+
+/** CPU of API and server while no one asks for anything, in s. */
+async function idleCpu(stack: BenchStack, seconds: number): Promise<number> {
+  const before = await stack.usage();
+  await sleep(seconds * 1_000);
+  return readingCpu(before, await stack.usage());
 }
 
 function readingCpu(from: UsageOfParts, to: UsageOfParts): number {

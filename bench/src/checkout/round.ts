@@ -45,7 +45,7 @@ export async function runRound(stack: BenchStack, lane: Lane, { concurrency, sec
         workflowIds.push(workflowId);
       } catch (error) {
         failures.push(error instanceof Error ? error.message : String(error));
-        if (failures.length > MOST_FAILURES) throw new Error(`${lane.name} fails again and again: ${failures[0]}`);
+        if (failures.length > MOST_FAILURES) throw error;
       }
     }
     stopped ??= performance.now();

@@ -3,7 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { print } from '../report.js';
 import { median, shuffled } from '../statistics.js';
 import type { ApiClient } from './api-client.js';
-import { bareLane, checkoutLane, noopLane, terminateAll, twoActivitiesLane, type BareForm, type Lane } from './lanes.js';
+import {
+  bareLane,
+  checkoutLane,
+  noopLane,
+  terminateAll,
+  twoActivitiesLane,
+  type BareForm,
+  type Lane,
+} from './lanes.js';
 import type { Plan } from './plan.js';
 import { runRound, type Round } from './round.js';
 import type { BenchStack } from './stack.js';
