@@ -1,6 +1,6 @@
 import { print } from '../report.js';
 import { kindOf } from './billed-actions.js';
-import { runsOf, type RunHistory } from './histories.js';
+import { bytesOf, settledRunsOf, type RunHistory } from './histories.js';
 import { bareLane, terminateAll, type BareForm } from './lanes.js';
 import type { BenchStack } from './stack.js';
 
@@ -15,7 +15,7 @@ const ALIKE = 0.15;
 export async function compareBare(stack: BenchStack, form: BareForm, real: readonly RunHistory[]): Promise<number> {
   const { temporal } = stack;
   const { workflowId } = await bareLane(stack, form, 0).once();
-  const own = await runsOf(temporal, workflowId);
+  const own = await settledRunsOf(temporal, workflowId);
   await terminateAll(temporal.client, [workflowId]);
   const [wanted, found] = [linesOf(real), linesOf(own)];
   const differences = Array.from({ length: Math.max(wanted.length, found.length) }, (_, i) => i).filter(
@@ -31,8 +31,4 @@ export async function compareBare(stack: BenchStack, form: BareForm, real: reado
 
 function linesOf(runs: readonly RunHistory[]): string[] {
   return runs.flatMap(({ events }, run) => events.map((event) => `${run + 1}. ${kindOf(event)}`));
-}
-
-function bytesOf(runs: readonly RunHistory[]): number {
-  return runs.reduce((sum, { bytes }) => sum + bytes, 0);
 }

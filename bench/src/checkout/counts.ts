@@ -1,9 +1,8 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { checkoutWorkflowId, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { AFTERCARE_WORKFLOW } from '@tillflow/workflows';
 import type { ApiClient, CheckoutJson } from './api-client.js';
 import { billedActions, sumOf, totalOf, type BilledActions } from './billed-actions.js';
-import { runsOf, type RunHistory } from './histories.js';
+import { bytesOf, eventsOf, settledRunsOf, type RunHistory } from './histories.js';
 import type { BenchStack } from './stack.js';
 import { chargeOf, newReference, openCheckout, untilCheckout } from './till.js';
 
@@ -81,7 +80,7 @@ export async function runsOfKind(
   const one = async (): Promise<RunHistory[]> => {
     const reference = newReference();
     await way(stack, api, reference);
-    return settledRuns(stack, reference);
+    return settledRunsOf(stack.temporal, checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference }));
   };
   try {
     return await Promise.all(Array.from({ length: each }, one));
@@ -89,24 +88,6 @@ export async function runsOfKind(
     if (error instanceof NotThere) return [];
     throw error;
   }
-}
-
-const SETTLED_MS = 300;
-
-/** The runs once nothing is added to them any more: the next run begins its wait after the status is shown. */
-async function settledRuns({ temporal }: BenchStack, reference: string): Promise<RunHistory[]> {
-  const workflowId = checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference });
-  let runs = await runsOf(temporal, workflowId);
-  for (;;) {
-    await sleep(SETTLED_MS);
-    const now = await runsOf(temporal, workflowId);
-    if (eventsOf(now) === eventsOf(runs)) return now;
-    runs = now;
-  }
-}
-
-function eventsOf(runs: readonly RunHistory[]): number {
-  return runs.reduce((sum, { events }) => sum + events.length, 0);
 }
 
 /** @param all the runs of several checkouts of this kind: the first is counted, the others must not differ much. */
@@ -127,7 +108,7 @@ function countOf(runs: readonly RunHistory[]): Count {
   const actions = sumOf(runs.map(({ events }) => billedActions(events)));
   return {
     events: eventsOf(runs),
-    bytes: runs.reduce((sum, { bytes }) => sum + bytes, 0),
+    bytes: bytesOf(runs),
     actions,
     billed: totalOf(actions),
   };

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Temporal } from '@tillflow/temporal';
 import type { HistoryEvent } from './billed-actions.js';
 
@@ -12,7 +13,7 @@ export type RunHistory = {
 };
 
 /** Every run of a workflow id that continued one another, the oldest first. */
-export async function runsOf({ client }: Temporal, workflowId: string): Promise<RunHistory[]> {
+async function runsOf({ client }: Temporal, workflowId: string): Promise<RunHistory[]> {
   const runs: RunHistory[] = [];
   let runId: string | undefined;
   do {
@@ -29,6 +30,27 @@ export async function runsOf({ client }: Temporal, workflowId: string): Promise<
     runId = events?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
   } while (runId !== '');
   return runs;
+}
+
+const SETTLED_MS = 300;
+
+/** The runs once nothing is added to them any more: the last one begins its wait after the status is shown. */
+export async function settledRunsOf(temporal: Temporal, workflowId: string): Promise<RunHistory[]> {
+  let runs = await runsOf(temporal, workflowId);
+  for (;;) {
+    await sleep(SETTLED_MS);
+    const now = await runsOf(temporal, workflowId);
+    if (eventsOf(now) === eventsOf(runs)) return now;
+    runs = now;
+  }
+}
+
+export function eventsOf(runs: readonly RunHistory[]): number {
+  return runs.reduce((sum, { events }) => sum + events.length, 0);
+}
+
+export function bytesOf(runs: readonly RunHistory[]): number {
+  return runs.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
 /**

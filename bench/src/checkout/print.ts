@@ -145,13 +145,16 @@ function sizeRows(name: string, { count, diskBytes, memoryBytes, rssBytes }: Siz
 
 export function printVerdicts(verdicts: readonly Verdict[]): void {
   print('\nWhat must hold (in brackets: 95 % of bootstrapped rounds)\n');
-  for (const verdict of verdicts) print(`  ${isMet(verdict) ? 'PASS' : 'FAIL'}  ${verdict.what}: ${foundOf(verdict)}`);
+  for (const verdict of verdicts) {
+    const word = verdict.bound === undefined ? '    ' : isMet(verdict) ? 'PASS' : 'FAIL';
+    print(`  ${word}  ${verdict.what}: ${foundOf(verdict)}`);
+  }
 }
 
 function foundOf({ value, interval, bound }: Verdict): string {
-  const wanted = 'atLeast' in bound ? `≥ ${bound.atLeast}` : `≤ ${bound.atMost}`;
-  if (interval === undefined) return `${value}, ${wanted}`;
-  return `${value.toFixed(2)} (${interval.low.toFixed(2)} to ${interval.high.toFixed(2)}), ${wanted}`;
+  const wanted = bound === undefined ? '' : 'atLeast' in bound ? `, ≥ ${bound.atLeast}` : `, ≤ ${bound.atMost}`;
+  if (interval === undefined) return `${value}${wanted}`;
+  return `${value.toFixed(2)} (${interval.low.toFixed(2)} to ${interval.high.toFixed(2)})${wanted}`;
 }
 
 function ms(sample: readonly number[]): string {

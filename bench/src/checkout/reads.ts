@@ -11,7 +11,7 @@ export type Reads = {
   readonly streams: Streams | null;
 };
 
-export type Streams = {
+type Streams = {
   readonly count: number;
   /** From the request to the first event. */
   readonly firstEventMs: readonly number[];

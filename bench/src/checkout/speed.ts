@@ -54,7 +54,13 @@ export async function measureSpeed(
   );
   const provider = new Map<number, number[]>(plan.delaysMs.map((delayMs) => [delayMs, []]));
 
+  const began = performance.now();
   for (let repeat = 1; repeat <= plan.repeats; repeat += 1) {
+    const elapsed = (performance.now() - began) / 1_000;
+    if (repeat > 1 && (elapsed * repeat) / (repeat - 1) > plan.halfSeconds) {
+      print(`  only ${repeat - 1} of ${plan.repeats} repeats: the machine is slow`);
+      break;
+    }
     for (const size of shuffled(plan.rounds, random)) {
       print(`  repeat ${repeat} of ${plan.repeats}, ${size.concurrency} at once`);
       for (const { lane, delayMs } of shuffled(conditions, random)) {

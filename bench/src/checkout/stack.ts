@@ -11,7 +11,9 @@ import { usageOfProcess } from '../process-usage.js';
 import { PROVIDER, SandboxProcess } from '../sandbox-process.js';
 import type { Usage } from '../usage-reporter.js';
 
-const programOf = (name: string): string => fileURLToPath(new URL('main.js', import.meta.resolve(name)));
+/** Each program lies beside its package's entry. */
+const WORKER = fileURLToPath(new URL('main.js', import.meta.resolve('@tillflow/worker')));
+const API = fileURLToPath(new URL('main.js', import.meta.resolve('@tillflow/api')));
 const FLOOR_WORKER = fileURLToPath(new URL('floors/worker.js', import.meta.url));
 
 /** The queue of the floors' own worker. */
@@ -47,8 +49,8 @@ export class BenchStack {
     const temporalEnv = { TEMPORAL_ADDRESS: server.address };
     const provider = { PROVIDER_BASE_URL: sandbox.url, PROVIDER_SECRET_KEY: PROVIDER.secretKey };
     const [worker, api, floors] = await Promise.all([
-      MeasuredProcess.start(programOf('@tillflow/worker'), /^worker ready (\S+)/, { ...temporalEnv, ...provider }),
-      MeasuredProcess.start(programOf('@tillflow/api'), /^api ready (\S+)/, {
+      MeasuredProcess.start(WORKER, /^worker ready (\S+)/, { ...temporalEnv, ...provider }),
+      MeasuredProcess.start(API, /^api ready (\S+)/, {
         ...temporalEnv,
         ...provider,
         PORT: '0',

@@ -4,13 +4,18 @@ import { answeredMs, cpuOf, rateOf } from './round.js';
 import type { Cell, Speed } from './speed.js';
 import type { Part } from './stack.js';
 
-/** One thing that must hold, and what was found. Without an interval it was counted, and is exact. */
+/**
+ * One thing that was found, and what must hold of it; without a bound it only explains. Without an interval it was
+ * counted, and is exact.
+ */
 export type Verdict = {
   readonly what: string;
   readonly value: number;
   readonly interval?: Interval;
-  readonly bound: { readonly atLeast: number } | { readonly atMost: number };
+  readonly bound?: Bound;
 };
+
+type Bound = { readonly atLeast: number } | { readonly atMost: number };
 
 /** Source: issue "pnpm bench checkout": what must hold. */
 const BOUNDS = {
@@ -22,13 +27,14 @@ const BOUNDS = {
   none: { atMost: 0 },
 } as const;
 
-/** The parts that a checkout uses; the load and the floors' worker are the bench's own. */
+/** The parts that a checkout uses; the load is the bench's own, and the floors' worker does what the worker does. */
 const PRODUCT: readonly Part[] = ['server', 'worker', 'api', 'sandbox'];
 
 /** Where the cost of a checkout among many is compared: the machine is busy, and nothing waits long. */
 const BUSY = 20;
 
 export function isMet({ value, bound }: Verdict): boolean {
+  if (bound === undefined) return true;
   return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost;
 }
 
@@ -44,6 +50,10 @@ export function speedVerdicts({ cells, providerMs }: Speed, open: number, random
         `checkouts/s to the bare shape's, ${concurrency} at once, provider ${delayMs} ms${where}`,
         ratioOf(checkout.rounds, bare.rounds, random, rateOf),
         BOUNDS.rateToBare,
+      ),
+      ratio(
+        `  its CPU to the bare shape's`,
+        ratioOf(checkout.rounds, bare.rounds, random, (rounds) => cpuOf(rounds, [...PRODUCT, 'floors'])),
       ),
     );
     if (concurrency !== 1) continue;
@@ -111,7 +121,7 @@ export function soundnessVerdicts(failures: number, differences: number): Verdic
 }
 
 /** @throws {RangeError} when no such cell was measured. */
-export function cellOf(cells: readonly Cell[], lane: string, concurrency: number, delayMs: number): Cell {
+function cellOf(cells: readonly Cell[], lane: string, concurrency: number, delayMs: number): Cell {
   const found = cells.find(
     (cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs,
   );
@@ -119,6 +129,6 @@ export function cellOf(cells: readonly Cell[], lane: string, concurrency: number
   return found;
 }
 
-function ratio(what: string, interval: Interval, bound: Verdict['bound']): Verdict {
-  return { what, value: interval.value, interval, bound };
+function ratio(what: string, interval: Interval, bound?: Bound): Verdict {
+  return { what, value: interval.value, interval, ...(bound && { bound }) };
 }

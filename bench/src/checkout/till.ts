@@ -12,7 +12,7 @@ export function newReference(): string {
 }
 
 /** The bench's checkout: THB 1,500.00, 200 bytes of metadata. Another `expires_in` than the default is in seconds. */
-export function checkoutOf(reference: string, expiresIn?: number): object {
+function checkoutOf(reference: string, expiresIn?: number): object {
   return {
     reference,
     amount: 150_000,

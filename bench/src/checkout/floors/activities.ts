@@ -10,9 +10,10 @@ export type NothingCall = {
 };
 
 /** Answers with as many bytes as are asked for, after as long as is asked for. */
-export async function nothing({ waitMs, resultBytes }: NothingCall): Promise<string> {
+async function nothing({ waitMs, resultBytes }: NothingCall): Promise<string> {
   if (waitMs > 0) await sleep(waitMs);
   return filler(resultBytes);
 }
 
-export type FloorActivities = { nothing: typeof nothing };
+export const floorActivities = { nothing };
+export type FloorActivities = typeof floorActivities;

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { bundleWorkflowCode, DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
-import { nothing } from './activities.js';
+import { floorActivities } from './activities.js';
 
 /** As the product's worker has it, so that both are compared on equal terms. Source: apps/worker/src. */
 const PRODUCT_SETTINGS = { maxCachedWorkflows: 500, stickyQueueScheduleToStartTimeout: 3_000 } as const;
@@ -15,7 +15,7 @@ const worker = await Worker.create({
     workflowsPath: createRequire(import.meta.url).resolve('./workflows.js'),
     logger: new DefaultLogger('WARN'),
   }),
-  activities: { nothing },
+  activities: floorActivities,
   ...PRODUCT_SETTINGS,
 });
 process.once('SIGTERM', () => worker.shutdown());
