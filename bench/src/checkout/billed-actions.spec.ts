@@ -21,7 +21,7 @@ describe('the billed actions of a history', () => {
       signal: 1,
       timer: 1,
       activity: 3,
-      attributes: 1,
+      attributes: 0,
       continueAsNew: 1,
     });
   });

@@ -19,9 +19,11 @@ export type CountOfKind = {
   readonly kind: string;
   readonly untilThen: Count;
   readonly aftercare: Count | null;
-  /** The largest and the smallest number of billed actions, of all that were counted: normally the same. */
+  /** The smallest and the largest number of billed actions, of all that were counted: normally the same. */
   readonly billedFrom: number;
   readonly billedTo: number;
+  /** The largest open `aftercare` of all that were counted, in bytes; 0 where there is none. */
+  readonly openBytes: number;
 };
 
 /** Seconds to pay, of those that expire: without a look in between, and with two. */
@@ -94,13 +96,15 @@ export async function runsOfKind(
 export function countOfKind(kind: string, all: readonly (readonly RunHistory[])[]): CountOfKind {
   const [first = []] = all;
   const billed = all.map((runs) => totalOf(sumOf(runs.map(({ events }) => billedActions(events)))));
-  const aftercare = first.filter(({ type }) => type === AFTERCARE_WORKFLOW);
+  const isAftercare = ({ type }: RunHistory): boolean => type === AFTERCARE_WORKFLOW;
+  const aftercare = first.filter(isAftercare);
   return {
     kind,
-    untilThen: countOf(first.filter(({ type }) => type !== AFTERCARE_WORKFLOW)),
+    untilThen: countOf(first.filter((run) => !isAftercare(run))),
     aftercare: aftercare.length === 0 ? null : countOf(aftercare),
     billedFrom: Math.min(...billed),
     billedTo: Math.max(...billed),
+    openBytes: Math.max(...all.map((runs) => bytesOf(runs.filter((run) => isAftercare(run) && run.isOpen)))),
   };
 }
 

@@ -100,13 +100,13 @@ export function growthVerdicts(none: Speed, many: Speed, open: number, random: (
 }
 
 /** Billed actions and history of a paid checkout: counted, so exact. */
-export function countVerdicts(paid: CountOfKind): Verdict[] {
-  const { untilThen, aftercare } = paid;
+export function countVerdicts({ untilThen, openBytes }: CountOfKind): Verdict[] {
   return [
     { what: 'billed actions of a paid checkout', value: untilThen.billed, bound: BOUNDS.billed },
     {
       what: 'history of the open run of a paid checkout, bytes',
-      value: aftercare?.bytes ?? Number.POSITIVE_INFINITY,
+      // Without one there is nothing that could be small enough.
+      value: openBytes === 0 ? Number.POSITIVE_INFINITY : openBytes,
       bound: BOUNDS.openBytes,
     },
   ];
