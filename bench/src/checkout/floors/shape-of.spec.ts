@@ -11,7 +11,7 @@ const PAID = JSON.parse(readFileSync(new URL('../../../histories/paid.json', imp
 describe('the bare shape of a paid checkout', () => {
   it('does what its runs did, in their order', () => {
     expect(shapeOf(PAID).map((steps) => steps.map(([kind]) => kind))).toEqual([
-      ['memo', 'call', 'memo', 'call', 'answer', 'memo', 'wait', 'call', 'continue'],
+      ['call', 'call', 'answer', 'memo', 'wait', 'call', 'continue'],
       ['sleep'],
     ]);
   });
