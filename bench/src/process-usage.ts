@@ -18,3 +18,15 @@ export async function usageOfProcess(pid: number): Promise<Usage | null> {
   const field = (number: number): number => Number(fields[number - 3]);
   return { cpuSeconds: (field(14) + field(15)) / TICKS, rssBytes: field(24) * PAGE_BYTES };
 }
+
+/** CPU that all processes of the machine together have used, in seconds; null where there is no /proc. */
+export async function usedByAll(): Promise<number | null> {
+  let stat: string;
+  try {
+    stat = await readFile('/proc/stat', 'utf8');
+  } catch {
+    return null;
+  }
+  const [, user = 0, nice = 0, system = 0] = (stat.split('\n')[0] ?? '').split(/\s+/).map(Number);
+  return (user + nice + system) / TICKS;
+}

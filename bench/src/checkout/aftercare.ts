@@ -13,7 +13,9 @@ const AT_ONCE = 30;
 const TOLD_EVERY = 1_000;
 /** A list may lag behind what was started. */
 const LISTED_WITHIN_MS = 60_000;
-const QUIET_WITHIN_MS = 60_000;
+const WORKED_OFF_WITHIN_MS = 300_000;
+/** The number of Temporal's `TaskQueueType` for workflows. */
+const WORKFLOW_QUEUE = 1;
 
 type Started = {
   readonly taskQueue?: { readonly name?: string };
@@ -41,8 +43,8 @@ export async function openAftercare(stack: BenchStack, model: RunHistory, count:
       }
     }),
   );
-  await untilQuiet(stack, QUIET_WITHIN_MS);
   await untilListed(stack, count);
+  await untilWorkedOff(stack, started.taskQueue?.name);
 }
 
 async function startCopy({ temporal }: BenchStack, started: Started, reference: string): Promise<void> {
@@ -83,6 +85,25 @@ function renamed(payload: Payload, from: string, to: string): Payload {
 
 function textOf(payload: Payload | undefined): string {
   return Buffer.from(payload?.data ?? []).toString('utf8');
+}
+
+/** Waits until each of them has done its first task, and nothing is left to do. @throws {Error} when it takes too long. */
+async function untilWorkedOff(stack: BenchStack, queue: string | undefined): Promise<void> {
+  const { client, connection } = stack.temporal;
+  const end = Date.now() + WORKED_OFF_WITHIN_MS;
+  for (;;) {
+    const { stats } = await connection.workflowService.describeTaskQueue({
+      namespace: client.options.namespace,
+      taskQueue: { name: queue },
+      // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
+      taskQueueType: WORKFLOW_QUEUE,
+      reportStats: true,
+    });
+    const backlog = Number(stats?.approximateBacklogCount ?? 0);
+    if (backlog === 0 && (await untilQuiet(stack))) return;
+    if (Date.now() > end) throw new Error(`The server is still busy with ${backlog} tasks`);
+    await sleep(500);
+  }
 }
 
 /** Waits until the server lists so many open runs. @throws {Error} when it does not in time. */

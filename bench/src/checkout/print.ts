@@ -27,6 +27,7 @@ export function summaryOf({ cells, providerMs }: Speed): object {
       rounds: rounds.map((round) => ({
         operations: round.samples.length,
         perSecond: rateOf([round]),
+        othersCores: round.othersCores,
         failures: round.failures,
       })),
     })),
@@ -40,6 +41,17 @@ export function printSpeed({ cells, providerMs }: Speed, open: number): void {
   for (const [delayMs, ms] of providerMs) {
     print(`  the provider itself, ${delayMs} ms: source + charge ${ms.toFixed(1)} ms p50`);
   }
+  printOthers(cells);
+}
+
+/** What else the machine did: with much of it, a run says little. */
+function printOthers(cells: readonly Cell[]): void {
+  const cores = cells.flatMap(({ rounds }) => rounds.flatMap(({ othersCores }) => othersCores ?? []));
+  if (cores.length === 0) return;
+  const mean = cores.reduce((sum, used) => sum + used, 0) / cores.length;
+  print(
+    `  other processes of this machine used ${mean.toFixed(2)} cores meanwhile, ${Math.max(...cores).toFixed(2)} at most`,
+  );
 }
 
 function speedRow({ lane, delayMs, concurrency, rounds }: Cell): string[] {

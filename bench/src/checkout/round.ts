@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { usedByAll } from '../process-usage.js';
 import type { Lane, Sample } from './lanes.js';
 import { byPart, cpuBetween, type BenchStack, type Part } from './stack.js';
 
@@ -16,6 +17,8 @@ export type Round = {
   readonly steady: { readonly count: number; readonly seconds: number };
   /** CPU of each part per operation, in ms. */
   readonly cpuMs: Readonly<Record<Part, number>>;
+  /** CPU that other processes of the machine used meanwhile, in cores; null where it cannot be known. */
+  readonly othersCores: number | null;
   readonly failures: readonly string[];
   readonly workflowIds: readonly string[];
 };
@@ -25,7 +28,7 @@ export type Round = {
  * when every caller has done one, and ends when no new ones are begun.
  */
 export async function runRound(stack: BenchStack, lane: Lane, { concurrency, seconds }: RoundSize): Promise<Round> {
-  const before = await stack.usage();
+  const [before, allBefore] = [await stack.usage(), await usedByAll()];
   const began = performance.now();
   const samples: Sample[] = [];
   const endedAt: number[] = [];
@@ -54,6 +57,8 @@ export async function runRound(stack: BenchStack, lane: Lane, { concurrency, sec
   await Promise.all(Array.from({ length: concurrency }, caller));
 
   const cpu = cpuBetween(before, await stack.usage());
+  const all = await usedByAll();
+  const elapsed = (performance.now() - began) / 1_000;
   const end = stopped ?? performance.now();
   const from = endedAt[concurrency - 1] ?? began;
   return {
@@ -63,9 +68,14 @@ export async function runRound(stack: BenchStack, lane: Lane, { concurrency, sec
       seconds: Math.max(end - from, 1) / 1_000,
     },
     cpuMs: byPart((part) => (cpu[part] * 1_000) / Math.max(1, samples.length)),
+    othersCores: all === null || allBefore === null ? null : Math.max(0, (all - allBefore - sumOfParts(cpu)) / elapsed),
     failures,
     workflowIds,
   };
+}
+
+function sumOfParts(cpu: Readonly<Record<Part, number>>): number {
+  return Object.values(cpu).reduce((sum, seconds) => sum + seconds, 0);
 }
 
 /** A round takes at most so many times what it should, and then ends as it is. */

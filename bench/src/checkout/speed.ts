@@ -114,14 +114,15 @@ const QUIET_CORES = 0.1;
 const QUIET_STEP_MS = 250;
 const QUIET_WITHIN_MS = 10_000;
 
-/** Waits until the server has nothing left to do, or has had long enough. */
-export async function untilQuiet(stack: BenchStack, withinMs = QUIET_WITHIN_MS): Promise<void> {
-  const end = performance.now() + withinMs;
+/** Waits until the server has nothing left to do, or for ten seconds. @returns whether it has nothing left to do. */
+export async function untilQuiet(stack: BenchStack): Promise<boolean> {
+  const end = performance.now() + QUIET_WITHIN_MS;
   let { server } = await stack.usage();
   while (performance.now() < end) {
     await sleep(QUIET_STEP_MS);
     const now = (await stack.usage()).server;
-    if (now.cpuSeconds - server.cpuSeconds < (QUIET_CORES * QUIET_STEP_MS) / 1_000) return;
+    if (now.cpuSeconds - server.cpuSeconds < (QUIET_CORES * QUIET_STEP_MS) / 1_000) return true;
     server = now;
   }
+  return false;
 }
