@@ -3,7 +3,7 @@ import { ClosingLine } from './test/support/closing-line.js';
 
 export default defineConfig({
   test: {
-    include: ['{packages,apps}/*/src/**/*.spec.ts', 'tools/src/**/*.spec.ts', 'test/**/*.spec.ts'],
+    include: ['{packages,apps}/*/src/**/*.spec.ts', '{tools,bench}/src/**/*.spec.ts', 'test/**/*.spec.ts'],
     globalSetup: ['test/support/global-setup.ts'],
     // Threads crash with Temporal's native addon.
     pool: 'forks',

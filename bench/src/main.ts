@@ -1,20 +1,43 @@
+import { parseArgs } from 'node:util';
+import { benchCheckout } from './checkout/bench.js';
 import { print } from './report.js';
 import { benchSandbox } from './sandbox.js';
 
+type Options = { readonly quick: boolean; readonly seed: number };
+
 /** Each measures, prints its table, writes `bench/results/<name>.json` and tells whether every target was met. */
-const BENCHES: Readonly<Record<string, () => Promise<boolean>>> = {
+const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> = {
   sandbox: benchSandbox,
+  checkout: benchCheckout,
 };
 
 const MISSED = 1;
 const USAGE = 2;
 
-const [name = '', ...rest] = process.argv.slice(2);
-const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
-if (bench === undefined || rest.length > 0) {
-  process.stderr.write(`usage: pnpm bench <name>, one of: ${Object.keys(BENCHES).join(', ')}\n`);
+function usage(): void {
+  process.stderr.write(
+    `usage: pnpm bench <name> [--quick] [--seed <number>], one of: ${Object.keys(BENCHES).join(', ')}\n` +
+      '  --quick, --seed: of checkout only; the seed gives the order of the rounds\n',
+  );
   process.exitCode = USAGE;
-} else if (!(await bench())) {
-  print('A target was missed.');
-  process.exitCode = MISSED;
 }
+
+async function main(): Promise<void> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } },
+  });
+  const [name = '', ...rest] = positionals;
+  const bench = Object.hasOwn(BENCHES, name) ? BENCHES[name] : undefined;
+  const seed = Number(values.seed ?? Date.now() % SEEDS);
+  if (bench === undefined || rest.length > 0 || !Number.isInteger(seed)) {
+    usage();
+  } else if (!(await bench({ quick: values.quick, seed }))) {
+    print('A target was missed.');
+    process.exitCode = MISSED;
+  }
+}
+
+const SEEDS = 1_000_000;
+
+await main();

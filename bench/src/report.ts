@@ -28,21 +28,9 @@ function isMet({ value, target }: Measure): boolean {
  * @returns whether every target was met.
  */
 export async function report(name: string, measures: readonly Measure[], details: object): Promise<boolean> {
-  const machine = { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
-  print(`\n${name}: Node ${machine.node}, ${machine.cores} × ${machine.cpu}\n`);
+  print(`\n${name}: ${machineLine()}\n`);
   printTable(measures.map(rowOf));
-
-  const result = {
-    bench: name,
-    at: new Date().toISOString(),
-    machine,
-    measures: measures.map((measure) => ({ ...measure, met: isMet(measure) })),
-    ...details,
-  };
-  const file = new URL(`${name}.json`, RESULTS);
-  await mkdir(RESULTS, { recursive: true });
-  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  print(`\nWritten to ${fileURLToPath(file)}`);
+  await writeResult(name, { measures: measures.map((measure) => ({ ...measure, met: isMet(measure) })), ...details });
   return measures.every(isMet);
 }
 
@@ -55,11 +43,35 @@ function rowOf(measure: Measure): string[] {
   return [name, fixed, unit, wanted, target === undefined ? '' : isMet(measure) ? 'met' : 'MISSED'];
 }
 
-/** Aligned columns; the second, a number, to the right. */
-function printTable(rows: readonly (readonly string[])[]): void {
+/** Aligned columns; those of numbers, the second unless told otherwise, to the right. */
+export function printTable(
+  rows: readonly (readonly string[])[],
+  isNumber: (column: number) => boolean = isSecond,
+): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows) {
-    const cells = row.map((cell, i) => (i === 1 ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)));
+    const cells = row.map((cell, i) => (isNumber(i) ? cell.padStart(widths[i] ?? 0) : cell.padEnd(widths[i] ?? 0)));
     print(`  ${cells.join('  ')}`.trimEnd());
   }
 }
+
+/** What the figures were measured on, for people. */
+export function machineLine(): string {
+  const { node, cpu, cores } = machine();
+  return `Node ${node}, ${cores} × ${cpu}`;
+}
+
+function machine(): { readonly node: string; readonly cpu: string; readonly cores: number } {
+  return { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
+}
+
+/** Writes `bench/results/<name>.json`: the machine, the time, and whatever is told. */
+export async function writeResult(name: string, told: object): Promise<void> {
+  const file = new URL(`${name}.json`, RESULTS);
+  await mkdir(RESULTS, { recursive: true });
+  const result = { bench: name, at: new Date().toISOString(), machine: machine(), ...told };
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  print(`\nWritten to ${fileURLToPath(file)}`);
+}
+
+const isSecond = (column: number): boolean => column === 1;

@@ -7,3 +7,49 @@ export function percentile(sample: readonly number[], share: number): number {
 }
 
 export const median = (sample: readonly number[]): number => percentile(sample, 0.5);
+
+/** Numbers from 0 to 1 that are the same for the same seed. Source: mulberry32, public domain. */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+export function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  return items
+    .map((item) => ({ item, rank: random() }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ item }) => item);
+}
+
+/** A figure and the range in which it lies with 95 % probability, as far as the rounds of one run can tell. */
+export type Interval = { readonly value: number; readonly low: number; readonly high: number };
+
+const DRAWS = 1_000;
+
+/**
+ * The ratio of a statistic of one list of rounds to a statistic of another. Whole rounds are drawn again and again
+ * (bootstrap), because what disturbs a machine disturbs a whole round.
+ * @throws {RangeError} when a list is empty.
+ */
+export function ratioOf<Round>(
+  of: readonly Round[],
+  to: readonly Round[],
+  random: () => number,
+  statisticOf: (rounds: readonly Round[]) => number,
+  statisticTo = statisticOf,
+): Interval {
+  if (of.length === 0 || to.length === 0) throw new RangeError('no rounds to compare');
+  const again = (rounds: readonly Round[]): Round[] =>
+    rounds.flatMap(() => rounds[Math.floor(random() * rounds.length)] ?? []);
+  const ratios = Array.from({ length: DRAWS }, () => statisticOf(again(of)) / statisticTo(again(to)));
+  return {
+    value: statisticOf(of) / statisticTo(to),
+    low: percentile(ratios, 0.025),
+    high: percentile(ratios, 0.975),
+  };
+}

@@ -10,5 +10,7 @@ process.on('message', () => {
   const { user, system } = process.cpuUsage();
   process.send?.({ cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss() } satisfies Usage);
 });
+// A bench that is killed leaves nothing behind.
+process.once('disconnect', () => process.exit());
 // The program decides when it ends.
 process.channel?.unref();

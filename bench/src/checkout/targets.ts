@@ -1,0 +1,134 @@
+import { ratioOf, median, type Interval } from '../statistics.js';
+import type { CountOfKind } from './counts.js';
+import { answeredMs, cpuOf, rateOf } from './round.js';
+import type { Cell, Speed } from './speed.js';
+import type { Part } from './stack.js';
+
+/**
+ * One thing that was found, and what must hold of it; without a bound it only explains. Without an interval it was
+ * counted, and is exact.
+ */
+export type Verdict = {
+  readonly what: string;
+  readonly value: number;
+  readonly interval?: Interval;
+  readonly bound?: Bound;
+};
+
+type Bound = { readonly atLeast: number } | { readonly atMost: number };
+
+/** Source: issue "pnpm bench checkout": what must hold. */
+const BOUNDS = {
+  rateToBare: { atLeast: 0.8 },
+  qrToFloor: { atMost: 1.3 },
+  billed: { atMost: 8 },
+  openBytes: { atMost: 4_096 },
+  manyToNone: { atMost: 1.5 },
+  none: { atMost: 0 },
+} as const;
+
+/** The parts that a checkout uses; the load is the bench's own, and the floors' worker does what the worker does. */
+const PRODUCT: readonly Part[] = ['server', 'worker', 'api', 'sandbox'];
+
+/** Where the cost of a checkout among many is compared: the machine is busy, and nothing waits long. */
+const BUSY = 20;
+
+export function isMet({ value, bound }: Verdict): boolean {
+  if (bound === undefined) return true;
+  return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost;
+}
+
+/** Checkouts per second against the bare shape, and the QR against the floor, in one half of the run. */
+export function speedVerdicts({ cells, providerMs }: Speed, open: number, random: () => number): Verdict[] {
+  const where = open === 0 ? '' : `, ${open} open`;
+  const verdicts: Verdict[] = [];
+  for (const checkout of cells.filter(({ lane }) => lane === 'checkout')) {
+    const { concurrency, delayMs } = checkout;
+    const bare = cellOf(cells, 'bare shape', concurrency, delayMs);
+    verdicts.push(
+      ratio(
+        `checkouts/s to the bare shape's, ${concurrency} at once, provider ${delayMs} ms${where}`,
+        ratioOf(checkout.rounds, bare.rounds, random, rateOf),
+        BOUNDS.rateToBare,
+      ),
+      ratio(
+        `  its CPU to the bare shape's`,
+        ratioOf(checkout.rounds, bare.rounds, random, (rounds) => cpuOf(rounds, [...PRODUCT, 'floors'])),
+      ),
+    );
+    if (concurrency !== 1) continue;
+    const provider = providerMs.get(delayMs) ?? 0;
+    verdicts.push(
+      ratio(
+        `POST → QR p50 to two activities + provider, provider ${delayMs} ms${where}`,
+        ratioOf(
+          checkout.rounds,
+          cellOf(cells, 'two activities', concurrency, 0).rounds,
+          random,
+          (rounds) => median(answeredMs(rounds)),
+          (rounds) => median(answeredMs(rounds)) + provider,
+        ),
+        BOUNDS.qrToFloor,
+      ),
+    );
+  }
+  return verdicts;
+}
+
+/** What a new checkout costs among many open ones, to what it costs among none. */
+export function growthVerdicts(none: Speed, many: Speed, open: number, random: () => number): Verdict[] {
+  const [few, alone] = [cellOf(none.cells, 'checkout', BUSY, 0), cellOf(none.cells, 'checkout', 1, 0)];
+  const [crowd, aloneInCrowd] = [cellOf(many.cells, 'checkout', BUSY, 0), cellOf(many.cells, 'checkout', 1, 0)];
+  const at = `at ${open} open to none`;
+  return [
+    ratio(
+      `POST → QR p50, one at once, ${at}`,
+      ratioOf(aloneInCrowd.rounds, alone.rounds, random, (rounds) => median(answeredMs(rounds))),
+      BOUNDS.manyToNone,
+    ),
+    ratio(
+      `time of a checkout, ${BUSY} at once, ${at}`,
+      ratioOf(crowd.rounds, few.rounds, random, (rounds) => 1 / rateOf(rounds)),
+      BOUNDS.manyToNone,
+    ),
+    ratio(
+      `CPU of a checkout, ${BUSY} at once, ${at}`,
+      ratioOf(crowd.rounds, few.rounds, random, (rounds) => cpuOf(rounds, PRODUCT)),
+      BOUNDS.manyToNone,
+    ),
+  ];
+}
+
+/** Billed actions and history of a paid checkout: counted, so exact. */
+export function countVerdicts({ untilThen, openBytes }: CountOfKind): Verdict[] {
+  return [
+    { what: 'billed actions of a paid checkout', value: untilThen.billed, bound: BOUNDS.billed },
+    {
+      what: 'history of the open run of a paid checkout, bytes',
+      // Without one there is nothing that could be small enough.
+      value: openBytes === 0 ? Number.POSITIVE_INFINITY : openBytes,
+      bound: BOUNDS.openBytes,
+    },
+  ];
+}
+
+/** Whether the run can be believed. */
+export function soundnessVerdicts(failures: number, differences: number): Verdict[] {
+  return [
+    { what: 'operations that failed', value: failures, bound: BOUNDS.none },
+    { what: 'events in which the bare shape differs from a checkout', value: differences, bound: BOUNDS.none },
+  ];
+}
+
+/** @throws {RangeError} when no such cell was measured. */
+function cellOf(cells: readonly Cell[], lane: string, concurrency: number, delayMs: number): Cell {
+  const found = cells.find(
+    (cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs,
+  );
+  if (found === undefined) throw new RangeError(`${lane} was not measured with ${concurrency} at once`);
+  return found;
+}
+
+function ratio(what: string, interval: Interval, bound?: Bound): Verdict {
+  return { what, value: interval.value, interval, ...(bound && { bound }) };
+}
