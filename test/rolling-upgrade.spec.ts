@@ -87,7 +87,7 @@ describe('a release that changes aftercare by a patched step', () => {
 
     // Traffic goes on all through the change of builds.
     const during: CheckoutJson[] = [];
-    let isOver = false;
+    const over = new AbortController();
     const traffic = (async () => {
       do {
         const [checkout] = await open(1);
@@ -97,13 +97,13 @@ describe('a release that changes aftercare by a patched step', () => {
         await refundOf(checkout, 10_000);
         const before = paidBefore[during.length % paidBefore.length];
         if (before !== undefined) await refundOf(before, 100);
-      } while (!isOver);
+      } while (!over.signal.aborted);
     })();
     const release = (async () => {
       await releases.start('second', {}, { bundlePath: await bundleWith(patchedStep) });
       expect(await releases.current()).toBe('second');
       await releases.stop(first);
-      isOver = true;
+      over.abort();
     })();
     await Promise.all([traffic, release]);
 

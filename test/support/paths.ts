@@ -190,7 +190,7 @@ function refund(stack: Stack, { id }: CheckoutJson, amount?: number) {
 }
 
 /** As an operator does. */
-export async function resolveBy(stack: Stack, { reference }: CheckoutJson, resolution: Resolution): Promise<void> {
+async function resolveBy(stack: Stack, { reference }: CheckoutJson, resolution: Resolution): Promise<void> {
   const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
   await handle.executeUpdate(resolve, { args: [resolution] });
 }

@@ -26,6 +26,7 @@ export {
   refundRequest,
   resolve,
   view,
+  type Begun,
   type Hint,
   type NewAttemptRequest,
   type RefundRequest,

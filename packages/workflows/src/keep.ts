@@ -28,7 +28,7 @@ import {
 } from './messages.js';
 import { perform } from './perform.js';
 import { report } from './report.js';
-import type { CheckoutResult, Refund } from './view.js';
+import type { CheckoutMemo, CheckoutResult, Refund } from './view.js';
 
 /** Where the run of one workflow ends and the next begins. Neither returns. */
 type Continuations = {
@@ -119,7 +119,8 @@ class Desk {
     const { book } = this;
     setHandler(begin, async () => {
       await condition(() => book.isAnswered && this.#isTold);
-      return book.status;
+      const { opener } = workflowInfo().memo as CheckoutMemo;
+      return { opener, state: book.state(clock()) };
     });
     setHandler(cancel, async () => {
       this.ask(() => book.requestCancel(clock()));

@@ -1,6 +1,6 @@
 import type { CheckoutStatus } from '@tillflow/domain';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { CheckoutResult, Refund } from './view.js';
+import type { CheckoutResult, CheckoutState, Refund } from './view.js';
 
 /** The workflow's type, as `start` names it. */
 export const CHECKOUT_WORKFLOW = 'checkout';
@@ -56,11 +56,14 @@ export type Refusal =
   | 'too_many_refunds'
   | 'invalid_resolution';
 
+/** How a checkout began, and for whom: the request whose nonce is `opener`. */
+export type Begun = { readonly opener: string; readonly state: CheckoutState };
+
 /**
  * Answers once the customer can pay, or never will. It never fails: a completed update repeats its first answer for
- * ever. Sent with the start; the caller then reads the checkout from the memo.
+ * ever. Sent with the start: the opener may take the answer as it is, whoever joined reads the memo.
  */
-export const begin = defineUpdate<CheckoutStatus>('begin');
+export const begin = defineUpdate<Begun>('begin');
 
 /**
  * Asks for the end of an unpaid checkout and answers with the status it came to: `cancelled`, or `paid` when the

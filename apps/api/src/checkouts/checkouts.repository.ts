@@ -81,10 +81,11 @@ export class CheckoutsRepository {
 
   /**
    * Starts the checkout, or joins the one that has its reference, and waits for its QR.
-   * Returns when it is there or when `withinMs` have passed; which of the two, the checkout read afterwards tells.
+   * Returns when it is there or when `withinMs` have passed; which of the two, the checkout tells.
+   * @returns the checkout, when it is ours and new; null when it is to be read.
    * @throws {Problem} `temporal_unavailable`: it may have started; the same call again is safe.
    */
-  async begin(input: CheckoutInput, opener: string, withinMs: number): Promise<void> {
+  async begin(input: CheckoutInput, opener: string, withinMs: number): Promise<StoredCheckout | null> {
     const { intent } = input;
     const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, {
       workflowId: checkoutWorkflowId(intent),
@@ -104,15 +105,18 @@ export class CheckoutsRepository {
       staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
     });
     try {
-      await this.temporal.within(withinMs, () =>
+      const begun = await this.temporal.within(withinMs, () =>
         this.temporal.client.workflow.executeUpdateWithStart(begin, {
           updateId: BEGIN_UPDATE_ID,
           startWorkflowOperation,
         }),
       );
+      // The first answer is repeated for ever: only to the one who opened it, it is no old news.
+      if (begun.opener !== opener) return null;
+      return { intent, opener, state: begun.state, timeline: [], refunds: [], version: 1, closed: false };
     } catch (error) {
       // Too slow: what became of it is read afterwards. Closed: the checkout of this reference has its end already.
-      if (isTooSlow(error) || isClosed(error) || error instanceof WorkflowUpdateFailedError) return;
+      if (isTooSlow(error) || isClosed(error) || error instanceof WorkflowUpdateFailedError) return null;
       throw unavailable(error);
     } finally {
       this.news.announce(intent.id);

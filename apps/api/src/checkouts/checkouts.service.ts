@@ -56,8 +56,9 @@ export class CheckoutsService {
     }
     const opener = randomUUID();
     const { values } = this.settings;
-    await this.repository.begin({ intent, policy: checkoutPolicy(values) }, opener, values.ANSWER_WITHIN_MS);
-    const stored = await this.#justBegun(intent);
+    const input = { intent, policy: checkoutPolicy(values) };
+    const begun = await this.repository.begin(input, opener, values.ANSWER_WITHIN_MS);
+    const stored = begun ?? (await this.#justBegun(intent));
     const { amount, currency } = stored.intent;
     if (amount !== money.amount || currency !== money.currency) {
       throw new Problem('reference_conflict', `${intent.reference} is a checkout over ${formatMoney(stored.intent)}`);
