@@ -49,6 +49,7 @@ export async function keep(book: CheckoutBook, continuations: Continuations): Pr
   CancellationScope.current().cancelRequested.catch(() => desk.ask(() => book.requestCancel(clock())));
   return CancellationScope.nonCancellable(async () => {
     for (;;) {
+      desk.reads();
       book.advance(clock());
       if (book.isPaid && continuations.asPaid !== null && allHandlersFinished()) await continuations.asPaid();
       report(book, clock());
@@ -56,8 +57,7 @@ export async function keep(book: CheckoutBook, continuations: Continuations): Pr
       if (isLong(book) && allHandlersFinished()) await continuations.asTheSame();
       const step = book.next(clock());
       if (step.do === 'close') {
-        await condition(allHandlersFinished);
-        if (desk.hasNews) continue;
+        if (await desk.hasNewsBeforeAllAreServed()) continue;
         return book.result(clock());
       }
       if (step.do === 'wait') await desk.untilNews(step, continuations.asPaid !== null);
@@ -70,6 +70,9 @@ function isLong({ policy }: CheckoutBook): boolean {
   return workflowInfo().historyLength >= policy.maxHistoryEvents;
 }
 
+/** Updates that may wait at the same time: the server takes ten, `begin` is one of them. */
+const MAX_WAITING = 6;
+
 /** Takes every message, and lets those who wait know when it was dealt with. */
 class Desk {
   #hasNews = false;
@@ -77,12 +80,30 @@ class Desk {
   #isIdle = false;
   /** The memo says what the book says. */
   #isTold = false;
+  /** Who waits, the longest first. */
+  readonly #waiting = new Set<symbol>();
 
   constructor(private readonly book: CheckoutBook) {}
 
-  /** Something was asked that the loop has not seen yet. */
-  get hasNews(): boolean {
+  /** From here on the loop deals with all that was asked so far. */
+  reads(): void {
+    this.#hasNews = false;
+  }
+
+  /** Nothing will ever be due again: who still waits is answered. */
+  async hasNewsBeforeAllAreServed(): Promise<boolean> {
+    this.#isIdle = true;
+    await condition(() => this.#hasNews || allHandlersFinished());
     return this.#hasNews;
+  }
+
+  /** A signal cannot be refused: one that makes no sense must not stop the workflow. */
+  take(change: () => void): void {
+    try {
+      this.ask(change);
+    } catch (error) {
+      log.error('A signal that makes no sense', { error: String(error) });
+    }
   }
 
   ask(change: () => void): void {
@@ -105,20 +126,19 @@ class Desk {
   /** Waits for news, or until `until`. */
   async untilNews({ until, why }: { readonly until: number; readonly why: string }, leavesWhenPaid: boolean) {
     const { book } = this;
-    this.#isIdle = !this.#hasNews;
+    this.#isIdle = true;
     await condition(
       () => this.#hasNews || (leavesWhenPaid && book.isPaid && allHandlersFinished()),
       Math.max(until - clock(), 1),
       { summary: `Until ${new Date(until).toISOString()}: ${why}` },
     );
-    this.#hasNews = false;
     this.#isIdle = false;
   }
 
   open(): void {
     const { book } = this;
     setHandler(begin, async () => {
-      await condition(() => book.isAnswered && this.#isTold);
+      await CancellationScope.nonCancellable(() => condition(() => book.isAnswered && this.#isTold));
       const { opener } = workflowInfo().memo as CheckoutMemo;
       return { opener, state: book.state(clock()) };
     });
@@ -142,10 +162,10 @@ class Desk {
       },
       { validator: (resolution) => refuse(book.refuseResolution(resolution)) },
     );
-    setHandler(cancelRequest, () => this.ask(() => book.requestCancel(clock())));
-    setHandler(newAttemptRequest, (request) => this.ask(() => book.requestAttempt(clock(), request)));
-    setHandler(refundRequest, (request) => this.ask(() => book.requestRefund(clock(), request)));
-    setHandler(hint, (news) => this.ask(() => book.hint(clock(), news)));
+    setHandler(cancelRequest, () => this.take(() => book.requestCancel(clock())));
+    setHandler(newAttemptRequest, (request) => this.take(() => book.requestAttempt(clock(), request)));
+    setHandler(refundRequest, (request) => this.take(() => book.requestRefund(clock(), request)));
+    setHandler(hint, (news) => this.take(() => book.hint(clock(), news)));
     setHandler(view, () => book.result(clock()));
     setDefaultSignalHandler((name) => log.warn('A signal that no handler takes', { signal: name }));
   }
@@ -157,7 +177,7 @@ class Desk {
     this.ask(() => book.requestAttempt(clock(), request));
     await this.#until(() => book.isAttemptAnswered(request.after + 1) && this.#isTold);
     if (book.attempt.number <= request.after) refuse(book.refuseAttempt(request));
-    return book.attempt.number;
+    return request.after + 1;
   }
 
   async #refund(request: RefundRequest): Promise<Refund> {
@@ -170,9 +190,22 @@ class Desk {
     return entry;
   }
 
-  /** A handler that still waits would hold up continue-as-new: it answers then with what is known so far. */
+  /**
+   * A handler that still waits would hold up continue-as-new: it answers then with what is known so far. So does the
+   * one that waits longest when many do: a workflow takes ten updates at a time, and an operator's must get through.
+   * A cancellation of the workflow asks for its end, it does not take anyone's answer.
+   */
   async #until(done: () => boolean): Promise<void> {
-    await condition(() => done() || isLong(this.book));
+    const turn = Symbol('waiting');
+    this.#waiting.add(turn);
+    for (const oldest of this.#waiting) {
+      if (this.#waiting.size <= MAX_WAITING) break;
+      this.#waiting.delete(oldest);
+    }
+    await CancellationScope.nonCancellable(() =>
+      condition(() => done() || isLong(this.book) || !this.#waiting.has(turn)),
+    );
+    this.#waiting.delete(turn);
   }
 }
 

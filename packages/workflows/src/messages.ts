@@ -54,6 +54,7 @@ export type Refusal =
   | 'refund_exceeds_paid'
   | 'idempotency_conflict'
   | 'too_many_refunds'
+  | 'invalid_refund'
   | 'invalid_resolution';
 
 /** How a checkout began, and for whom: the request whose nonce is `opener`. */

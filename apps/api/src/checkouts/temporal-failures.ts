@@ -17,7 +17,7 @@ const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
 
 /** What a workflow refuses that a caller of the API asked for. */
-export type RefusalCode = Exclude<Refusal, 'invalid_resolution'>;
+export type RefusalCode = Exclude<Refusal, 'invalid_resolution' | 'invalid_refund'>;
 
 const REFUSALS: Readonly<Record<RefusalCode, true>> = {
   already_paid: true,

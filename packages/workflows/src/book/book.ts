@@ -137,7 +137,7 @@ export class CheckoutBook {
     const given = this.#givenBack;
     if (given >= this.intent.amount) return 'refunded';
     // Money that came too late and goes back makes nothing paid: whoever was told of the end may rely on it.
-    if (lateAfter !== null && this.policy.latePayment === 'return' && !this.#journal.has('return_refused')) {
+    if (lateAfter !== null && this.policy.latePayment === 'return' && !this.#refunds.wasReturnRefused(kept)) {
       return lateAfter;
     }
     return given > 0 ? 'partially_refunded' : 'paid';
@@ -251,13 +251,14 @@ export class CheckoutBook {
     this.note(now, 'resolve', `${action}${action === 'adopt' ? ` ${resolution.id}` : ''}: ${reason}`);
     if (action === 'abandon') {
       this.#opening.abandon(now);
+      this.#charges.abandon(now);
       this.#refunds.abandon(now);
       this.#record.attentions = [];
       return;
     }
     if (action === 'adopt') {
       if (resolution.id.startsWith('rfnd_')) this.#record.adopting = resolution.id;
-      else if (this.#charges.find(resolution.id) === undefined) this.#charges.addStray(now, resolution.id);
+      else if (this.#charges.find(resolution.id) === undefined) this.#charges.adopt(now, resolution.id);
     }
     this.#charges.lookAtAll(now);
     this.#opening.hurry(now);
@@ -318,7 +319,8 @@ export class CheckoutBook {
   }
 
   looked(now: Instant, lookedAt: Instant, chargeId: string, look: Seen<ChargeFacts>): void {
-    this.#heard(now, 'seen' in look);
+    // That there is no such charge is an answer too.
+    this.#heard(now, 'seen' in look || look.code === 'not_found');
     if ('seen' in look) {
       this.#saw(now, lookedAt, chargeId, look.seen);
     } else {
@@ -351,6 +353,8 @@ export class CheckoutBook {
     const charge = this.#charges.saw(now, lookedAt, asked, facts);
     if (charge?.status === 'successful' && facts.chargeId === charge.id) {
       this.#refunds.saw(now, lookedAt, charge, facts);
+    } else {
+      this.#refunds.missed(now, asked);
     }
   }
 
@@ -444,7 +448,7 @@ export class CheckoutBook {
   }
 
   get #hasUnresolved(): boolean {
-    return this.#opening.isInDoubt || this.#record.refunding !== null || this.#record.attentions.length > 0;
+    return this.#opening.isInDoubt || this.#refunds.isUnresolved || this.#record.attentions.length > 0;
   }
 
   #isKnownPaid(chargeId: string | null): boolean {

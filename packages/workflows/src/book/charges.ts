@@ -21,8 +21,14 @@ const PLAUSIBLE_MS = 86_400_000;
 const LOOK_APART_MS = 1_000;
 /** A hint that finds no change looks again: 1 s and 5 s after the first look. */
 const OWED_TO_A_HINT_MS = [1_000, 4_000];
-/** A charge that the provider will not let go is asked for this often at least: the step of 5 min. */
+/** A charge that the provider will not let go is asked for this often at least: the step of 5 min, later of 1 h. */
 const SLOWEST_CLOSING = 3;
+/** As many times a customer may still be confirming; what stays pending longer is a matter for a person. */
+const PATIENT_CLOSINGS = 15;
+/** The pause between looks at a charge that may still be paid grows no longer than this step, 5 min; else 1 h. */
+const SLOWEST_MISS = { pending: 3, final: 4 } as const;
+/** So many looks at a charge whose books are to be closed are in vain, then they close without. */
+const LAST_TRIES = 6;
 /** Charges that hints name and that we do not know: no more than this are looked at. */
 const MAX_STRAYS = 5;
 /** A charge that a hint named and that the provider does not show is forgotten after this many looks. */
@@ -54,6 +60,7 @@ export class Charges {
     const { cancelRequested, superseded, kept } = this.context.record;
     return (
       kept !== null ||
+      attempt.status !== 'pending' ||
       cancelRequested ||
       (superseded !== null && superseded >= attempt.number) ||
       attempt.number < this.#current.number ||
@@ -108,6 +115,15 @@ export class Charges {
     }
   }
 
+  /** A person names a charge: what hints named gives way. */
+  adopt(now: Instant, id: string): void {
+    const { record } = this.context;
+    record.strays = [{ id, lookAt: now, tries: 0 }, ...record.strays.filter((stray) => stray.id !== id)].slice(
+      0,
+      MAX_STRAYS,
+    );
+  }
+
   /** A person asks: every charge is looked at now. */
   lookAtAll(now: Instant): void {
     for (const charge of this.all) {
@@ -116,6 +132,19 @@ export class Charges {
     }
     const { secondLook } = this.context.record;
     if (secondLook !== null) secondLook.at = now;
+  }
+
+  /** A person waits no longer for the provider to let charges go. One that is paid after all is still taken in. */
+  abandon(now: Instant): void {
+    for (const charge of this.all) {
+      const attempt = this.#attemptOf(charge);
+      if (isFinalCharge(charge.status) || !this.isWithdrawn(attempt, now)) continue;
+      charge.status = 'expired';
+      charge.closeAt = null;
+      charge.closingSince = null;
+      if (attempt.chargeId === charge.id) attempt.status = 'expired';
+      this.context.journal.note(now, 'charge_abandoned', charge.id);
+    }
   }
 
   /** Whatever the provider answered to an expire call: only the look that follows decides. */
@@ -127,21 +156,21 @@ export class Charges {
     charge.lookAt = now;
   }
 
-  /** The provider showed a charge that we know, or one that may be ours. @returns the charge, when it is ours. */
+  /** The provider showed a charge that we know, or one that may be ours. @returns the charge, when what was shown is believed. */
   saw(now: Instant, lookedAt: Instant, asked: string, facts: ChargeFacts): Charge | null {
     const known = this.find(asked);
     this.#forgetStray(asked);
     if (known === undefined) return this.#sawStray(now, asked, facts);
     const before = `${known.status} ${known.refunded}`;
-    this.apply(now, facts, asked);
-    known.refunded = Math.max(known.refunded, facts.chargeId === asked ? facts.refundedAmount : 0);
+    const isBelieved = this.apply(now, facts, asked) !== null;
+    if (isBelieved) known.refunded = Math.max(known.refunded, facts.refundedAmount);
     known.misses = 0;
     known.lookedAt = lookedAt;
     if (known.hinted && `${known.status} ${known.refunded}` === before) {
-      known.owed = [...OWED_TO_A_HINT_MS, ...known.owed];
+      known.owed = [...OWED_TO_A_HINT_MS];
     }
     this.#planNextLook(known, now);
-    return known;
+    return isBelieved ? known : null;
   }
 
   /** The provider did not answer, or has no such charge. */
@@ -150,17 +179,25 @@ export class Charges {
     if (known !== undefined) {
       known.lookedAt = lookedAt;
       this.#planNextLook(known, now);
-      const again = plus(now, lookDelay(this.context.policy, known.misses));
+      const { policy, record, journal } = this.context;
+      const slowest = isFinalCharge(known.status) ? SLOWEST_MISS.final : SLOWEST_MISS.pending;
+      const again = plus(now, lookDelay(policy, Math.min(known.misses, slowest)));
       known.lookAt = Math.min(known.lookAt ?? again, again);
+      if (known.secondLookAt !== null) known.secondLookAt = Math.max(known.secondLookAt, again);
       known.misses += 1;
+      if (!record.closed || known.misses < LAST_TRIES) return;
+      known.lookAt = null;
+      known.secondLookAt = null;
+      journal.note(now, 'charge_not_shown', `${asked}: ${code}`);
       return;
     }
     const { record } = this.context;
     const stray = record.strays.find(({ id }) => id === asked);
     if (stray === undefined) return;
     stray.tries += 1;
-    stray.lookAt = plus(now, lookDelay(this.context.policy, stray.tries));
-    if (stray.tries < STRAY_TRIES) return;
+    stray.lookAt = plus(now, lookDelay(this.context.policy, Math.min(stray.tries, SLOWEST_MISS.final)));
+    // Only the provider's word that there is none ends it: an outage does not.
+    if (code !== 'not_found' || stray.tries < STRAY_TRIES) return;
     this.#forgetStray(asked);
     this.context.journal.note(now, 'charge_not_shown', `${asked}: ${code}`);
   }
@@ -175,10 +212,11 @@ export class Charges {
     const { journal } = this.context;
     const mismatch = this.#mismatch(facts, asked);
     if (mismatch !== null) {
-      journal.raise(now, 'integrity_mismatch', mismatch);
+      journal.raise(now, 'integrity_mismatch', mismatch, asked ?? this.find(facts.chargeId)?.id ?? '');
       return null;
     }
-    journal.settle('integrity_mismatch');
+    journal.settle('integrity_mismatch', facts.chargeId);
+    if (this.find(facts.chargeId) === undefined) journal.settle('integrity_mismatch');
     const charge = this.find(facts.chargeId) ?? this.#adopt(now, facts);
     const attempt = this.#attemptOf(charge);
     if (attempt.chargeId === charge.id) attempt.qr ??= facts.qr;
@@ -196,10 +234,9 @@ export class Charges {
 
   #dueOf(charge: Charge, now: Instant): Due[] {
     const { policy } = this.context;
-    const look: Due[] =
-      charge.lookAt === null
-        ? []
-        : [{ at: instant(charge.lookAt), step: { do: 'look', chargeId: charge.id }, why: 'look again' }];
+    const look = [charge.lookAt, charge.secondLookAt].flatMap((at): Due[] =>
+      at === null ? [] : [{ at: instant(at), step: { do: 'look', chargeId: charge.id }, why: 'look again' }],
+    );
     if (isFinalCharge(charge.status)) return look;
     const attempt = this.#attemptOf(charge);
     if (attempt.chargeId !== charge.id || this.isWithdrawn(attempt, now)) {
@@ -224,8 +261,10 @@ export class Charges {
     const [next, ...rest] = charge.owed;
     charge.owed = rest;
     charge.lookAt = next === undefined ? null : plus(now, next);
+    if (charge.secondLookAt !== null && charge.lookedAt >= charge.secondLookAt) charge.secondLookAt = null;
     if (charge.closings > 0 && !isFinalCharge(charge.status)) {
-      charge.closeAt = plus(now, lookDelay(this.context.policy, Math.min(charge.closings - 1, SLOWEST_CLOSING)));
+      const step = charge.closings > PATIENT_CLOSINGS ? SLOWEST_CLOSING + 1 : SLOWEST_CLOSING;
+      charge.closeAt = plus(now, lookDelay(this.context.policy, Math.min(charge.closings - 1, step)));
     }
   }
 
@@ -314,10 +353,10 @@ export class Charges {
     const { journal } = this.context;
     const seen = chargeStatus(facts.status);
     if (seen === null) {
-      journal.raise(now, 'unknown_status', `charge ${facts.chargeId} is ${facts.status}`);
+      journal.raise(now, 'unknown_status', `charge ${facts.chargeId} is ${facts.status}`, facts.chargeId);
       return null;
     }
-    journal.settle('unknown_status');
+    journal.settle('unknown_status', facts.chargeId);
     return seen === 'failed' && facts.failureCode === 'payment_expired' ? 'expired' : seen;
   }
 
@@ -345,7 +384,7 @@ export class Charges {
     attempt.failureMessage = null;
     if (record.kept !== null) {
       journal.note(now, 'paid_twice', charge.id);
-      journal.raise(now, 'double_payment', `${charge.id} was paid although ${record.kept} was`);
+      journal.raise(now, 'double_payment', `${charge.id} was paid although ${record.kept} was`, charge.id);
       return;
     }
     record.kept = charge.id;
@@ -353,7 +392,7 @@ export class Charges {
     // Who asked for another attempt still waits for the money.
     if (isAwaitingPayment(record.reported) || record.superseded !== null) return;
     record.lateAfter = record.reported;
-    journal.raise(now, 'late_payment', `paid after it was reported as ${record.reported}`);
+    journal.raise(now, 'late_payment', `paid after it was reported as ${record.reported}`, charge.id);
   }
 
   #paidAt(now: Instant, { createdAt }: Attempt, { paidAt }: ChargeFacts): Instant {

@@ -29,15 +29,16 @@ export class Journal {
     if (timeline.length > TIMELINE_LIMIT) timeline.splice(TIMELINE_LIMIT / 2, 1);
   }
 
-  raise(now: Instant, code: AttentionCode, detail: string): void {
+  /** @param about the charge or refund that it concerns: what is well with another does not settle it. */
+  raise(now: Instant, code: AttentionCode, detail: string, about = ''): void {
     const { attentions } = this.record;
-    if (this.has(code)) return;
-    attentions.push({ code, since: formatInstant(now), detail });
+    if (attentions.some((one) => one.code === code && one.about === about)) return;
+    attentions.push({ code, since: formatInstant(now), detail, about });
     this.note(now, 'attention', `${code}: ${detail}`);
   }
 
-  settle(...codes: AttentionCode[]): void {
-    this.record.attentions = this.record.attentions.filter(({ code }) => !codes.includes(code));
+  settle(settled: AttentionCode, subject = ''): void {
+    this.record.attentions = this.record.attentions.filter(({ code, about }) => code !== settled || about !== subject);
   }
 
   has(...codes: AttentionCode[]): boolean {
@@ -47,7 +48,8 @@ export class Journal {
   /** The most serious one. */
   get attention(): Attention | null {
     const first = ATTENTION_ORDER.find((code) => this.has(code));
-    return this.record.attentions.find(({ code }) => code === first) ?? null;
+    const found = this.record.attentions.find(({ code }) => code === first);
+    return found === undefined ? null : { code: found.code, since: found.since, detail: found.detail };
   }
 
   since(code: AttentionCode): Instant | null {

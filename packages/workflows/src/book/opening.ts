@@ -121,7 +121,10 @@ export class Opening {
     const { opening } = this.context.record;
     if (opening === null || opening.stage !== 'doubt') return;
     const isOurs = found?.some((facts) => this.charges.find(facts.chargeId)?.attempt === this.current.number) === true;
-    if (found === null || isOurs || !provesAbsence(opening, lookedAt)) {
+    // One that is shown and not believed is no proof that there is none.
+    const isDisbelieved = found?.some(({ chargeId }) => this.charges.find(chargeId) === undefined) === true;
+    if (isDisbelieved) opening.absences = 0;
+    if (found === null || isOurs || isDisbelieved || !provesAbsence(opening, lookedAt)) {
       lookLater(this.context.policy, opening, now);
       return;
     }

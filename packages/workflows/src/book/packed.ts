@@ -49,6 +49,7 @@ export const emptyCharge = (): Charge => ({
   refunded: 0,
   lookedAt: 0,
   lookAt: null,
+  secondLookAt: null,
   owed: [],
   hinted: false,
   misses: 0,

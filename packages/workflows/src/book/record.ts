@@ -48,6 +48,8 @@ export type Charge = {
   lookedAt: Ms;
   /** When a look is due beyond the polls: a hint, an expire call, a person. */
   lookAt: Ms | null;
+  /** When it is looked at once more for a refund that came through after it was given up. */
+  secondLookAt: Ms | null;
   /** Pauses before the looks that are still owed to a hint that found nothing. */
   owed: number[];
   hinted: boolean;
@@ -77,6 +79,8 @@ export type RefundEntry = {
   /** Of money that goes back by itself and was refused: how often, and when it is tried again. */
   refusals: number;
   retryAt: Ms | null;
+  /** It was given up in doubt: nothing of it can be under way after this. */
+  quietAt: Ms | null;
 };
 
 /** The one refund that is being carried out: there is never a second at the same time. */
@@ -116,6 +120,6 @@ export type CheckoutRecord = {
   secondLook: { at: Ms; since: Ms } | null;
   /** The last look before the books are closed was taken. */
   closed: boolean;
-  attentions: Attention[];
+  attentions: (Attention & { about: string })[];
   timeline: TimelineEntry[];
 };

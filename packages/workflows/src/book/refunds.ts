@@ -16,7 +16,8 @@ import type { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
 import { lookDelay } from './policy.js';
 import type { Charge, RefundEntry, Refunding } from './record.js';
-import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
+import { sendWindow } from './policy.js';
+import { doubt, hurry, lookLater, lookSoon, provesAbsence, retryLater, startResolving } from './resolving.js';
 
 /** The memo that every read loads stays small. */
 const MAX_REFUNDS = 100;
@@ -53,6 +54,12 @@ export class Refunds {
     return this.context.record.refunding?.stage === 'doubt';
   }
 
+  /** A refund was sent, and what became of it is not known: one that was not sent yet waits for nobody. */
+  get isUnresolved(): boolean {
+    const { refunding } = this.context.record;
+    return refunding !== null && (refunding.doubted || refunding.stage === 'send');
+  }
+
   /** What was given back of a charge, in the smallest currency unit: the provider's figure or ours, whichever is more. */
   givenBack(charge: Charge): number {
     return Math.max(charge.refunded, this.#sum(charge, 'succeeded'));
@@ -69,6 +76,12 @@ export class Refunds {
             code: 'idempotency_conflict',
             message: `This key is a refund of ${this.#money(known.amount)}`,
           };
+    }
+    if (key === '' || key.startsWith(OURS)) {
+      return { code: 'invalid_refund', message: `A key is a text that does not begin with ${OURS}` };
+    }
+    if (amount !== null && (!Number.isSafeInteger(amount) || amount <= 0)) {
+      return { code: 'invalid_refund', message: 'An amount is a whole positive number of smallest units' };
     }
     const { kept } = this.charges;
     if (kept === null || kept.paidAt === null) return { code: 'not_paid', message: 'Nothing was paid' };
@@ -105,7 +118,8 @@ export class Refunds {
       if (charge.id === record.kept && !isLate) continue;
       const amount = this.context.intent.amount - this.givenBack(charge);
       if (amount <= 0) {
-        journal.settle('return_refused', isLate ? 'late_payment' : 'double_payment');
+        journal.settle('return_refused', charge.id);
+        journal.settle(isLate ? 'late_payment' : 'double_payment', charge.id);
         continue;
       }
       const ours = this.all.find((entry) => entry.chargeId === charge.id && entry.by === 'us');
@@ -116,6 +130,14 @@ export class Refunds {
         : `${record.kept ?? 'another charge'} is the payment that counts`;
       this.#enter(now, charge, { key: `${OURS}${charge.id}`, asked: amount, amount, by: 'us', reason });
     }
+  }
+
+  /** The money of this charge was to go back by itself, and the provider did not take the request. */
+  wasReturnRefused(chargeId: string): boolean {
+    return this.all.some(
+      ({ by, chargeId: charge, status, refusals }) =>
+        by === 'us' && charge === chargeId && status !== 'succeeded' && refusals > 0,
+    );
   }
 
   /** A person asks to try again what the provider refused to take back. */
@@ -130,6 +152,9 @@ export class Refunds {
     const next = this.all.find(({ status }) => status === 'pending');
     if (next !== undefined) {
       record.refunding = { ...startResolving(now), key: next.key, stage: 'look', voidRefused: false };
+      // Given up in doubt and asked for again: it is looked for as before.
+      if (next.quietAt !== null)
+        Object.assign(record.refunding, { stage: 'doubt', doubted: true, quietAt: next.quietAt });
     }
   }
 
@@ -153,12 +178,17 @@ export class Refunds {
   /** A retrieved charge: its refunds are taken in, and the one that is being carried out goes on. */
   saw(now: Instant, lookedAt: Instant, charge: Charge, facts: ChargeFacts): void {
     for (const refund of facts.refunds) this.#takeIn(now, charge, refund);
-    const isMatched = facts.refundedAmount <= this.#sum(charge, 'succeeded');
+    const isMatched =
+      Math.max(charge.refunded, facts.refundedAmount) <= this.#sum(charge, 'succeeded') &&
+      !facts.refunds.some((refund) => this.#mayBeOurs(charge, refund));
     this.#attend(now, charge, facts, isMatched);
     const { refunding } = this.context.record;
     const entry = refunding === null ? undefined : this.find(refunding.key);
     if (refunding === null || entry === undefined || entry.chargeId !== charge.id || refunding.stage === 'send') return;
+    if (!isMatched) refunding.absences = 0;
     if (entry.status !== 'pending') this.#settled();
+    // Reversed, or older than what we know: nothing is decided by it.
+    else if (facts.status !== 'successful') this.missed(now, charge.id);
     else if (refunding.stage === 'look') this.#decide(now, refunding, entry, charge, facts);
     else if (!isMatched) lookLater(this.context.policy, refunding, now);
     else this.#sawNoRefund(now, lookedAt, refunding, entry);
@@ -168,7 +198,8 @@ export class Refunds {
   missed(now: Instant, chargeId: string): void {
     const { refunding } = this.context.record;
     if (refunding === null || this.find(refunding.key)?.chargeId !== chargeId) return;
-    if (refunding.stage !== 'send') lookLater(this.context.policy, refunding, now);
+    if (refunding.stage === 'doubt') lookLater(this.context.policy, refunding, now);
+    else if (refunding.stage === 'look') lookSoon(this.context.policy, refunding, now);
   }
 
   answered(now: Instant, key: string, outcome: Outcome<RefundFacts>, quietAt: Instant): void {
@@ -177,13 +208,14 @@ export class Refunds {
     const charge = entry === undefined ? undefined : this.charges.find(entry.chargeId);
     if (entry === undefined || charge === undefined) return;
     if (outcome.kind === 'done') {
-      this.#takeIn(now, charge, outcome.value);
+      // The answer to our own request is about our refund, also where it does not repeat the key.
+      this.#takeIn(now, charge, { ...outcome.value, key: outcome.value.key ?? key });
       charge.refunded = Math.max(charge.refunded, this.#sum(charge, 'succeeded'));
     }
     const { refunding } = record;
     if (refunding === null || refunding.key !== key) {
       // Settled, or abandoned while it was under way.
-      if (outcome.kind !== 'done') charge.lookAt = plus(now, policy.secondLookMs);
+      if (outcome.kind !== 'done') charge.secondLookAt = plus(now, policy.secondLookMs);
       return;
     }
     if (outcome.kind === 'rejected' && outcome.retryable && !refunding.doubted) {
@@ -209,7 +241,9 @@ export class Refunds {
   abandon(now: Instant): boolean {
     const { refunding } = this.context.record;
     const entry = refunding === null ? undefined : this.find(refunding.key);
-    if (entry === undefined) return false;
+    if (refunding === null || entry === undefined || !this.isUnresolved) return false;
+    if (refunding.stage === 'send') entry.quietAt = sendWindow(this.context.policy, now).quietAt;
+    else if (refunding.doubted) entry.quietAt = Math.max(refunding.quietAt, now);
     this.#reject(now, entry, { code: 'abandoned', message: 'an operator waits for its outcome no longer' });
     return true;
   }
@@ -223,14 +257,14 @@ export class Refunds {
       this.#reject(now, entry, { code: 'refund_window_closed', message: `it could be refunded until ${until}` });
       return;
     }
-    const rest = intent.amount - Math.max(facts.refundedAmount, this.#sum(charge, 'succeeded'));
+    const rest = intent.amount - Math.max(facts.refundedAmount, this.givenBack(charge));
     // What we give back by ourselves is all that is left, also when someone gave back a part meanwhile.
     if (entry.by === 'us' && rest > 0) entry.amount = Math.min(entry.amount, rest);
     if (entry.amount > rest) {
       this.#reject(now, entry, { code: 'refund_exceeds_paid', message: `${this.#money(Math.max(rest, 0))} are left` });
       return;
     }
-    const isWhole = entry.amount === intent.amount && facts.refundedAmount === 0;
+    const isWhole = entry.amount === intent.amount && facts.refundedAmount === 0 && this.givenBack(charge) === 0;
     entry.kind = isWhole && facts.canVoid && !refunding.voidRefused ? 'void' : 'refund';
     refunding.stage = 'send';
     refunding.dueAt = now;
@@ -246,8 +280,7 @@ export class Refunds {
     if (refunding.doubted && charge !== undefined) {
       journal.note(now, 'refund_absent', entry.key);
       // A call that we gave up may come through after all.
-      charge.owed = [policy.secondLookMs];
-      charge.lookAt ??= plus(now, policy.secondLookMs);
+      charge.secondLookAt = plus(now, policy.secondLookMs);
     }
     const { refusal } = refunding;
     if (refusal !== null && entry.kind === 'void') {
@@ -267,19 +300,37 @@ export class Refunds {
 
   #takeIn(now: Instant, charge: Charge, facts: RefundFacts): void {
     const { record, journal } = this.context;
-    if (this.all.some(({ id }) => id === facts.refundId)) return;
+    const known = this.all.find(({ id }) => id === facts.refundId);
+    if (known !== undefined && known.by !== 'elsewhere') return;
     const entry = this.#match(charge, facts);
+    if (known !== undefined) {
+      // Taken for one that was made elsewhere until its key was seen, or a person said whose it is.
+      if (entry === undefined || entry.id !== null) return;
+      record.refunds = record.refunds.filter((one) => one !== known);
+    }
     if (entry === undefined) {
+      // Without a key, and over what we asked for without an answer: a person must say whose it is.
+      if (this.#mayBeOurs(charge, facts)) return;
       this.#enterForeign(now, charge, facts);
       return;
     }
     if (entry.id !== null) {
-      journal.raise(now, 'refund_doubled', `${entry.key} was made twice: ${entry.id} and ${facts.refundId}`);
+      journal.raise(
+        now,
+        'refund_doubled',
+        `${entry.key} was made twice: ${entry.id} and ${facts.refundId}`,
+        facts.refundId,
+      );
       this.#enterForeign(now, charge, facts);
       return;
     }
     if (facts.amount !== entry.amount) {
-      journal.raise(now, 'integrity_mismatch', `refund ${facts.refundId} is over ${facts.amount}, not ${entry.amount}`);
+      journal.raise(
+        now,
+        'integrity_mismatch',
+        `refund ${facts.refundId} is over ${facts.amount}, not ${entry.amount}`,
+        facts.refundId,
+      );
       return;
     }
     if (facts.refundId === record.adopting) record.adopting = null;
@@ -288,6 +339,19 @@ export class Refunds {
     entry.kind = facts.isVoid ? 'void' : 'refund';
     journal.note(now, entry.kind === 'void' ? 'voided' : 'refunded', `${this.#money(entry.amount)}, ${facts.refundId}`);
     if (record.refunding?.key === entry.key) this.#settled();
+  }
+
+  /** It has no key, is not entered, and is over what a request of ours in doubt was over. */
+  #mayBeOurs(charge: Charge, { refundId, key, amount }: RefundFacts): boolean {
+    const { refunding, adopting } = this.context.record;
+    if (refunding === null || !refunding.doubted || key !== null || refundId === adopting) return false;
+    const entry = this.find(refunding.key);
+    return (
+      entry?.status === 'pending' &&
+      entry.chargeId === charge.id &&
+      entry.amount === amount &&
+      !this.all.some(({ id }) => id === refundId)
+    );
   }
 
   /** By its key, or, where a person said so, by its id and amount. */
@@ -315,6 +379,7 @@ export class Refunds {
       createdAt: now,
       refusals: 0,
       retryAt: null,
+      quietAt: null,
     });
     this.context.journal.note(now, 'refunded_elsewhere', `${this.#money(amount)}, ${refundId}`);
   }
@@ -334,6 +399,7 @@ export class Refunds {
       createdAt: now,
       refusals: 0,
       retryAt: null,
+      quietAt: null,
     });
     const why = entry.by === 'us' ? `, ${entry.reason ?? ''}` : '';
     this.context.journal.note(now, 'refund_requested', `${this.#money(entry.amount)}${why}`);
@@ -351,7 +417,8 @@ export class Refunds {
       const isOpen = code !== 'refund_window_closed';
       entry.retryAt = isOpen ? plus(now, lookDelay(this.context.policy, RETURN_AGAIN + entry.refusals)) : null;
       entry.refusals += 1;
-      journal.raise(now, 'return_refused', `${this.#money(entry.amount)} of ${entry.chargeId}: ${code}, ${message}`);
+      const what = `${this.#money(entry.amount)} of ${entry.chargeId}: ${code}, ${message}`;
+      journal.raise(now, 'return_refused', what, entry.chargeId);
     }
     this.#settled();
   }
@@ -369,13 +436,14 @@ export class Refunds {
   /** The provider says that more was given back than it lists: it may be the refund we look for. */
   #attend(now: Instant, charge: Charge, facts: ChargeFacts, isMatched: boolean): void {
     const { journal } = this.context;
-    if (isMatched) journal.settle('refund_unmatched');
+    if (isMatched) journal.settle('refund_unmatched', charge.id);
     else {
       const listed = this.#money(this.#sum(charge, 'succeeded'));
       journal.raise(
         now,
         'refund_unmatched',
         `${this.#money(facts.refundedAmount)} of ${charge.id} were given back, ${listed} are listed`,
+        charge.id,
       );
     }
   }

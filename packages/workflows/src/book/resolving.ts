@@ -40,6 +40,11 @@ export function doubt(
   else call.dueAt = now;
 }
 
+/** Nothing was sent yet: the look before the first call is soon taken again. */
+export function lookSoon(policy: CheckoutPolicy, call: Resolving, now: Instant): void {
+  retryLater(policy, call, now);
+}
+
 /** The next look, and one as soon as nothing can be under way any more. */
 export function lookLater(policy: CheckoutPolicy, call: Resolving, now: Instant): void {
   const delay = lookDelay(policy, call.tries);

@@ -1,0 +1,452 @@
+import { describe, expect, it } from 'vitest';
+import { DAY, HOUR, lost, MINUTE, SECOND, World } from './scripted-provider.js';
+
+const total = (world: World): number => world.refunds.reduce((sum, { amount }) => sum + amount, 0);
+const ask = (world: World, key: string, amount: number | null): void =>
+  world.book.requestRefund(world.now, { key, amount, reason: null });
+
+describe('refunds and keys', () => {
+  it('a refund whose 200 reply does not echo the metadata is made once', async () => {
+    const world = await World.paid();
+    world.onRefund = Array.from({ length: 50 }, () => (effect) => {
+      const outcome = effect();
+      return outcome.kind === 'done' ? { kind: 'done', value: { ...outcome.value, key: null } } : outcome;
+    });
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(total(world)).toBe(10_000);
+    expect(world.book.refund('a')?.status).toBe('succeeded');
+  });
+
+  it('a provider that keeps no metadata on refunds at all: one refund is made once', async () => {
+    const world = await World.paid();
+    world.onRefund = Array.from({ length: 50 }, () => (effect) => {
+      const outcome = effect();
+      for (const one of world.refunds) one.key = null;
+      return outcome.kind === 'done' ? { kind: 'done', value: { ...outcome.value, key: null } } : outcome;
+    });
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(total(world)).toBe(10_000);
+  });
+
+  it('a lost refund that is listed without its key is attention, never a repeat', async () => {
+    const world = await World.paid();
+    world.onRefund = [
+      (effect) => {
+        effect();
+        for (const one of world.refunds) one.key = null;
+        return lost;
+      },
+    ];
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(total(world)).toBe(10_000);
+  });
+
+  it('an operator can adopt a lost refund that is listed without its key', async () => {
+    const world = await World.paid();
+    world.onRefund = [
+      (effect) => {
+        effect();
+        for (const one of world.refunds) one.key = null;
+        return lost;
+      },
+    ];
+    ask(world, 'a', 10_000);
+    await world.pass(5 * SECOND);
+    const id = world.refunds[0]?.id ?? '';
+    world.book.resolve(world.now, { action: 'adopt', id, reason: 'seen on the dashboard' });
+    await world.pass(HOUR);
+    expect(world.book.refund('a')).toMatchObject({ status: 'succeeded', id });
+    expect(total(world)).toBe(10_000);
+  });
+
+  it('one look that shows the refund without its key (once) does not double it', async () => {
+    const world = await World.paid();
+    world.onRefund = [
+      (effect) => {
+        effect();
+        return lost;
+      },
+    ];
+    let lies = 1;
+    world.bend = (facts) =>
+      facts.refunds.length > 0 && lies-- > 0
+        ? { ...facts, refunds: facts.refunds.map((one) => ({ ...one, key: null })) }
+        : facts;
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(total(world)).toBe(10_000);
+  });
+});
+
+describe('a look that is not believed', () => {
+  it('does not make a paid checkout refunded', async () => {
+    const world = await World.paid();
+    world.bend = (facts) => ({ ...facts, checkoutId: 'chk_default_other', refundedAmount: 150_000 });
+    world.hint('chrg_test_2');
+    await world.pass(10 * SECOND);
+    world.bend = (facts) => facts;
+    world.book.resolve(world.now, { action: 'look', reason: 'heal' });
+    await world.pass(HOUR);
+    expect(world.state).toMatchObject({ status: 'paid', refunded_amount: 0 });
+  });
+
+  it('does not prove that a refund is absent', async () => {
+    const world = await World.paid();
+    world.onRefund = [
+      (effect) => {
+        effect();
+        return lost;
+      },
+    ];
+    ask(world, 'a', 10_000);
+    world.bend = (facts) =>
+      world.refunds.length === 0 ? facts : { ...facts, isOtherMode: true, refunds: [], refundedAmount: 0 };
+    await world.pass(3 * MINUTE);
+    world.bend = (facts) => facts;
+    await world.pass(HOUR);
+    expect(total(world)).toBe(10_000);
+  });
+
+  it('of a second payment does not keep the money from going back', async () => {
+    const world = await World.ready();
+    world.book.requestAttempt(world.now, { after: 1 });
+    world.onExpire = () => ({ kind: 'rejected', code: 'failed_expire', message: 'no', retryable: false });
+    await world.pass(SECOND);
+    const [a] = world.charges;
+    if (a) a.status = 'expired';
+    world.onExpire = null;
+    await world.pass(MINUTE);
+    expect(world.charges).toHaveLength(2);
+    world.pay(world.charges[1]);
+    await world.pass(MINUTE);
+    const second = world.charges[0];
+    // The first look at the double payment is well, the next one is garbage.
+    let looks = 0;
+    world.bend = (facts) =>
+      facts.chargeId === second?.id && ++looks === 2 ? { ...facts, amount: 1, refundedAmount: 150_000 } : facts;
+    world.pay(second);
+    await world.pass(DAY);
+    expect(second?.refunds.reduce((sum, one) => sum + one.amount, 0)).toBe(150_000);
+  });
+
+  it('a charge that is found but not believed is no proof that there is none: no second create', async () => {
+    const world = new World();
+    world.onCharge = [
+      (effect) => {
+        effect();
+        return lost;
+      },
+    ];
+    world.bendFound = (facts) => ({ ...facts, amount: 1 });
+    await world.pass(5 * MINUTE);
+    expect(world.count('createCharge')).toBe(1);
+  });
+
+  it('reversed: money is not given back a second time by ourselves', async () => {
+    const world = await World.ready();
+    world.book.requestCancel(world.now);
+    await world.pass(MINUTE);
+    expect(world.state.status).toBe('cancelled');
+    const [charge] = world.charges;
+    let looks = 0;
+    world.bend = (facts) => (++looks > 1 ? { ...facts, status: 'reversed', canVoid: false } : facts);
+    world.pay(charge);
+    await world.pass(DAY);
+    expect(total(world)).toBe(0);
+  });
+});
+
+describe('refunded_amount above the listed', () => {
+  it('seen once is never followed by a repeat, also when a later look shows less', async () => {
+    const world = await World.paid();
+    world.onRefund = [
+      (effect) => {
+        effect();
+        return lost;
+      },
+    ];
+    let looks = 0;
+    world.bend = (facts) => {
+      if (world.refunds.length !== 1) return facts;
+      looks += 1;
+      // Replicas: behind, ahead (the sum is there, the list not), behind, behind.
+      return looks === 2 ? { ...facts, refunds: [] } : { ...facts, refunds: [], refundedAmount: 0 };
+    };
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(total(world)).toBe(10_000);
+  });
+});
+
+describe('attention', () => {
+  it('a forged hint does not leave a paid checkout with provider_unreachable for a year', async () => {
+    const world = await World.paid();
+    world.hint('chrg_test_forged', 'charge.complete');
+    await world.pass(30 * DAY);
+    expect(world.state.attention).toBeNull();
+  });
+
+  it('that a return was refused is not settled by another return that went well', async () => {
+    const world = await World.ready();
+    await world.pass(16 * MINUTE);
+    world.book.requestAttempt(world.now, { after: 1 });
+    await world.pass(30 * MINUTE);
+    expect(world.state.status).toBe('expired');
+    world.pay(world.charges[0]);
+    await world.pass(MINUTE);
+    expect(world.state.status).toBe('refunded');
+    world.onRefund = Array.from({ length: 9 }, () => () => ({
+      kind: 'rejected',
+      code: 'failed_refund',
+      message: 'no',
+      retryable: false,
+    }));
+    world.pay(world.charges[1]);
+    await world.pass(HOUR);
+    expect(world.charges[1]?.refunds).toEqual([]);
+    expect(world.state.attention?.code).toBe('return_refused');
+  });
+
+  it('that a second return was refused is shown although a third payment went back well', async () => {
+    const world = await World.ready();
+    await world.pass(16 * MINUTE);
+    for (const after of [1, 2]) {
+      world.book.requestAttempt(world.now, { after });
+      await world.pass(16 * MINUTE);
+    }
+    world.book.requestAttempt(world.now, { after: 3 });
+    await world.pass(MINUTE);
+    world.pay(world.charges[3]);
+    await world.pass(MINUTE);
+    world.pay(world.charges[0]);
+    await world.pass(MINUTE);
+    expect(world.charges[0]?.refunds).toHaveLength(1);
+    world.onRefund = Array.from({ length: 9 }, () => () => ({
+      kind: 'rejected',
+      code: 'failed_refund',
+      message: 'no',
+      retryable: false,
+    }));
+    world.pay(world.charges[1]);
+    await world.pass(HOUR);
+    expect(world.charges[1]?.refunds).toEqual([]);
+    expect(world.state.attention?.code).toBe('return_refused');
+  });
+
+  it('of a reversed charge is not settled by a look at another charge', async () => {
+    const world = await World.ready();
+    await world.pass(16 * MINUTE);
+    world.book.requestAttempt(world.now, { after: 1 });
+    await world.pass(MINUTE);
+    const [first, second] = world.charges;
+    world.pay(second);
+    await world.pass(MINUTE);
+    if (second) second.status = 'reversed';
+    world.hint(second?.id ?? null);
+    await world.pass(MINUTE);
+    expect(world.state.attention?.code).toBe('unknown_status');
+    world.hint(first?.id ?? null);
+    await world.pass(MINUTE);
+    expect(world.state.attention?.code).toBe('unknown_status');
+  });
+
+  it('abandoning after a refused late return does not show held money as expired', async () => {
+    const world = await World.ready();
+    await world.pass(16 * MINUTE);
+    world.onRefund = Array.from({ length: 9 }, () => () => ({
+      kind: 'rejected',
+      code: 'failed_refund',
+      message: 'no',
+      retryable: false,
+    }));
+    world.pay(world.charges[0]);
+    await world.pass(HOUR);
+    expect(world.state).toMatchObject({ status: 'paid', attention: { code: 'return_refused' } });
+    world.book.resolve(world.now, { action: 'abandon', reason: 'kept, agreed with the customer' });
+    await world.pass(HOUR);
+    expect(world.state.status).toBe('paid');
+  });
+});
+
+describe('looks', () => {
+  it('after an outage of two hours a payment is noticed within minutes, not a day later', async () => {
+    const world = await World.ready();
+    await world.pass(14 * MINUTE);
+    world.down = true;
+    world.pay(world.charges[0], false);
+    await world.pass(2 * HOUR);
+    world.down = false;
+    const up = world.now;
+    while (!world.book.isPaid && world.now - up < 2 * DAY) await world.pass(MINUTE);
+    expect(world.now - up).toBeLessThan(10 * MINUTE);
+  });
+
+  it('hints cost no more than a few looks each, and the record does not grow', async () => {
+    const world = await World.ready();
+    world.book.requestCancel(world.now);
+    await world.pass(MINUTE);
+    for (let index = 0; index < 300; index += 1) {
+      world.hint(null, 'charge.expire');
+      await world.pass(1_100);
+    }
+    const owed = world.book.record.charges[0]?.owed.length ?? 0;
+    const stopped = world.now;
+    await world.pass(DAY);
+    const afterwards = world.count('look', stopped);
+    expect(owed).toBeLessThan(5);
+    expect(afterwards).toBeLessThan(5);
+  });
+
+  it('the second look after a repeated refund is not lost to the webhook of that refund', async () => {
+    const world = await World.paid();
+    const [charge] = world.charges;
+    // The worker freezes before its request; it leaves four minutes later.
+    world.onRefund = [
+      () => {
+        world.after(4 * MINUTE, () => {
+          if (charge) world.makeRefund(charge, 10_000, false, 'a');
+        });
+        return lost;
+      },
+      (effect) => {
+        world.after(500, () => world.hint(charge?.id ?? null, 'refund.create'));
+        return effect();
+      },
+    ];
+    ask(world, 'a', 10_000);
+    await world.pass(DAY);
+    expect(total(world)).toBe(20_000);
+    expect(world.state).toMatchObject({ refunded_amount: 20_000, attention: { code: 'refund_doubled' } });
+  });
+
+  it('a look at closing that the provider answers with 404 for ever does not keep the workflow open for ever', async () => {
+    const world = await World.paid();
+    await world.pass(364 * DAY);
+    world.charges = [];
+    await world.pass(2 * DAY);
+    expect(await world.pass(365 * DAY)).toBe('close');
+  });
+
+  it('an adopted charge is looked at although forged hints fill the list', async () => {
+    const world = await World.ready();
+    const [mine] = world.charges;
+    if (mine === undefined) throw new Error();
+    const other = { ...mine, id: 'chrg_test_late', refunds: [] };
+    world.charges.push(other);
+    for (let index = 0; index < 5; index += 1) world.hint(`chrg_test_forged${index}`);
+    world.book.resolve(world.now, { action: 'adopt', id: other.id, reason: 'on the dashboard' });
+    await world.pass(20 * MINUTE);
+    expect(world.book.chargeIds).toContain(other.id);
+  });
+});
+
+describe('requests', () => {
+  it('an amount that is no whole positive number is refused', async () => {
+    const world = await World.paid();
+    for (const amount of [0, -5, 0.5]) {
+      expect(world.book.refuseRefund(world.now, { key: `k${amount}`, amount, reason: null })).not.toBeNull();
+    }
+  });
+
+  it('a key in our own name space does not make the loop spin', async () => {
+    const world = await World.ready();
+    await world.pass(16 * MINUTE);
+    world.book.requestAttempt(world.now, { after: 1 });
+    await world.pass(MINUTE);
+    const [first, second] = world.charges;
+    world.pay(second);
+    await world.pass(MINUTE);
+    ask(world, `auto:${first?.id ?? ''}`, 1_000);
+    await world.pass(MINUTE);
+    world.pay(first);
+    await world.pass(MINUTE);
+    expect(world.count('look')).toBeLessThan(50);
+    expect(first?.refunds).toHaveLength(1);
+  });
+
+  it('an abandoned return that may be under way is not sent again at once', async () => {
+    const world = await World.ready();
+    await world.pass(16 * MINUTE);
+    world.onRefund = [() => lost];
+    world.pay(world.charges[0]);
+    await world.pass(3 * SECOND);
+    expect(world.book.record.refunding?.stage).toBe('doubt');
+    world.book.resolve(world.now, { action: 'abandon', reason: 'x' });
+    await world.pass(SECOND);
+    world.book.resolve(world.now, { action: 'look', reason: 'x' });
+    const sent = world.count('createRefund');
+    await world.pass(5 * SECOND);
+    expect(world.count('createRefund')).toBe(sent);
+  });
+
+  it('abandon of one unresolved thing does not reject a refund that is not even in doubt', async () => {
+    const world = await World.paid();
+    world.down = true;
+    ask(world, 'a', 10_000);
+    await world.pass(2 * MINUTE);
+    // Nothing was sent: the refund waits for its first look. The operator means the attention.
+    world.book.resolve(world.now, { action: 'abandon', reason: 'the outage is known' });
+    world.down = false;
+    await world.pass(DAY);
+    expect(world.book.refund('a')?.status).toBe('succeeded');
+  });
+
+  it('pending refunds do not block: attention and status while the provider is down for days', async () => {
+    const world = await World.paid();
+    world.down = true;
+    ask(world, 'a', 10_000);
+    await world.pass(3 * DAY);
+    expect(world.state.attention).not.toBeNull();
+    world.down = false;
+    const up = world.now;
+    while (world.book.refund('a')?.status === 'pending' && world.now - up < 2 * DAY) await world.pass(MINUTE);
+    expect(world.now - up).toBeLessThan(10 * MINUTE);
+  });
+});
+
+describe('stuck', () => {
+  it('a charge that the provider shows as reversed is asked for ever less often, until a person gives it up', async () => {
+    const world = await World.ready();
+    const [charge] = world.charges;
+    if (charge) charge.status = 'reversed';
+    expect(await world.pass(10 * DAY)).toBe('wait');
+    expect(world.count('expireCharge')).toBeLessThan(300);
+    expect(world.state.attention).toMatchObject({ code: 'unknown_status' });
+    world.book.resolve(world.now, { action: 'abandon', reason: 'settled with the provider' });
+    expect(await world.pass(3 * DAY)).toBe('close');
+  });
+
+  it('a late charge of an abandoned attempt is expired, not left payable', async () => {
+    const world = new World();
+    world.onCharge = [
+      (effect) => {
+        world.after(4 * MINUTE, () => void effect());
+        return lost;
+      },
+    ];
+    await world.pass(2 * SECOND);
+    world.book.resolve(world.now, { action: 'abandon', reason: 'x' });
+    await world.pass(SECOND);
+    expect(world.state.status).toBe('expired');
+    await world.pass(8 * MINUTE);
+    expect(world.charges.map(({ status }) => status)).toEqual(['expired']);
+  });
+
+  it('one that was refused and turns up later is expired, not left payable', async () => {
+    const world = new World();
+    world.onCharge = [
+      () => lost,
+      (effect) => {
+        world.after(2 * MINUTE, () => void effect());
+        return { kind: 'rejected', code: 'invalid_charge', message: 'no', retryable: false };
+      },
+    ];
+    await world.pass(90 * SECOND);
+    expect(world.state.status).toBe('failed');
+    await world.pass(8 * MINUTE);
+    expect(world.charges.map(({ status }) => status)).toEqual(['expired']);
+  });
+});

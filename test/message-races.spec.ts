@@ -1,0 +1,183 @@
+import { cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { startDirectly } from './support/paths.js';
+import { chargeIdOf, Stack } from './support/stack.js';
+import { WorkerProcess } from './support/worker-process.js';
+
+const within = <T>(ms: number, work: Promise<T>): Promise<T | 'no answer'> =>
+  Promise.race([work, new Promise<'no answer'>((done) => setTimeout(() => done('no answer'), ms))]);
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start({ api: { LOOK_DELAYS_MS: '50,100,200,400', ANSWER_WITHIN_MS: '1000' } });
+});
+afterAll(() => stack.stop());
+
+const handleOf = (reference: string) => stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+
+/** A cancelled checkout whose grace is over while its last look is under way. */
+async function atTheClose(own = stack) {
+  const { id, reference } = await startDirectly(own, { unpaidGraceMs: 1_500 });
+  await own.until(id, ({ qr }) => qr !== null);
+  const handle = own.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+  expect(await handle.executeUpdate(cancel)).toBe('cancelled');
+  const before = own.requests('GET /charges/{id}').length;
+  own.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'delay', delay_ms: 1_200 });
+  await handle.signal(hint, { eventId: 'evnt_1', eventKey: 'charge.expire' });
+  // The hint's look, and the two that are owed to it: 1 s and 4 s later.
+  await vi.waitUntil(() => own.requests('GET /charges/{id}').length >= before + 3, { timeout: 20_000 });
+  return handle;
+}
+
+describe('at the close', () => {
+  it('a signal that arrives during the last look neither hangs the workflow nor kills the worker', async () => {
+    const own = await Stack.start({ worker: false });
+    const worker = await WorkerProcess.start(own.workerEnvironment());
+    let code: number | null | 'alive' = 'alive';
+    void worker.exited.then((exit) => (code = exit));
+    try {
+      const handle = await atTheClose(own);
+      await handle.signal(cancelRequest);
+      await new Promise((done) => setTimeout(done, 1_500));
+      own.sandbox.faults.clear();
+      const ended = await within(20_000, handle.result());
+      expect({ ended: ended !== 'no answer', code }).toEqual({ ended: true, code: 'alive' });
+    } finally {
+      await worker.stop();
+      await own.stop();
+    }
+  });
+
+  it('a resolve that arrives during the last look is answered', async () => {
+    const handle = await atTheClose();
+    const answer = await within(
+      15_000,
+      handle.executeUpdate(resolve, { args: [{ action: 'look', reason: 'a test' }] }),
+    );
+    stack.sandbox.faults.clear();
+    if (answer === 'no answer') await handle.terminate();
+    expect(answer).toBe('cancelled');
+  });
+});
+
+describe('a cancellation from the Temporal UI', () => {
+  it('does not make refunds of a paid checkout fail for the caller', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    const handle = handleOf(body.reference);
+    await vi.waitUntil(async () => (await handle.describe()).type === 'aftercare');
+    await handle.cancel();
+    await new Promise((done) => setTimeout(done, 500));
+    const answer = await handle
+      .executeUpdate(refund, { args: [{ key: 'a', amount: 10_000, reason: null }] })
+      .catch((error: unknown) => error);
+    await stack.until(body.id, ({ refunded_amount }) => refunded_amount === 10_000);
+    expect(answer).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('does not fail `begin`, whose answer repeats for ever', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 3_000, times: 1 });
+    const opening = stack.create();
+    await new Promise((done) => setTimeout(done, 500));
+    const { body } = await opening;
+    const handle = handleOf(body.reference);
+    await handle.cancel();
+    await stack.untilStatus(body.id, 'cancelled');
+    const answer = await handle
+      .getUpdateHandle('begin')
+      .result()
+      .catch((error: unknown) => error);
+    expect(answer).toBe('cancelled');
+  });
+});
+
+describe('many updates', () => {
+  it.each([5, 12])('K5 %i cancels that wait for the provider do not lock the operator out', async (count) => {
+    const { body } = await stack.create();
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
+    for (let index = 0; index < count; index += 1) await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    const answer = await within(
+      8_000,
+      handleOf(body.reference)
+        .executeUpdate(resolve, { args: [{ action: 'look', reason: 'a test' }] })
+        .catch((error: unknown) => error),
+    );
+    stack.sandbox.faults.clear();
+    expect(answer).toBe('awaiting_payment');
+  });
+});
+
+describe('messages', () => {
+  it('a hint that names a charge by a very long id does not wedge the workflow', async () => {
+    const { body } = await stack.create();
+    const handle = handleOf(body.reference);
+    await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: `chrg_${'x'.repeat(450)}` });
+    await new Promise((done) => setTimeout(done, 1_000));
+    const answer = await within(8_000, handle.executeUpdate(cancel));
+    if (answer === 'no answer') await handle.terminate();
+    expect(answer).toBe('cancelled');
+  });
+
+  it('a signal without its argument, as from the Temporal UI, does not wedge the workflow', async () => {
+    const { body } = await stack.create();
+    const handle = handleOf(body.reference);
+    await handle.signal('hint');
+    const answer = await within(8_000, handle.executeUpdate(cancel));
+    if (answer === 'no answer') await handle.terminate();
+    expect(answer).toBe('cancelled');
+  });
+
+  it('the same `after` answers with the same attempt, also when there are later ones', async () => {
+    const { body } = await stack.create();
+    const handle = handleOf(body.reference);
+    expect(await handle.executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
+    expect(await handle.executeUpdate(newAttempt, { args: [{ after: 2 }] })).toBe(3);
+    expect(await handle.executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
+  });
+
+  it('a new attempt that the end of a run interrupts does not answer with the old number', async () => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
+    const { id, reference } = await startDirectly(stack, {
+      maxHistoryEvents: 60,
+      pollIntervalMs: 50,
+      lookDelaysMs: [50, 100],
+    });
+    await stack.until(id, ({ qr }) => qr !== null);
+    const answer = await handleOf(reference)
+      .executeUpdate(newAttempt, { args: [{ after: 1 }] })
+      .catch((error: unknown) => error);
+    stack.sandbox.faults.clear();
+    expect(answer).not.toBe(1);
+  });
+
+  it('refunds asked for in the very moment of the payment are all answered, once each', async () => {
+    for (let round = 0; round < 8; round += 1) {
+      const { body } = await stack.create();
+      const handle = handleOf(body.reference);
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      const answers = await Promise.all(
+        ['a', 'b', 'c'].map(async (key) => {
+          for (;;) {
+            try {
+              return await handle.executeUpdate(refund, {
+                args: [{ key, amount: 10_000 * (round + 1), reason: null }],
+              });
+            } catch (error) {
+              const { cause } = error as { cause?: { type?: string } };
+              if (cause?.type !== 'not_paid') return error;
+            }
+          }
+        }),
+      );
+      for (const answer of answers) {
+        if (answer instanceof Error) expect((answer.cause as { type?: string }).type).toBe('refund_exceeds_paid');
+        else expect(answer).toMatchObject({ status: 'succeeded' });
+      }
+      const [charge] = stack.chargesOf(body.id);
+      expect(charge?.refunded_amount).toBe(
+        Math.min(30_000 * (round + 1), 10_000 * (round + 1) * Math.floor(15 / (round + 1))),
+      );
+    }
+  });
+});
