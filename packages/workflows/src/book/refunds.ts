@@ -189,8 +189,8 @@ export class Refunds {
     if (entry.status !== 'pending') this.#settled();
     // Reversed, or older than what we know: nothing is decided by it.
     else if (facts.status !== 'successful') this.missed(now, charge.id);
+    else if (!isMatched && refunding.doubted) lookLater(this.context.policy, refunding, now);
     else if (refunding.stage === 'look') this.#decide(now, refunding, entry, charge, facts);
-    else if (!isMatched) lookLater(this.context.policy, refunding, now);
     else this.#sawNoRefund(now, lookedAt, refunding, entry);
   }
 
