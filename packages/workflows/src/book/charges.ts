@@ -161,6 +161,7 @@ export class Charges {
   missed(now: Instant, lookedAt: Instant, asked: string, code: string): void {
     const known = this.find(asked);
     if (known !== undefined) {
+      this.#forgetStray(asked);
       known.lookedAt = lookedAt;
       this.#planNextLook(known, now);
       const { policy, record, journal } = this.context;
@@ -334,6 +335,7 @@ export class Charges {
       closeAt: null,
     };
     record.charges.push(charge);
+    this.#forgetStray(charge.id);
     if (attempt.chargeId === null) attempt.chargeId = charge.id;
     if (attempt.number === this.#current.number) record.opening = null;
     journal.note(now, 'charge_created', attempt.number === 1 ? charge.id : `${charge.id}, attempt ${attempt.number}`);
@@ -346,8 +348,7 @@ export class Charges {
     const seen = chargeStatus(facts.status);
     if (seen === null) {
       journal.raise(now, 'unknown_status', `charge ${facts.chargeId} is ${facts.status}`, facts.chargeId);
-      // Whatever it was: no one can pay it any more.
-      return facts.status === 'reversed' ? 'failed' : null;
+      return null;
     }
     journal.settle('unknown_status', facts.chargeId);
     return seen === 'failed' && facts.failureCode === 'payment_expired' ? 'expired' : seen;

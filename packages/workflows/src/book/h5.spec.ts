@@ -419,6 +419,16 @@ describe('requests', () => {
 });
 
 describe('stuck', () => {
+  it('9a a webhook that outruns the reply to the create does not spin when the provider then fails', async () => {
+    const world = new World();
+    world.during = (what) => {
+      if (what === 'createCharge') world.hint('chrg_test_2', 'charge.update');
+      if (what === 'retrieveCharge') world.down = true;
+    };
+    await world.pass(MINUTE);
+    expect(world.count('look')).toBeLessThan(20);
+  });
+
   it('7a a charge that the provider shows as reversed is not asked to expire for ever', async () => {
     const world = await World.ready();
     const [charge] = world.charges;

@@ -1,0 +1,1 @@
+SEED=$1 INTERLEAVINGS=${2:-3000} NO_COLOR=1 timeout 300 npx vitest run packages/workflows/src/book/h5-fuzz.spec.ts 2>&1 | sed -n '/RUN/,$p' | grep -vE '^ *"(at|failureMessage|asked|voidRefused|hinted|lookedAt|paidAt|owed)"' | cut -c1-1300 | head -${3:-130}
