@@ -422,7 +422,7 @@ describe('stuck', () => {
   it('9a a webhook that outruns the reply to the create does not spin when the provider then fails', async () => {
     const world = new World();
     world.during = (what) => {
-      if (what === 'createCharge') world.hint('chrg_test_2', 'charge.update');
+      if (what === 'createCharge') world.hint('chrg_test_3', 'charge.update');
       if (what === 'retrieveCharge') world.down = true;
     };
     await world.pass(MINUTE);
