@@ -191,3 +191,56 @@ describe('messages', () => {
     }
   });
 });
+
+describe('webhooks', () => {
+  it('K11 one about a charge of ours that we do not know makes it known: the second payment goes back', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    // A late writer, after every second look.
+    const post = async (path: string, form: Record<string, string>): Promise<{ id: string }> => {
+      const response = await fetch(`${stack.sandboxUrl}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${Buffer.from(`${stack.sandbox.keys.secret}:`).toString('base64')}` },
+        body: new URLSearchParams(form),
+      });
+      return (await response.json()) as { id: string };
+    };
+    const charge = await post('/charges', {
+      amount: '150000',
+      currency: 'THB',
+      'source[type]': 'wallet_mpm',
+      'metadata[checkout]': body.id,
+      'metadata[attempt]': '1',
+    });
+    stack.sandbox.mark(charge.id, { status: 'successful' });
+    await vi.waitFor(
+      () => {
+        const second = stack.chargesOf(body.id).find(({ id }) => id === charge.id);
+        expect(second).toMatchObject({ status: 'successful', refunded_amount: 150_000 });
+      },
+      { timeout: 15_000, interval: 200 },
+    );
+  });
+
+  it('K12 the QR is answered at once although a hint that outran it is still being looked into', async () => {
+    const slow = await Stack.start({ api: { ANSWER_WITHIN_MS: '8000' } });
+    try {
+      slow.sandbox.faults.add([
+        { method: 'POST', path: '/charges', action: 'delay', delay_ms: 1_000, times: 1 },
+        { method: 'GET', path: '/charges/{id}', action: 'delay', delay_ms: 2_500 },
+      ]);
+      const { id, reference } = { id: '', reference: `k12-${Date.now()}` };
+      const began = Date.now();
+      const opening = slow.create({ reference });
+      await new Promise((done) => setTimeout(done, 500));
+      const handle = slow.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+      await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: 'chrg_test_unknown' });
+      const { status, body } = await opening;
+      console.log('K12', id, status, body.status, Date.now() - began);
+      expect(Date.now() - began).toBeLessThan(2_500);
+    } finally {
+      await slow.stop();
+    }
+  });
+});

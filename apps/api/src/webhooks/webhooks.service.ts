@@ -16,7 +16,9 @@ const routing = z.object({
   id: z.string().max(200),
   key: z.string().max(200),
   data: z.looseObject({
+    object: z.string().max(200).optional().catch(undefined),
     id: z.string().max(200).optional(),
+    charge: z.string().max(200).optional().catch(undefined),
     metadata: z
       .looseObject({ checkout: z.string().max(200).optional() })
       .optional()
@@ -50,7 +52,7 @@ export class WebhooksService {
     if (NO_NEWS.has(key)) return this.#ignored('no news', id, key);
     let open = true;
     const passed = await this.#gate.pass(`${checkout.reference} ${data.id ?? ''}`, async () => {
-      open = await this.checkouts.hint(checkout, { eventId: id, eventKey: key });
+      open = await this.checkouts.hint(checkout, { eventId: id, eventKey: key, chargeId: chargeOf(data) });
     });
     if (passed === 'coalesced') return { received: true, outcome: 'coalesced' };
     return open ? { received: true, outcome: 'hinted' } : this.#ignored('the checkout is closed', id, key);
@@ -72,6 +74,12 @@ export class WebhooksService {
     this.logger.debug({ reason, event_id, event_key }, 'webhook ignored');
     return { received: true, outcome: 'ignored' };
   }
+}
+
+/** The charge that an event is about: itself, or the one that a refund is of. Null: all of the checkout. */
+function chargeOf({ object, id, charge }: { object?: string; id?: string; charge?: string }): string | null {
+  const found = object === 'charge' ? id : charge;
+  return found !== undefined && /^chrg_\w+$/.test(found) ? found : null;
 }
 
 function parseJson(rawBody: Buffer): unknown {
