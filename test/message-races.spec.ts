@@ -1,7 +1,7 @@
 import { cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDirectly } from './support/paths.js';
-import { chargeIdOf, Stack } from './support/stack.js';
+import { chargeIdOf, newReference, Stack } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
 
 const within = <T>(ms: number, work: Promise<T>): Promise<T | 'no answer'> =>
@@ -177,6 +177,57 @@ describe('messages', () => {
       expect(charge?.refunded_amount).toBe(
         Math.min(30_000 * (round + 1), 10_000 * (round + 1) * Math.floor(15 / (round + 1))),
       );
+    }
+  });
+});
+
+describe('webhooks', () => {
+  it('one about a charge of ours that we do not know makes it known: the second payment goes back', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    // A late writer, after every second look.
+    const post = async (path: string, form: Record<string, string>): Promise<{ id: string }> => {
+      const response = await fetch(`${stack.sandboxUrl}${path}`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${Buffer.from(`${stack.sandbox.keys.secret}:`).toString('base64')}` },
+        body: new URLSearchParams(form),
+      });
+      return (await response.json()) as { id: string };
+    };
+    const charge = await post('/charges', {
+      amount: '150000',
+      currency: 'THB',
+      'source[type]': 'wallet_mpm',
+      'metadata[checkout]': body.id,
+      'metadata[attempt]': '1',
+    });
+    stack.sandbox.mark(charge.id, { status: 'successful' });
+    await vi.waitFor(
+      () => {
+        const second = stack.chargesOf(body.id).find(({ id }) => id === charge.id);
+        expect(second).toMatchObject({ status: 'successful', refunded_amount: 150_000 });
+      },
+      { timeout: 15_000, interval: 200 },
+    );
+  });
+
+  it('the QR is answered at once although a hint that outran it is still being looked into', async () => {
+    const slow = await Stack.start({ api: { ANSWER_WITHIN_MS: '8000' } });
+    try {
+      slow.sandbox.faults.add([
+        { method: 'POST', path: '/charges', action: 'delay', delay_ms: 1_000, times: 1 },
+        { method: 'GET', path: '/charges/{id}', action: 'hang' },
+      ]);
+      const reference = newReference();
+      const opening = slow.create({ reference });
+      const handle = slow.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+      await vi.waitUntil(() => slow.requests('POST /charges').length > 0, { timeout: 10_000 });
+      await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: 'chrg_test_unknown' });
+      // The look never ends: had the answer waited for it, it would be 202.
+      expect(await opening).toMatchObject({ status: 201, body: { status: 'awaiting_payment' } });
+    } finally {
+      await slow.stop();
     }
   });
 });

@@ -118,7 +118,6 @@ class Desk {
   }
 
   async whileUntold(work: Promise<void>): Promise<void> {
-    this.#isTold = false;
     await work;
     this.#isTold = false;
   }

@@ -3,7 +3,7 @@ import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutBook } from './book/book.js';
 import { searchAttributes } from './search-attributes.js';
-import type { CheckoutMemo, CheckoutState } from './view.js';
+import type { CheckoutMemo, CheckoutState, TimelineEntry } from './view.js';
 
 /** Entries of the timeline that are worth telling although nothing else changed. */
 const WORTH_TELLING = new Set(['resolve', 'charge_not_ours', 'charge_not_shown']);
@@ -49,9 +49,12 @@ function isTold(book: CheckoutBook, state: CheckoutState): boolean {
   // Until there is something to tell, whoever asks sees an empty checkout that is being created.
   if (toldState === undefined && book.isJustOpened) return true;
   if (toldState === undefined) return false;
-  const last = book.timeline.at(-1);
-  if (last !== undefined && WORTH_TELLING.has(last.what) && !isSame(last, timeline.at(-1))) return false;
+  if (!isSame(worthTelling(timeline), worthTelling(book.timeline))) return false;
   return isSame({ ...toldState, updated_at: null }, { ...state, updated_at: null }) && isSame(refunds, book.refunds);
+}
+
+function worthTelling(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  return timeline.filter(({ what }) => WORTH_TELLING.has(what));
 }
 
 function isSame(a: unknown, b: unknown): boolean {

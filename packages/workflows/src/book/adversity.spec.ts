@@ -408,6 +408,16 @@ describe('requests', () => {
 });
 
 describe('stuck', () => {
+  it('a webhook that outruns the reply to the create does not spin when the provider then fails', async () => {
+    const world = new World();
+    world.during = (what) => {
+      if (what === 'createCharge') world.hint('chrg_test_3', 'charge.update');
+      if (what === 'retrieveCharge') world.down = true;
+    };
+    await world.pass(MINUTE);
+    expect(world.count('look')).toBeLessThan(20);
+  });
+
   it('a charge that the provider shows as reversed is asked for ever less often, until a person gives it up', async () => {
     const world = await World.ready();
     const [charge] = world.charges;

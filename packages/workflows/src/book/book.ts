@@ -281,7 +281,7 @@ export class CheckoutBook {
 
   /** The most urgent thing that is due, or how long nothing will be. */
   next(now: Instant): Step {
-    const dues = [...this.#opening.due(now), ...this.#charges.due(now), ...this.#refunds.due()];
+    const dues = [...this.#opening.due(), ...this.#charges.due(now), ...this.#refunds.due()];
     const due = dues.find(({ at, step }) => step !== undefined && at <= now);
     if (due?.step !== undefined) return due.step;
     const later = [...dues, ...this.#deadlines()].filter(({ at }) => at > now);

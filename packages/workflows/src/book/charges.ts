@@ -177,6 +177,7 @@ export class Charges {
   missed(now: Instant, lookedAt: Instant, asked: string, code: string): void {
     const known = this.find(asked);
     if (known !== undefined) {
+      this.#forgetStray(asked);
       known.lookedAt = lookedAt;
       this.#planNextLook(known, now);
       const { policy, record, journal } = this.context;
@@ -342,6 +343,7 @@ export class Charges {
       lookedAt: now - LOOK_APART_MS,
     };
     record.charges.push(charge);
+    this.#forgetStray(charge.id);
     if (attempt.chargeId === null) attempt.chargeId = charge.id;
     if (attempt.number === this.#current.number) record.opening = null;
     journal.note(now, 'charge_created', attempt.number === 1 ? charge.id : `${charge.id}, attempt ${attempt.number}`);

@@ -16,7 +16,7 @@ const ATTENTION_ORDER: readonly AttentionCode[] = [
   'provider_unreachable',
 ];
 
-/** More than this and the oldest in the middle give way: the memo stays small whatever webhooks do. */
+/** More than this and webhooks give way, then the middle: the memo stays small whatever happens. */
 const TIMELINE_LIMIT = 60;
 
 /** What happened, and what needs a person. */
@@ -26,7 +26,9 @@ export class Journal {
   note(now: Instant, what: string, detail?: string): void {
     const { timeline } = this.record;
     timeline.push(detail === undefined ? { at: formatInstant(now), what } : { at: formatInstant(now), what, detail });
-    if (timeline.length > TIMELINE_LIMIT) timeline.splice(TIMELINE_LIMIT / 2, 1);
+    if (timeline.length <= TIMELINE_LIMIT) return;
+    const hint = timeline.findIndex((entry) => entry.what === 'webhook');
+    timeline.splice(hint === -1 ? TIMELINE_LIMIT / 2 : hint, 1);
   }
 
   /** @param about the charge or refund that it concerns: what is well with another does not settle it. */

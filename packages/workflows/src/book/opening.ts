@@ -42,7 +42,7 @@ export class Opening {
     record.endedAt = null;
   }
 
-  due(now: Instant): Due[] {
+  due(): Due[] {
     const { opening } = this.context.record;
     if (opening === null) return [];
     const at = instant(opening.dueAt);
@@ -67,7 +67,7 @@ export class Opening {
               do: 'findCharges',
               sourceId,
               since: instant(createdAt),
-              until: instant(Math.max(now, opening.quietAt)),
+              until: instant(opening.quietAt),
               why: 'doubt',
             },
           },
