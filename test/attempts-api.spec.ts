@@ -145,16 +145,17 @@ describe('a new attempt that takes long', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(2);
   });
 
-  it('because no worker runs is made once one is back', async () => {
-    const { id, reference } = await failed();
+  it('because no worker runs is made once one is back; the QR that it takes the place of is shown no more', async () => {
+    const { body } = await stack.create();
+    expect(body.qr).not.toBeNull();
     await stack.stopWorker();
     try {
-      expect(await again(id, { after: 1 })).toMatchObject({ status: 202, body: { qr: null } });
-      expect(await signalsOf({ reference } as CheckoutJson)).toContain('newAttemptRequest');
+      expect(await again(body.id, { after: 1 })).toMatchObject({ status: 202, body: { id: body.id, qr: null } });
+      expect(await signalsOf(body)).toContain('newAttemptRequest');
     } finally {
       await stack.startWorker();
     }
-    await stack.until(id, ({ qr, attempts }) => attempts.length === 2 && qr !== null);
-    expect(stack.chargesOf(id)).toHaveLength(2);
+    await stack.until(body.id, ({ qr, attempts }) => attempts.length === 2 && qr !== null);
+    expect(stack.chargesOf(body.id).map(({ status }) => status)).toEqual(['expired', 'pending']);
   });
 });

@@ -115,7 +115,7 @@ export const PROBLEMS = {
     meaning: 'A checkout has a limit of attempts.',
     money: NOT_CHANGED,
     action: 'Cancel it and begin a new checkout with a new reference.',
-    example: 'A checkout may have 100 attempts',
+    example: 'A checkout may have 20 attempts',
   },
   not_paid: {
     status: 409,
@@ -147,7 +147,7 @@ export const PROBLEMS = {
     meaning: 'A checkout has a limit of refunds.',
     money: 'Nothing was given back.',
     action: `Give the rest back in another way, or at the provider; what is done there is taken over.`,
-    example: 'A checkout may have 50 refunds',
+    example: 'A checkout may have 100 refunds',
   },
   body_too_large: {
     status: 413,
