@@ -8,6 +8,8 @@ export default defineConfig({
     // Threads crash with Temporal's native addon.
     pool: 'forks',
     testTimeout: 60_000,
+    // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
+    maxConcurrency: 10,
     hookTimeout: 120_000,
     reporters: ['default', new ClosingLine()],
   },

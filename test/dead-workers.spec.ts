@@ -1,34 +1,14 @@
+import { resolve } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
-import { chargeIdOf, newReference, Stack } from './support/stack.js';
-import { WorkerProcess, type SignalAt } from './support/worker-process.js';
+import { expectBooks } from './support/books.js';
+import { expectRightEnd, FAST, MONEY_CALLS, ONE_OF_EACH, rows, strike } from './support/money-calls.js';
+import { chargeIdOf, newReference, type Stack } from './support/stack.js';
+import { withStack } from './support/with-stack.js';
+import type { WorkerProcess } from './support/worker-process.js';
 
-const FAST = {
-  SEND_WITHIN_MS: '1500',
-  CALL_DEADLINE_MS: '1000',
-  SETTLE_DELAY_MS: '100',
-  LOOK_DELAYS_MS: '100,300,1000,2000',
-  ANSWER_WITHIN_MS: '500',
-};
-
-const BEFORE_THE_CHARGE = { method: 'POST', path: '/charges' } as const;
-
-/** A stack whose workers are processes; it hands them out and ends them. */
-async function withProcesses(
-  run: (stack: Stack, start: (signalAt?: SignalAt) => Promise<WorkerProcess>) => Promise<void>,
-): Promise<void> {
-  const stack = await Stack.start({ api: FAST, worker: false });
-  const workers: WorkerProcess[] = [];
-  try {
-    await run(stack, async (signalAt) => {
-      const worker = await WorkerProcess.start(stack.workerEnvironment(), signalAt);
-      workers.push(worker);
-      return worker;
-    });
-  } finally {
-    await Promise.all(workers.map((worker) => worker.stop()));
-    await stack.stop();
-  }
-}
+/** A call that takes a while is answered well within these. */
+const PATIENT = { SEND_WITHIN_MS: '1500', CALL_DEADLINE_MS: '1000', ANSWER_WITHIN_MS: '500' };
+const ENOUGH_MS = 180_000;
 
 /** One charge, whatever happened, and a QR that can be paid. */
 async function expectOneChargeAndPay(stack: Stack, id: string): Promise<void> {
@@ -39,85 +19,117 @@ async function expectOneChargeAndPay(stack: Stack, id: string): Promise<void> {
   expect(stack.chargesOf(id)).toHaveLength(1);
 }
 
-describe.concurrent('a worker', { timeout: 180_000 }, () => {
-  it('killed after the charge was made and before its answer came: one charge, and the QR is delivered', () =>
-    withProcesses(async (stack, start) => {
-      const first = await start();
-      stack.sandbox.on('committed', ({ method, route }) => {
-        if (method === 'POST' && route === '/charges') first.signal('SIGKILL');
-      });
-      const { body } = await stack.create();
-      await first.exited;
-      await start();
-      await expectOneChargeAndPay(stack, body.id);
-      expect(stack.requests('POST /charges')).toHaveLength(1);
+/** The thawed worker alone is left, and does some work: whatever it had still to write was written before. */
+async function thaw(stack: Stack, worker: WorkerProcess, id: string): Promise<void> {
+  await stack.stopWorker();
+  worker.signal('SIGCONT');
+  await stack.workflowOf(id).executeUpdate(resolve, { args: [{ action: 'look', reason: 'after the thaw' }] });
+}
+
+describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { timeout: ENOUGH_MS }, (call) => {
+  it.each(rows(ONE_OF_EACH))('by %s, and its worker is killed: one effect, the right end, no person', (_, fault) =>
+    withStack(FAST, async (stack, start) => {
+      const victim = await start();
+      const id = await call.prepare(stack);
+      const struck = strike(stack, call, fault, () => victim.signal('SIGKILL'));
+      await call.provoke(stack, id);
+      await struck;
+      await victim.exited;
+      await stack.startWorker();
+      await expectRightEnd(stack, call, id);
+    }),
+  );
+
+  it.each(rows(ONE_OF_EACH))(
+    'by %s, and its worker is frozen and thawed when all is over: one effect, the right end, no person',
+    (_, fault) =>
+      withStack(FAST, async (stack, start) => {
+        const victim = await start();
+        const id = await call.prepare(stack);
+        const struck = strike(stack, call, fault, () => victim.signal('SIGSTOP'));
+        await call.provoke(stack, id);
+        await struck;
+        await stack.startWorker();
+        await expectRightEnd(stack, call, id);
+        await thaw(stack, victim, id);
+        await expectBooks(stack, id, call.expected);
+      }),
+  );
+});
+
+describe.concurrent.each(MONEY_CALLS)('just before $name leaves', { timeout: ENOUGH_MS }, (call) => {
+  const { route } = call;
+  const requests = (stack: Stack): number => stack.requests(`POST ${route}`).length;
+  /** Made, and nothing of it written: its send_by is asked for once more after this. */
+  const beforeSending = { moment: 'undici:request:create', method: 'POST', route } as const;
+
+  it('its worker is killed: another makes the call, once', () =>
+    withStack(FAST, async (stack, start) => {
+      const victim = await start({ ...beforeSending, signal: 'SIGKILL' });
+      const id = await call.prepare(stack);
+      await call.provoke(stack, id);
+      await victim.exited;
+      expect(requests(stack)).toBe(0);
+      await stack.startWorker();
+      await expectRightEnd(stack, call, id);
+      expect(requests(stack)).toBe(1);
     }));
 
-  it('frozen after the charge was made, and thawed later: one charge, and the QR is delivered', () =>
-    withProcesses(async (stack, start) => {
-      const first = await start();
-      const frozen = new Promise<void>((resolve) => {
-        stack.sandbox.on('committed', ({ method, route }) => {
-          if (method !== 'POST' || route !== '/charges') return;
-          first.signal('SIGSTOP');
-          resolve();
-        });
-      });
-      const { body } = await stack.create();
-      await frozen;
-      await start();
-      await stack.until(body.id, ({ qr }) => qr !== null, 90_000);
-      first.signal('SIGCONT');
-      await expectOneChargeAndPay(stack, body.id);
-      expect(stack.requests('POST /charges')).toHaveLength(1);
+  it('its worker is frozen: another makes the call, and the first sends nothing when it is thawed', () =>
+    withStack(FAST, async (stack, start) => {
+      const victim = await start({ ...beforeSending, signal: 'SIGSTOP' });
+      const id = await call.prepare(stack);
+      await call.provoke(stack, id);
+      await victim.signalled;
+      await stack.startWorker();
+      await expectRightEnd(stack, call, id);
+      await thaw(stack, victim, id);
+      await expectBooks(stack, id, call.expected);
+      expect(requests(stack)).toBe(1);
     }));
 
-  it('killed just before the request: the charge is made by another, once', () =>
-    withProcesses(async (stack, start) => {
-      const first = await start({ ...BEFORE_THE_CHARGE, moment: 'undici:request:create', signal: 'SIGKILL' });
-      const { body } = await stack.create();
-      await first.exited;
-      expect(stack.requests('POST /charges')).toHaveLength(0);
-      await start();
-      await expectOneChargeAndPay(stack, body.id);
-      expect(stack.requests('POST /charges')).toHaveLength(1);
-    }));
-
-  it('frozen just before the request sends nothing when it is thawed after another has made the charge', () =>
-    withProcesses(async (stack, start) => {
-      const first = await start({ ...BEFORE_THE_CHARGE, moment: 'undici:request:create', signal: 'SIGSTOP' });
-      const { body } = await stack.create();
-      await start();
-      await stack.until(body.id, ({ qr }) => qr !== null, 90_000);
-      first.signal('SIGCONT');
-      await expectOneChargeAndPay(stack, body.id);
-      expect(stack.requests('POST /charges')).toHaveLength(1);
-    }));
-
-  it('frozen in the very last moment writes too late, and the provider takes one charge for the source', () =>
-    withProcesses(async (stack, start) => {
-      const first = await start({ ...BEFORE_THE_CHARGE, moment: 'undici:client:sendHeaders', signal: 'SIGSTOP' });
-      const { body } = await stack.create();
-      await start();
-      await stack.until(body.id, ({ qr }) => qr !== null, 90_000);
-      first.signal('SIGCONT');
-      await expectOneChargeAndPay(stack, body.id);
-    }));
-
-  it('alone, frozen just before the request and thawed: it sends nothing late, looks, and then makes the charge', () =>
-    withProcesses(async (stack, start) => {
-      const only = await start({ ...BEFORE_THE_CHARGE, moment: 'undici:request:create', signal: 'SIGSTOP' });
-      const { status, body } = await stack.create();
-      expect(status).toBe(202);
-      // Longer than the send window, so that the request would be late.
-      await new Promise((resolve) => setTimeout(resolve, 3_000));
+  it('its only worker is frozen until the call was given up: it sends nothing late, looks, and makes the call', () =>
+    withStack(FAST, async (stack, start) => {
+      const only = await start({ ...beforeSending, signal: 'SIGSTOP' });
+      const id = await call.prepare(stack);
+      await call.provoke(stack, id);
+      await only.signalled;
+      await stack.untilCallTimedOut(id);
       only.signal('SIGCONT');
-      await expectOneChargeAndPay(stack, body.id);
-      expect(stack.requests('POST /charges')).toHaveLength(1);
+      await expectRightEnd(stack, call, id);
+      expect(requests(stack)).toBe(1);
     }));
+});
 
+describe.concurrent('in the very last moment before', { timeout: ENOUGH_MS }, () => {
+  const refusable = MONEY_CALLS.filter(({ name }) => name !== 'a refund');
+
+  it.each(refusable)('$name leaves, its worker is frozen and writes too late: the provider does it once', (call) =>
+    withStack(FAST, async (stack, start) => {
+      const { route } = call;
+      const victim = await start({
+        moment: 'undici:client:sendHeaders',
+        method: 'POST',
+        route,
+        signal: 'SIGSTOP',
+      });
+      const id = await call.prepare(stack);
+      await call.provoke(stack, id);
+      await victim.signalled;
+      await stack.startWorker();
+      await expectRightEnd(stack, call, id);
+      const { charges, refunds, transactions } = stack.sandbox.state();
+      const before = stack.requests(`POST ${route}`).length;
+      await thaw(stack, victim, id);
+      await expect.poll(() => stack.requests(`POST ${route}`).length).toBe(before + 1);
+      expect(stack.sandbox.state()).toMatchObject({ charges, refunds, transactions });
+    }),
+  );
+});
+
+describe('a worker', { timeout: ENOUGH_MS }, () => {
   it('told to stop finishes the call in flight: the answer is not lost', () =>
-    withProcesses(async (stack, start) => {
+    withStack({ api: PATIENT }, async (stack, start) => {
       const first = await start();
       stack.sandbox.faults.add({
         method: 'POST',

@@ -1,5 +1,13 @@
-import type { Fault } from '@tillflow/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  expectRightEnd,
+  FAST as FAST_STACK,
+  hasEffect,
+  LOST_ANSWERS,
+  MONEY_CALLS,
+  rows,
+  strike,
+} from './support/money-calls.js';
 import { chargeIdOf, Stack } from './support/stack.js';
 
 /** The product's times, shortened: what is proved here does not depend on them. */
@@ -12,16 +20,24 @@ const FAST = {
   ANSWER_WITHIN_MS: '20000',
 };
 
-/** Every way in which an answer is lost. The first two leave the provider untouched, the others have had their effect. */
-const LOST_ANSWERS: readonly Pick<Fault, 'action' | 'status'>[] = [
-  { action: 'reset_before' },
-  { action: 'hang' },
-  { action: 'status', status: 503 },
-  { action: 'commit_then_reset' },
-  { action: 'commit_then_hang' },
-  { action: 'commit_then_status', status: 500 },
-  { action: 'garbage_body' },
-];
+describe.each(MONEY_CALLS)('when the answer to $name is lost', (call) => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start(FAST_STACK);
+  });
+  afterAll(() => stack.stop());
+
+  it.each(rows(LOST_ANSWERS))('by %s, it is looked up: one effect, the right end, no person', async (_, fault) => {
+    const id = await call.prepare(stack);
+    const before = stack.requests(`POST ${call.route}`).length;
+    const struck = strike(stack, call, fault);
+    await call.provoke(stack, id);
+    await struck;
+    await expectRightEnd(stack, call, id);
+    const isToBeRepeated = !hasEffect(fault) || !call.isFoundAgain;
+    expect(stack.requests(`POST ${call.route}`).length - before).toBe(isToBeRepeated ? 2 : 1);
+  });
+});
 
 let stack: Stack;
 beforeAll(async () => {
@@ -30,35 +46,6 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 describe.each(LOST_ANSWERS)('when the answer is lost by $action $status', (fault) => {
-  it('to the create of a charge: the QR is there, one charge is in the books, none was made blindly', async () => {
-    stack.sandbox.faults.add({ method: 'POST', path: '/charges', ...fault, times: 1 });
-    const { status, body } = await stack.create();
-    expect(status).toBe(201);
-    expect(body).toMatchObject({ status: 'awaiting_payment', attention: null });
-    expect(body.qr).not.toBeNull();
-    expect(stack.chargesOf(body.id)).toHaveLength(1);
-    expect(chargeIdOf(body)).toBe(stack.chargesOf(body.id)[0]?.id);
-    const words = (await stack.timeline(body.id)).map(({ what }) => what);
-    expect(words).toContain('outcome_unknown');
-    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
-    await stack.untilStatus(body.id, 'paid');
-  });
-
-  it('to the create of a source: another is made, and one charge', async () => {
-    stack.sandbox.faults.add({ method: 'POST', path: '/sources', ...fault, times: 1 });
-    const { body } = await stack.create();
-    expect(body.qr).not.toBeNull();
-    expect(stack.chargesOf(body.id)).toHaveLength(1);
-  });
-
-  it('to an expire: the charge is looked at, and the checkout is cancelled', async () => {
-    const { body } = await stack.create();
-    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', ...fault, times: 1 });
-    await stack.post(`/v1/checkouts/${body.id}/cancel`);
-    await stack.untilStatus(body.id, 'cancelled');
-    expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
-  });
-
   it('to a look: it is taken again, and the payment is seen', async () => {
     const { body } = await stack.create();
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', ...fault, times: 1 });

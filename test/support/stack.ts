@@ -1,9 +1,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { apiSettings, startApi, type RunningApi } from '@tillflow/api';
-import { createSandbox, type Sandbox } from '@tillflow/sandbox';
+import { createSandbox, type Sandbox, type SandboxOptions } from '@tillflow/sandbox';
+import { checkoutWorkflowId, parseCheckoutId } from '@tillflow/domain';
 import { openTemporal, type Temporal } from '@tillflow/temporal';
 import { startWorker, workerSettings, type RunningWorker } from '@tillflow/worker';
-import type { Checkout, TimelineEntry } from '@tillflow/workflows';
+import type { Checkout, CheckoutMemo, CheckoutResult, TimelineEntry } from '@tillflow/workflows';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import { pino, type Logger } from 'pino';
 import { inject, vi } from 'vitest';
@@ -35,6 +36,7 @@ export type StackOptions = {
   readonly worker?: boolean;
   /** Where the sandbox sends webhooks; the API unless told otherwise, nowhere for null. */
   readonly webhookUrl?: string | null;
+  readonly sandbox?: SandboxOptions;
 };
 
 // Once a process: the engine's own log lines would bury the tests'.
@@ -59,7 +61,7 @@ export class Stack {
   temporal!: Temporal;
 
   static async start(options: StackOptions = {}): Promise<Stack> {
-    const sandbox = createSandbox();
+    const sandbox = createSandbox(options.sandbox);
     const { url } = await sandbox.listen();
     const stack = new Stack(sandbox, url, options);
     await stack.#start();
@@ -175,6 +177,29 @@ export class Stack {
   async timeline(id: string): Promise<TimelineEntry[]> {
     const { body } = await this.get<{ data: TimelineEntry[] }>(`/v1/checkouts/${id}/timeline`);
     return body.data;
+  }
+
+  /** The checkout's workflow, for what the API has no route for. */
+  workflowOf(id: string) {
+    const key = parseCheckoutId(id);
+    if (key === null) throw new Error(`Not a checkout's id: ${id}`);
+    return this.temporal.client.workflow.getHandle<() => Promise<CheckoutResult>>(checkoutWorkflowId(key));
+  }
+
+  async memoOf(id: string): Promise<CheckoutMemo> {
+    // Written by this product alone.
+    return (await this.workflowOf(id).describe()).memo as CheckoutMemo;
+  }
+
+  /** Waits until the server has given up a call of the checkout: no worker is needed for that. */
+  async untilCallTimedOut(id: string): Promise<void> {
+    await vi.waitFor(
+      async () => {
+        const { events } = await this.workflowOf(id).fetchHistory();
+        if (events?.some((event) => event.activityTaskTimedOutEventAttributes) !== true) throw new Error('Not yet');
+      },
+      { timeout: 60_000, interval: 200 },
+    );
   }
 
   /** Waits until the checkout satisfies the test; fails with the checkout as it is. */

@@ -10,7 +10,8 @@ export type SignalAt = {
   /** When: the request was made but nothing written, or in the last moment before its first byte is. */
   readonly moment: 'undici:request:create' | 'undici:client:sendHeaders';
   readonly method: string;
-  readonly path: string;
+  /** Of the provider's API, such as `/charges/{id}/expire`. */
+  readonly route: string;
   readonly signal: 'SIGKILL' | 'SIGSTOP';
 };
 
@@ -19,6 +20,8 @@ export class WorkerProcess {
   private constructor(
     private readonly child: ChildProcess,
     readonly exited: Promise<number | null>,
+    /** It sent itself the signal that it was to. */
+    readonly signalled: Promise<void>,
   ) {}
 
   /** @param signalAt the process sends this signal to itself, once, at a moment that only it can see. */
@@ -28,11 +31,12 @@ export class WorkerProcess {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
     const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
-    for await (const line of createInterface({ input: child.stdout })) {
-      if (line.startsWith('worker ready')) break;
-    }
-    child.stdout.resume();
-    return new WorkerProcess(child, exited);
+    const lines = createInterface({ input: child.stdout });
+    const said = (start: string): Promise<void> =>
+      new Promise((resolve) => lines.on('line', (line) => line.startsWith(start) && resolve()));
+    const signalled = said('signalled');
+    await said('worker ready');
+    return new WorkerProcess(child, exited, signalled);
   }
 
   signal(signal: NodeJS.Signals): void {

@@ -1,0 +1,33 @@
+import { audit, AUDITED_SECTIONS, type Findings, type ProviderBooks } from '@tillflow/tools/chaos';
+import { expect } from 'vitest';
+import type { Stack } from './stack.js';
+
+/** East of UTC by so much, the whole day of a payment is before its cut-off: tests void at any hour. */
+export const ALWAYS_VOIDABLE_MINUTES = 480;
+
+export type Expected = {
+  readonly status: string;
+  /** Smallest currency unit. */
+  readonly refunds: readonly number[];
+  readonly kind?: 'void' | 'refund';
+};
+
+/** The checkout's own books and the provider's, compared line by line. */
+export async function auditOf(stack: Stack, id: string): Promise<Findings> {
+  const books = stack.sandbox.state(AUDITED_SECTIONS) as ProviderBooks;
+  const memo = await stack.memoOf(id);
+  return audit(books, { memo, voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES });
+}
+
+/** One charge, and these refunds, at the provider and with us; nothing is repeated blindly, nobody is needed. */
+export async function expectBooks(stack: Stack, id: string, { status, refunds, kind }: Expected): Promise<void> {
+  expect((await auditOf(stack, id)).breaches).toEqual([]);
+  const [charge, ...others] = stack.chargesOf(id);
+  expect(others).toEqual([]);
+  const made = stack.sandbox.state().refunds.filter((refund) => refund.charge === charge?.id);
+  expect(made.map(({ amount }) => amount)).toEqual(refunds);
+  expect(charge?.refunded_amount).toBe(refunds.reduce((sum, amount) => sum + amount, 0));
+  if (kind !== undefined) expect(made.every(({ voided }) => voided === (kind === 'void'))).toBe(true);
+  const { state } = await stack.memoOf(id);
+  expect(state).toMatchObject({ status, attention: null });
+}

@@ -1,0 +1,169 @@
+import type { Fault } from '@tillflow/sandbox';
+import { refundRequest } from '@tillflow/workflows';
+import { vi } from 'vitest';
+import { ALWAYS_VOIDABLE_MINUTES, expectBooks, type Expected } from './books.js';
+import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
+
+/** A call that changes something at the provider: what leads to it, what brings it about, and how all must end. */
+export type MoneyCall = {
+  readonly name: string;
+  /** Of the provider's API. */
+  readonly route: string;
+  /** Brings a checkout to where the call is next. @returns its id */
+  prepare(stack: Stack): Promise<string>;
+  /** Asks for the call. Returns when that is durable, whether or not the call was made. */
+  provoke(stack: Stack, id: string): Promise<void>;
+  /** Goes on with the checkout after the call, as its people do. */
+  finish(stack: Stack, id: string): Promise<void>;
+  /** Whether a look finds what the call made. A source without a charge is left behind instead. */
+  readonly isFoundAgain: boolean;
+  readonly expected: Expected;
+};
+
+const PART = 50_000;
+const ALL = 150_000;
+
+const idOf = (reference: string): string => `chk_default_${reference}`;
+
+/** As a till does that is told to come again: the same request is safe. */
+async function begin(stack: Stack, id: string): Promise<void> {
+  const reference = id.slice(idOf('').length);
+  await vi.waitUntil(async () => (await stack.create({ reference })).status < 300, { timeout: 30_000 });
+}
+
+async function pay(stack: Stack, id: string): Promise<void> {
+  const ready = await stack.until(id, ({ qr }) => qr !== null, 90_000);
+  stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
+}
+
+async function open(stack: Stack): Promise<string> {
+  const id = idOf(newReference());
+  await begin(stack, id);
+  await stack.until(id, ({ qr }) => qr !== null);
+  return id;
+}
+
+async function paid(stack: Stack): Promise<string> {
+  const id = await open(stack);
+  await pay(stack, id);
+  await stack.untilStatus(id, 'paid');
+  return id;
+}
+
+/** Durable with the signal; whoever sends the update waits longer than a dead worker takes. */
+const askForRefund =
+  (amount: number | null) =>
+  async (stack: Stack, id: string): Promise<void> =>
+    stack.workflowOf(id).signal(refundRequest, { key: 'the only one', amount, reason: null });
+
+export const MONEY_CALLS: readonly MoneyCall[] = [
+  {
+    name: 'the create of a source',
+    route: '/sources',
+    prepare: async () => idOf(newReference()),
+    provoke: begin,
+    finish: pay,
+    isFoundAgain: false,
+    expected: { status: 'paid', refunds: [] },
+  },
+  {
+    name: 'the create of a charge',
+    route: '/charges',
+    prepare: async () => idOf(newReference()),
+    provoke: begin,
+    finish: pay,
+    isFoundAgain: true,
+    expected: { status: 'paid', refunds: [] },
+  },
+  {
+    name: 'an expire',
+    route: '/charges/{id}/expire',
+    prepare: open,
+    provoke: async (stack, id) => void (await stack.post(`/v1/checkouts/${id}/cancel`)),
+    finish: async () => {},
+    isFoundAgain: true,
+    expected: { status: 'cancelled', refunds: [] },
+  },
+  {
+    name: 'a refund',
+    route: '/charges/{id}/refunds',
+    prepare: paid,
+    provoke: askForRefund(PART),
+    finish: async () => {},
+    isFoundAgain: true,
+    expected: { status: 'partially_refunded', refunds: [PART], kind: 'refund' },
+  },
+  {
+    name: 'a void',
+    route: '/charges/{id}/refunds',
+    prepare: paid,
+    provoke: askForRefund(null),
+    finish: async () => {},
+    isFoundAgain: true,
+    expected: { status: 'refunded', refunds: [ALL], kind: 'void' },
+  },
+];
+
+/** The product's times, shortened: what is proved here does not depend on them. */
+export const FAST = {
+  api: {
+    SEND_WITHIN_MS: '600',
+    CALL_DEADLINE_MS: '500',
+    SETTLE_DELAY_MS: '200',
+    LOOK_DELAYS_MS: '50,100,200,400,800',
+    POLL_INTERVAL_MS: '2000',
+    ANSWER_WITHIN_MS: '300',
+    VOID_DATE_OFFSET_MINUTES: String(ALWAYS_VOIDABLE_MINUTES),
+  },
+  sandbox: { assumptions: { voidRule: { dateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES } } },
+} satisfies StackOptions;
+
+export type Lost = Pick<Fault, 'action' | 'status'>;
+
+/** Every way in which an answer is lost. */
+export const LOST_ANSWERS: readonly Lost[] = [
+  { action: 'reset_before' },
+  { action: 'hang' },
+  { action: 'status', status: 503 },
+  { action: 'commit_then_reset' },
+  { action: 'commit_then_hang' },
+  { action: 'commit_then_status', status: 500 },
+  { action: 'garbage_body' },
+];
+export const ONE_OF_EACH = LOST_ANSWERS.filter(({ action }) => action !== 'status' && action !== 'commit_then_hang');
+
+/** The provider did the work before the answer was lost. */
+export const hasEffect = ({ action }: Lost): boolean => action.startsWith('commit') || action === 'garbage_body';
+
+const nameOf = ({ action, status }: Lost): string => (status === undefined ? action : `${action} ${status}`);
+
+/** For a table of tests: each with its name. */
+export const rows = (faults: readonly Lost[]) => faults.map((fault) => [nameOf(fault), fault] as const);
+
+/** Strikes the call's first request at the provider, with `signal` sent to a worker the moment it arrives there. */
+export function strike(
+  stack: Stack,
+  { route }: MoneyCall,
+  fault: Lost,
+  onArrival: () => void = () => {},
+): Promise<void> {
+  stack.sandbox.faults.add({ method: 'POST', path: route, ...fault, times: 1 });
+  return new Promise((arrived) => {
+    const end = stack.sandbox.on('request', (request) => {
+      if (request.method !== 'POST' || request.route !== route) return;
+      end();
+      onArrival();
+      arrived();
+    });
+  });
+}
+
+/** A worker that dies is known after its heartbeat, a restarted one takes over after that. */
+const AFTER_A_DEATH_MS = 90_000;
+
+/** The right end, without a person, and the books of both sides line by line. */
+export async function expectRightEnd(stack: Stack, call: MoneyCall, id: string): Promise<void> {
+  await call.finish(stack, id);
+  await stack.untilStatus(id, call.expected.status, AFTER_A_DEATH_MS);
+  await expectBooks(stack, id, call.expected);
+}

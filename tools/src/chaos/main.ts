@@ -1,0 +1,139 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { onInterruption } from '../interruption.js';
+import { freePorts } from '../ports.js';
+import { startTemporalServer, type TemporalServer } from '../temporal-server.js';
+import { GUARANTEES } from './audit.js';
+import { runCampaign, type CampaignResult } from './campaign.js';
+
+const RESULT = new URL('../../../bench/results/chaos.json', import.meta.url);
+const USAGE = `usage: pnpm chaos [--seed <number>] [--checkouts <number, 60>] [--at-once <number, 12>] [--workers <number, 3>]
+
+Breaks the provider, the network and every program while many checkouts go through their lives, then heals all and
+compares the provider's books with ours. Exits 0 when every guarantee held, 1 when one was broken, 2 for a wrong call.`;
+
+type Options = { readonly seed: number; readonly checkouts: number; readonly atOnce: number; readonly workers: number };
+
+/** @returns null for a wrong call. */
+function readOptions(args: readonly string[]): Options | null {
+  const option = { type: 'string' } as const;
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      options: { seed: option, checkouts: option, 'at-once': option, workers: option },
+    });
+    const seed = wholeNumber(values.seed, Math.floor(Math.random() * 2 ** 31), 0);
+    const checkouts = wholeNumber(values.checkouts, 60, 1);
+    const atOnce = wholeNumber(values['at-once'], 12, 1);
+    const workers = wholeNumber(values.workers, 3, 1);
+    if (seed === null || checkouts === null || atOnce === null || workers === null) return null;
+    return { seed, checkouts, atOnce, workers };
+  } catch {
+    return null;
+  }
+}
+
+function wholeNumber(text: string | undefined, fallback: number, least: number): number | null {
+  if (text === undefined) return fallback;
+  const number = Number(text);
+  return /^\d{1,10}$/.test(text) && number >= least ? number : null;
+}
+
+/** A server that keeps its state in a file, so that it can be killed and found again on the same port. */
+class OwnTemporal {
+  #server: TemporalServer | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly port: number,
+  ) {}
+
+  static async start(): Promise<OwnTemporal> {
+    const [port = 0] = await freePorts(1);
+    const own = new OwnTemporal(await mkdtemp(join(tmpdir(), 'tillflow-chaos-')), port);
+    await own.#start();
+    return own;
+  }
+
+  get address(): string {
+    return this.#server?.address ?? '';
+  }
+
+  /** Somebody else's server (`TEMPORAL_ADDRESS`) is not killed. */
+  get isOurs(): boolean {
+    return this.#server?.pid !== undefined;
+  }
+
+  async restart(): Promise<void> {
+    const server = this.#server;
+    if (server?.pid === undefined) return;
+    process.kill(server.pid, 'SIGKILL');
+    await server.ended;
+    await this.#start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<void> {
+    this.#server = await startTemporalServer({
+      forTests: true,
+      dbFilename: join(this.folder, 'temporal.db'),
+      port: this.port,
+      log: (line) => console.log(line),
+    });
+  }
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === null) {
+    console.error(USAGE);
+    return 2;
+  }
+  onInterruption().addEventListener('abort', () => process.exit(130));
+  const temporal = await OwnTemporal.start();
+  try {
+    const result = await runCampaign({
+      ...options,
+      temporalAddress: temporal.address,
+      restartTemporal: temporal.isOurs ? () => temporal.restart() : null,
+      log: (line) => console.log(line),
+    });
+    await report(result);
+    return result.breaches.length === 0 ? 0 : 1;
+  } finally {
+    await temporal.stop();
+  }
+}
+
+async function report(result: CampaignResult): Promise<void> {
+  const { seed, checkouts, seconds, statuses, blows, faults, guarantees, breaches } = result;
+  const listed = (counts: Readonly<Record<string, number>>): string =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  console.log(`\nchaos: seed ${seed}, ${checkouts} checkouts, ${seconds} s`);
+  console.log(`  ended as   ${listed(statuses)}`);
+  console.log(`  blows      ${listed(blows)}`);
+  console.log(`  faults     ${listed(faults)}\n`);
+  const width = Math.max(...Object.values(GUARANTEES).map(({ length }) => length));
+  console.log(`  ${'  '}  ${'guarantee'.padEnd(width)}  checked  broken`);
+  for (const { guarantee, checked, broken } of guarantees) {
+    const row = [String(guarantee).padStart(2), GUARANTEES[guarantee].padEnd(width), String(checked).padStart(7)];
+    console.log(`  ${row.join('  ')}  ${String(broken).padStart(6)}`);
+  }
+  for (const { guarantee, checkout, what } of breaches) console.log(`\nbroken: ${guarantee}, ${checkout}: ${what}`);
+  const machine = { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
+  await mkdir(new URL('./', RESULT), { recursive: true });
+  await writeFile(RESULT, `${JSON.stringify({ at: new Date().toISOString(), machine, ...result }, null, 2)}\n`);
+  console.log(`\nWritten to ${fileURLToPath(RESULT)}`);
+  console.log(`Again: pnpm chaos --seed ${seed} --checkouts ${checkouts}`);
+}
+
+process.exit(await main());
