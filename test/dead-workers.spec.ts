@@ -1,5 +1,5 @@
 import { resolve } from '@tillflow/workflows';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { expectBooks } from './support/books.js';
 import { expectRightEnd, FAST, MONEY_CALLS, ONE_OF_EACH, rows, strike } from './support/money-calls.js';
 import { chargeIdOf, newReference, type Stack } from './support/stack.js';
@@ -121,7 +121,7 @@ describe.concurrent('in the very last moment before', { timeout: ENOUGH_MS }, ()
       const { charges, refunds, transactions } = stack.sandbox.state();
       const before = stack.requests(`POST ${route}`).length;
       await thaw(stack, victim, id);
-      await expect.poll(() => stack.requests(`POST ${route}`).length).toBe(before + 1);
+      await vi.waitUntil(() => stack.requests(`POST ${route}`).length === before + 1, { timeout: 30_000 });
       expect(stack.sandbox.state()).toMatchObject({ charges, refunds, transactions });
     }),
   );

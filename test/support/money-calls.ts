@@ -28,7 +28,8 @@ const idOf = (reference: string): string => `chk_default_${reference}`;
 /** As a till does that is told to come again: the same request is safe. */
 async function begin(stack: Stack, id: string): Promise<void> {
   const reference = id.slice(idOf('').length);
-  await vi.waitUntil(async () => (await stack.create({ reference })).status < 300, { timeout: 30_000 });
+  const isBegun = async (): Promise<boolean> => (await stack.create({ reference })).status < 300;
+  await vi.waitUntil(() => isBegun().catch(() => false), { timeout: 60_000 });
 }
 
 async function pay(stack: Stack, id: string): Promise<void> {
@@ -79,7 +80,10 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
     name: 'an expire',
     route: '/charges/{id}/expire',
     prepare: open,
-    provoke: async (stack, id) => void (await stack.post(`/v1/checkouts/${id}/cancel`)),
+    provoke: async (stack, id) => {
+      const isAsked = async (): Promise<boolean> => (await stack.post(`/v1/checkouts/${id}/cancel`)).status < 300;
+      await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 60_000 });
+    },
     finish: async () => {},
     isFoundAgain: true,
     expected: { status: 'cancelled', refunds: [] },

@@ -288,7 +288,8 @@ class Audit {
         this.#expect(12, (ours?.kind === 'void') === isVoid, `${refund.id} is called a ${ours?.kind}`);
         this.#expect(12, !isVoid || refund.amount === charge.amount, `${refund.id} voids a part`);
         this.#expect(12, !isVoid || madeAt < until, `${refund.id} voids after ${iso(until)}`);
-        const couldVoid = refund.amount === charge.amount && madeAt < until - MINUTE;
+        const isByUs = refund.metadata['refund_key'] !== undefined;
+        const couldVoid = isByUs && refund.amount === charge.amount && madeAt < until - MINUTE;
         const isExplained = isVoid || ours?.failure_code !== null;
         this.#expect(12, !couldVoid || isExplained, `${refund.id} could have been a void, and does not say why not`);
         this.#expect(12, madeAt <= yearAfter(paidAt), `${refund.id} was made after a year`);

@@ -29,7 +29,9 @@ export type CampaignResult = {
   readonly guarantees: readonly { readonly guarantee: Guarantee; readonly checked: number; readonly broken: number }[];
   readonly breaches: readonly Breach[];
   /** Of each checkout with a breach: what happened to it. */
-  readonly traces: Readonly<Record<string, { readonly trace: readonly string[]; readonly timeline: readonly unknown[] }>>;
+  readonly traces: Readonly<
+    Record<string, { readonly trace: readonly string[]; readonly timeline: readonly unknown[] }>
+  >;
 };
 
 /** What is not settled by then never will be. */
@@ -59,10 +61,15 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     await inParallel(lives, options.atOnce, async (life) => life.run());
     healed.abort();
     const blows = await breaking;
-    const faults = countBy(world.sandbox.faultLog().map((one) => (one.kind === 'request' ? one.fault.action : one.faults.join('+'))));
+    const faults = countBy(
+      world.sandbox.faultLog().map((one) => (one.kind === 'request' ? one.fault.action : one.faults.join('+'))),
+    );
     log(`everything is healed after ${Math.round((Date.now() - startedAt) / 1_000)} s; waiting until all is settled`);
     await world.heal();
-    for (const life of lives) life.turnBack();
+    for (const life of lives) {
+      life.turnBack();
+      await life.announceLateNews();
+    }
 
     const first = await untilSettled(world, lives, log);
     // Every look that is still owed is taken now, and must not change anything.

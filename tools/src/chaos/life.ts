@@ -97,6 +97,8 @@ export class Life {
   readonly seen: Breach[] = [];
   readonly trace: string[] = [];
   readonly #startedAt = Date.now();
+  readonly #paidLate: string[] = [];
+  readonly #refundedElsewhere: string[] = [];
   /** Answers that nobody waits for: people go away, and their requests do not. */
   readonly #underWay: Promise<unknown>[] = [];
 
@@ -118,6 +120,12 @@ export class Life {
       await this.#look();
     }
     await Promise.all(this.#underWay);
+  }
+
+  /** Nobody looks at what was seen to have ended: of money that moves after that, only a webhook tells. */
+  async announceLateNews(): Promise<void> {
+    for (const id of this.#paidLate) await this.#hint('resent', id);
+    for (const id of this.#refundedElsewhere) await this.#hint('direct', id);
   }
 
   /** The customer who still reviews the payment turns back, so that every charge can come to its end. */
@@ -178,7 +186,9 @@ export class Life {
         return;
       case 'pay': {
         const charge = charges.at(-1 - deed.back);
-        if (charge !== undefined && !charge.paid) world.sandbox.mark(charge.id, { status: 'successful', force: true });
+        if (charge === undefined || charge.paid) return;
+        if (charge.status !== 'pending') this.#paidLate.push(charge.id);
+        world.sandbox.mark(charge.id, { status: 'successful', force: true });
         return;
       }
       case 'confirm':
@@ -277,6 +287,7 @@ export class Life {
 
   async #refundElsewhere(chargeId: string, amount: number): Promise<void> {
     const { sandbox } = this.world;
+    this.#refundedElsewhere.push(chargeId);
     try {
       await fetch(`${sandbox.url}/charges/${chargeId}/refunds`, {
         method: 'POST',
@@ -295,7 +306,7 @@ export class Life {
     switch (kind) {
       case 'resent': {
         const { events = [] } = sandbox.state(['events']);
-        const event = events.findLast(({ data }) => data.id === chargeId);
+        const event = events.findLast(({ key, data }) => key === 'charge.complete' && data.id === chargeId);
         if (event !== undefined) sandbox.resend(event.id);
         return;
       }

@@ -1,11 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { cpus, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { onInterruption } from '../interruption.js';
-import { freePorts } from '../ports.js';
-import { startTemporalServer, type TemporalServer } from '../temporal-server.js';
+import { MortalTemporal } from '../mortal-temporal.js';
 import { GUARANTEES } from './audit.js';
 import { runCampaign, type CampaignResult } from './campaign.js';
 
@@ -42,54 +40,6 @@ function wholeNumber(text: string | undefined, fallback: number, least: number):
   return /^\d{1,10}$/.test(text) && number >= least ? number : null;
 }
 
-/** A server that keeps its state in a file, so that it can be killed and found again on the same port. */
-class OwnTemporal {
-  #server: TemporalServer | undefined;
-
-  private constructor(
-    private readonly folder: string,
-    private readonly port: number,
-  ) {}
-
-  static async start(): Promise<OwnTemporal> {
-    const [port = 0] = await freePorts(1);
-    const own = new OwnTemporal(await mkdtemp(join(tmpdir(), 'tillflow-chaos-')), port);
-    await own.#start();
-    return own;
-  }
-
-  get address(): string {
-    return this.#server?.address ?? '';
-  }
-
-  /** Somebody else's server (`TEMPORAL_ADDRESS`) is not killed. */
-  get isOurs(): boolean {
-    return this.#server?.pid !== undefined;
-  }
-
-  async restart(): Promise<void> {
-    const server = this.#server;
-    if (server?.pid === undefined) return;
-    process.kill(server.pid, 'SIGKILL');
-    await server.ended;
-    await this.#start();
-  }
-
-  async stop(): Promise<void> {
-    await this.#server?.stop();
-    await rm(this.folder, { recursive: true, force: true });
-  }
-
-  async #start(): Promise<void> {
-    this.#server = await startTemporalServer({
-      forTests: true,
-      dbFilename: join(this.folder, 'temporal.db'),
-      port: this.port,
-      log: (line) => console.log(line),
-    });
-  }
-}
-
 async function main(): Promise<number> {
   const options = readOptions(process.argv.slice(2));
   if (options === null) {
@@ -97,7 +47,7 @@ async function main(): Promise<number> {
     return 2;
   }
   onInterruption().addEventListener('abort', () => process.exit(130));
-  const temporal = await OwnTemporal.start();
+  const temporal = await MortalTemporal.start((line) => console.log(line));
   try {
     const result = await runCampaign({
       ...options,

@@ -111,7 +111,10 @@ export class World {
   static async open({ seed, workers, temporalAddress }: WorldOptions): Promise<World> {
     const sandbox = createSandbox({
       seed: String(seed),
-      assumptions: { voidRule: { dateOffsetMinutes: VOID_DATE_OFFSET_MINUTES }, webhookRetriesMs: [1_000, 2_000, 5_000] },
+      assumptions: {
+        voidRule: { dateOffsetMinutes: VOID_DATE_OFFSET_MINUTES },
+        webhookRetriesMs: [1_000, 2_000, 5_000],
+      },
     });
     const { url } = await sandbox.listen();
     const [port = 0] = await freePorts(1);
@@ -210,5 +213,4 @@ export class World {
     const { charges = [] } = this.sandbox.state(['charges']);
     return charges.filter(({ metadata }) => metadata['checkout'] === checkoutId);
   }
-
 }

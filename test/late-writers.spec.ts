@@ -1,0 +1,146 @@
+import { cancel, newAttempt, refundRequest } from '@tillflow/workflows';
+import { describe, expect, it, vi } from 'vitest';
+import { ALWAYS_VOIDABLE_MINUTES, auditOf, expectBooks } from './support/books.js';
+import { FAST } from './support/money-calls.js';
+import { startDirectly } from './support/paths.js';
+import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
+import { withStack } from './support/with-stack.js';
+
+/** Long after a call was given up (see {@link POLICY}), and before the second look for it. */
+const LATE_MS = 3_000;
+const POLICY = {
+  sendWithinMs: 300,
+  callDeadlineMs: 300,
+  settleMs: 100,
+  lookDelaysMs: [50, 100, 200],
+  pollIntervalMs: 60_000,
+  secondLookMs: LATE_MS + 2_000,
+  voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES,
+};
+/** No webhook helps: only the second look can find what came late. */
+const UNTOLD: StackOptions = { ...FAST, webhookUrl: null };
+const ENOUGH_MS = 90_000;
+
+/** The next call of this kind reaches the provider late. @returns when it has. */
+function delayNext(stack: Stack, path: string): Promise<void> {
+  stack.sandbox.faults.add({ method: 'POST', path, action: 'delay', delay_ms: LATE_MS, times: 1 });
+  return new Promise((came) => {
+    const end = stack.sandbox.on('response', (request) => {
+      if (request.method !== 'POST' || request.fault !== 'delay') return;
+      end();
+      came();
+    });
+  });
+}
+
+/** A checkout whose first charge is under way, and will come too late. */
+async function begunLate(stack: Stack): Promise<{ id: string; came: Promise<void> }> {
+  await stack.startWorker();
+  const came = delayNext(stack, '/charges');
+  const { id } = await startDirectly(stack, POLICY);
+  await vi.waitUntil(() => stack.requests('POST /charges').length > 0, { timeout: 30_000 });
+  return { id, came };
+}
+
+const statuses = (stack: Stack, id: string): string[] => stack.chargesOf(id).map(({ status }) => status);
+
+async function payAt(stack: Stack, came: Promise<void>, id: string): Promise<void> {
+  await came;
+  const late = stack.chargesOf(id).find(({ status }) => status === 'pending');
+  stack.sandbox.mark(late?.id ?? '', { status: 'successful' });
+}
+
+describe.concurrent('a charge that was given up and comes through late', { timeout: ENOUGH_MS }, () => {
+  it('after a cancel is found by the second look, and ended', () =>
+    withStack(UNTOLD, async (stack) => {
+      const { id, came } = await begunLate(stack);
+      expect(await stack.workflowOf(id).executeUpdate(cancel)).toBe('cancelled');
+      expect(statuses(stack, id)).toEqual([]);
+      await came;
+      expect(statuses(stack, id)).toEqual(['pending']);
+      await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null && attempts[0]?.status === 'expired');
+      await vi.waitUntil(() => statuses(stack, id)[0] === 'expired', { timeout: 30_000 });
+      await expectBooks(stack, id, { status: 'cancelled', refunds: [] });
+    }));
+
+  it('after a cancel, and was paid: the second look finds the money, and it goes back', () =>
+    withStack(UNTOLD, async (stack) => {
+      const { id, came } = await begunLate(stack);
+      expect(await stack.workflowOf(id).executeUpdate(cancel)).toBe('cancelled');
+      await payAt(stack, came, id);
+      await stack.untilStatus(id, 'refunded');
+      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
+    }));
+
+  it('beside the charge of the next attempt is found by the second look, and ended', () =>
+    withStack(UNTOLD, async (stack) => {
+      const { id, came } = await begunLate(stack);
+      expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
+      await came;
+      expect(statuses(stack, id)).toEqual(['pending', 'pending']);
+      const [late, current] = await vi.waitUntil(
+        async () => {
+          const { body } = await stack.get(`/v1/checkouts/${id}`);
+          return body.attempts[0]?.charge_id !== null && body.attempts;
+        },
+        { timeout: 30_000 },
+      );
+      await vi.waitUntil(() => statuses(stack, id).includes('expired'), { timeout: 30_000 });
+      expect(stack.chargesOf(id)).toHaveLength(2);
+      stack.sandbox.mark(current?.charge_id ?? '', { status: 'successful' });
+      expect(stack.chargesOf(id).find((charge) => charge.id === late?.charge_id)?.status).toBe('expired');
+    }));
+
+  it('beside the charge of the next attempt, and both are paid: one is kept, the other goes back', () =>
+    withStack(FAST, async (stack) => {
+      const { id, came } = await begunLate(stack);
+      expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
+      const { attempts } = await stack.until(id, ({ qr }) => qr !== null);
+      stack.sandbox.mark(attempts[1]?.charge_id ?? '', { status: 'successful' });
+      await stack.untilStatus(id, 'paid');
+      stack.sandbox.webhooks.clear();
+      await payAt(stack, came, id);
+      await vi.waitUntil(() => stack.sandbox.state().refunds.length === 1, { timeout: 30_000 });
+      await stack.until(id, ({ status, attention }) => status === 'paid' && attention === null);
+      expect((await auditOf(stack, id)).breaches).toEqual([]);
+      expect(stack.chargesOf(id).map(({ refunded_amount }) => refunded_amount)).toEqual([0, 150_000]);
+    }));
+});
+
+describe.concurrent('a refund that was given up and comes through late', { timeout: ENOUGH_MS }, () => {
+  async function paid(stack: Stack): Promise<string> {
+    await stack.startWorker();
+    const { id } = await startDirectly(stack, { ...POLICY, pollIntervalMs: 500 });
+    const ready = await stack.until(id, ({ qr }) => qr !== null);
+    stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
+    await stack.untilStatus(id, 'paid');
+    return id;
+  }
+
+  it('after it was made again is shown to a person: nobody else can tell the customer', () =>
+    withStack(UNTOLD, async (stack) => {
+      const id = await paid(stack);
+      const came = delayNext(stack, '/charges/{id}/refunds');
+      await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount: 50_000, reason: null });
+      await stack.untilStatus(id, 'partially_refunded');
+      await came;
+      const shown = await stack.until(id, ({ attention }) => attention !== null);
+      expect(shown).toMatchObject({ attention: { code: 'refund_doubled' }, refunded_amount: 100_000 });
+      expect((await stack.memoOf(id)).refunds).toMatchObject([
+        { key: 'k', amount: 50_000, status: 'succeeded' },
+        { reason: 'made elsewhere', amount: 50_000, status: 'succeeded' },
+      ]);
+    }));
+
+  it.each([100_000, null])('of %s cannot be made twice: the provider has no more to give', (amount) =>
+    withStack(UNTOLD, async (stack) => {
+      const id = await paid(stack);
+      const came = delayNext(stack, '/charges/{id}/refunds');
+      await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount, reason: null });
+      const status = amount === null ? 'refunded' : 'partially_refunded';
+      await stack.untilStatus(id, status);
+      await came;
+      await expectBooks(stack, id, { status, refunds: [amount ?? 150_000] });
+    }),
+  );
+});

@@ -1,0 +1,96 @@
+import { MortalTemporal } from '@tillflow/tools';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ApiProcess } from './support/api-process.js';
+import { expectBooks } from './support/books.js';
+import { expectRightEnd, FAST, MONEY_CALLS, type MoneyCall } from './support/money-calls.js';
+import { chargeIdOf, Stack } from './support/stack.js';
+
+const ENOUGH_MS = 180_000;
+
+/** Carries out the call, with `blow` struck the moment its request reaches the provider. @returns the checkout's id */
+async function callUnder(stack: Stack, call: MoneyCall, blow: () => Promise<void>): Promise<string> {
+  const id = await call.prepare(stack);
+  const struck = new Promise<void>((done, failed) => {
+    const end = stack.sandbox.on('request', ({ method, route }) => {
+      if (method !== 'POST' || route !== call.route) return;
+      end();
+      blow().then(done, failed);
+    });
+  });
+  await Promise.all([call.provoke(stack, id), struck]);
+  return id;
+}
+
+/** A checkout that waits for its customer, or whose customer has paid. */
+const [open, paid] = [MONEY_CALLS[2], MONEY_CALLS[3]].map(
+  (call) => call?.prepare ?? (() => Promise.reject(new Error())),
+);
+
+describe('Temporal is killed and started again on its file', { timeout: ENOUGH_MS }, () => {
+  let temporal: MortalTemporal;
+  let stack: Stack;
+  beforeAll(async () => {
+    temporal = await MortalTemporal.start(() => {});
+    stack = await Stack.start({ ...FAST, shared: { TEMPORAL_ADDRESS: temporal.address } });
+  });
+  afterAll(async () => {
+    await stack.stop();
+    await temporal.stop();
+  });
+
+  it.each(MONEY_CALLS)('while $name is under way: one effect, the right end, no person', async (call) => {
+    const id = await callUnder(stack, call, () => temporal.restart());
+    await expectRightEnd(stack, call, id);
+  });
+
+  it('while the customer pays: the payment is seen', async () => {
+    const id = (await open?.(stack)) ?? '';
+    const { body } = await stack.get(`/v1/checkouts/${id}`);
+    const restarted = temporal.restart();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await restarted;
+    await stack.untilStatus(id, 'paid', 90_000);
+    await expectBooks(stack, id, { status: 'paid', refunds: [] });
+  });
+
+  it('while nothing happens to a paid checkout: it can be refunded afterwards', async () => {
+    const id = (await paid?.(stack)) ?? '';
+    await temporal.restart();
+    const [, , , refund] = MONEY_CALLS;
+    await refund?.provoke(stack, id);
+    await stack.untilStatus(id, 'partially_refunded', 90_000);
+    await expectBooks(stack, id, { status: 'partially_refunded', refunds: [50_000], kind: 'refund' });
+  });
+
+  it('lost no checkout and no event: every workflow is still there', async () => {
+    const { charges } = stack.sandbox.state();
+    for (const { metadata, id } of charges) {
+      const { state } = await stack.memoOf(metadata['checkout'] as string);
+      expect(state?.attempts.map(({ charge_id }) => charge_id)).toContain(id);
+    }
+  });
+});
+
+describe('the API is killed and started again', { timeout: ENOUGH_MS }, () => {
+  let stack: Stack;
+  let api: ApiProcess;
+  beforeAll(async () => {
+    stack = await Stack.start(FAST);
+    api = await ApiProcess.startIn(stack);
+  });
+  afterAll(() => stack.stop());
+
+  it.each(MONEY_CALLS)('while $name is under way: one effect, the right end, no person', async (call) => {
+    const id = await callUnder(stack, call, () => api.restart());
+    await expectRightEnd(stack, call, id);
+  });
+
+  it('while the webhook of a payment is on its way: the payment is seen', async () => {
+    const id = (await open?.(stack)) ?? '';
+    const { body } = await stack.get(`/v1/checkouts/${id}`);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await api.restart();
+    await stack.untilStatus(id, 'paid', 60_000);
+    await expectBooks(stack, id, { status: 'paid', refunds: [] });
+  });
+});

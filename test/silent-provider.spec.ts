@@ -1,0 +1,157 @@
+import { resolve, type Resolution } from '@tillflow/workflows';
+import { describe, expect, it, vi } from 'vitest';
+import { expectBooks } from './support/books.js';
+import { expectRightEnd, FAST, MONEY_CALLS, strike, type MoneyCall } from './support/money-calls.js';
+import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
+import { withStack } from './support/with-stack.js';
+
+/** After the first looks nothing is due for an hour: what follows is a person's doing. */
+const WAITING: StackOptions = {
+  ...FAST,
+  api: { ...FAST.api, LOOK_DELAYS_MS: '50,100,3600000', POLL_INTERVAL_MS: '3600000', ATTENTION_AFTER_MS: '400' },
+};
+const ENOUGH_MS = 180_000;
+
+const decide = (stack: Stack, id: string, resolution: Resolution): Promise<string> =>
+  stack.workflowOf(id).executeUpdate(resolve, { args: [resolution] });
+
+/** The call is on its way when the provider falls silent for good; `made` says whether it was done. */
+async function fallSilent(stack: Stack, call: MoneyCall, made: boolean, how: 'reset_before' | 'hang'): Promise<string> {
+  const id = await call.prepare(stack);
+  const struck = strike(stack, call, { action: made ? 'commit_then_reset' : 'reset_before' }, () =>
+    stack.sandbox.faults.add({ action: how }),
+  );
+  await call.provoke(stack, id);
+  await struck;
+  return id;
+}
+
+const UNSETTLED = ['creating', 'awaiting_payment', 'paid'];
+
+describe.concurrent('a provider that never answers again', { timeout: ENOUGH_MS }, () => {
+  const rows = MONEY_CALLS.flatMap((call) => [true, false].map((made) => ({ ...call, call, made })));
+
+  it.each(rows)('after $name (done: $made): attention says so, nothing is called failed', ({ call, made }) =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, call, made, 'reset_before');
+      const shown = await stack.until(id, ({ attention }) => attention !== null, 90_000);
+      expect(UNSETTLED).toContain(shown.status);
+      expect(shown.attempts.map(({ status }) => status)).not.toContain('failed');
+      const { refunds = [] } = await stack.memoOf(id);
+      expect(refunds.map(({ status }) => status)).not.toContain('rejected');
+
+      expect(UNSETTLED).toContain(await decide(stack, id, { action: 'look', reason: 'it may be back' }));
+      expect((await stack.get(`/v1/checkouts/${id}`)).body.attention).not.toBeNull();
+
+      stack.sandbox.faults.clear();
+      await decide(stack, id, { action: 'look', reason: 'it is back' });
+      await expectRightEnd(stack, call, id);
+    }),
+  );
+
+  it.each(MONEY_CALLS)('and lets everything hang after $name: attention says so all the same', (call) =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, call, true, 'hang');
+      const shown = await stack.until(id, ({ attention }) => attention !== null, 120_000);
+      expect(UNSETTLED).toContain(shown.status);
+    }),
+  );
+});
+
+const [, CHARGE, , REFUND] = MONEY_CALLS;
+if (CHARGE === undefined || REFUND === undefined) throw new Error('The table lacks a call');
+
+describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENOUGH_MS }, () => {
+  it('adopts the charge that the provider does not list: it is verified, and its QR shown', () =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, CHARGE, true, 'reset_before');
+      await stack.until(id, ({ attention }) => attention !== null, 60_000);
+      const [charge] = stack.chargesOf(id);
+      stack.sandbox.faults.clear();
+      stack.sandbox.faults.add([
+        { method: 'GET', path: '/sources/{id}', action: 'status', status: 500 },
+        { method: 'GET', path: '/charges', action: 'status', status: 500 },
+      ]);
+      await decide(stack, id, { action: 'adopt', id: charge?.id ?? '', reason: 'seen in the dashboard' });
+      const ready = await stack.until(id, ({ qr }) => qr !== null);
+      expect(chargeIdOf(ready)).toBe(charge?.id);
+      await expectRightEnd(stack, CHARGE, id);
+    }));
+
+  it("cannot adopt another checkout's charge", () =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const { body: other } = await stack.create();
+      const ofOther = await stack.until(other.id, ({ qr }) => qr !== null);
+      stack.sandbox.mark(chargeIdOf(ofOther), { status: 'successful' });
+      const id = await fallSilent(stack, CHARGE, false, 'reset_before');
+      await stack.until(id, ({ attention }) => attention !== null, 60_000);
+      stack.sandbox.faults.clear();
+      stack.sandbox.faults.add({ method: 'GET', path: '/sources/{id}', action: 'status', status: 500 });
+      await decide(stack, id, { action: 'adopt', id: chargeIdOf(ofOther), reason: 'a mistake' });
+      const { body } = await stack.get(`/v1/checkouts/${id}`);
+      expect(body).toMatchObject({ status: 'creating', attempts: [{ charge_id: null }] });
+      stack.sandbox.faults.clear();
+      await decide(stack, id, { action: 'look', reason: 'the mistake was seen' });
+      await expectRightEnd(stack, CHARGE, id);
+    }));
+
+  it('adopts a refund that was made by hand in its place: it is not made again', () =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, REFUND, false, 'reset_before');
+      await stack.until(id, ({ attention }) => attention !== null, 60_000);
+      stack.sandbox.faults.clear();
+      const [charge] = stack.chargesOf(id);
+      stack.sandbox.faults.add({ method: 'GET', action: 'reset_before' });
+      await stack.refundElsewhere(charge?.id ?? '', 50_000);
+      const { refunds } = stack.sandbox.state();
+      await decide(stack, id, { action: 'adopt', id: refunds[0]?.id ?? '', reason: 'made in the dashboard' });
+      stack.sandbox.faults.clear();
+      await decide(stack, id, { action: 'look', reason: 'it is back' });
+      await expectRightEnd(stack, REFUND, id);
+      expect((await stack.memoOf(id)).refunds).toMatchObject([{ key: 'the only one', status: 'succeeded' }]);
+    }));
+
+  it('gives up a charge, and it was made: it is found later, and ended', () =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, CHARGE, true, 'reset_before');
+      await stack.until(id, ({ attention }) => attention !== null, 60_000);
+      await decide(stack, id, { action: 'abandon', reason: 'the customer paid cash' });
+      await stack.until(id, ({ status, attention }) => status === 'expired' && attention === null);
+      stack.sandbox.faults.clear();
+      await decide(stack, id, { action: 'look', reason: 'it is back' });
+      await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null);
+      await vi.waitUntil(() => stack.chargesOf(id)[0]?.status === 'expired', { timeout: 30_000 });
+      await expectBooks(stack, id, { status: 'expired', refunds: [] });
+    }));
+
+  it('gives up a charge, and it was paid: the money goes back', () =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, CHARGE, true, 'reset_before');
+      await stack.until(id, ({ attention }) => attention !== null, 60_000);
+      await decide(stack, id, { action: 'abandon', reason: 'the customer paid cash' });
+      stack.sandbox.mark(stack.chargesOf(id)[0]?.id ?? '', { status: 'successful' });
+      stack.sandbox.faults.clear();
+      await decide(stack, id, { action: 'look', reason: 'it is back' });
+      await stack.untilStatus(id, 'refunded');
+      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000] });
+    }));
+
+  it('gives up a refund, and it was made: our books say so as soon as it shows', () =>
+    withStack(WAITING, async (stack) => {
+      await stack.startWorker();
+      const id = await fallSilent(stack, REFUND, true, 'reset_before');
+      await stack.until(id, ({ attention }) => attention !== null, 60_000);
+      await decide(stack, id, { action: 'abandon', reason: 'paid back in cash' });
+      expect((await stack.memoOf(id)).refunds).toMatchObject([{ status: 'rejected', failure_code: 'abandoned' }]);
+      stack.sandbox.faults.clear();
+      await decide(stack, id, { action: 'look', reason: 'it is back' });
+      await expectRightEnd(stack, REFUND, id);
+    }));
+});

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePorts } from './ports.js';
+import { startTemporalServer, type TemporalServer } from './temporal-server.js';
+
+/** A server that keeps its state in a file, so that it can be killed and found again on the same port. */
+export class MortalTemporal {
+  #server: TemporalServer | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly port: number,
+    private readonly log: (line: string) => void,
+  ) {}
+
+  static async start(log: (line: string) => void): Promise<MortalTemporal> {
+    const [port = 0] = await freePorts(1);
+    const own = new MortalTemporal(await mkdtemp(join(tmpdir(), 'tillflow-temporal-')), port, log);
+    await own.#start();
+    return own;
+  }
+
+  get address(): string {
+    return this.#server?.address ?? '';
+  }
+
+  /** Somebody else's server (`TEMPORAL_ADDRESS`) is not killed. */
+  get isOurs(): boolean {
+    return this.#server?.pid !== undefined;
+  }
+
+  /** SIGKILL, and a new server on the same file. */
+  async restart(): Promise<void> {
+    const server = this.#server;
+    if (server?.pid === undefined) return;
+    process.kill(server.pid, 'SIGKILL');
+    await server.ended;
+    await this.#start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#server?.stop();
+    await rm(this.folder, { recursive: true, force: true });
+  }
+
+  async #start(): Promise<void> {
+    this.#server = await startTemporalServer({
+      forTests: true,
+      dbFilename: join(this.folder, 'temporal.db'),
+      port: this.port,
+      log: this.log,
+    });
+  }
+}
