@@ -22,20 +22,20 @@ export class MortalTemporal {
   }
 
   get address(): string {
-    return this.#server?.address ?? '';
+    return this.#running.address;
   }
 
-  /** Somebody else's server (`TEMPORAL_ADDRESS`) is not killed. */
-  get isOurs(): boolean {
-    return this.#server?.pid !== undefined;
+  get #running(): TemporalServer {
+    if (this.#server === undefined) throw new Error('It was not started');
+    return this.#server;
   }
 
   /** SIGKILL, and a new server on the same file. */
   async restart(): Promise<void> {
-    const server = this.#server;
-    if (server?.pid === undefined) return;
-    process.kill(server.pid, 'SIGKILL');
-    await server.ended;
+    const { pid, ended } = this.#running;
+    if (pid === undefined) throw new Error('Only a server of our own can be killed');
+    process.kill(pid, 'SIGKILL');
+    await ended;
     await this.#start();
   }
 
@@ -50,6 +50,8 @@ export class MortalTemporal {
       dbFilename: join(this.folder, 'temporal.db'),
       port: this.port,
       log: this.log,
+      // One that is given is not ours to kill.
+      env: { ...process.env, TEMPORAL_ADDRESS: undefined },
     });
   }
 }

@@ -52,7 +52,7 @@ async function main(): Promise<number> {
     const result = await runCampaign({
       ...options,
       temporalAddress: temporal.address,
-      restartTemporal: temporal.isOurs ? () => temporal.restart() : null,
+      restartTemporal: () => temporal.restart(),
       log: (line) => console.log(line),
     });
     await report(result);
