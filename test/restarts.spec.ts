@@ -1,5 +1,5 @@
 import { MortalTemporal } from '@tillflow/tools';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiProcess } from './support/api-process.js';
 import { expectBooks } from './support/books.js';
 import { expectRightEnd, FAST, MONEY_CALLS, type MoneyCall } from './support/money-calls.js';
@@ -10,14 +10,15 @@ const ENOUGH_MS = 180_000;
 /** Carries out the call, with `blow` struck the moment its request reaches the provider. @returns the checkout's id */
 async function callUnder(stack: Stack, call: MoneyCall, blow: () => Promise<void>): Promise<string> {
   const id = await call.prepare(stack);
-  const struck = new Promise<void>((done, failed) => {
-    const end = stack.sandbox.on('request', ({ method, route }) => {
-      if (method !== 'POST' || route !== call.route) return;
-      end();
-      blow().then(done, failed);
-    });
+  let struck: Promise<void> | undefined;
+  const end = stack.sandbox.on('request', ({ method, route }) => {
+    if (method !== 'POST' || route !== call.route) return;
+    end();
+    struck = blow();
   });
-  await Promise.all([call.provoke(stack, id), struck]);
+  await call.provoke(stack, id);
+  await vi.waitUntil(() => struck !== undefined, { timeout: 60_000 });
+  await struck;
   return id;
 }
 

@@ -44,7 +44,7 @@ type Charge = ProviderBooks['charges'][number];
 type ProviderRefund = ProviderBooks['refunds'][number];
 
 const ENDS: readonly string[] = ['expired', 'failed', 'cancelled'];
-const PAID: readonly string[] = ['paid', 'partially_refunded', 'refunded'];
+const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 const CUT_OFF = (16 * 60 + 15) * MINUTE;
@@ -112,7 +112,7 @@ class Audit {
 
   #nothingBlindly(): void {
     for (const charge of this.#paid) {
-      const keys = this.#refundsOf(charge).flatMap(({ metadata }) => metadata['refund_key'] ?? []);
+      const keys = this.#refundsOf(charge).flatMap(({ metadata }) => textOf(metadata, 'refund_key') ?? []);
       this.#expect(
         2,
         new Set(keys).size === keys.length,
@@ -142,17 +142,18 @@ class Audit {
   /** Between two tries of one create there is a look, unless the first was refused by the rate limit. */
   #looksBetween(): void {
     const { requests } = this.books;
-    const isOurs = (metadata: unknown): boolean => fieldOf(metadata, 'checkout') === this.audited.memo.intent.id;
+    const isOurs = (metadata: unknown): boolean => textOf(metadata, 'checkout') === this.audited.memo.intent.id;
     const tries = new Map<string, number>();
     for (const [index, { method, route, path, form }] of requests.entries()) {
       if (method !== 'POST' || !isOurs(form?.['metadata'])) continue;
       const isCharge = route === '/charges';
       if (!isCharge && route !== '/charges/{id}/refunds') continue;
-      const subject = isCharge ? String(form?.['source']) : `${path} ${fieldOf(form?.['metadata'], 'refund_key')}`;
+      const key = isCharge ? textOf(form, 'source') : textOf(form?.['metadata'], 'refund_key');
+      const subject = `${path} ${key ?? ''}`;
       const before = tries.get(subject);
       tries.set(subject, index);
       if (before === undefined) continue;
-      const wanted = isCharge ? `/sources/${subject}` : path.replace(/\/refunds$/, '');
+      const wanted = isCharge ? `/sources/${key ?? ''}` : path.replace(/\/refunds$/, '');
       const isLooked = requests
         .slice(before + 1, index)
         .some((request) => request.method === 'GET' && request.path === wanted && request.status === 200);
@@ -170,7 +171,7 @@ class Audit {
   }
 
   #paidByTheProvider(): void {
-    const isPaid = PAID.includes(this.#status);
+    const isPaid = PAID.has(this.#status);
     this.#expect(4, !isPaid || this.#paid.length > 0, `${this.#status} without a payment`);
     const { paid_at = null } = this.audited.memo.state ?? {};
     this.#expect(4, paid_at === null || this.#paid.length > 0, 'it has a time of payment without a payment');
@@ -252,7 +253,7 @@ class Audit {
       switch (promise.what) {
         case 'status': {
           const isEnd = ENDS.includes(promise.status);
-          const isBroken = isEnd ? this.#unreturned.length > 0 : PAID.includes(promise.status) && !this.#isPaidByNow;
+          const isBroken = isEnd ? this.#unreturned.length > 0 : PAID.has(promise.status) && !this.#isPaidByNow;
           this.#expect(6, !isBroken, `a caller was told ${promise.status}, it is ${this.#status}`);
           break;
         }
@@ -266,14 +267,19 @@ class Audit {
           break;
         }
         case 'attempt':
-          this.#expect(6, attempts.length >= promise.number, `attempt ${promise.number} was promised`);
+          // It may have become needless meanwhile, by a payment or a cancel.
+          this.#expect(
+            6,
+            attempts.length >= promise.number || this.#isPaidByNow || this.#status === 'cancelled',
+            `attempt ${promise.number} was promised`,
+          );
           break;
       }
     }
   }
 
   get #isPaidByNow(): boolean {
-    return PAID.includes(this.#status);
+    return PAID.has(this.#status);
   }
 
   #windows(): void {
@@ -338,8 +344,8 @@ function isSame(one: readonly string[], other: readonly string[]): boolean {
   return one.toSorted().join('\n') === other.toSorted().join('\n');
 }
 
-function fieldOf(record: unknown, name: string): unknown {
-  return typeof record === 'object' && record !== null
-    ? (record as Readonly<Record<string, unknown>>)[name]
-    : undefined;
+/** Metadata and forms hold whatever was sent: what is no text is not there. */
+function textOf(record: unknown, name: string): string | null {
+  const value = typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : null;
+  return typeof value === 'string' ? value : null;
 }

@@ -24,7 +24,7 @@ export type CampaignResult = {
   readonly seconds: number;
   readonly statuses: Readonly<Record<string, number>>;
   readonly blows: Blows;
-  /** Requests that a fault struck, by what it did. */
+  /** What struck requests and webhooks, and how often. */
   readonly faults: Readonly<Record<string, number>>;
   readonly guarantees: readonly { readonly guarantee: Guarantee; readonly checked: number; readonly broken: number }[];
   readonly breaches: readonly Breach[];
@@ -62,7 +62,9 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     healed.abort();
     const blows = await breaking;
     const faults = countBy(
-      world.sandbox.faultLog().map((one) => (one.kind === 'request' ? one.fault.action : one.faults.join('+'))),
+      world.sandbox
+        .faultLog()
+        .flatMap((one) => (one.kind === 'request' ? one.fault.action : one.faults.map((name) => `webhook ${name}`))),
     );
     log(`everything is healed after ${Math.round((Date.now() - startedAt) / 1_000)} s; waiting until all is settled`);
     await world.heal();

@@ -23,7 +23,7 @@ import type { Random } from './random.js';
 import { POLICY, type World } from './world.js';
 
 const AMOUNT = 150_000;
-const PAID: readonly string[] = ['paid', 'partially_refunded', 'refunded'];
+const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 
 /** One thing that people, a wallet or a network do to a checkout. */
 type Deed =
@@ -224,13 +224,18 @@ export class Life {
       await this.world.tolerant(() => workflow.signal(newAttemptRequest, { after }));
       return;
     }
-    const asked = this.#ask('attempt', () => workflow.executeUpdate(newAttempt, { args: [{ after }] }));
-    this.#underWay.push(
-      asked.then((number) => {
-        // A continue-as-new answers with what there is so far.
-        if (number !== null) this.promised.push({ what: 'attempt', number });
-      }),
-    );
+    this.#underWay.push(this.#waitForAttempt(after));
+  }
+
+  async #waitForAttempt(after: number): Promise<void> {
+    const workflow = this.world.workflowOf(this.plan.reference);
+    const number = await this.#ask('attempt', () => workflow.executeUpdate(newAttempt, { args: [{ after }] }));
+    if (number !== null) this.promised.push({ what: 'attempt', number });
+  }
+
+  async #waitForCancel(): Promise<void> {
+    const workflow = this.world.workflowOf(this.plan.reference);
+    this.#promiseStatus(await this.#ask('cancel', () => workflow.executeUpdate(cancel)));
   }
 
   async #askForCancel(by: 'update' | 'signal' | 'api'): Promise<void> {
@@ -245,15 +250,13 @@ export class Life {
         return;
       }
       case 'update':
-        this.#underWay.push(
-          this.#ask('cancel', () => workflow.executeUpdate(cancel)).then((status) => this.#promiseStatus(status)),
-        );
+        this.#underWay.push(this.#waitForCancel());
     }
   }
 
   /** Only these two are for good: after another end a new attempt may be asked for. */
   #promiseStatus(status: string | null): void {
-    if (status === 'cancelled' || (status !== null && PAID.includes(status))) {
+    if (status === 'cancelled' || (status !== null && PAID.has(status))) {
       this.promised.push({ what: 'status', status });
     }
   }
@@ -338,7 +341,7 @@ export class Life {
     const { status } = answer.json as Pick<CheckoutState, 'status'>;
     this.#log(`  is ${status}`);
     const isPaid = this.world.chargesOf(this.id).some(({ paid }) => paid);
-    if (PAID.includes(status) && !isPaid) this.#sawBreach(`it was shown as ${status} before anyone paid`);
+    if (PAID.has(status) && !isPaid) this.#sawBreach(`it was shown as ${status} before anyone paid`);
   }
 
   #sawBreach(what: string): void {

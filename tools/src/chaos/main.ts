@@ -73,7 +73,7 @@ async function report(result: CampaignResult): Promise<void> {
   console.log(`  blows      ${listed(blows)}`);
   console.log(`  faults     ${listed(faults)}\n`);
   const width = Math.max(...Object.values(GUARANTEES).map(({ length }) => length));
-  console.log(`  ${'  '}  ${'guarantee'.padEnd(width)}  checked  broken`);
+  console.log(`      ${'guarantee'.padEnd(width)}  checked  broken`);
   for (const { guarantee, checked, broken } of guarantees) {
     const row = [String(guarantee).padStart(2), GUARANTEES[guarantee].padEnd(width), String(checked).padStart(7)];
     console.log(`  ${row.join('  ')}  ${String(broken).padStart(6)}`);

@@ -5,40 +5,37 @@ import { LATE_MS, type World } from './world.js';
 
 /** How often the provider does what, to each request of a kind; the rest goes well. */
 const TO_CHANGES: readonly Fault[] = [
-  { action: 'reset_before', probability: 0.05 },
-  { action: 'commit_then_reset', probability: 0.06 },
-  { action: 'hang', probability: 0.03 },
-  { action: 'commit_then_hang', probability: 0.04 },
-  { action: 'commit_then_status', status: 500, probability: 0.05 },
-  { action: 'status', status: 503, probability: 0.03 },
-  { action: 'garbage_body', probability: 0.04 },
-  { action: 'truncated_body', probability: 0.02 },
-  { action: 'delay', delay_ms: LATE_MS, probability: 0.05 },
-  { action: 'commit_then_delay', delay_ms: 200, probability: 0.05 },
-  { action: 'status', status: 429, probability: 0.04 },
-  { action: 'status', status: 400, probability: 0.01 },
+  { method: 'POST', action: 'reset_before', probability: 0.05 },
+  { method: 'POST', action: 'commit_then_reset', probability: 0.06 },
+  { method: 'POST', action: 'hang', probability: 0.03 },
+  { method: 'POST', action: 'commit_then_hang', probability: 0.04 },
+  { method: 'POST', action: 'commit_then_status', status: 500, probability: 0.05 },
+  { method: 'POST', action: 'status', status: 503, probability: 0.03 },
+  { method: 'POST', action: 'garbage_body', probability: 0.04 },
+  { method: 'POST', action: 'truncated_body', probability: 0.02 },
+  { method: 'POST', action: 'delay', delay_ms: LATE_MS, probability: 0.05 },
+  { method: 'POST', action: 'commit_then_delay', delay_ms: 200, probability: 0.05 },
+  { method: 'POST', action: 'status', status: 429, probability: 0.04 },
+  { method: 'POST', action: 'status', status: 400, probability: 0.01 },
 ];
 
 const TO_LOOKS: readonly Fault[] = [
-  { action: 'reset_before', probability: 0.04 },
-  { action: 'status', status: 500, probability: 0.04 },
-  { action: 'garbage_body', probability: 0.02 },
-  { action: 'status', status: 404, probability: 0.02 },
-  { action: 'hang', probability: 0.005 },
-  { action: 'delay', delay_ms: 150, probability: 0.05 },
+  { method: 'GET', action: 'reset_before', probability: 0.04 },
+  { method: 'GET', action: 'status', status: 500, probability: 0.04 },
+  { method: 'GET', action: 'garbage_body', probability: 0.02 },
+  { method: 'GET', action: 'status', status: 404, probability: 0.02 },
+  { method: 'GET', action: 'hang', probability: 0.005 },
+  { method: 'GET', action: 'delay', delay_ms: 150, probability: 0.05 },
 ];
 
 /** Also a hint that is lost, for good, costs nothing but time. */
-const TO_WEBHOOKS = { drop: 0.35, duplicate: 0.2, reorder: 0.2, corrupt_signature: 0.1, delay_ms: 100 };
+const TO_WEBHOOKS = { drop: 0.5, duplicate: 0.2, reorder: 0.2, corrupt_signature: 0.1, delay_ms: 100 };
 
 /** What was done to the product's own programs. */
 export type Blows = { killed: number; frozen: number; apiKilled: number; temporalKilled: number };
 
 export function breakProvider({ sandbox, apiUrl }: World): void {
-  sandbox.faults.add([
-    ...TO_CHANGES.map((fault) => ({ method: 'POST', ...fault })),
-    ...TO_LOOKS.map((fault) => ({ method: 'GET', ...fault })),
-  ]);
+  sandbox.faults.add([...TO_CHANGES, ...TO_LOOKS]);
   sandbox.webhooks.configure({ url: `${apiUrl}/webhooks/provider`, ...TO_WEBHOOKS });
 }
 
