@@ -1,5 +1,4 @@
 import type { Fault } from '@tillflow/sandbox';
-import { refundRequest } from '@tillflow/workflows';
 import { vi } from 'vitest';
 import { ALWAYS_VOIDABLE_MINUTES, expectBooks, type Expected } from './books.js';
 import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
@@ -51,11 +50,16 @@ async function paid(stack: Stack): Promise<string> {
   return id;
 }
 
-/** Durable with the signal; whoever sends the update waits longer than a dead worker takes. */
+/** As a caller does that is told to come again: the same key is the same refund. */
 const askForRefund =
   (amount: number | null) =>
-  async (stack: Stack, id: string): Promise<void> =>
-    stack.workflowOf(id).signal(refundRequest, { key: 'the only one', amount, reason: null });
+  async (stack: Stack, id: string): Promise<void> => {
+    const body = amount === null ? {} : { amount };
+    const headers = { 'idempotency-key': 'the only one' };
+    const isAsked = async (): Promise<boolean> =>
+      (await stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers })).status < 300;
+    await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 60_000 });
+  };
 
 export const MONEY_CALLS: readonly MoneyCall[] = [
   {

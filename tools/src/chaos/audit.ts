@@ -38,6 +38,8 @@ export type Audited = {
   readonly promised?: readonly Promised[];
   /** Minutes east of UTC of the calendar that gives a payment's transaction date, at the provider and with us. */
   readonly voidDateOffsetMinutes?: number;
+  /** A call without an answer is not repeated sooner than this (ms): until then it may be under way. */
+  readonly quietMs?: number;
 };
 
 type Charge = ProviderBooks['charges'][number];
@@ -144,7 +146,7 @@ class Audit {
     const { requests } = this.books;
     const isOurs = (metadata: unknown): boolean => textOf(metadata, 'checkout') === this.audited.memo.intent.id;
     const tries = new Map<string, number>();
-    for (const [index, { method, route, path, form }] of requests.entries()) {
+    for (const [index, { at, method, route, path, form }] of requests.entries()) {
       if (method !== 'POST' || !isOurs(form?.['metadata'])) continue;
       const isCharge = route === '/charges';
       if (!isCharge && route !== '/charges/{id}/refunds') continue;
@@ -157,7 +159,13 @@ class Audit {
       const isLooked = requests
         .slice(before + 1, index)
         .some((request) => request.method === 'GET' && request.path === wanted && request.status === 200);
-      this.#expect(2, isLooked || requests[before]?.status === 429, `${method} ${subject} was repeated without a look`);
+      const first = requests[before];
+      this.#expect(2, isLooked || first?.status === 429, `${method} ${subject} was repeated without a look`);
+      const isUnanswered = first?.status === null || (first?.status ?? 0) >= 500;
+      if (first === undefined || !isUnanswered) continue;
+      const gapMs = Date.parse(at) - Date.parse(first.at);
+      const { quietMs = 0 } = this.audited;
+      this.#expect(2, gapMs >= quietMs, `${method} ${subject} was repeated after ${gapMs} ms`);
     }
   }
 

@@ -4,7 +4,7 @@ import { audit, GUARANTEES, type Breach, type Findings, type Guarantee } from '.
 import { Life, plan } from './life.js';
 import { Random } from './random.js';
 import { breakPrograms, breakProvider, type Blows } from './trouble.js';
-import { VOID_DATE_OFFSET_MINUTES, World } from './world.js';
+import { QUIET_MS, VOID_DATE_OFFSET_MINUTES, World } from './world.js';
 
 export type CampaignOptions = {
   readonly seed: number;
@@ -72,6 +72,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       life.turnBack();
       await life.announceLateNews();
     }
+    await inParallel(lives, options.atOnce, (life) => life.learnTheRest());
 
     const first = await untilSettled(world, lives, log);
     // Every look that is still owed is taken now, and must not change anything.
@@ -152,7 +153,12 @@ async function auditAll(world: World, lives: readonly Life[]): Promise<Verdict> 
       continue;
     }
     statuses.push(memo.state?.status ?? 'creating');
-    const findings = audit(books, { memo, promised, voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES });
+    const findings = audit(books, {
+      memo,
+      promised,
+      voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES,
+      quietMs: QUIET_MS,
+    });
     breaches.push(...findings.breaches);
     for (const [number, count] of Object.entries(findings.checked)) checked[Number(number) as Guarantee] += count;
   }

@@ -17,13 +17,19 @@ import {
   type CheckoutIntent,
   type CheckoutMemo,
   type CheckoutState,
+  type Refund,
 } from '@tillflow/workflows';
-import type { Breach, Promised } from './audit.js';
+import type { Breach, Guarantee, Promised } from './audit.js';
 import type { Random } from './random.js';
 import { POLICY, type World } from './world.js';
 
 const AMOUNT = 150_000;
+const LEARNT_WITHIN_MS = 60_000;
+const WAYS: readonly [Way, ...Way[]] = ['api', 'api', 'update', 'signal'];
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
+
+/** How something is asked for: as tills do, or past the API. */
+type Way = 'api' | 'update' | 'signal';
 
 /** One thing that people, a wallet or a network do to a checkout. */
 type Deed =
@@ -32,15 +38,15 @@ type Deed =
   | { readonly what: 'pay'; readonly back: number }
   | { readonly what: 'confirm' }
   | { readonly what: 'decline' }
-  | { readonly what: 'attempt'; readonly back: number; readonly bySignal: boolean }
-  | { readonly what: 'cancel'; readonly by: 'update' | 'signal' | 'api' }
+  | { readonly what: 'attempt'; readonly back: number; readonly by: Way }
+  | { readonly what: 'cancel'; readonly by: Way }
   | {
       readonly what: 'refund';
       readonly key: string;
       readonly amount: number | null;
       /** At once, as impatient callers do. */
       readonly times: number;
-      readonly bySignal: boolean;
+      readonly by: Way;
     }
   | { readonly what: 'refund elsewhere'; readonly amount: number }
   | { readonly what: 'hint'; readonly kind: 'resent' | 'direct' | 'forged' | 'lying' | 'of a stranger' };
@@ -72,8 +78,8 @@ function drawDeed(random: Random): Deed {
     [6, () => ({ what: 'pay', back: random.pick([0, 0, 0, 1, 2]) })],
     [1, () => ({ what: 'confirm' })],
     [1, () => ({ what: 'decline' })],
-    [3, () => ({ what: 'attempt', back: random.pick([0, 0, 1]), bySignal: random.chance(0.5) })],
-    [2, () => ({ what: 'cancel', by: random.pick(['update', 'signal', 'api']) })],
+    [3, () => ({ what: 'attempt', back: random.pick([0, 0, 1]), by: random.pick(WAYS) })],
+    [2, () => ({ what: 'cancel', by: random.pick(WAYS) })],
     [
       5,
       () => ({
@@ -81,7 +87,7 @@ function drawDeed(random: Random): Deed {
         key: random.pick(['a', 'b', 'c', 'd']),
         amount: random.pick([null, AMOUNT, 50_000, 100_000, 1]),
         times: random.pick([1, 1, 2, 3]),
-        bySignal: random.chance(0.3),
+        by: random.pick(WAYS),
       }),
     ],
     [1, () => ({ what: 'refund elsewhere', amount: random.pick([20_000, AMOUNT]) })],
@@ -97,6 +103,7 @@ export class Life {
   readonly seen: Breach[] = [];
   readonly trace: string[] = [];
   readonly #startedAt = Date.now();
+  readonly #toBeLearnt: { readonly key: string; readonly amount: number | null }[] = [];
   readonly #paidLate: string[] = [];
   readonly #refundedElsewhere: string[] = [];
   /** Answers that nobody waits for: people go away, and their requests do not. */
@@ -120,6 +127,16 @@ export class Life {
       await this.#look();
     }
     await Promise.all(this.#underWay);
+  }
+
+  /** Whoever was told "not known yet" asks again, and learns it. */
+  async learnTheRest(): Promise<void> {
+    for (const { key, amount } of this.#toBeLearnt) {
+      const deadline = Date.now() + LEARNT_WITHIN_MS;
+      let isDecided = false;
+      while (!isDecided && Date.now() < deadline) isDecided = await this.#isRefundDecided(key, amount);
+      if (!isDecided) this.#sawBreach(2, `nobody learns what became of refund ${key}`);
+    }
   }
 
   /** Nobody looks at what was seen to have ended: of money that moves after that, only a webhook tells. */
@@ -216,15 +233,20 @@ export class Life {
     }
   }
 
-  async #askForAttempt({ back, bySignal }: { readonly back: number; readonly bySignal: boolean }): Promise<void> {
+  async #askForAttempt({ back, by }: Extract<Deed, { what: 'attempt' }>): Promise<void> {
     const state = (await this.world.memoOf(this.plan.reference))?.state;
     const after = Math.max((state?.attempts.length ?? 1) - back, 1);
     const workflow = this.world.workflowOf(this.plan.reference);
-    if (bySignal) {
-      await this.world.tolerant(() => workflow.signal(newAttemptRequest, { after }));
-      return;
+    switch (by) {
+      case 'signal':
+        await this.world.tolerant(() => workflow.signal(newAttemptRequest, { after }));
+        return;
+      case 'api':
+        await this.#post('attempts', { after });
+        return;
+      case 'update':
+        this.#underWay.push(this.#waitForAttempt(after));
     }
-    this.#underWay.push(this.#waitForAttempt(after));
   }
 
   async #waitForAttempt(after: number): Promise<void> {
@@ -238,14 +260,14 @@ export class Life {
     this.#promiseStatus(await this.#ask('cancel', () => workflow.executeUpdate(cancel)));
   }
 
-  async #askForCancel(by: 'update' | 'signal' | 'api'): Promise<void> {
+  async #askForCancel(by: Way): Promise<void> {
     const workflow = this.world.workflowOf(this.plan.reference);
     switch (by) {
       case 'signal':
         await this.world.tolerant(() => workflow.signal(cancelRequest));
         return;
       case 'api': {
-        const answer = await this.world.request('POST', `/v1/checkouts/${this.id}/cancel`);
+        const answer = await this.#post('cancel');
         if (answer?.status === 200) this.#promiseStatus((answer.json as Pick<CheckoutState, 'status'>).status);
         return;
       }
@@ -261,15 +283,39 @@ export class Life {
     }
   }
 
-  async #askForRefund({ key, amount, bySignal }: Extract<Deed, { what: 'refund' }>): Promise<void> {
+  async #askForRefund({ key, amount, by }: Extract<Deed, { what: 'refund' }>): Promise<void> {
     const workflow = this.world.workflowOf(this.plan.reference);
     const request = { key, amount, reason: 'the campaign' };
-    if (bySignal) {
-      await this.world.tolerant(() => workflow.signal(refundRequest, request));
-      return;
+    switch (by) {
+      case 'signal':
+        await this.world.tolerant(() => workflow.signal(refundRequest, request));
+        return;
+      case 'api': {
+        if (!(await this.#isRefundDecided(key, amount))) this.#toBeLearnt.push({ key, amount });
+        return;
+      }
+      case 'update': {
+        const told = await this.#ask(`refund ${key}`, () => workflow.executeUpdate(refund, { args: [request] }));
+        if (told !== null) this.promised.push({ what: 'refund', refund: told });
+      }
     }
-    const told = await this.#ask(`refund ${key}`, () => workflow.executeUpdate(refund, { args: [request] }));
-    if (told !== null) this.promised.push({ what: 'refund', refund: told });
+  }
+
+  /** @returns whether the API said what became of it; if not, the same key is to be asked for again. */
+  async #isRefundDecided(key: string, amount: number | null): Promise<boolean> {
+    const body = amount === null ? {} : { amount };
+    const answer = await this.#post('refunds', body, { 'idempotency-key': key });
+    if (answer === null || answer.status >= 500 || answer.status === 202) return false;
+    if (answer.status < 300) this.promised.push({ what: 'refund', refund: answer.json as Refund });
+    return true;
+  }
+
+  async #post(route: string, body?: object, headers: Readonly<Record<string, string>> = {}) {
+    const json = body === undefined ? undefined : JSON.stringify(body);
+    const type: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const answer = await this.world.request('POST', `/v1/checkouts/${this.id}/${route}`, json, { ...type, ...headers });
+    this.#log(`  ${route}: ${answer === null ? 'no answer' : `${answer.status} ${JSON.stringify(answer.json)}`}`);
+    return answer;
   }
 
   /** @returns null for a refusal, and when nobody answered. */
@@ -329,7 +375,8 @@ export class Life {
         const timestamp = Math.floor(Date.now() / 1_000);
         const headers = { 'content-type': 'application/json', ...webhooks.sign(body, { secret, timestamp }) };
         const answer = await this.world.request('POST', '/webhooks/provider', body, headers);
-        if (kind === 'forged' && answer !== null && answer.status < 400) this.#sawBreach('a forged webhook was taken');
+        if (kind === 'forged' && answer !== null && answer.status < 400)
+          this.#sawBreach(4, 'a forged webhook was taken');
       }
     }
   }
@@ -341,10 +388,10 @@ export class Life {
     const { status } = answer.json as Pick<CheckoutState, 'status'>;
     this.#log(`  is ${status}`);
     const isPaid = this.world.chargesOf(this.id).some(({ paid }) => paid);
-    if (PAID.has(status) && !isPaid) this.#sawBreach(`it was shown as ${status} before anyone paid`);
+    if (PAID.has(status) && !isPaid) this.#sawBreach(4, `it was shown as ${status} before anyone paid`);
   }
 
-  #sawBreach(what: string): void {
-    this.seen.push({ guarantee: 4, checkout: this.id, what });
+  #sawBreach(guarantee: Guarantee, what: string): void {
+    this.seen.push({ guarantee, checkout: this.id, what });
   }
 }

@@ -15,17 +15,23 @@ const KEY = 'key-of-the-campaign';
 /** East of UTC by so much, the whole day of a payment is before its cut-off: a campaign voids at any hour. */
 export const VOID_DATE_OFFSET_MINUTES = 480;
 
+const CALL_DEADLINE_MS = 500;
+const SETTLE_MS = 500;
+
 /** The product's times, shortened: what is proved does not depend on them. */
 export const POLICY: Partial<CheckoutPolicy> = {
   sendWithinMs: 600,
-  callDeadlineMs: 500,
-  settleMs: 500,
+  callDeadlineMs: CALL_DEADLINE_MS,
+  settleMs: SETTLE_MS,
   lookDelaysMs: [50, 100, 250, 500, 1_000],
   pollIntervalMs: 2_000,
   attentionAfterMs: 30_000,
   secondLookMs: 3_000,
   voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES,
 };
+
+/** The least time between a call that had no answer and the next of its kind, less what a busy machine takes. */
+export const QUIET_MS = CALL_DEADLINE_MS + SETTLE_MS - 200;
 
 /** Longer than {@link POLICY} lets a call take, shorter than it waits before it repeats one. */
 export const LATE_MS = 800;
