@@ -75,18 +75,25 @@ describe.concurrent.each(MONEY_CALLS)('just before $name leaves', { timeout: ENO
       expect(requests(stack)).toBe(1);
     }));
 
-  it('its worker is frozen: another makes the call, and the first sends nothing when it is thawed', () =>
-    withStack(FAST, async (stack, start) => {
-      const victim = await start({ ...beforeSending, signal: 'SIGSTOP' });
-      const id = await call.prepare(stack);
-      await call.provoke(stack, id);
-      await victim.signalled;
-      await stack.startWorker();
-      await expectRightEnd(stack, call, id);
-      await thaw(stack, victim, id);
-      await expectBooks(stack, id, call.expected);
-      expect(requests(stack)).toBe(1);
-    }));
+  // The second is caught by the call's own deadline too; the first only by the time by which it may be sent.
+  it.each([
+    ['the call was taken on', { moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' }],
+    ['the request was made', { ...beforeSending, signal: 'SIGSTOP' }],
+  ] as const)(
+    'its worker is frozen when %s: another makes the call, and the first sends nothing when it is thawed',
+    (_, signalAt) =>
+      withStack(FAST, async (stack, start) => {
+        const victim = await start(signalAt);
+        const id = await call.prepare(stack);
+        await call.provoke(stack, id);
+        await victim.signalled;
+        await stack.startWorker();
+        await expectRightEnd(stack, call, id);
+        await thaw(stack, victim, id);
+        await expectBooks(stack, id, call.expected);
+        expect(requests(stack)).toBe(1);
+      }),
+  );
 
   it('its only worker is frozen until the call was given up: it sends nothing late, looks, and makes the call', () =>
     withStack(FAST, async (stack, start) => {

@@ -113,7 +113,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       stack.sandbox.faults.clear();
       await decide(stack, id, { action: 'look', reason: 'it is back' });
       await expectRightEnd(stack, REFUND, id);
-      expect((await stack.memoOf(id)).refunds).toMatchObject([{ key: 'the only one', status: 'succeeded' }]);
+      expect((await stack.memoOf(id)).refunds).toMatchObject([{ key: 'the-only-one', status: 'succeeded' }]);
     }));
 
   it('gives up a charge, and it was made: it is found later, and ended', () =>

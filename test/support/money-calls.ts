@@ -1,4 +1,5 @@
 import type { Fault } from '@tillflow/sandbox';
+import type { PaymentActivities } from '@tillflow/workflows';
 import { vi } from 'vitest';
 import { ALWAYS_VOIDABLE_MINUTES, expectBooks, type Expected } from './books.js';
 import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
@@ -8,6 +9,7 @@ export type MoneyCall = {
   readonly name: string;
   /** Of the provider's API. */
   readonly route: string;
+  readonly activity: keyof PaymentActivities;
   /** Brings a checkout to where the call is next. @returns its id */
   prepare(stack: Stack): Promise<string>;
   /** Asks for the call. Returns when that is durable, whether or not the call was made. */
@@ -55,7 +57,7 @@ const askForRefund =
   (amount: number | null) =>
   async (stack: Stack, id: string): Promise<void> => {
     const body = amount === null ? {} : { amount };
-    const headers = { 'idempotency-key': 'the only one' };
+    const headers = { 'idempotency-key': 'the-only-one' };
     const isAsked = async (): Promise<boolean> =>
       (await stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers })).status < 300;
     await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 60_000 });
@@ -65,6 +67,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
   {
     name: 'the create of a source',
     route: '/sources',
+    activity: 'createSource',
     prepare: async () => idOf(newReference()),
     provoke: begin,
     finish: pay,
@@ -74,6 +77,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
   {
     name: 'the create of a charge',
     route: '/charges',
+    activity: 'createCharge',
     prepare: async () => idOf(newReference()),
     provoke: begin,
     finish: pay,
@@ -83,6 +87,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
   {
     name: 'an expire',
     route: '/charges/{id}/expire',
+    activity: 'expireCharge',
     prepare: open,
     provoke: async (stack, id) => {
       const isAsked = async (): Promise<boolean> => (await stack.post(`/v1/checkouts/${id}/cancel`)).status < 300;
@@ -95,6 +100,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
   {
     name: 'a refund',
     route: '/charges/{id}/refunds',
+    activity: 'createRefund',
     prepare: paid,
     provoke: askForRefund(PART),
     finish: async () => {},
@@ -104,6 +110,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
   {
     name: 'a void',
     route: '/charges/{id}/refunds',
+    activity: 'createRefund',
     prepare: paid,
     provoke: askForRefund(null),
     finish: async () => {},

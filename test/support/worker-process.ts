@@ -2,18 +2,25 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { PaymentActivities } from '@tillflow/workflows';
 
 const MAIN = fileURLToPath(new URL('../../apps/worker/dist/main.js', import.meta.url));
 const SIGNAL_AT = new URL('./signal-at.mjs', import.meta.url).href;
 
-export type SignalAt = {
-  /** When: the request was made but nothing written, or in the last moment before its first byte is. */
-  readonly moment: 'undici:request:create' | 'undici:client:sendHeaders';
-  readonly method: string;
-  /** Of the provider's API, such as `/charges/{id}/expire`. */
-  readonly route: string;
-  readonly signal: 'SIGKILL' | 'SIGSTOP';
-};
+export type SignalAt = { readonly signal: 'SIGKILL' | 'SIGSTOP' } & (
+  | {
+      /** When: the request was made but nothing written, or in the last moment before its first byte is. */
+      readonly moment: 'undici:request:create' | 'undici:client:sendHeaders';
+      readonly method: string;
+      /** Of the provider's API, such as `/charges/{id}/expire`. */
+      readonly route: string;
+    }
+  | {
+      /** When: a call that may have an effect was taken on, and nothing of its request was made. */
+      readonly moment: 'call:begun';
+      readonly activity: keyof PaymentActivities;
+    }
+);
 
 /** A worker as the process it is in production, so that it can be killed and frozen. */
 export class WorkerProcess {
