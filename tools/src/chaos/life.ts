@@ -381,8 +381,15 @@ export class Life {
     }
   }
 
-  /** Whoever reads the checkout must not be told of money that did not come. */
+  /** Whoever reads the checkout must not be told of money that did not come, nor be promised more than was paid. */
   async #look(): Promise<void> {
+    const refunds = (await this.world.memoOf(this.plan.reference))?.refunds ?? [];
+    for (const chargeId of new Set(refunds.map((one) => one.charge_id))) {
+      const promised = refunds
+        .filter((one) => one.charge_id === chargeId && one.status !== 'rejected' && one.reason !== 'made elsewhere')
+        .reduce((sum, { amount }) => sum + amount, 0);
+      if (promised > AMOUNT) this.#sawBreach(3, `${promised} of ${chargeId} were promised`);
+    }
     const answer = await this.world.request('GET', `/v1/checkouts/${this.id}`);
     if (answer?.status !== 200) return;
     const { status } = answer.json as Pick<CheckoutState, 'status'>;
