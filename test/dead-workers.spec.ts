@@ -9,6 +9,7 @@ import type { WorkerProcess } from './support/worker-process.js';
 /** A call that takes a while is answered well within these. */
 const PATIENT = { SEND_WITHIN_MS: '1500', CALL_DEADLINE_MS: '1000', ANSWER_WITHIN_MS: '500' };
 const ENOUGH_MS = 180_000;
+const SEND_WITHIN_MS = Number(FAST.api.SEND_WITHIN_MS);
 
 /** One charge, whatever happened, and a QR that can be paid. */
 async function expectOneChargeAndPay(stack: Stack, id: string): Promise<void> {
@@ -75,7 +76,7 @@ describe.concurrent.each(MONEY_CALLS)('just before $name leaves', { timeout: ENO
       expect(requests(stack)).toBe(1);
     }));
 
-  // The second is caught by the call's own deadline too; the first only by the time by which it may be sent.
+  // Three limits stop it: the time by which it may be sent, the call's deadline, the engine's own for the activity.
   it.each([
     ['the call was taken on', { moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' }],
     ['the request was made', { ...beforeSending, signal: 'SIGSTOP' }],
@@ -94,6 +95,19 @@ describe.concurrent.each(MONEY_CALLS)('just before $name leaves', { timeout: ENO
         expect(requests(stack)).toBe(1);
       }),
   );
+
+  it('its only worker is frozen for longer than the call may be sent, not long enough to be missed: it is not sent', () =>
+    withStack(FAST, async (stack, start) => {
+      const only = await start({ moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' });
+      const id = await call.prepare(stack);
+      await call.provoke(stack, id);
+      await only.signalled;
+      await new Promise((resolve) => setTimeout(resolve, SEND_WITHIN_MS + 100));
+      only.signal('SIGCONT');
+      await expectRightEnd(stack, call, id);
+      expect(requests(stack)).toBe(1);
+      expect(await stack.activityResultsOf(id)).toContainEqual(expect.stringContaining('send_by_passed'));
+    }));
 
   it('its only worker is frozen until the call was given up: it sends nothing late, looks, and makes the call', () =>
     withStack(FAST, async (stack, start) => {

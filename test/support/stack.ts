@@ -191,6 +191,20 @@ export class Stack {
     return (await this.workflowOf(id).describe()).memo as CheckoutMemo;
   }
 
+  /** What the checkout's calls were answered with, each as JSON, in all of its runs. */
+  async activityResultsOf(id: string): Promise<string[]> {
+    const { workflowId } = this.workflowOf(id);
+    const results: string[] = [];
+    for await (const { runId } of this.temporal.client.workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
+      const { events } = await this.temporal.client.workflow.getHandle(workflowId, runId).fetchHistory();
+      for (const { activityTaskCompletedEventAttributes: completed } of events ?? []) {
+        const data = completed?.result?.payloads?.[0]?.data;
+        if (data !== null && data !== undefined) results.push(Buffer.from(data).toString('utf8'));
+      }
+    }
+    return results;
+  }
+
   /** Waits until the server has given up a call of the checkout: no worker is needed for that. */
   async untilCallTimedOut(id: string): Promise<void> {
     await vi.waitFor(
