@@ -9,7 +9,7 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 60_000,
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
-    maxConcurrency: 16,
+    maxConcurrency: 10,
     hookTimeout: 120_000,
     reporters: ['default', new ClosingLine()],
   },

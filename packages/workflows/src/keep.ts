@@ -163,7 +163,7 @@ class Desk {
     );
     setHandler(cancelRequest, () => this.take(() => book.requestCancel(clock())));
     setHandler(newAttemptRequest, (request) => this.take(() => book.requestAttempt(clock(), request)));
-    setHandler(refundRequest, (request) => this.take(() => book.requestRefund(clock(), request)));
+    setHandler(refundRequest, (request) => this.take(() => book.requestRefundUnheard(clock(), request)));
     setHandler(hint, (news) => this.take(() => book.hint(clock(), news)));
     setHandler(view, () => book.result(clock()));
     setDefaultSignalHandler((name) => log.warn('A signal that no handler takes', { signal: name }));

@@ -96,7 +96,7 @@ export const newAttemptRequest = defineSignal<[NewAttemptRequest]>('newAttemptRe
  */
 export const refund = defineUpdate<Refund, [RefundRequest]>('refund');
 
-/** The request behind {@link refund}, made durable; one that would be refused is left alone. */
+/** The request behind {@link refund}, made durable; one that is refused is noted in the timeline. */
 export const refundRequest = defineSignal<[RefundRequest]>('refundRequest');
 
 /**

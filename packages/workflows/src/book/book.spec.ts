@@ -440,6 +440,13 @@ describe('a refund', () => {
     expect(stepAt(doubtful, plus(at, SECOND)).do).not.toBe('createRefund');
   });
 
+  it('that is refused while nobody waits for the answer leaves a trace', () => {
+    const book = payableBook();
+    book.requestRefundUnheard(at, { key: 'k', amount: 1, reason: null });
+    expect(book.refunds).toEqual([]);
+    expect(book.timeline.at(-1)).toMatchObject({ what: 'refund_refused', detail: 'k: not_paid' });
+  });
+
   it('that was made twice is never hidden', () => {
     const book = sent();
     const [one, two] = ['rfnd_1', 'rfnd_2'].map((refundId) => ({ refundId, amount: 50_000, isVoid: false, key: 'k' }));

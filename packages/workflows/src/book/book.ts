@@ -226,6 +226,13 @@ export class CheckoutBook {
     if (this.refuseRefund(now, request) === null) this.#refunds.request(now, request);
   }
 
+  /** The same where nobody waits for the answer: a refusal is written down instead. */
+  requestRefundUnheard(now: Instant, request: RefundRequest): void {
+    const refused = this.refuseRefund(now, request);
+    if (refused === null) this.#refunds.request(now, request);
+    else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`);
+  }
+
   /** A webhook, about a charge or about all. Only the look that follows is believed. */
   hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
     // Sent again, as webhooks are: what it can tell is known.
