@@ -1,4 +1,5 @@
 import { createHmac } from 'node:crypto';
+import { request } from 'undici';
 import { plus } from '@tillflow/domain';
 import { z } from 'zod';
 import type { Assumptions } from './assumptions.js';
@@ -231,9 +232,10 @@ export class Webhooks {
       [assumptions.signatureTimestampHeader]: String(timestamp),
     };
     try {
-      const response = await fetch(job.uri, { method: 'POST', headers, body, redirect: 'manual', signal });
-      await response.arrayBuffer();
-      return { status: response.status, error: response.ok ? null : `answered ${response.status}` };
+      const { statusCode, body: reply } = await request(job.uri, { method: 'POST', headers, body, signal });
+      await reply.dump();
+      const isTaken = statusCode >= 200 && statusCode < 300;
+      return { status: statusCode, error: isTaken ? null : `answered ${statusCode}` };
     } catch (error) {
       return { status: null, error: reasonOf(error) };
     }
