@@ -11,6 +11,8 @@ export default defineConfig({
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
     maxConcurrency: 10,
     hookTimeout: 120_000,
+    // Processes are frozen and killed on purpose: on a machine that starves them besides, one more try tells the two apart.
+    retry: Number(process.env['TEST_RETRIES'] ?? 0),
     reporters: ['default', new ClosingLine()],
   },
 });
