@@ -56,10 +56,12 @@ describe('a checkout that is', () => {
   });
 });
 
-/** Who ran it is no part of what happened. */
+/** Who ran it, and where its code lay, is no part of what happened. */
+const PRIVATE: Readonly<Record<string, string>> = { identity: 'recorder', stackTrace: '' };
+
 async function record(name: string, history: unknown): Promise<void> {
   const file = new URL(name, HISTORIES);
   await mkdir(new URL('.', file), { recursive: true });
-  const text = JSON.stringify(history, (key, value: unknown) => (key === 'identity' ? 'recorder' : value), 1);
+  const text = JSON.stringify(history, (key, value: unknown) => PRIVATE[key] ?? value, 1);
   await writeFile(file, `${text}\n`);
 }
