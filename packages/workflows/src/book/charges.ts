@@ -63,7 +63,7 @@ export class Charges {
       attempt.status !== 'pending' ||
       cancelRequested ||
       (superseded !== null && superseded >= attempt.number) ||
-      attempt.number < this.#current.number ||
+      attempt.number < this.current.number ||
       now >= attempt.expiresAt
     );
   }
@@ -283,20 +283,21 @@ export class Charges {
     record.strays = record.strays.filter((stray) => stray.id !== id);
   }
 
-  get #current(): Attempt {
+  /** The newest attempt. */
+  get current(): Attempt {
     const last = this.context.record.attempts.at(-1);
     if (last === undefined) throw new Error('A checkout has an attempt');
     return last;
   }
 
   #attemptOf({ attempt }: Pick<Charge, 'attempt'>): Attempt {
-    return this.context.record.attempts.find(({ number }) => number === attempt) ?? this.#current;
+    return this.context.record.attempts.find(({ number }) => number === attempt) ?? this.current;
   }
 
   #attemptNumberOf(facts: ChargeFacts): number {
     if (facts.attempt !== null) return Number(facts.attempt);
     const { attempts } = this.context.record;
-    return (attempts.find(({ sourceId }) => sourceId !== null && sourceId === facts.sourceId) ?? this.#current).number;
+    return (attempts.find(({ sourceId }) => sourceId !== null && sourceId === facts.sourceId) ?? this.current).number;
   }
 
   /** A charge without our metadata that uses a source of ours is ours. */
@@ -345,7 +346,7 @@ export class Charges {
     record.charges.push(charge);
     this.#forgetStray(charge.id);
     if (attempt.chargeId === null) attempt.chargeId = charge.id;
-    if (attempt.number === this.#current.number) record.opening = null;
+    if (attempt.number === this.current.number) record.opening = null;
     journal.note(now, 'charge_created', attempt.number === 1 ? charge.id : `${charge.id}, attempt ${attempt.number}`);
     return charge;
   }
@@ -370,7 +371,7 @@ export class Charges {
       attempt.failureCode = failureCode;
       attempt.failureMessage = failureMessage;
     }
-    const isLast = attempt.number === this.#current.number && record.superseded === null;
+    const isLast = attempt.number === this.current.number && record.superseded === null;
     const what = isLast && record.cancelRequested && record.kept === null ? 'cancelled' : charge.status;
     const detail = [...(isLast ? [] : [`attempt ${attempt.number}`]), ...(failureCode === null ? [] : [failureCode])];
     journal.note(now, what, detail.length === 0 ? undefined : detail.join(': '));

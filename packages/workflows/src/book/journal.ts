@@ -1,4 +1,4 @@
-import { formatInstant, parseInstant, type Instant } from '@tillflow/domain';
+import { formatInstant, type Instant } from '@tillflow/domain';
 import type { Attention, AttentionCode } from '../view.js';
 import type { CheckoutRecord } from './record.js';
 
@@ -52,10 +52,5 @@ export class Journal {
     const first = ATTENTION_ORDER.find((code) => this.has(code));
     const found = this.record.attentions.find(({ code }) => code === first);
     return found === undefined ? null : { code: found.code, since: found.since, detail: found.detail };
-  }
-
-  since(code: AttentionCode): Instant | null {
-    const found = this.record.attentions.find((attention) => attention.code === code);
-    return found === undefined ? null : parseInstant(found.since);
   }
 }

@@ -14,9 +14,7 @@ export class Opening {
   ) {}
 
   get current(): Attempt {
-    const last = this.context.record.attempts.at(-1);
-    if (last === undefined) throw new Error('A checkout has an attempt');
-    return last;
+    return this.charges.current;
   }
 
   get isInDoubt(): boolean {
@@ -108,12 +106,8 @@ export class Opening {
       return;
     }
     opening.stage = 'doubt';
-    const failure =
-      outcome.kind === 'done'
-        ? ({ kind: 'unknown', code: 'integrity_mismatch', message: 'the reply did not match' } as const)
-        : outcome;
-    doubt(policy, opening, now, failure, quietAt);
-    if (opening.doubted) journal.note(now, 'outcome_unknown', `${failure.code}: ${failure.message}`);
+    const why = doubt(policy, opening, now, outcome, quietAt);
+    if (why !== null) journal.note(now, 'outcome_unknown', why);
   }
 
   /** @param found the charges that a search showed; null when the provider did not answer. */

@@ -17,7 +17,7 @@ import type { BookContext, Due } from './context.js';
 import { lookDelay } from './policy.js';
 import type { Charge, RefundEntry, Refunding } from './record.js';
 import { sendWindow } from './policy.js';
-import { doubt, hurry, lookLater, lookSoon, provesAbsence, retryLater, startResolving } from './resolving.js';
+import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
 
 /** The memo that every read loads stays small. */
 const MAX_REFUNDS = 100;
@@ -44,14 +44,6 @@ export class Refunds {
 
   find(key: string): RefundEntry | undefined {
     return this.all.find((entry) => entry.key === key);
-  }
-
-  get areSettled(): boolean {
-    return this.all.every(({ status }) => status !== 'pending');
-  }
-
-  get isInDoubt(): boolean {
-    return this.context.record.refunding?.stage === 'doubt';
   }
 
   /** A refund was sent, and what became of it is not known: one that was not sent yet waits for nobody. */
@@ -199,7 +191,7 @@ export class Refunds {
     const { refunding } = this.context.record;
     if (refunding === null || this.find(refunding.key)?.chargeId !== chargeId) return;
     if (refunding.stage === 'doubt') lookLater(this.context.policy, refunding, now);
-    else if (refunding.stage === 'look') lookSoon(this.context.policy, refunding, now);
+    else if (refunding.stage === 'look') retryLater(this.context.policy, refunding, now);
   }
 
   answered(now: Instant, key: string, outcome: Outcome<RefundFacts>, quietAt: Instant): void {
@@ -224,12 +216,8 @@ export class Refunds {
       return;
     }
     refunding.stage = 'doubt';
-    const failure =
-      outcome.kind === 'done'
-        ? ({ kind: 'unknown', code: 'integrity_mismatch', message: 'the reply did not match' } as const)
-        : outcome;
-    doubt(policy, refunding, now, failure, quietAt);
-    if (refunding.doubted) journal.note(now, 'refund_unknown', `${failure.code}: ${failure.message}`);
+    const why = doubt(policy, refunding, now, outcome, quietAt);
+    if (why !== null) journal.note(now, 'refund_unknown', why);
   }
 
   hurry(now: Instant): void {

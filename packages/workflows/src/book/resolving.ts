@@ -8,6 +8,8 @@ const ABSENCES = 2;
 /** Pauses between calls that provably had no effect stop growing at this step. */
 const SLOWEST_RETRY = 3;
 
+const DISBELIEVED = { code: 'integrity_mismatch', message: 'the reply did not match' } as const;
+
 export function startResolving(now: Instant): Resolving {
   return { dueAt: now, tries: 0, since: now, doubted: false, quietAt: 0, absences: 0, refusal: null };
 }
@@ -20,17 +22,20 @@ export function retryLater(policy: CheckoutPolicy, call: Resolving, now: Instant
 
 /**
  * The call may have had its effect: from here on only looks decide. A refusal that no doubt preceded is confirmed by
- * one look; one after a doubt may be the refusal of a second try, and proves nothing.
+ * one look; one after a doubt may be the refusal of a second try, and proves nothing. A reply that came and is not
+ * believed is no answer.
+ * @returns what is in doubt, for people; null for a refusal that only has to be confirmed.
  */
 export function doubt(
   policy: CheckoutPolicy,
   call: Resolving,
   now: Instant,
-  outcome: Exclude<Outcome<unknown>, { kind: 'done' }>,
+  outcome: Outcome<unknown>,
   quietAt: Instant,
-): void {
+): string | null {
+  const { code, message } = outcome.kind === 'done' ? DISBELIEVED : outcome;
   const isRefusal = outcome.kind === 'rejected' && !outcome.retryable;
-  call.refusal = isRefusal ? { code: outcome.code, message: outcome.message } : null;
+  call.refusal = isRefusal ? { code, message } : null;
   call.doubted ||= !isRefusal;
   call.quietAt = call.doubted ? quietAt : now;
   call.absences = 0;
@@ -38,11 +43,7 @@ export function doubt(
   call.since = now;
   if (call.doubted) lookLater(policy, call, now);
   else call.dueAt = now;
-}
-
-/** Nothing was sent yet: the look before the first call is soon taken again. */
-export function lookSoon(policy: CheckoutPolicy, call: Resolving, now: Instant): void {
-  retryLater(policy, call, now);
+  return call.doubted ? `${code}: ${message}` : null;
 }
 
 /** The next look, and one as soon as nothing can be under way any more. */
