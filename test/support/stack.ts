@@ -109,7 +109,7 @@ export class Stack {
   async #stop(): Promise<void> {
     await this.stopWorker();
     await this.api.close();
-    await this.temporal.connection.close();
+    await this.temporal.close();
   }
 
   workerEnvironment(): Environment {

@@ -46,7 +46,7 @@ export async function startApi(values: ApiSettings, logger: Logger): Promise<Run
     async close() {
       await app.close();
       await provider.close();
-      await temporal.connection.close();
+      await temporal.close();
     },
   };
 }

@@ -11,6 +11,6 @@ export async function setup(settings: TemporalSettings, options: { readonly dryR
       setUpNamespace(temporal, Object.values(searchAttributes), options),
     );
   } finally {
-    await temporal.connection.close();
+    await temporal.close();
   }
 }

@@ -91,7 +91,7 @@ export class BenchStack {
   }
 
   async stop(): Promise<void> {
-    await this.temporal.connection.close();
+    await this.temporal.close();
     await Promise.all(Object.values(this.programs).map((program) => program.stop()));
     await this.sandbox.stop();
     await this.server.stop();

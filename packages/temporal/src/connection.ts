@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { dataConverter } from './data-converter.js';
+import { Retries } from './retries.js';
 import { SettingsError, type TemporalSettings } from './settings.js';
 
 /** The part of the connection options that clients and workers share. */
@@ -44,20 +45,34 @@ export async function connectionSettings(settings: TemporalSettings): Promise<Co
 /** Back within a second after Temporal is: the library's own pause grows to two minutes. */
 const CHANNEL_ARGS = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
 
-export type Temporal = { readonly client: Client; readonly connection: Connection };
+export type Temporal = {
+  readonly client: Client;
+  readonly connection: Connection;
+  /** Ends the retries of calls under way, then the connection. */
+  close(): Promise<void>;
+};
 
 /**
  * A client that connects when it is first used, so that a program starts, and says what is wrong, while Temporal is
  * down.
  */
 export async function openTemporal(settings: TemporalSettings): Promise<Temporal> {
-  const connection = Connection.lazy({ ...(await connectionSettings(settings)), channelArgs: CHANNEL_ARGS });
+  const retries = new Retries();
+  const connection = Connection.lazy({
+    ...(await connectionSettings(settings)),
+    channelArgs: CHANNEL_ARGS,
+    interceptors: retries.interceptors,
+  });
   const client = new Client({
     connection,
     namespace: settings.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(settings),
   });
-  return { connection, client };
+  const close = async (): Promise<void> => {
+    await retries.end();
+    await connection.close();
+  };
+  return { connection, client, close };
 }
 
 async function readPem(setting: string, path: string | undefined): Promise<Buffer | undefined> {

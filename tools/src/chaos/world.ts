@@ -158,7 +158,7 @@ export class World {
 
   async close(): Promise<void> {
     await Promise.all(this.#programs.map((program) => program.stop()));
-    await this.temporal.connection.close();
+    await this.temporal.close();
     await this.sandbox.close();
   }
 
