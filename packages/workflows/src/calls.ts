@@ -67,26 +67,22 @@ function reading(summary: string): Options {
 }
 
 /** An activity that did not answer may or may not have had its effect. */
-async function settled<T>(call: Promise<Outcome<T>>): Promise<Outcome<T>> {
-  try {
-    return await call;
-  } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
-    return { kind: 'unknown', ...causeOf(error) };
-  }
+function settled<T>(call: Promise<Outcome<T>>): Promise<Outcome<T>> {
+  return call.catch((error: unknown) => ({ kind: 'unknown', ...causeOf(error) }));
 }
 
-async function looked<T>(read: Promise<T>): Promise<Seen<T>> {
-  try {
-    return { seen: await read };
-  } catch (error) {
-    if (!(error instanceof ActivityFailure)) throw error;
-    const { code, message } = causeOf(error);
-    return { unseen: message, code };
-  }
+function looked<T>(read: Promise<T>): Promise<Seen<T>> {
+  return read.then(
+    (seen) => ({ seen }),
+    (error: unknown) => {
+      const { code, message } = causeOf(error);
+      return { unseen: message, code };
+    },
+  );
 }
 
-function causeOf(failure: ActivityFailure): { code: string; message: string } {
+function causeOf(failure: unknown): { code: string; message: string } {
+  if (!(failure instanceof ActivityFailure)) throw failure;
   const { cause } = failure;
   if (cause instanceof TimeoutFailure) return { code: 'worker_silent', message: `no answer (${cause.timeoutType})` };
   if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'activity_failed', message: cause.message };

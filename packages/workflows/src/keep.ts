@@ -23,6 +23,7 @@ import {
   refundRequest,
   resolve,
   view,
+  type Begun,
   type NewAttemptRequest,
   type RefundRequest,
 } from './messages.js';
@@ -42,7 +43,7 @@ type Continuations = {
  * Keeps a checkout until nothing can happen to it any more: does what its book says is due, takes what people and
  * webhooks ask, tells the world. Both workflow types are this loop, so that a message is answered by whichever is there.
  */
-export async function keep(book: CheckoutBook, continuations: Continuations): Promise<CheckoutResult> {
+export function keep(book: CheckoutBook, continuations: Continuations): Promise<CheckoutResult> {
   const desk = new Desk(book);
   desk.open();
   // Money may be in flight: a cancellation from the Temporal UI asks for the same orderly end as the `cancel` update.
@@ -60,8 +61,12 @@ export async function keep(book: CheckoutBook, continuations: Continuations): Pr
         if (await desk.hasNewsBeforeAllAreServed()) continue;
         return book.result(clock());
       }
-      if (step.do === 'wait') await desk.untilNews(step, continuations.asPaid !== null);
-      else await desk.whileUntold(perform(book, step, activityCalls, clock));
+      if (step.do === 'wait') {
+        await desk.untilNews(step, continuations.asPaid !== null);
+      } else {
+        await perform(book, step, activityCalls, clock);
+        desk.isBehind();
+      }
     }
   });
 }
@@ -80,6 +85,8 @@ class Desk {
   #isIdle = false;
   /** The memo says what the book says. */
   #isTold = false;
+  /** Who waits for the first answer. Kept apart from the others: it is on the way of every customer, and a `condition` costs more. */
+  readonly #begins: ((answer: Begun) => void)[] = [];
   /** Who waits, the longest first. */
   readonly #waiting = new Set<symbol>();
 
@@ -88,6 +95,7 @@ class Desk {
   /** From here on the loop deals with all that was asked so far. */
   reads(): void {
     this.#hasNews = false;
+    this.#isIdle = false;
   }
 
   /** Nothing will ever be due again: who still waits is answered. */
@@ -115,32 +123,40 @@ class Desk {
 
   wasTold(): void {
     this.#isTold = true;
+    if (this.#isBegun) for (const answer of this.#begins.splice(0)) answer(this.#begun());
   }
 
-  async whileUntold(work: Promise<void>): Promise<void> {
-    await work;
+  /** The customer can pay, or never will, and the memo says so. */
+  get #isBegun(): boolean {
+    return this.#isTold && this.book.isAnswered;
+  }
+
+  #begun(): Begun {
+    const { opener } = workflowInfo().memo as CheckoutMemo;
+    return { opener, state: this.book.state(clock()) };
+  }
+
+  /** The book has changed since the memo was written. */
+  isBehind(): void {
     this.#isTold = false;
   }
 
   /** Waits for news, or until `until`. */
-  async untilNews({ until, why }: { readonly until: number; readonly why: string }, leavesWhenPaid: boolean) {
+  untilNews({ until, why }: { readonly until: number; readonly why: string }, leavesWhenPaid: boolean) {
     const { book } = this;
     this.#isIdle = true;
-    await condition(
+    return condition(
       () => this.#hasNews || (leavesWhenPaid && book.isPaid && allHandlersFinished()),
       Math.max(until - clock(), 1),
       { summary: `Until ${new Date(until).toISOString()}: ${why}` },
     );
-    this.#isIdle = false;
   }
 
   open(): void {
     const { book } = this;
-    setHandler(begin, async () => {
-      await CancellationScope.nonCancellable(() => condition(() => book.isAnswered && this.#isTold));
-      const { opener } = workflowInfo().memo as CheckoutMemo;
-      return { opener, state: book.state(clock()) };
-    });
+    setHandler(begin, () =>
+      this.#isBegun ? this.#begun() : new Promise<Begun>((answer) => this.#begins.push(answer)),
+    );
     setHandler(cancel, async () => {
       this.ask(() => book.requestCancel(clock()));
       await this.#until(() => (book.isPaid || book.isEnded) && this.#isTold);

@@ -23,8 +23,11 @@ export type Calls = {
   findCharges(call: FindChargesCall): Promise<Seen<readonly ChargeFacts[]>>;
 };
 
-/** Carries out one step of a checkout and tells its book what came of it. */
-export async function perform(
+/**
+ * Carries out one step of a checkout and tells its book what came of it. Chained by `then`: the engine records where each
+ * promise was made, and an `await` on the way makes three of them.
+ */
+export function perform(
   book: CheckoutBook,
   step: Exclude<Step, { do: 'wait' | 'close' }>,
   calls: Calls,
@@ -33,56 +36,53 @@ export async function perform(
   const { amount, currency, terminal, description, metadata, id } = book.intent;
   const { quietAt, ...window } = sendWindow(book.policy, clock());
   switch (step.do) {
-    case 'createSource': {
-      const outcome = await calls.createSource({ ...window, amount, currency, terminal });
-      book.sourceAnswered(clock(), outcome);
-      return;
-    }
-    case 'createCharge': {
-      const outcome = await calls.createCharge({
-        ...window,
-        sourceId: step.sourceId,
-        amount,
-        currency,
-        description,
-        metadata: { ...metadata, checkout: id, attempt: String(step.attempt) },
-        expiresAt: formatInstant(book.expiresAt),
-      });
-      book.chargeAnswered(clock(), outcome, quietAt);
-      return;
-    }
+    case 'createSource':
+      return calls
+        .createSource({ ...window, amount, currency, terminal })
+        .then((outcome) => book.sourceAnswered(clock(), outcome));
+    case 'createCharge':
+      return calls
+        .createCharge({
+          ...window,
+          sourceId: step.sourceId,
+          amount,
+          currency,
+          description,
+          metadata: { ...metadata, checkout: id, attempt: String(step.attempt) },
+          expiresAt: formatInstant(book.expiresAt),
+        })
+        .then((outcome) => book.chargeAnswered(clock(), outcome, quietAt));
     case 'expireCharge':
-      await calls.expireCharge({ ...window, chargeId: step.chargeId });
-      book.expireAnswered(clock(), step.chargeId);
-      return;
+      return calls
+        .expireCharge({ ...window, chargeId: step.chargeId })
+        .then(() => book.expireAnswered(clock(), step.chargeId));
     case 'createRefund': {
       const { chargeId, asVoid, key } = step;
-      const outcome = await calls.createRefund({
-        ...window,
-        chargeId,
-        amount: step.amount,
-        currency,
-        asVoid,
-        metadata: { checkout: id, refund_key: key },
-      });
-      book.refundAnswered(clock(), key, outcome, quietAt);
-      return;
+      return calls
+        .createRefund({
+          ...window,
+          chargeId,
+          amount: step.amount,
+          currency,
+          asVoid,
+          metadata: { checkout: id, refund_key: key },
+        })
+        .then((outcome) => book.refundAnswered(clock(), key, outcome, quietAt));
     }
     case 'look': {
       const lookedAt = clock();
-      const look = await calls.retrieveCharge(step.chargeId);
-      book.looked(clock(), lookedAt, step.chargeId, look);
-      return;
+      return calls.retrieveCharge(step.chargeId).then((look) => book.looked(clock(), lookedAt, step.chargeId, look));
     }
     case 'findCharges': {
       const lookedAt = clock();
-      const found = await calls.findCharges({
-        sourceId: step.sourceId,
-        checkoutId: id,
-        since: formatInstant(step.since),
-        until: formatInstant(step.until),
-      });
-      book.searched(clock(), lookedAt, step.why, found);
+      return calls
+        .findCharges({
+          sourceId: step.sourceId,
+          checkoutId: id,
+          since: formatInstant(step.since),
+          until: formatInstant(step.until),
+        })
+        .then((found) => book.searched(clock(), lookedAt, step.why, found));
     }
   }
 }

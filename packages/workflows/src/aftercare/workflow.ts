@@ -18,7 +18,7 @@ export type AftercareInput = {
  * A paid checkout: its void window, its refund window, its refunds, and money that comes late or twice. Closes when
  * nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund rules.
  */
-export async function aftercare(input: AftercareInput): Promise<CheckoutResult> {
+export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const { intent, timeline = [] } = workflowInfo().memo as CheckoutMemo;
   const policy = { ...DEFAULT_POLICY, ...input.policy };
   const book = CheckoutBook.resume(intent, policy, unpack(input.record, [...timeline]));

@@ -18,7 +18,7 @@ export type CheckoutInput = {
 };
 
 /** One reference, from its first QR until it is paid or no one can pay any more. Source: API reference, "Merchant-presented QR payment". */
-export async function checkout(input: CheckoutInput): Promise<CheckoutResult> {
+export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
   const { intent, resume } = input;
   const policy = { ...DEFAULT_POLICY, ...input.policy };
   const book =
