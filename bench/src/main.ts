@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { benchCheckout } from './checkout/bench.js';
+import { benchClient } from './client/bench.js';
 import { print } from './report.js';
 import { benchSandbox } from './sandbox.js';
 
@@ -9,6 +10,7 @@ type Options = { readonly quick: boolean; readonly seed: number };
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> = {
   sandbox: benchSandbox,
   checkout: benchCheckout,
+  client: benchClient,
 };
 
 const MISSED = 1;
@@ -17,7 +19,7 @@ const USAGE = 2;
 function usage(): void {
   process.stderr.write(
     `usage: pnpm bench <name> [--quick] [--seed <number>], one of: ${Object.keys(BENCHES).join(', ')}\n` +
-      '  --quick, --seed: of checkout only; the seed gives the order of the rounds\n',
+      '  --quick, --seed: of checkout and client; the seed gives the order of the rounds\n',
   );
   process.exitCode = USAGE;
 }

@@ -1,5 +1,6 @@
 import { machineLine, print, writeResult } from '../report.js';
 import { randomOf } from '../statistics.js';
+import { isMet, printVerdicts, type Verdict } from '../verdicts.js';
 import { openAftercare } from './aftercare.js';
 import { ApiClient } from './api-client.js';
 import { countOfKind, KINDS, runsOfKind, type CountOfKind } from './counts.js';
@@ -8,12 +9,12 @@ import { inputBytesOf, memoBytesOf, shapeOf } from './floors/shape-of.js';
 import { compareBare } from './bare-check.js';
 import type { BareForm } from './lanes.js';
 import { FULL, QUICK, type Plan } from './plan.js';
-import { printCounts, printReads, printSizes, printSpeed, printVerdicts, summaryOf } from './print.js';
+import { printCounts, printReads, printSizes, printSpeed, summaryOf } from './print.js';
 import { measureReads } from './reads.js';
 import { sizeOf, type Size } from './size.js';
 import { measureSpeed, warmUp, type Speed } from './speed.js';
 import { BenchStack } from './stack.js';
-import { countVerdicts, growthVerdicts, isMet, soundnessVerdicts, speedVerdicts, type Verdict } from './targets.js';
+import { countVerdicts, growthVerdicts, soundnessVerdicts, speedVerdicts } from './targets.js';
 import { newReference, openCheckout } from './till.js';
 
 type Options = { readonly quick: boolean; readonly seed: number };

@@ -7,7 +7,6 @@ import { answeredMs, cpuOf, paidMs, rateOf } from './round.js';
 import type { Size } from './size.js';
 import type { Cell, Speed } from './speed.js';
 import { byPart, type Part } from './stack.js';
-import { isMet, type Verdict } from './targets.js';
 
 const KILOBYTE = 1_000;
 const MEGABYTE = 1_000_000;
@@ -153,20 +152,6 @@ function sizeRows(name: string, { count, diskBytes, memoryBytes, rssBytes }: Siz
     memory('worker'),
     memory('api'),
   ];
-}
-
-export function printVerdicts(verdicts: readonly Verdict[]): void {
-  print('\nWhat must hold (in brackets: 95 % of bootstrapped rounds)\n');
-  for (const verdict of verdicts) {
-    const word = verdict.bound === undefined ? '    ' : isMet(verdict) ? 'PASS' : 'FAIL';
-    print(`  ${word}  ${verdict.what}: ${foundOf(verdict)}`);
-  }
-}
-
-function foundOf({ value, interval, bound }: Verdict): string {
-  const wanted = bound === undefined ? '' : 'atLeast' in bound ? `, ≥ ${bound.atLeast}` : `, ≤ ${bound.atMost}`;
-  if (interval === undefined) return `${value}${wanted}`;
-  return `${value.toFixed(2)} (${interval.low.toFixed(2)} to ${interval.high.toFixed(2)})${wanted}`;
 }
 
 function ms(sample: readonly number[]): string {

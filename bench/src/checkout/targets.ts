@@ -1,21 +1,9 @@
-import { ratioOf, median, type Interval } from '../statistics.js';
+import { ratioOf, median } from '../statistics.js';
+import { ratioVerdict, type Verdict } from '../verdicts.js';
 import type { CountOfKind } from './counts.js';
 import { answeredMs, cpuOf, rateOf } from './round.js';
 import type { Cell, Speed } from './speed.js';
 import type { Part } from './stack.js';
-
-/**
- * One thing that was found, and what must hold of it; without a bound it only explains. Without an interval it was
- * counted, and is exact.
- */
-export type Verdict = {
-  readonly what: string;
-  readonly value: number;
-  readonly interval?: Interval;
-  readonly bound?: Bound;
-};
-
-type Bound = { readonly atLeast: number } | { readonly atMost: number };
 
 /** Source: issue "pnpm bench checkout": what must hold. */
 const BOUNDS = {
@@ -33,11 +21,6 @@ const PRODUCT: readonly Part[] = ['server', 'worker', 'api', 'sandbox'];
 /** Where the cost of a checkout among many is compared: the machine is busy, and nothing waits long. */
 const BUSY = 20;
 
-export function isMet({ value, bound }: Verdict): boolean {
-  if (bound === undefined) return true;
-  return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost;
-}
-
 /** Checkouts per second against the bare shape, and the QR against the floor, in one half of the run. */
 export function speedVerdicts({ cells, providerMs }: Speed, open: number, random: () => number): Verdict[] {
   const where = open === 0 ? '' : `, ${open} open`;
@@ -46,12 +29,12 @@ export function speedVerdicts({ cells, providerMs }: Speed, open: number, random
     const { concurrency, delayMs } = checkout;
     const bare = cellOf(cells, 'bare shape', concurrency, delayMs);
     verdicts.push(
-      ratio(
+      ratioVerdict(
         `checkouts/s to the bare shape's, ${concurrency} at once, provider ${delayMs} ms${where}`,
         ratioOf(checkout.rounds, bare.rounds, random, rateOf),
         BOUNDS.rateToBare,
       ),
-      ratio(
+      ratioVerdict(
         `  its CPU to the bare shape's`,
         ratioOf(checkout.rounds, bare.rounds, random, (rounds) => cpuOf(rounds, [...PRODUCT, 'floors'])),
       ),
@@ -59,7 +42,7 @@ export function speedVerdicts({ cells, providerMs }: Speed, open: number, random
     if (concurrency !== 1) continue;
     const provider = providerMs.get(delayMs) ?? 0;
     verdicts.push(
-      ratio(
+      ratioVerdict(
         `POST → QR p50 to two activities + provider, provider ${delayMs} ms${where}`,
         ratioOf(
           checkout.rounds,
@@ -81,17 +64,17 @@ export function growthVerdicts(none: Speed, many: Speed, open: number, random: (
   const [crowd, aloneInCrowd] = [cellOf(many.cells, 'checkout', BUSY, 0), cellOf(many.cells, 'checkout', 1, 0)];
   const at = `at ${open} open to none`;
   return [
-    ratio(
+    ratioVerdict(
       `POST → QR p50, one at once, ${at}`,
       ratioOf(aloneInCrowd.rounds, alone.rounds, random, (rounds) => median(answeredMs(rounds))),
       BOUNDS.manyToNone,
     ),
-    ratio(
+    ratioVerdict(
       `time of a checkout, ${BUSY} at once, ${at}`,
       ratioOf(crowd.rounds, few.rounds, random, (rounds) => 1 / rateOf(rounds)),
       BOUNDS.manyToNone,
     ),
-    ratio(
+    ratioVerdict(
       `CPU of a checkout, ${BUSY} at once, ${at}`,
       ratioOf(crowd.rounds, few.rounds, random, (rounds) => cpuOf(rounds, PRODUCT)),
       BOUNDS.manyToNone,
@@ -127,8 +110,4 @@ function cellOf(cells: readonly Cell[], lane: string, concurrency: number, delay
   );
   if (found === undefined) throw new RangeError(`${lane} was not measured with ${concurrency} at once`);
   return found;
-}
-
-function ratio(what: string, interval: Interval, bound?: Bound): Verdict {
-  return { what, value: interval.value, interval, ...(bound && { bound }) };
 }

@@ -21,6 +21,26 @@ export const TEST_MODE_MARKER = 'test_';
 /** assumption: a higher `limit` is lowered to this one. */
 export const MAX_PAGE_SIZE = 100;
 
+/** assumption: page size of a search that does not tell its own. */
+export const SEARCH_PAGE_SIZE = 30;
+
+/** assumption: the greatest dispute document. */
+export const MAX_DOCUMENT_BYTES = 10 * 1024 * 1024;
+
+interface DocumentType {
+  readonly mediaType: string;
+  readonly begins: Buffer;
+  /** The usual one first. */
+  readonly extensions: readonly [string, ...string[]];
+}
+
+/** assumption: what a dispute document may be, by its first bytes and by the ending of its name. */
+export const DOCUMENT_TYPES: readonly DocumentType[] = [
+  { mediaType: 'image/png', begins: Buffer.from('89504e470d0a1a0a', 'hex'), extensions: ['png'] },
+  { mediaType: 'image/jpeg', begins: Buffer.from('ffd8ff', 'hex'), extensions: ['jpg', 'jpeg'] },
+  { mediaType: 'application/pdf', begins: Buffer.from('%PDF-'), extensions: ['pdf'] },
+];
+
 /** assumption: header with the webhook's HMAC-SHA256 in hex, several comma-separated while a secret rotates. */
 export const WEBHOOK_SIGNATURE_HEADER = 'Webhook-Signature';
 

@@ -1,8 +1,16 @@
 import { inspect } from 'node:util';
+import { AccountSettings } from './account/account.js';
+import { ChargeSchedules } from './charge-schedules/charge-schedules.js';
 import { Charges } from './charges/charges.js';
+import { Customers } from './customers/customers.js';
+import { Disputes } from './disputes/disputes.js';
 import { Events } from './events/events.js';
 import { type PaymentsClientOptions, resolveSettings } from './options.js';
+import { Receipts } from './receipts/receipts.js';
+import { Schedules } from './schedules/schedules.js';
 import { Sources } from './sources/sources.js';
+import { Transactions } from './transactions/transactions.js';
+import { TransferSchedules } from './transfer-schedules/transfer-schedules.js';
 import { Transport } from './transport.js';
 
 /**
@@ -14,6 +22,14 @@ export class PaymentsClient {
   readonly sources: Sources;
   readonly charges: Charges;
   readonly events: Events;
+  readonly transactions: Transactions;
+  readonly receipts: Receipts;
+  readonly schedules: Schedules;
+  readonly chargeSchedules: ChargeSchedules;
+  readonly transferSchedules: TransferSchedules;
+  readonly account: AccountSettings;
+  readonly disputes: Disputes;
+  readonly customers: Customers;
   readonly #http: Transport;
 
   /** @throws {ConfigurationError} listing every mistake in the settings */
@@ -22,6 +38,14 @@ export class PaymentsClient {
     this.sources = new Sources(this.#http);
     this.charges = new Charges(this.#http);
     this.events = new Events(this.#http);
+    this.transactions = new Transactions(this.#http);
+    this.receipts = new Receipts(this.#http);
+    this.schedules = new Schedules(this.#http);
+    this.chargeSchedules = new ChargeSchedules(this.#http);
+    this.transferSchedules = new TransferSchedules(this.#http);
+    this.account = new AccountSettings(this.#http);
+    this.disputes = new Disputes(this.#http);
+    this.customers = new Customers(this.#http);
   }
 
   /** Lets calls in flight finish, refuses later ones (`client_closed`), and closes the sockets. A `dispatcher` of the caller's stays open. */

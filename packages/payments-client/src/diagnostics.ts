@@ -22,6 +22,11 @@ export const REQUEST_CHANNEL = 'tillflow:payments-client:request';
 
 const requests = channel(REQUEST_CHANNEL);
 
+/** False when a report would reach nobody. */
+export function isWatched(): boolean {
+  return requests.hasSubscribers;
+}
+
 export function publish(report: RequestReport): void {
   if (requests.hasSubscribers) requests.publish(report);
 }

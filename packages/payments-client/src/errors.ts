@@ -23,7 +23,10 @@ export interface PaymentsErrorDetails {
   cause?: unknown;
 }
 
-/** Base of every failure of this client. A 4xx without a class of its own is a plain `PaymentsError`. */
+/**
+ * Base of every failure of this client. A 4xx without a class of its own is a plain `PaymentsError`.
+ * What to do: docs/errors/PaymentsError.md
+ */
 export class PaymentsError extends Error implements PaymentsErrorDetails {
   static {
     this.prototype.name = 'PaymentsError';
@@ -52,35 +55,50 @@ export class PaymentsError extends Error implements PaymentsErrorDetails {
   }
 }
 
-/** 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also raised, `not_sent`, when the public key is asked for and none is set. */
+/**
+ * 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also raised, `not_sent`, when the public key is asked for and none is set.
+ * What to do: docs/errors/AuthenticationError.md
+ */
 export class AuthenticationError extends PaymentsError {
   static {
     this.prototype.name = 'AuthenticationError';
   }
 }
 
-/** 403: the key is known but may not do this. */
+/**
+ * 403: the key is known but may not do this.
+ * What to do: docs/errors/PermissionError.md
+ */
 export class PermissionError extends PaymentsError {
   static {
     this.prototype.name = 'PermissionError';
   }
 }
 
-/** 404: no such record under this key's account and mode. */
+/**
+ * 404: no such record under this key's account and mode.
+ * What to do: docs/errors/NotFoundError.md
+ */
 export class NotFoundError extends PaymentsError {
   static {
     this.prototype.name = 'NotFoundError';
   }
 }
 
-/** 400 and 422: the provider refused the request. Also raised, `not_sent`, for an id or a parameter that cannot be sent. */
+/**
+ * 400 and 422: the provider refused the request. Also raised, `not_sent`, for an id or a parameter that cannot be sent.
+ * What to do: docs/errors/InvalidRequestError.md
+ */
 export class InvalidRequestError extends PaymentsError {
   static {
     this.prototype.name = 'InvalidRequestError';
   }
 }
 
-/** 429: too many requests; nothing was done. */
+/**
+ * 429: too many requests; nothing was done.
+ * What to do: docs/errors/RateLimitError.md
+ */
 export class RateLimitError extends PaymentsError {
   static {
     this.prototype.name = 'RateLimitError';
@@ -95,7 +113,10 @@ export class RateLimitError extends PaymentsError {
   }
 }
 
-/** 5xx: the provider failed, perhaps after it did what was asked. */
+/**
+ * 5xx: the provider failed, perhaps after it did what was asked.
+ * What to do: docs/errors/ServerError.md
+ */
 export class ServerError extends PaymentsError {
   static {
     this.prototype.name = 'ServerError';
@@ -110,7 +131,10 @@ export class ServerError extends PaymentsError {
   }
 }
 
-/** The connection could not be made (`not_sent`) or broke (`unknown`). */
+/**
+ * The connection could not be made (`not_sent`) or broke (`unknown`).
+ * What to do: docs/errors/ConnectionError.md
+ */
 export class ConnectionError extends PaymentsError {
   static {
     this.prototype.name = 'ConnectionError';
@@ -120,6 +144,7 @@ export class ConnectionError extends PaymentsError {
 /**
  * Time ran out: `timeout` for one try, `deadline_exceeded` for the whole call, `send_by_passed` for {@link RequestOptions.sendBy}.
  * When it ran out while waiting to try again, `cause` is the last failure.
+ * What to do: docs/errors/TimeoutError.md
  */
 export class TimeoutError extends PaymentsError {
   static {
@@ -127,21 +152,30 @@ export class TimeoutError extends PaymentsError {
   }
 }
 
-/** The caller's signal aborted the call. `cause` is the signal's reason. */
+/**
+ * The caller's signal aborted the call. `cause` is the signal's reason.
+ * What to do: docs/errors/RequestAbortedError.md
+ */
 export class RequestAbortedError extends PaymentsError {
   static {
     this.prototype.name = 'RequestAbortedError';
   }
 }
 
-/** A reply that cannot be believed: a redirect, a success that is not JSON or not of the documented shape, or a body beyond the size limit. */
+/**
+ * A reply that cannot be believed: a redirect, a success that is not JSON or not of the documented shape, or a body beyond the size limit.
+ * What to do: docs/errors/UnexpectedResponseError.md
+ */
 export class UnexpectedResponseError extends PaymentsError {
   static {
     this.prototype.name = 'UnexpectedResponseError';
   }
 }
 
-/** The provider reported a success that differs from what was asked. Something exists under `replyId`: look at it before anything else. */
+/**
+ * The provider reported a success that differs from what was asked. Something exists under `replyId`: look at it before anything else.
+ * What to do: docs/errors/IntegrityError.md
+ */
 export class IntegrityError extends PaymentsError {
   static {
     this.prototype.name = 'IntegrityError';
@@ -165,7 +199,10 @@ export class IntegrityError extends PaymentsError {
   }
 }
 
-/** The client's settings cannot be used. The message lists every mistake, and never a key. */
+/**
+ * The client's settings cannot be used. The message lists every mistake, and never a key.
+ * What to do: docs/errors/ConfigurationError.md
+ */
 export class ConfigurationError extends PaymentsError {
   static {
     this.prototype.name = 'ConfigurationError';

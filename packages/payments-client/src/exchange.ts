@@ -1,3 +1,4 @@
+import { StringDecoder } from 'node:string_decoder';
 import type { Dispatcher } from 'undici';
 import { MAX_TIMER_MS } from './clock.js';
 import { errorCode } from './redaction.js';
@@ -79,6 +80,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
   readonly #chunks: Buffer[] = [];
   #size = 0;
   readonly #timer: NodeJS.Timeout;
+  readonly #onAbort: (() => void) | undefined;
   readonly #announcesSending: boolean;
   readonly #limits: ExchangeLimits;
   readonly #resolve: (ending: Ending) => void;
@@ -87,8 +89,10 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#announcesSending = announcesSending;
     this.#limits = limits;
     this.#resolve = resolve;
-    this.#timer = setTimeout(this.#onTimeout, Math.min(limits.timeoutMs, MAX_TIMER_MS));
-    limits.signal?.addEventListener('abort', this.#onAbort);
+    this.#timer = setTimeout(onTimeout, Math.min(limits.timeoutMs, MAX_TIMER_MS), this);
+    if (limits.signal === undefined) return;
+    this.#onAbort = () => this.#abort();
+    limits.signal.addEventListener('abort', this.#onAbort);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -123,9 +127,7 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
       this.fail(new Error('the reply has no status'));
       return;
     }
-    const [first, ...rest] = this.#chunks;
-    const body = rest.length === 0 ? first?.toString('utf8') : Buffer.concat(this.#chunks).toString('utf8');
-    this.#settle({ how: 'replied', head: this.#head, body: body ?? '' });
+    this.#settle({ how: 'replied', head: this.#head, body: textOf(this.#chunks) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -137,13 +139,13 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     this.#settle({ how: 'broken', cause, sent, head: this.#head });
   }
 
-  readonly #onTimeout = (): void => {
+  timeOut(): void {
     this.#giveUp({ how: 'timed_out', limit: this.#limits.limit, sent: this.#sent, head: this.#head });
-  };
+  }
 
-  readonly #onAbort = (): void => {
+  #abort(): void {
     this.#giveUp({ how: 'aborted', cause: this.#limits.signal?.reason, sent: this.#sent, head: this.#head });
-  };
+  }
 
   #giveUp(ending: Break): void {
     this.#settle(ending);
@@ -155,9 +157,22 @@ class ExchangeHandler implements Dispatcher.DispatchHandler {
     if (this.#settled) return;
     this.#settled = true;
     clearTimeout(this.#timer);
-    this.#limits.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#onAbort) this.#limits.signal?.removeEventListener('abort', this.#onAbort);
     this.#resolve(ending);
   }
+}
+
+function onTimeout(handler: ExchangeHandler): void {
+  handler.timeOut();
+}
+
+/** A long body is decoded piece by piece: joining its bytes first would copy all of them once more. */
+function textOf(chunks: readonly Buffer[]): string {
+  const [first] = chunks;
+  if (chunks.length <= 1) return first?.toString('utf8') ?? '';
+  const decoder = new StringDecoder('utf8');
+  const pieces = chunks.map((chunk) => decoder.write(chunk));
+  return pieces.join('') + decoder.end();
 }
 
 const BEFORE_SENDING = new Set([

@@ -65,6 +65,7 @@ describe('form encoding', () => {
   test.each([
     ['NaN', Number.NaN],
     ['Infinity', Number.POSITIVE_INFINITY],
+    ['a number that would be written with an exponent', 0.000_000_1],
     ['an integer beyond precision', 2 ** 60],
     ['an invalid date', new Date('x')],
     ['a function', () => 1],

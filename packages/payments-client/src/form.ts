@@ -9,6 +9,12 @@ export class EncodedBody {
   ) {}
 }
 
+/** A body that has to be read before it can be sent. */
+export class UnreadBody {
+  /** @param read stops when `signal` aborts; rejects with a PaymentsError `not_sent` for what cannot be sent */
+  constructor(readonly read: (signal: AbortSignal) => Promise<EncodedBody>) {}
+}
+
 const MAX_DEPTH = 16;
 
 /**
@@ -85,8 +91,9 @@ function scalar(name: string, value: unknown, field: string): string {
       return String(value);
     case 'number':
       if (!Number.isFinite(value)) throw invalid(name, 'not a finite number');
-      // Beyond 1e21 JavaScript writes an exponent, which is no integer on the wire.
       if (Math.abs(value) > Number.MAX_SAFE_INTEGER) throw invalid(name, 'not a safe integer');
+      // A reader of 1e-7 may take it for 1.
+      if (String(value).includes('e')) throw invalid(name, 'too small to be written without an exponent');
       return String(value);
     default:
       if (value === null) return '';
@@ -97,11 +104,19 @@ function scalar(name: string, value: unknown, field: string): string {
 
 function date(name: string, value: Date, field: string): string {
   if (Number.isNaN(value.getTime())) throw invalid(name, 'not a valid date');
-  const instant = value.toISOString();
-  return DATE_ONLY_FIELD.test(field) ? instant.slice(0, 'YYYY-MM-DD'.length) : instant;
+  return DATE_ONLY_FIELD.test(field) ? dayOf(value) : value.toISOString();
 }
 
+/** The UTC day of a valid date, as `YYYY-MM-DD`. */
+export function dayOf(date: Date): string {
+  return date.toISOString().slice(0, 'YYYY-MM-DD'.length);
+}
+
+/** What is carried as it is: most names, and many values. */
+const PLAIN = /^[\w.~-]*$/;
+
 function encode(text: string, name: string): string {
+  if (PLAIN.test(text)) return text;
   try {
     return encodeURIComponent(text);
   } catch {

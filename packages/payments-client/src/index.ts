@@ -19,7 +19,9 @@ export {
   UnexpectedResponseError,
 } from './errors.js';
 export type { KeyKind, Logger, PaymentsClientOptions, RequestOptions } from './options.js';
+export type { Listing } from './listing.js';
 export type { List, ListOrder, ListParams } from './paging.js';
+export type { Search, SearchParams } from './search.js';
 export {
   type WebhookConstructOptions,
   type WebhookHeaders,
@@ -29,19 +31,62 @@ export {
   WebhookVerificationError,
 } from './webhooks.js';
 
+export type { AccountSettings, AccountUpdateParams } from './account/account.js';
+export type { Account, AccountVersions } from './account/schema.js';
+export type {
+  ChargeScheduleFilters,
+  ChargeSchedules,
+  ChargeScheduleSearchParams,
+} from './charge-schedules/charge-schedules.js';
 export type { ChargeCreateParams, Charges, RefundCreateParams } from './charges/charges.js';
-export type { Charge, ChargeFailureCode, ChargeId, ChargeStatus, TransactionFees } from './charges/schema.js';
-export type { Document } from './documents/schema.js';
+export type {
+  Charge,
+  ChargeFailureCode,
+  ChargeId,
+  ChargeStatus,
+  PlatformFee,
+  TransactionFees,
+} from './charges/schema.js';
+export type { Customers, CardUpdateParams } from './customers/customers.js';
+export type { Card, CardId, Customer, CustomerId } from './customers/schema.js';
+export type { Disputes } from './disputes/disputes.js';
+export type { Dispute, DisputeId, DisputeStatus } from './disputes/schema.js';
+export type { Document, DocumentId } from './documents/schema.js';
+export type { DocumentCreateParams } from './documents/upload.js';
 export type { Events } from './events/events.js';
-export type { Event, EventData, EventId, EventKey } from './events/schema.js';
+export type { Event, EventData, EventId, EventKey, WebhookDelivery } from './events/schema.js';
+export type { ReceiptFilters, Receipts, ReceiptSearchParams } from './receipts/receipts.js';
+export type { Receipt, ReceiptId } from './receipts/schema.js';
 export type { Refund, RefundId } from './refunds/schema.js';
+export type {
+  Occurrence,
+  OccurrenceId,
+  OccurrenceStatus,
+  Schedule,
+  ScheduledCharge,
+  ScheduledTransfer,
+  ScheduleId,
+  ScheduleOn,
+  SchedulePeriod,
+  ScheduleStatus,
+} from './schedules/schema.js';
+export type {
+  ScheduleCreateParams,
+  ScheduledChargeParams,
+  ScheduledTransferParams,
+  Schedules,
+} from './schedules/schedules.js';
 export type {
   Address,
   ChargeStatusOfSource,
   ProviderReferences,
+  QrSettings,
   ScannableCode,
   Source,
   SourceId,
   SourceReferences,
 } from './sources/schema.js';
 export type { SourceCreateParams, SourceParams, Sources } from './sources/sources.js';
+export type { Transaction, TransactionId } from './transactions/schema.js';
+export type { Transactions } from './transactions/transactions.js';
+export type { TransferSchedules } from './transfer-schedules/transfer-schedules.js';

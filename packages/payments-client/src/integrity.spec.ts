@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { chargeOf, clientOf, provider, PUBLIC_KEY, refundOf, reply, sourceOf } from '../test/provider.js';
+import { CHARGE_SCHEDULE, TRANSFER_SCHEDULE } from '../test/samples.js';
 import { IntegrityError } from './errors.js';
 
 const money = { amount: 150_000, currency: 'THB' };
@@ -104,5 +105,76 @@ describe('sources and refunds', () => {
     const fake = await provider(reply(200, refundOf({ metadata: { refund_key: 'a' }, ...fields })));
     const params = { amount: 5_000, metadata: { refund_key: 'a' } };
     expect(await mismatch(clientOf(fake).charges.createRefund('chrg_test_1', params))).toEqual(expected);
+  });
+});
+
+describe('a schedule that differs from what was asked is never believed', () => {
+  const charge = { ...money, customer: 'cust_test_1', card: 'card_test_1', metadata: { flat: '7' } };
+  const charging = {
+    every: 1,
+    period: 'month',
+    on: { days_of_month: [15, 1] },
+    start_date: '2025-06-09',
+    end_date: new Date('2026-06-09T23:00:00Z'),
+    charge,
+  };
+  const { charge: charged } = CHARGE_SCHEDULE;
+
+  test.each<[object, readonly string[] | undefined]>([
+    [{}, undefined],
+    [{ every: 2 }, ['every']],
+    [{ period: 'week' }, ['period']],
+    [{ on: { days_of_month: [1] } }, ['on']],
+    [{ on: { days_of_month: [1, 15, 31] } }, ['on']],
+    [{ on: null }, ['on']],
+    [{ on: undefined }, undefined],
+    [{ start_on: '2025-06-10' }, ['start_date']],
+    [{ end_on: '2026-06-10' }, ['end_date']],
+    [{ livemode: true }, ['livemode']],
+    [{ charge: { ...charged, amount: 150_001 } }, ['charge[amount]']],
+    [{ charge: { ...charged, currency: 'SGD' } }, ['charge[currency]']],
+    [{ charge: { ...charged, customer: 'cust_test_2' } }, ['charge[customer]']],
+    [{ charge: { ...charged, card: null } }, ['charge[card]']],
+    [{ charge: { ...charged, metadata: { flat: '8' } } }, ['charge[metadata][flat]']],
+    [{ charge: { object: 'charge_schedule' } }, undefined],
+    [{ charge: null }, ['charge']],
+    [{ charge: undefined, transfer: undefined }, undefined],
+    [{ transfer: TRANSFER_SCHEDULE.transfer }, ['transfer']],
+    [{ every: 2, charge: { ...charged, amount: 1 } }, ['every', 'charge[amount]']],
+  ])('with %j', async (fields, expected) => {
+    const fake = await provider(reply(200, { ...CHARGE_SCHEDULE, ...fields }));
+    expect(await mismatch(clientOf(fake).schedules.create(charging))).toEqual(expected);
+    expect(fake.seen).toHaveLength(1);
+  });
+
+  const transferring = {
+    every: 1,
+    period: 'week',
+    on: { weekdays: ['Monday'] },
+    end_date: '2026-06-09',
+    transfer: { recipient: 'recp_test_1', percentage_of_balance: 75.5, currency: 'THB' },
+  };
+  const { transfer } = TRANSFER_SCHEDULE;
+
+  test.each<[object, readonly string[] | undefined]>([
+    [{}, undefined],
+    [{ on: { weekdays: ['tuesday'] } }, ['on']],
+    [{ transfer: { ...transfer, percentage_of_balance: 75 } }, ['transfer[percentage_of_balance]']],
+    [{ transfer: { ...transfer, recipient: 'recp_test_2' } }, ['transfer[recipient]']],
+    [{ transfer: { ...transfer, currency: 'MYR' } }, ['transfer[currency]']],
+    [{ transfer: null, charge: charged }, ['charge', 'transfer']],
+  ])('of transfers, with %j', async (fields, expected) => {
+    const fake = await provider(reply(200, { ...TRANSFER_SCHEDULE, ...fields }));
+    expect(await mismatch(clientOf(fake).schedules.create(transferring))).toEqual(expected);
+  });
+
+  test('of transfers of an amount', async () => {
+    const fake = await provider(
+      reply(200, { ...TRANSFER_SCHEDULE, transfer: { ...transfer, amount: 1_000, percentage_of_balance: null } }),
+    );
+    const { schedules } = clientOf(fake);
+    const of = (amount: number): Promise<unknown> => schedules.create({ ...transferring, transfer: { amount } });
+    expect(await mismatch(of(1_000))).toBeUndefined();
+    expect(await mismatch(of(1_001))).toEqual(['transfer[amount]']);
   });
 });

@@ -31,14 +31,21 @@ interface Reported {
 export function asAsked<T extends Reported>(asked: Asked, more?: (reply: T) => readonly string[]): Intent<T> {
   return (reply, livemode) => {
     const fields = [
-      ...(differs(asked.amount, reply.amount) ? ['amount'] : []),
-      ...(differs(asked.currency?.toLowerCase(), reply.currency?.toLowerCase()) ? ['currency'] : []),
+      ...otherMoney(asked, reply),
       ...(differs(livemode, reply.livemode) ? ['livemode'] : []),
-      ...missingMetadata(asked.metadata, reply.metadata),
       ...(more?.(reply) ?? []),
     ];
     return fields.length === 0 ? undefined : { replyId: reply.id, fields };
   };
+}
+
+/** Which of amount, currency and metadata differ. */
+export function otherMoney(asked: Asked, reported: Omit<Reported, 'id' | 'livemode'>): string[] {
+  return [
+    ...(differs(asked.amount, reported.amount) ? ['amount'] : []),
+    ...(differs(asked.currency?.toLowerCase(), reported.currency?.toLowerCase()) ? ['currency'] : []),
+    ...missingMetadata(asked.metadata, reported.metadata),
+  ];
 }
 
 /** True when both are known and not the same. Null is a value: the provider says there is none. */
@@ -49,10 +56,17 @@ export function differs<V>(asked: V | undefined, reported: V | null | undefined)
 /** Names of the metadata fields that the reply lacks or changed. Values are compared as the form carries them: 7 is "7". */
 function missingMetadata(asked: object | undefined, reported: object | null | undefined): string[] {
   if (asked === undefined || reported === undefined) return [];
+  if (isKept(asked, reported)) return [];
   const kept = new Set(reported === null ? [] : pairs(reported));
   return pairs(asked)
     .filter((pair) => !pair.endsWith('=') && !kept.has(pair))
     .map((pair) => decodeURIComponent(pair.slice(0, pair.indexOf('='))));
+}
+
+/** The usual case, without encoding: every field is text, and came back as it was. */
+function isKept(asked: object, reported: object | null): boolean {
+  const kept: Readonly<Record<string, unknown>> = { ...reported };
+  return Object.entries(asked).every(([name, value]) => typeof value === 'string' && kept[name] === value);
 }
 
 function pairs(metadata: object): string[] {

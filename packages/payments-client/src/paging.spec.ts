@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { chargeOf, clientOf, eventOf, listOf, provider, refundOf, reply, virtualClock } from '../test/provider.js';
+import { call, iterate, METHOD_NAMES, METHODS } from '../test/methods.js';
+import { chargeOf, clientOf, listOf, type Provider, provider, reply, virtualClock } from '../test/provider.js';
+import type { PaymentsClient } from './client.js';
 import { iteratePages, type List, type ListParams } from './paging.js';
 
 interface Row {
@@ -156,31 +158,50 @@ describe('over the wire', () => {
     expect(fake.seen[0]?.url).toBe('/events');
   });
 
-  test('every iterate pins `to` to the clock of the client when it is called', async () => {
-    const now = Date.UTC(2025, 5, 9, 12);
-    const fake = await provider((response, request) => {
-      const record = request.url.startsWith('/events') ? eventOf() : refundOf();
-      const first = request.url.startsWith('/charges?') ? chargeOf() : record;
-      const offset = Number(new URLSearchParams(request.url.split('?')[1]).get('offset'));
-      reply(200, listOf(offset === 0 ? [first] : [], { total: 1 }))(response, request);
-    });
-    const client = clientOf(fake, { clock: virtualClock(now) });
-    expect(await collect(client.charges.iterate())).toHaveLength(1);
-    expect(await collect(client.charges.iterateRefunds('chrg_test_1'))).toHaveLength(1);
-    expect(await collect(client.events.iterate({ offset: 3 }))).toHaveLength(0);
-    expect(fake.seen.map(({ url }) => url.split('?')[0])).toEqual([
-      '/charges',
-      '/charges/chrg_test_1/refunds',
-      '/events',
-    ]);
-    for (const { url } of fake.seen) {
-      expect(url).toContain('limit=100');
-      expect(new URLSearchParams(url.split('?')[1]).get('to')).toBe('2025-06-09T12:00:00.000Z');
-    }
-  });
-
   test('one unreadable record fails the page: a list never silently lacks one', async () => {
     const fake = await provider(reply(200, listOf([chargeOf(), chargeOf({ amount: null })])));
     await expect(clientOf(fake).charges.list()).rejects.toMatchObject({ code: 'unexpected_response' });
+  });
+});
+
+describe.each(METHOD_NAMES.filter((name) => name.includes('.iterate')))('%s', (name) => {
+  const isSearch = name.endsWith('Search');
+  const perPage = isSearch ? 30 : 100;
+  const now = Date.UTC(2025, 5, 9, 12);
+
+  /** 230 records in the order of the list; a new one comes first with each request after the first one. */
+  async function growing(): Promise<{ client: PaymentsClient; seen: Provider['seen']; there: string[] }> {
+    const { data } = METHODS[name].reply as List<object>;
+    const recordOf = (id: string): object => ({ ...data[0], id });
+    const there = rows(0, 230).map(({ id }) => id);
+    let all = there;
+    const fake = await provider((response, request) => {
+      const query = new URLSearchParams(request.url.split('?')[1]);
+      const offset = isSearch ? (Number(query.get('page')) - 1) * perPage : Number(query.get('offset'));
+      const page = all.slice(offset, offset + perPage).map(recordOf);
+      const totals = { total: all.length, total_pages: Math.ceil(all.length / perPage) };
+      reply(200, { ...listOf(page, { limit: perPage }), per_page: perPage, ...totals })(response, request);
+      all = [`late${fake.seen.length}`, ...all];
+    });
+    return { client: clientOf(fake, { clock: virtualClock(now) }), seen: fake.seen, there };
+  }
+
+  test('gives every record that was there, each once, in its order', async () => {
+    const { client, seen, there } = await growing();
+    const given = (await call(client, name)) as Row[];
+    expect(given.map(({ id }) => id)).toEqual(there);
+    const queries = seen.map(({ url }) => new URLSearchParams(url.split('?')[1]));
+    if (isSearch) {
+      expect(queries.map((query) => query.get('page'))).toEqual(seen.map((_, index) => String(index + 1)));
+    } else {
+      expect(queries.map((query) => query.get('limit'))).toEqual(seen.map(() => '100'));
+      expect(queries.map((query) => query.get('to'))).toEqual(seen.map(() => '2025-06-09T12:00:00.000Z'));
+    }
+  });
+
+  test('breaking out sends nothing more', async () => {
+    const { client, seen } = await growing();
+    for await (const { id } of iterate(client, name)) if (id === `r${perPage - 1}`) break;
+    expect(seen).toHaveLength(1);
   });
 });

@@ -18,8 +18,8 @@ const source = (baseUrl: string, body: string): string => `
   ${body}`;
 
 /** What the program printed; fails when it does not end by itself. */
-async function program(baseUrl: string, body: string): Promise<string> {
-  const code = ['--input-type=module', '-e', source(baseUrl, body)];
+async function program(baseUrl: string, body: string, flags: readonly string[] = []): Promise<string> {
+  const code = [...flags, '--input-type=module', '-e', source(baseUrl, body)];
   const { stdout } = await run(process.execPath, code, { timeout: KILL_AFTER_MS });
   return stdout.trim();
 }
@@ -44,6 +44,14 @@ describe('a process that uses the client', () => {
     const fake = await tcpProvider(() => undefined);
     const body = `const e = await client.charges.expire('a', { timeoutMs: 50 }).catch((e) => e); console.log(e.outcome);`;
     expect(await program(fake.baseUrl.replace('http:', 'https:'), body)).toBe('not_sent');
+  });
+
+  test('checks replies also where code must not be made from text', async () => {
+    const fake = await provider(reply(200, chargeOf()), reply(200, chargeOf({ amount: '1' })));
+    const body = `${retrieve} const wrong = await client.charges.retrieve('a').catch((e) => e.code); console.log(done, wrong);`;
+    expect(await program(fake.baseUrl, body, ['--disallow-code-generation-from-strings'])).toBe(
+      'chrg_test_1 unexpected_response',
+    );
   });
 
   test('does not end while a request is in flight', async () => {

@@ -7,6 +7,7 @@ import {
   provider,
   PUBLIC_KEY,
   reply,
+  reports,
   SECRET_KEY,
   stall,
   tcpProvider,
@@ -20,6 +21,8 @@ const forms = [SECRET_KEY, PUBLIC_KEY].flatMap((key) => [
   basic(key),
   basic(key).replace(/=+$/, ''),
   Buffer.from(key).toString('base64'),
+  Buffer.from(`${key}:`).toString('base64url'),
+  encodeURIComponent(key),
 ]);
 
 /** Everything a program can print of a value. */
@@ -50,7 +53,8 @@ describe('keys', () => {
     ['as the id of a reply that differs', reply(200, chargeOf({ id: SECRET_KEY, amount: 1 }))],
     ['as the name of metadata that differs', reply(200, chargeOf({ metadata: {} }))],
     ['in HTML', reply(500, `<html>${echo}</html>`)],
-  ])('echoed %s show in no error and no log line', async (_, answer) => {
+  ])('echoed %s show in no error, no log line and no report', async (_, answer) => {
+    const seen = reports();
     const lines: unknown[] = [];
     const collect = (...line: unknown[]): void => void lines.push(line);
     const logger = { debug: collect, info: collect, warn: collect, error: collect };
@@ -65,7 +69,21 @@ describe('keys', () => {
     const error: unknown = await client.charges.create(params).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(Error);
     expect(lines.length).toBeGreaterThan(0);
-    expectClean(printed(error) + printed(lines));
+    expect(seen).toHaveLength(1);
+    expectClean(printed(error) + printed(lines) + printed(seen));
+  });
+
+  test('echoed in a reply after which it is tried again show in no log line', async () => {
+    const lines: unknown[] = [];
+    const collect = (...line: unknown[]): void => void lines.push(line);
+    const fake = await provider(
+      reply(500, { object: 'error', code: echo, message: echo }, { 'x-request-id': SECRET_KEY }),
+      reply(200, chargeOf()),
+    );
+    const logger = { debug: collect, info: collect, warn: collect, error: collect };
+    await clientOf(fake, { publicKey: PUBLIC_KEY, logger }).charges.retrieve('chrg_test_1');
+    expect(lines).toHaveLength(2);
+    expectClean(printed(lines));
   });
 
   test('echoed in what is not HTTP show in no error: the causes are copies', async () => {

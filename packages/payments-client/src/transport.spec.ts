@@ -279,6 +279,18 @@ describe('a success that cannot be believed', () => {
     expect(fake.requests).toHaveLength(2);
   });
 
+  test('a long reply is read as it was sent, wherever its characters are cut', async () => {
+    const long = { description: 'ก๋วยเตี๋ยว 🍜 é '.repeat(20_000), metadata: { order: '拉麵'.repeat(1_000) } };
+    const bytes = Buffer.from(JSON.stringify(chargeOf(long)));
+    const fake = await provider((response) => {
+      response.writeHead(200, { 'content-length': bytes.length });
+      // Odd lengths cut characters of two, three and four bytes.
+      for (let at = 0; at < bytes.length; at += 4_099) response.write(bytes.subarray(at, at + 4_099));
+      response.end();
+    });
+    expect(await clientOf(fake).charges.retrieve('chrg_test_1')).toEqual(chargeOf(long));
+  });
+
   test('fields and values that the client does not know survive', async () => {
     const unknown = { status: 'under_review', new_field: { deep: [1] }, source: sourceOf({ flow: 'teleport', x: 1 }) };
     const fake = await provider(reply(200, chargeOf(unknown)));

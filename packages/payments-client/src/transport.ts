@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
 import { PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX, TEST_MODE_MARKER } from './assumptions.js';
-import { publish, type RequestReport } from './diagnostics.js';
+import { isWatched, publish, type RequestReport } from './diagnostics.js';
 import {
   AuthenticationError,
   ConnectionError,
@@ -12,15 +12,16 @@ import {
   ServerError,
   UnexpectedResponseError,
 } from './errors.js';
-import { exchange, type ExchangeLimits, type Lateness, type Outlet } from './exchange.js';
-import { EncodedBody, encodeForm } from './form.js';
+import { type Ending, exchange, type Lateness, type Outlet } from './exchange.js';
+import { EncodedBody, encodeForm, UnreadBody } from './form.js';
 import type { Intent } from './integrity.js';
+import { MAX_TIMER_MS } from './clock.js';
 import { areLimits, type KeyKind, limitMistakes, type Logger, type RequestOptions, type Settings } from './options.js';
 import type { Path } from './path.js';
 import { type ConnectionPool, openPool } from './pool.js';
 import { Redactor } from './redaction.js';
 import { retryDelay } from './retry.js';
-import { abortedWaiting, judge, type Method, type Question, timeUp, type Verdict } from './verdict.js';
+import { abortedWaiting, judge, type Method, type Question, timeUp } from './verdict.js';
 
 /** A host that does not complete a handshake within this is not worth the rest of a long `timeoutMs`. */
 const MAX_CONNECT_MS = 10_000;
@@ -40,6 +41,14 @@ interface Call<T> {
   readonly sendBy: number;
 }
 
+/** What depends on the key that signs. */
+interface Identity {
+  readonly headers: readonly string[];
+  readonly formHeaders: readonly string[];
+  /** The key's mode: undefined when the key does not tell. */
+  readonly livemode: boolean | undefined;
+}
+
 interface Progress {
   attempts: number;
   status: number | undefined;
@@ -55,8 +64,8 @@ export class Transport {
   readonly #pool: ConnectionPool | undefined;
   readonly #outlet: Outlet;
   readonly #redactor: Redactor;
-  readonly #secretHeaders: readonly string[];
-  readonly #publicHeaders: readonly string[] | undefined;
+  readonly #secret: Identity;
+  readonly #public: Identity | undefined;
   /** Calls not yet answered. */
   #open = 0;
   #onIdle: (() => void) | undefined;
@@ -66,8 +75,8 @@ export class Transport {
     const { secretKey, publicKey, dispatcher } = settings;
     this.#settings = settings;
     this.#redactor = new Redactor(publicKey === undefined ? [secretKey] : [secretKey, publicKey]);
-    this.#secretHeaders = commonHeaders(settings, secretKey);
-    this.#publicHeaders = publicKey === undefined ? undefined : commonHeaders(settings, publicKey);
+    this.#secret = identityOf(settings, secretKey);
+    this.#public = publicKey === undefined ? undefined : identityOf(settings, publicKey);
     if (dispatcher === undefined) {
       this.#pool = openPool(settings.origin, Math.min(settings.timeoutMs, MAX_CONNECT_MS));
       this.#outlet = { dispatcher: this.#pool.dispatcher, announcesSending: true };
@@ -82,12 +91,12 @@ export class Transport {
   }
 
   /**
-   * @param body parameters for the form encoder, or a body already encoded
+   * @param body parameters for the form encoder, or a body already encoded or to be read
    * @param intent what the reply must not contradict; if it does, the call fails with an {@link IntegrityError}
    */
   post<T>(
     path: Path,
-    body: object | EncodedBody | undefined,
+    body: object | EncodedBody | UnreadBody | undefined,
     schema: z.ZodType<T>,
     options?: RequestOptions,
     intent?: Intent<T>,
@@ -132,7 +141,7 @@ export class Transport {
   async #call<T>(
     method: Method,
     path: Path,
-    body: object | EncodedBody | undefined,
+    body: object | EncodedBody | UnreadBody | undefined,
     schema: z.ZodType<T>,
     options: RequestOptions = {},
     intent?: Intent<T>,
@@ -142,8 +151,11 @@ export class Transport {
     let failure: PaymentsError | undefined;
     this.#open += 1;
     try {
-      const question = { method, route: path.route, schema, intent, livemode: this.#livemode(options.useKey) };
-      return await this.#run(this.#prepare(question, path, body, options, startedAt), progress);
+      const identity = this.#identityFor(options.useKey);
+      const question = { method, route: path.route, schema, intent, livemode: identity.livemode };
+      const isUnread = body instanceof UnreadBody;
+      const call = this.#prepare(question, identity, path, isUnread ? undefined : body, options, startedAt);
+      return await this.#run(isUnread ? await this.#withBody(call, body) : call, progress);
     } catch (error) {
       failure = error instanceof PaymentsError ? error : this.#unforeseen(error, progress);
       throw failure;
@@ -169,13 +181,13 @@ export class Transport {
 
   #prepare<T>(
     question: Question<T>,
+    identity: Identity,
     path: Path,
     body: object | EncodedBody | undefined,
     options: RequestOptions,
     startedAt: number,
   ): Call<T> {
     const settings = this.#settings;
-    const headers = this.#headersFor(options.useKey);
     if (this.#closing) throw closed();
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     const deadlineMs = options.deadlineMs ?? settings.deadlineMs;
@@ -185,7 +197,7 @@ export class Transport {
 
     return {
       question,
-      request: encodeRequest(settings.origin, question.method, settings.basePath + path.encode(), headers, body),
+      request: encodeRequest(settings.origin, question.method, settings.basePath + path.encode(), identity, body),
       signal: options.signal,
       timeoutMs,
       maxRetries,
@@ -194,15 +206,34 @@ export class Transport {
     };
   }
 
+  /** Reads a body for no longer than the call may last. */
+  async #withBody<T>(call: Call<T>, body: UnreadBody): Promise<Call<T>> {
+    this.#stopIfOver(call, undefined);
+    const remainingMs = Math.min(call.deadline - this.#settings.clock.monotonic(), MAX_TIMER_MS);
+    const deadline = AbortSignal.timeout(Math.ceil(remainingMs));
+    try {
+      const signal = call.signal ? AbortSignal.any([call.signal, deadline]) : deadline;
+      return { ...call, request: withBody(call.request, await body.read(signal)) };
+    } catch (error) {
+      if (call.signal?.aborted) throw abortedWaiting(call.question, call.signal.reason, undefined);
+      throw deadline.aborted ? timeUp(call.question, 'deadline_exceeded', undefined) : error;
+    }
+  }
+
   async #run<T>(call: Call<T>, progress: Progress): Promise<T> {
     const { clock, random } = this.#settings;
     let previous: PaymentsError | undefined;
     for (let retry = 0; ; retry++) {
       this.#stopIfOver(call, previous);
-      const verdict = await this.#try(call, progress, previous);
-      if ('reply' in verdict) return verdict.reply;
+      const ending = await this.#send(call, progress);
+      const verdict = judge(call.question, ending, { previous, clock, redactor: this.#redactor });
+      if ('reply' in verdict) {
+        progress.status = verdict.status;
+        return verdict.reply;
+      }
 
       const { failure, tryAgain } = verdict;
+      progress.status = failure.status;
       if (!tryAgain || retry >= call.maxRetries) throw failure;
       const delayMs = retryDelay(retry, requestedDelay(failure), random);
       const limit = this.#lateness(call, delayMs);
@@ -223,46 +254,36 @@ export class Transport {
     if (limit !== undefined) throw timeUp(call.question, limit, previous);
   }
 
-  async #try<T>(call: Call<T>, progress: Progress, previous: PaymentsError | undefined): Promise<Verdict<T>> {
+  /** Sends the request once. */
+  #send<T>(call: Call<T>, progress: Progress): Promise<Ending> {
     const { clock } = this.#settings;
     const startedAt = clock.monotonic();
     const remainingMs = call.deadline - startedAt;
-    const limits: ExchangeLimits = {
+    progress.attempts += 1;
+    return exchange(this.#outlet, call.request, {
       timeoutMs: Math.min(call.timeoutMs, remainingMs),
       limit: remainingMs <= call.timeoutMs ? 'deadline_exceeded' : 'timeout',
       signal: call.signal,
       lateness: () => this.#lateness(call) ?? (clock.monotonic() - startedAt < call.timeoutMs ? undefined : 'timeout'),
-    };
-
-    progress.attempts += 1;
-    const ending = await exchange(this.#outlet, call.request, limits);
-    const verdict = judge(call.question, ending, { previous, now: clock.now(), redactor: this.#redactor });
-    progress.status = 'reply' in verdict ? verdict.status : verdict.failure.status;
-    return verdict;
+    });
   }
 
   /** The limit that will have passed `aheadMs` from now. Written so that NaN counts as passed. */
   #lateness<T>(call: Call<T>, aheadMs = 0): Exclude<Lateness, 'timeout'> | undefined {
     const { clock } = this.#settings;
     if (!(clock.monotonic() + aheadMs < call.deadline)) return 'deadline_exceeded';
-    if (!(clock.now() + aheadMs < call.sendBy)) return 'send_by_passed';
+    if (call.sendBy !== Number.POSITIVE_INFINITY && !(clock.now() + aheadMs < call.sendBy)) return 'send_by_passed';
     return undefined;
   }
 
-  #headersFor(useKey: KeyKind | undefined): readonly string[] {
-    if (useKey !== 'public') return this.#secretHeaders;
-    if (this.#publicHeaders) return this.#publicHeaders;
+  #identityFor(useKey: KeyKind | undefined): Identity {
+    if (useKey !== 'public') return this.#secret;
+    if (this.#public) return this.#public;
     throw new AuthenticationError("useKey is 'public' but the client has no publicKey. Nothing was sent.", {
       code: 'missing_public_key',
       outcome: 'not_sent',
       retryable: false,
     });
-  }
-
-  #livemode(useKey: KeyKind | undefined): boolean | undefined {
-    const key = (useKey === 'public' ? this.#settings.publicKey : this.#settings.secretKey) ?? '';
-    const prefix = [SECRET_KEY_PREFIX, PUBLIC_KEY_PREFIX].find((known) => key.startsWith(known));
-    return prefix === undefined ? undefined : !key.startsWith(prefix + TEST_MODE_MARKER);
   }
 
   #report(
@@ -272,11 +293,13 @@ export class Transport {
     startedAt: number,
     failure: PaymentsError | undefined,
   ): void {
-    const durationMs = this.#settings.clock.monotonic() - startedAt;
+    const { logger, clock } = this.#settings;
+    if (logger === undefined && !isWatched()) return;
+    const durationMs = clock.monotonic() - startedAt;
     const outcome = failure?.outcome ?? 'done';
     const report: RequestReport = { method, route, status, attempts, outcome, code: failure?.code, durationMs };
     publish(report);
-    if (!this.#settings.logger) return;
+    if (logger === undefined) return;
     const fields = { ...report, requestId: failure?.requestId };
     if (outcome === 'done') this.#log('debug', fields, 'request done');
     else if (outcome === 'unknown') this.#log('error', fields, 'request failed, outcome unknown');
@@ -292,8 +315,8 @@ export class Transport {
   }
 }
 
-function commonHeaders(settings: Settings, key: string): readonly string[] {
-  return [
+function identityOf(settings: Settings, key: string): Identity {
+  const headers = [
     'authorization',
     `Basic ${Buffer.from(`${key}:`).toString('base64')}`,
     'accept',
@@ -302,32 +325,41 @@ function commonHeaders(settings: Settings, key: string): readonly string[] {
     settings.userAgent,
     ...(settings.apiVersion === undefined ? [] : [settings.apiVersionHeader, settings.apiVersion]),
   ];
+  const prefix = [SECRET_KEY_PREFIX, PUBLIC_KEY_PREFIX].find((known) => key.startsWith(known));
+  return {
+    headers,
+    formHeaders: [...headers, 'content-type', FORM],
+    livemode: prefix === undefined ? undefined : !key.startsWith(prefix + TEST_MODE_MARKER),
+  };
 }
 
 function encodeRequest(
   origin: string,
   method: Method,
   path: string,
-  headers: readonly string[],
+  { headers, formHeaders }: Identity,
   body: object | EncodedBody | undefined,
 ): Dispatcher.DispatchOptions {
+  const isEncoded = body instanceof EncodedBody;
+  const form = body === undefined || isEncoded ? '' : encodeForm(body);
+  const hasFormBody = form !== '' && method !== 'GET';
   const request: Dispatcher.DispatchOptions = {
     origin,
     method,
-    path,
-    headers: [...headers],
+    path: form !== '' && method === 'GET' ? `${path}?${form}` : path,
+    // A copy: a dispatcher of the caller's may add to it.
+    headers: hasFormBody ? [...formHeaders] : [...headers],
+    body: hasFormBody ? form : null,
     // One timer covers a whole try; undici's own two would only add work.
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (body === undefined) return request;
-  if (body instanceof EncodedBody) {
-    return { ...request, headers: [...headers, 'content-type', body.contentType], body: body.bytes };
-  }
-  const form = encodeForm(body);
-  if (form === '') return request;
-  if (method === 'GET') return { ...request, path: `${path}?${form}` };
-  return { ...request, headers: [...headers, 'content-type', FORM], body: form };
+  return isEncoded ? withBody(request, body) : request;
+}
+
+function withBody(request: Dispatcher.DispatchOptions, body: EncodedBody): Dispatcher.DispatchOptions {
+  const headers = Array.isArray(request.headers) ? request.headers : [];
+  return { ...request, headers: [...headers, 'content-type', body.contentType], body: body.bytes };
 }
 
 function requestedDelay(failure: PaymentsError): number | undefined {

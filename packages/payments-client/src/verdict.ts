@@ -1,6 +1,7 @@
 import { errors } from 'undici';
 import type { z } from 'zod';
 import { REQUEST_ID_HEADER } from './assumptions.js';
+import type { Clock } from './clock.js';
 import {
   ConnectionError,
   errorForStatus,
@@ -37,8 +38,7 @@ export interface Question<T> extends Route {
 export interface Circumstances {
   /** The failure of the try before. If its outcome is unknown, no refusal of a later try can settle it. */
   readonly previous: PaymentsError | undefined;
-  /** Wall clock, epoch milliseconds. */
-  readonly now: number;
+  readonly clock: Pick<Clock, 'now'>;
   readonly redactor: Redactor;
 }
 
@@ -160,7 +160,7 @@ function judgeRefusal<T>(question: Question<T>, head: Head, body: string, around
     location: redactor.optional(told.location ?? header(head, 'location')),
     // Says why a definite refusal is still reported as unknown.
     cause: around.previous?.outcome === 'unknown' ? around.previous : undefined,
-    retryAfterMs: retryAfter(head, around.now),
+    retryAfterMs: retryAfter(head, around.clock.now()),
   });
   return { failure, tryAgain };
 }

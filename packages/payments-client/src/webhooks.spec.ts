@@ -70,6 +70,23 @@ describe('webhooks', () => {
     expect(construct(given)).toMatchObject({ id: 'evnt_test_1' });
   });
 
+  test('of both signatures of a rotation, the one whose secret is known counts', () => {
+    const rotated = webhooks.sign(body, { secret: [other, secret], timestamp });
+    expect(rotated['Webhook-Signature']).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
+    for (const secrets of [[secret], [other]])
+      expect(construct(rotated, { secrets })).toMatchObject({ object: 'event' });
+    const unknown = Buffer.from('a third secret').toString('base64');
+    expect(reasonOf(() => construct(rotated, { secrets: [unknown] }))).toBe('signature_mismatch');
+  });
+
+  test('what is signed under other header names is read under them only', () => {
+    const names = { signatureHeader: 'X-Sig', timestampHeader: 'X-Time' };
+    const signed = webhooks.sign(body, { secret, timestamp, ...names });
+    expect(Object.keys(signed)).toEqual(['X-Sig', 'X-Time']);
+    expect(construct(signed, names)).toMatchObject({ object: 'event' });
+    expect(reasonOf(() => construct(signed))).toBe('signature_missing');
+  });
+
   test('header names can be set', () => {
     const given = { 'X-Sig': signature, 'X-Time': String(timestamp) };
     expect(construct(given, { signatureHeader: 'x-sig', timestampHeader: 'x-time' })).toMatchObject({

@@ -20,7 +20,10 @@ export type WebhookRefusal =
   | 'timestamp_out_of_tolerance'
   | 'body_malformed';
 
-/** The request cannot be shown to come from the provider, now. Do not act on it. */
+/**
+ * The request cannot be shown to come from the provider, now. Do not act on it.
+ * What to do: docs/errors/WebhookVerificationError.md
+ */
 export class WebhookVerificationError extends Error {
   static {
     this.prototype.name = 'WebhookVerificationError';
@@ -53,10 +56,14 @@ export interface WebhookConstructOptions {
 }
 
 export interface WebhookSignOptions {
-  /** Base64. */
-  secret: string;
+  /** Base64. Several sign as the provider does while one is rotated: one signature each, separated by commas. */
+  secret: string | readonly string[];
   /** Unix seconds. */
   timestamp: number;
+  /** Default `Webhook-Signature` (assumption). */
+  signatureHeader?: string | undefined;
+  /** Default `Webhook-Signature-Timestamp` (assumption). */
+  timestampHeader?: string | undefined;
 }
 
 const SHA256_HEX = /^[0-9a-f]{64}$/i;
@@ -96,9 +103,11 @@ function construct(rawBody: string | Uint8Array, headers: WebhookHeaders, option
 /** The headers with which the provider would sign this body. For tests and for a sandbox. */
 function sign(rawBody: string | Uint8Array, options: WebhookSignOptions): Record<string, string> {
   const timestamp = String(options.timestamp);
+  const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret;
+  const signatures = secrets.map((secret) => signature(rawBody, Buffer.from(secret, 'base64'), timestamp));
   return {
-    [WEBHOOK_SIGNATURE_HEADER]: signature(rawBody, Buffer.from(options.secret, 'base64'), timestamp).toString('hex'),
-    [WEBHOOK_TIMESTAMP_HEADER]: timestamp,
+    [options.signatureHeader ?? WEBHOOK_SIGNATURE_HEADER]: signatures.map((bytes) => bytes.toString('hex')).join(','),
+    [options.timestampHeader ?? WEBHOOK_TIMESTAMP_HEADER]: timestamp,
   };
 }
 

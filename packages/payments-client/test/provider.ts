@@ -1,8 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../src/clock.js';
 import { PaymentsClient } from '../src/client.js';
+import { REQUEST_CHANNEL, type RequestReport } from '../src/diagnostics.js';
 import type { PaymentsClientOptions } from '../src/options.js';
 
 export const SECRET_KEY = 'skey_test_5xuyshzbqxn2ojxsdpe';
@@ -15,6 +17,7 @@ interface Seen {
   url: string;
   headers: IncomingMessage['headers'];
   body: string;
+  bytes: Buffer;
 }
 
 /** What the provider does with one request. */
@@ -34,7 +37,8 @@ export async function provider(...answers: readonly Answer[]): Promise<Provider>
     request.on('error', () => undefined);
     request.on('end', () => {
       const { method = '', url = '', headers } = request;
-      const one = { method, url, headers, body: Buffer.concat(chunks).toString() };
+      const bytes = Buffer.concat(chunks);
+      const one = { method, url, headers, body: bytes.toString(), bytes };
       seen.push(one);
       const answer = answers[Math.min(seen.length, answers.length) - 1];
       answer?.(response, one);
@@ -78,6 +82,15 @@ export async function deadAddress(): Promise<string> {
   const { port } = server.address() as AddressInfo;
   await new Promise<void>((resolve) => void server.close(() => resolve()));
   return `http://127.0.0.1:${port}`;
+}
+
+/** The report of every request of this process, from here to the end of the test. */
+export function reports(): RequestReport[] {
+  const seen: RequestReport[] = [];
+  const note = (report: unknown): void => void seen.push(report as RequestReport);
+  subscribe(REQUEST_CHANNEL, note);
+  onTestFinished(() => void unsubscribe(REQUEST_CHANNEL, note));
+  return seen;
 }
 
 /** A clock that a sleep moves instead of waiting. `slept` holds every wait, in milliseconds. */

@@ -1,4 +1,6 @@
+import { type Event, event } from '../events/schema.js';
 import { asAsked, differs } from '../integrity.js';
+import type { Listing } from '../listing.js';
 import type { RequestOptions } from '../options.js';
 import { iteratePages, type List, listOf, type ListParams } from '../paging.js';
 import { path } from '../path.js';
@@ -36,8 +38,9 @@ export interface RefundCreateParams {
 
 const chargeList = listOf(charge);
 const refundList = listOf(refund);
+const eventList = listOf(event);
 
-/** Charges and their refunds, with the secret key. Source: API reference, "Charges (QR method)"; retrieve, list, refund and marking are assumptions. */
+/** Charges, their refunds and events, with the secret key. Source: API reference, "Charges (QR method)"; retrieve, list, refund, events and marking are assumptions. */
 export class Charges {
   readonly #http: Transport;
 
@@ -70,7 +73,7 @@ export class Charges {
   }
 
   /** Every charge, each once. `options` holds for each page. */
-  iterate(params: ListParams = {}, options?: RequestOptions): AsyncGenerator<Charge, void, undefined> {
+  iterate(params: ListParams = {}, options?: RequestOptions): Listing<Charge> {
     return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
   }
 
@@ -91,12 +94,18 @@ export class Charges {
   }
 
   /** Every refund of a charge, each once. `options` holds for each page. */
-  iterateRefunds(
-    id: ChargeId,
-    params: ListParams = {},
-    options?: RequestOptions,
-  ): AsyncGenerator<Refund, void, undefined> {
+  iterateRefunds(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Refund> {
     return iteratePages(params, this.#http.now(), (page) => this.listRefunds(id, page, options));
+  }
+
+  /** One page of what happened to a charge. */
+  listEvents(id: ChargeId, params?: ListParams, options?: RequestOptions): Promise<List<Event>> {
+    return this.#http.get(path`/charges/${id}/events`, params, eventList, options);
+  }
+
+  /** Every event of a charge, each once. `options` holds for each page. */
+  iterateEvents(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Event> {
+    return iteratePages(params, this.#http.now(), (page) => this.listEvents(id, page, options));
   }
 
   /** Test mode: as if the customer had paid. @throws {InvalidRequestError} on a live or no longer pending charge. */

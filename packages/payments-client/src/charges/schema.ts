@@ -24,6 +24,16 @@ export interface TransactionFees {
   vat_rate?: string | null | undefined;
 }
 
+/** Source: API reference, "Charge"; the units are an assumption. */
+export interface PlatformFee {
+  /** Smallest currency unit. */
+  fixed?: number | null | undefined;
+  /** Smallest currency unit. */
+  amount?: number | null | undefined;
+  /** Percent. */
+  percentage?: number | null | undefined;
+}
+
 /**
  * A payment, or the try of one. Checked in a reply is what `charge` below names; the rest is typed as the reference
  * documents it and passed through as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
@@ -72,7 +82,7 @@ export interface Charge {
   funding_amount?: number | null | undefined;
   funding_currency?: string | null | undefined;
   transaction_fees?: TransactionFees | null | undefined;
-  platform_fee?: Record<string, unknown> | null | undefined;
+  platform_fee?: PlatformFee | null | undefined;
   location?: string | null | undefined;
   acquirer_reference_number?: string | null | undefined;
   approval_code?: string | null | undefined;

@@ -1,10 +1,12 @@
 import { z } from 'zod';
 
+/** Prefix `docu_`. */
+export type DocumentId = string;
+
 /** A stored file: a QR code image, or evidence in a dispute. Source: API reference, "Document". */
 export interface Document {
   object: 'document';
-  /** Prefix `docu_`. */
-  id: string;
+  id: DocumentId;
   livemode?: boolean | null | undefined;
   deleted?: boolean | null | undefined;
   filename?: string | null | undefined;

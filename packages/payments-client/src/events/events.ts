@@ -1,3 +1,4 @@
+import type { Listing } from '../listing.js';
 import type { RequestOptions } from '../options.js';
 import { iteratePages, type List, listOf, type ListParams } from '../paging.js';
 import { path } from '../path.js';
@@ -20,7 +21,7 @@ export class Events {
   }
 
   /** Every event, each once. `options` holds for each page. */
-  iterate(params: ListParams = {}, options?: RequestOptions): AsyncGenerator<Event, void, undefined> {
+  iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
     return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
   }
 

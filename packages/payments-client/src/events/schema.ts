@@ -45,6 +45,23 @@ export interface EventData {
   [field: string]: unknown;
 }
 
+/** One try to deliver an event. Source: assumption "`webhook_deliveries[]`". */
+export interface WebhookDelivery {
+  /** `webhook_delivery`. */
+  object?: string | null | undefined;
+  id?: string | null | undefined;
+  /** Where it was sent. */
+  uri?: string | null | undefined;
+  /** HTTP status of the receiver's answer; null when there was none. */
+  status?: number | null | undefined;
+  /** The event's. */
+  key?: string | null | undefined;
+  /** Why there was no answer. */
+  error?: string | null | undefined;
+  /** What was sent. */
+  payload?: unknown;
+}
+
 /** Something that happened. Source: API reference, "Event". */
 export interface Event {
   object: 'event';
@@ -54,7 +71,7 @@ export interface Event {
   livemode?: boolean | null | undefined;
   location?: string | null | undefined;
   /** Attempts to deliver the event to webhook endpoints. */
-  webhook_deliveries?: unknown[] | null | undefined;
+  webhook_deliveries?: WebhookDelivery[] | null | undefined;
   /** ISO 8601, UTC. */
   created_at?: string | null | undefined;
   team_uid?: string | null | undefined;

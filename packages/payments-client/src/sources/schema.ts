@@ -60,6 +60,12 @@ export interface ProviderReferences {
   buyer_name?: string | null | undefined;
 }
 
+/** Source: API reference, "Source". */
+export interface QrSettings {
+  /** Of the QR code's picture; the reference shows no values. */
+  image_type?: string | null | undefined;
+}
+
 /**
  * One instance of a payment method. It serves one charge (assumption). Checked in a reply is what `source` below names;
  * the rest is typed as the reference documents it and passed through as it came. Source: API reference, "Source".
@@ -95,7 +101,7 @@ export interface Source {
   mobile_number?: string | null | undefined;
   phone_number?: string | null | undefined;
   platform_type?: string | null | undefined;
-  qr_settings?: Record<string, unknown> | null | undefined;
+  qr_settings?: QrSettings | null | undefined;
   billing?: Address | null | undefined;
   shipping?: Address | null | undefined;
   items?: unknown[] | null | undefined;

@@ -2,7 +2,7 @@ import { asAsked, differs } from '../integrity.js';
 import type { RequestOptions } from '../options.js';
 import { path } from '../path.js';
 import type { Transport } from '../transport.js';
-import { type Address, type Source, type SourceId, source } from './schema.js';
+import { type Address, type QrSettings, type Source, type SourceId, source } from './schema.js';
 
 /** What a source is made of, apart from its money. Source: API reference, "POST /sources body". */
 export interface SourceParams {
@@ -24,7 +24,7 @@ export interface SourceParams {
   zero_interest_installments?: boolean | undefined;
   billing?: Address | undefined;
   shipping?: Address | undefined;
-  qr_settings?: { image_type?: string | undefined } | undefined;
+  qr_settings?: QrSettings | undefined;
   items?: readonly object[] | undefined;
 }
 

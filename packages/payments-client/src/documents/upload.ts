@@ -1,0 +1,114 @@
+import { Readable } from 'node:stream';
+import { DOCUMENT_TYPES, MAX_DOCUMENT_BYTES } from '../assumptions.js';
+import { InvalidRequestError, PaymentsError } from '../errors.js';
+import { UnreadBody } from '../form.js';
+import { encodeMultipart } from '../multipart.js';
+
+/** Source: API reference, "Dispute documents"; that it travels as multipart is an assumption. */
+export interface DocumentCreateParams {
+  /**
+   * Bytes, or where they come from: a `Blob` or `File` (of a path: `openAsBlob` of `node:fs`), or a stream. It is read
+   * once, into memory, before anything is sent, and no further than the size limit; a retry sends the same bytes.
+   */
+  file: Uint8Array | Blob | AsyncIterable<Uint8Array>;
+  /** Without folders. Its ending, if it has one, must be that of the type. Default: a `File`'s own name, else `document`. */
+  filename?: string | undefined;
+  /** What it is evidence of. Free text. */
+  kind?: string | undefined;
+}
+
+/** The multipart body of an upload, read and checked when the call is made. */
+export function documentUpload(params: DocumentCreateParams): UnreadBody {
+  return new UnreadBody(async (signal) => {
+    const { file, kind } = params;
+    const content = await readFile(file, signal);
+    const type = DOCUMENT_TYPES.find(({ begins }) => begins.equals(content.subarray(0, begins.length)));
+    if (type === undefined) throw refused('invalid_file_type', 'The file is not a PNG, JPEG or PDF by its content');
+    const filename = fileName(params, type.extensions[0]);
+    const ending = /\.([^.]*)$/.exec(filename)?.[1]?.toLowerCase();
+    if (ending !== undefined && !type.extensions.includes(ending)) {
+      throw refused('invalid_file_type', `The file is ${type.mediaType} by its content, but not by its name`);
+    }
+    return encodeMultipart({ kind }, { name: 'file', filename, mediaType: type.mediaType, content });
+  });
+}
+
+/** The last part of the name: the folders of this machine are nobody's business, and some readers take \ for an escape. */
+function fileName({ file, filename }: DocumentCreateParams, extension: string): string {
+  const given = filename ?? (file instanceof File ? file.name : '');
+  return given.split(/[/\\]/).at(-1) || `document.${extension}`;
+}
+
+async function readFile(file: unknown, signal: AbortSignal): Promise<Buffer> {
+  if (file instanceof Uint8Array) {
+    if (file.length > MAX_DOCUMENT_BYTES) throw tooLarge();
+    return Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  }
+  if (file instanceof Blob) {
+    if (file.size > MAX_DOCUMENT_BYTES) throw tooLarge();
+    return await readStream(file.stream(), signal);
+  }
+  if (isAsyncIterable(file)) return await readStream(file, signal);
+  throw refused('invalid_parameter', 'The file must be bytes, a Blob or a stream of bytes');
+}
+
+/** Never holds more than the limit and one chunk. */
+async function readStream(stream: AsyncIterable<unknown>, signal: AbortSignal): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  try {
+    for await (const chunk of untilAborted(stream, signal)) {
+      if (!(chunk instanceof Uint8Array)) throw refused('invalid_parameter', 'The stream must yield bytes');
+      size += chunk.length;
+      if (size > MAX_DOCUMENT_BYTES) throw tooLarge();
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    throw error instanceof PaymentsError ? error : refused('unreadable_file', 'The file could not be read', error);
+  }
+  return Buffer.concat(chunks, size);
+}
+
+/** What the stream yields, until the signal aborts, even while the stream stalls. */
+async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator {
+  const iterator = stream[Symbol.asyncIterator]();
+  let onAbort = (): void => undefined;
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+  });
+  signal.addEventListener('abort', onAbort);
+  let ended = false;
+  try {
+    while (!ended) {
+      const next = await Promise.race([iterator.next(), aborted]);
+      ended = next.done === true;
+      if (!ended) yield next.value;
+    }
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    if (!ended) leave(stream, iterator);
+  }
+}
+
+/** Not waited for: an iterator that stalls would answer when it goes on. */
+function leave(stream: AsyncIterable<unknown>, iterator: AsyncIterator<unknown>): void {
+  if (stream instanceof Readable) stream.destroy();
+  else void iterator.return?.().catch(() => undefined);
+}
+
+function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {
+  return typeof value === 'object' && value !== null && Symbol.asyncIterator in value;
+}
+
+function tooLarge(): InvalidRequestError {
+  return refused('file_too_large', `The file is larger than ${MAX_DOCUMENT_BYTES} bytes`);
+}
+
+function refused(code: string, message: string, cause?: unknown): InvalidRequestError {
+  return new InvalidRequestError(`${message}. Nothing was sent.`, {
+    code,
+    outcome: 'not_sent',
+    retryable: false,
+    cause,
+  });
+}

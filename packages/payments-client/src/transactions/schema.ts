@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+/** Prefix `trxn_`. */
+export type TransactionId = string;
+
+/**
+ * A movement of the balance. Checked in a reply is what `transaction` below names; the rest is passed through as it
+ * came. Source: API reference, "Transaction".
+ */
+export interface Transaction {
+  object: 'transaction';
+  id: TransactionId;
+  /** Smallest currency unit, never negative: `direction` tells which way. */
+  amount: number;
+  /** Three letters, ISO 4217. */
+  currency: string;
+  /** `credit` adds to the balance, `debit` takes from it. */
+  direction: 'credit' | 'debit' | (string & {});
+  /** What moved it: `charge.capture` a payment, `refund.create` a refund (assumption). An open list. */
+  key?: string | null | undefined;
+  /** Id of the charge or refund that moved it (assumption). */
+  origin?: string | null | undefined;
+  /** When it can be paid out. ISO 8601, UTC. */
+  transferable_at?: string | null | undefined;
+  /** ISO 8601, UTC. */
+  created_at?: string | null | undefined;
+  /** False in test mode. */
+  livemode?: boolean | null | undefined;
+  /** Path of the resource. */
+  location?: string | null | undefined;
+}
+
+export const transaction: z.ZodType<Transaction> = z.object({
+  object: z.literal('transaction'),
+  id: z.string(),
+  amount: z.int(),
+  currency: z.string(),
+  direction: z.string(),
+  key: z.string().nullish(),
+  origin: z.string().nullish(),
+  transferable_at: z.string().nullish(),
+  livemode: z.boolean().nullish(),
+});
