@@ -8,6 +8,7 @@ WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY packages/domain/package.json packages/domain/
 COPY packages/payments-client/package.json packages/payments-client/
+COPY packages/telemetry/package.json packages/telemetry/
 COPY packages/temporal/package.json packages/temporal/
 COPY packages/workflows/package.json packages/workflows/
 COPY apps/api/package.json apps/api/
@@ -31,6 +32,7 @@ RUN pnpm install --frozen-lockfile --prod \
       --filter @tillflow/api... --filter @tillflow/cli... --filter @tillflow/sandbox... --filter @tillflow/worker...
 COPY --from=build /app/packages/domain/dist packages/domain/dist
 COPY --from=build /app/packages/payments-client/dist packages/payments-client/dist
+COPY --from=build /app/packages/telemetry/dist packages/telemetry/dist
 COPY --from=build /app/packages/temporal/dist packages/temporal/dist
 COPY --from=build /app/packages/workflows/dist packages/workflows/dist
 COPY --from=build /app/apps/api/dist apps/api/dist

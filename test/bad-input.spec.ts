@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newReference, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
+import { KEYS, newReference, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -239,6 +239,64 @@ describe('a stream', () => {
   );
 });
 
+describe('a reconciliation', () => {
+  const window = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' };
+  const runs = async (): Promise<number> =>
+    (await stack.temporal.client.workflow.count(`WorkflowType = 'reconcile' AND TaskQueue = '${stack.taskQueue}'`))
+      .count;
+
+  it.each([
+    [{ from: '2026-11-03T00:00:00Z' }],
+    [{ to: '2026-12-02T00:00:00.001Z' }],
+    [{ to: '2027-11-01T00:00:00Z' }],
+    [{ from: undefined }],
+    [{ to: undefined }],
+    [{ from: 'yesterday' }],
+    [{ from: '2026-11-01' }],
+    [{ from: '2026-02-30T00:00:00Z' }],
+    [{ from: 1_793_491_200_000 }],
+    [{ from: null }],
+    [{ to: '9999-12-31T23:59:59-14:00' }],
+    [{ dry_run: 'yes' }],
+    [{ dry_run: 1 }],
+    [{ account: 'other' }],
+  ])('of %j is refused with 400, and nothing is begun', async (change) => {
+    const answer = await stack.request<ProblemJson>('POST', '/v1/reconciliations', {
+      body: { ...window, ...change },
+      key: KEYS.ops,
+    });
+    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    expect(await runs()).toBe(0);
+  });
+
+  it.each([
+    ['/v1/reconciliations/nonsense', 404, 'not_found'],
+    ['/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9', 404, 'not_found'],
+    ['/v1/reconciliations/rec_daily-2026-11-20T00:30:00Z_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9', 404, 'not_found'],
+    ['/v1/reconciliations/rec_1-2_not-a-run/export', 404, 'not_found'],
+    ['/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9/export?format=xml', 400, 'invalid_request'],
+    [`/v1/reconciliations/${'a'.repeat(201)}`, 400, 'invalid_request'],
+    ['/v1/reconciliations?limit=0', 400, 'invalid_request'],
+    ['/v1/reconciliations?cursor=AAAA', 400, 'invalid_request'],
+    ['/v1/reconciliations?status=running', 400, 'invalid_request'],
+  ])('at %s is refused with %i %s', async (path, status, code) => {
+    const answer = await stack.request<ProblemJson>('GET', path, { key: KEYS.ops });
+    expect(answer).toMatchObject({ status, body: { code } });
+  });
+
+  it.each([
+    ['POST', '/v1/reconciliations'],
+    ['GET', '/v1/reconciliations'],
+    ['GET', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9'],
+    ['GET', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9/export'],
+  ])('%s %s is closed to a till', async (method, path) => {
+    const body = method === 'POST' ? window : undefined;
+    const answer = await stack.request<ProblemJson>(method, path, { body });
+    expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } });
+    expect(await runs()).toBe(0);
+  });
+});
+
 describe('a request', () => {
   it.each([
     ['GET', '/v1/checkouts/chk_default_nothing', 404, 'not_found'],
@@ -350,6 +408,10 @@ describe('without a key', () => {
     ['POST', '/v1/checkouts/chk_default_a/refunds'],
     ['GET', '/v1/checkouts/chk_default_a/refunds'],
     ['GET', '/v1/checkouts/chk_default_a/events'],
+    ['POST', '/v1/reconciliations'],
+    ['GET', '/v1/reconciliations'],
+    ['GET', '/v1/reconciliations/rec_1-2_a'],
+    ['GET', '/v1/reconciliations/rec_1-2_a/export'],
     ['HEAD', '/v1/checkouts/chk_default_a/events'],
   ])('%s %s is closed', async (method, path) => {
     const answer = await stack.request<ProblemJson>(method, path, {

@@ -3,7 +3,10 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { BUNDLE_PATH } from '@tillflow/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { PATHS } from './support/paths.js';
+import { COMMAND_PATHS } from './support/command-paths.js';
+import { QUICK_TAIL } from './support/event-tail.js';
+import { PATHS, TAIL_PATHS } from './support/paths.js';
+import { PROVIDER_BEHIND_HOURS, RECONCILE_PATHS } from './support/reconcile-paths.js';
 import { Stack } from './support/stack.js';
 
 /**
@@ -22,7 +25,8 @@ describe('the workflow code', async () => {
 
   it('has a committed history of every path', () => {
     const recorded = new Set(files.map((name) => name.replace(/^.*\//, '').replace(/\.\d+\.json$/, '')));
-    expect([...recorded].toSorted()).toEqual(Object.keys(PATHS).toSorted());
+    const paths = { ...PATHS, ...TAIL_PATHS, ...RECONCILE_PATHS, ...COMMAND_PATHS };
+    expect([...recorded].toSorted()).toEqual(Object.keys(paths).toSorted());
   });
 
   it.each(files)('replays %s as it was', async (name) => {
@@ -30,10 +34,11 @@ describe('the workflow code', async () => {
   });
 });
 
-describe('a checkout that is', () => {
+describe('a workflow', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
+      shared: QUICK_TAIL,
       api: {
         SEND_WITHIN_MS: '400',
         CALL_DEADLINE_MS: '400',
@@ -45,16 +50,62 @@ describe('a checkout that is', () => {
   });
   afterAll(() => stack.stop());
 
-  it.each(Object.keys(PATHS))('%s leaves a history that replays', async (name) => {
+  it.each(Object.keys(PATHS))('of a checkout that is %s leaves a history that replays', async (name) => {
     const checkout = await PATHS[name]?.(stack);
-    const runs = await stack.runsOf(checkout?.reference ?? '');
-    for (const [index, events] of runs.entries()) {
-      const history = JSON.parse(historyToJSON({ events })) as unknown;
-      await replay(history);
-      if (RECORD !== undefined) await record(`${RECORD}/${name}.${index + 1}.json`, history);
-    }
+    await expectToReplay(name, await stack.runsOf(checkout?.reference ?? ''));
+  });
+
+  it.each(Object.keys(TAIL_PATHS))('of an %s leaves a history that replays', async (name) => {
+    const tail = await TAIL_PATHS[name]?.(stack);
+    const runs = await stack.runsOfWorkflow(tail?.workflowId ?? '');
+    await tail?.stop();
+    await expectToReplay(name, runs);
   });
 });
+
+describe('a reconciliation', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    const now = new Date(Date.now() - PROVIDER_BEHIND_HOURS * 3_600_000).toISOString();
+    stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now }, webhookUrl: null });
+  });
+  afterAll(() => stack.stop());
+
+  it.each(Object.keys(RECONCILE_PATHS))('as %s leaves a history that replays', async (name) => {
+    const workflowId = await RECONCILE_PATHS[name]?.(stack);
+    await expectToReplay(name, await stack.runsOfWorkflow(workflowId ?? ''));
+  });
+});
+
+describe('a command', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start({
+      webhookUrl: null,
+      api: {
+        CALL_DEADLINE_MS: '400',
+        SETTLE_DELAY_MS: '100',
+        SEND_WITHIN_MS: '1000',
+        LOOK_DELAYS_MS: '50,100,200,400',
+        SECOND_LOOK_MS: '1000',
+      },
+    });
+  });
+  afterAll(() => stack.stop());
+
+  it.each(Object.keys(COMMAND_PATHS))('%s leaves a history that replays', async (name) => {
+    const workflowId = (await COMMAND_PATHS[name]?.(stack)) ?? '';
+    await expectToReplay(name, await stack.runsOfWorkflow(workflowId));
+  });
+});
+
+async function expectToReplay(name: string, runs: Awaited<ReturnType<Stack['runsOf']>>): Promise<void> {
+  for (const [index, events] of runs.entries()) {
+    const history = JSON.parse(historyToJSON({ events })) as unknown;
+    await replay(history);
+    if (RECORD !== undefined) await record(`${RECORD}/${name}.${index + 1}.json`, history);
+  }
+}
 
 /** Who ran it, and where its code lay, is no part of what happened. */
 const PRIVATE: Readonly<Record<string, string>> = { identity: 'recorder', stackTrace: '' };

@@ -89,6 +89,10 @@ describe('the OpenAPI document', () => {
         'GET /v1/checkouts/{id}/timeline',
         'GET /v1/checkouts/{id}/qr',
         'GET /v1/checkouts/{id}/events',
+        'POST /v1/reconciliations',
+        'GET /v1/reconciliations',
+        'GET /v1/reconciliations/{id}',
+        'GET /v1/reconciliations/{id}/export',
         'POST /webhooks/provider',
       ]),
     );

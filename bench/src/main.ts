@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { benchCheckout } from './checkout/bench.js';
+import { benchReconcile } from './reconcile/bench.js';
 import { benchClient } from './client/bench.js';
 import { print } from './report.js';
 import { benchSandbox } from './sandbox.js';
@@ -10,6 +11,7 @@ type Options = { readonly quick: boolean; readonly seed: number };
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> = {
   sandbox: benchSandbox,
   checkout: benchCheckout,
+  reconcile: benchReconcile,
   client: benchClient,
 };
 
@@ -19,7 +21,7 @@ const USAGE = 2;
 function usage(): void {
   process.stderr.write(
     `usage: pnpm bench <name> [--quick] [--seed <number>], one of: ${Object.keys(BENCHES).join(', ')}\n` +
-      '  --quick, --seed: of checkout and client; the seed gives the order of the rounds\n',
+      '  --quick: of all but sandbox; --seed: of checkout and client, the order of the rounds\n',
   );
   process.exitCode = USAGE;
 }

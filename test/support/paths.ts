@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { resolve, type CheckoutInput, type CheckoutIntent, type Resolution } from '@tillflow/workflows';
+import {
+  backfill,
+  dismissNotice,
+  resolve,
+  type CheckoutInput,
+  type CheckoutIntent,
+  type Resolution,
+} from '@tillflow/workflows';
 import { vi } from 'vitest';
+import { SHORT_LIVED, TailRun } from './event-tail.js';
 import { chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
 
 /** A way through a checkout, and what makes it go that way. Answers with the checkout at its end. */
@@ -156,6 +164,17 @@ export const PATHS: Readonly<Record<string, Path>> = {
     await stack.temporal.client.workflow.getHandle(`checkout/default/${open.reference}`).result();
     return failed;
   },
+  'closed-then-paid': async (stack) => {
+    const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
+    const open = await stack.until(id, ({ qr }) => qr !== null);
+    stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
+    await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).result();
+    stack.sandbox.mark(chargeIdOf(open), { status: 'successful', force: true });
+    const tail = await TailRun.start(stack);
+    const refunded = await stack.untilStatus(id, 'refunded');
+    await tail.stop();
+    return refunded;
+  },
   'aftercare-continued-as-new': async (stack) => {
     const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40 });
     const open = await stack.until(id, ({ qr }) => qr !== null);
@@ -172,6 +191,36 @@ export const PATHS: Readonly<Record<string, Path>> = {
     await stack.untilNextRun(reference);
     stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
     return stack.untilStatus(id, 'paid');
+  },
+};
+
+/** Every path through the event tail. Answers with the tail, which is still running. */
+export const TAIL_PATHS: Readonly<Record<string, (stack: Stack) => Promise<TailRun>>> = {
+  'event-tail': async (stack) => {
+    const tail = await TailRun.start(stack);
+    const { body } = await stack.create();
+    stack.sandbox.webhooks.clear();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
+    const { disputes } = stack.sandbox.seedBooks({ disputes: [{}] });
+    await vi.waitUntil(async () => ((await tail.memo()).notices ?? []).length === 1, { timeout: 30_000 });
+    await tail.handle.signal(dismissNotice, { id: `dispute_opened:${disputes[0] ?? ''}`, reason: 'seen' });
+    await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] });
+    await tail.nextPass();
+    return tail;
+  },
+  'event-tail-failing': async (stack) => {
+    stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401, times: 1 });
+    const tail = await TailRun.start(stack);
+    await tail.nextPass();
+    return tail;
+  },
+  'event-tail-continued-as-new': async (stack) => {
+    const tail = await TailRun.start(stack, SHORT_LIVED);
+    await stack.untilNextRunOfWorkflow(tail.workflowId);
+    await tail.nextPass();
+    return tail;
   },
 };
 

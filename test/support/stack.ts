@@ -2,11 +2,12 @@ import { createHash, randomUUID } from 'node:crypto';
 import { apiSettings, startApi, type RunningApi } from '@tillflow/api';
 import { createSandbox, type Sandbox, type SandboxOptions } from '@tillflow/sandbox';
 import { checkoutWorkflowId, parseCheckoutId } from '@tillflow/domain';
+import { programLogger } from '@tillflow/telemetry';
 import { openTemporal, type Temporal } from '@tillflow/temporal';
 import { startWorker, workerSettings, type RunningWorker } from '@tillflow/worker';
 import type { Checkout, CheckoutMemo, CheckoutResult, TimelineEntry } from '@tillflow/workflows';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { inject, vi } from 'vitest';
 
 export type CheckoutJson = Checkout & {
@@ -48,7 +49,7 @@ export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as 
 export class Stack {
   readonly logs: string[] = [];
   readonly taskQueue = `test-${randomUUID()}`;
-  readonly logger: Logger = pino({ level: 'debug' }, { write: (line: string) => void this.logs.push(line) });
+  readonly logger: Logger = programLogger('test', 'debug', { write: (line: string) => void this.logs.push(line) });
   #worker: RunningWorker | undefined;
 
   private constructor(
@@ -74,6 +75,11 @@ export class Stack {
     this.api = await startApi(apiSettings(this.apiEnvironment()), this.logger);
     if (webhookUrl !== null) this.sendWebhooksTo(webhookUrl ?? `${this.api.url}/webhooks/provider`);
     if (worker !== false) await this.startWorker();
+  }
+
+  /** Starts the API anew, after it was closed, where it was before. */
+  async restartApi(port: string): Promise<void> {
+    this.api = await startApi(apiSettings({ ...this.apiEnvironment(), PORT: port }), this.logger);
   }
 
   /** The same sandbox and queue under an API and a worker with other settings, as after a deployment. */
@@ -233,10 +239,14 @@ export class Stack {
   }
 
   /** The events of each of a checkout's runs, the first run first. */
-  async runsOf(reference: string) {
+  runsOf(reference: string) {
+    return this.runsOfWorkflow(`checkout/default/${reference}`);
+  }
+
+  async runsOfWorkflow(workflowId: string) {
     const { workflow } = this.temporal.client;
     const eventsOf = async (runId?: string) =>
-      (await workflow.getHandle(`checkout/default/${reference}`, runId).fetchHistory()).events ?? [];
+      (await workflow.getHandle(workflowId, runId).fetchHistory()).events ?? [];
     const runs = [await eventsOf()];
     for (;;) {
       const before = runs[0]?.[0]?.workflowExecutionStartedEventAttributes?.continuedExecutionRunId ?? '';
@@ -246,8 +256,12 @@ export class Stack {
   }
 
   /** Waits until the checkout's workflow has continued as new. */
-  async untilNextRun(reference: string): Promise<void> {
-    const handle = this.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+  untilNextRun(reference: string): Promise<void> {
+    return this.untilNextRunOfWorkflow(`checkout/default/${reference}`);
+  }
+
+  async untilNextRunOfWorkflow(workflowId: string): Promise<void> {
+    const handle = this.temporal.client.workflow.getHandle(workflowId);
     const { runId } = await handle.describe();
     await vi.waitFor(
       async () => {

@@ -11,8 +11,13 @@ import { startStack, type Stack } from './stack.js';
 function ownSettings(): NodeJS.ProcessEnv {
   const foreign = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|PROVIDER_.*)$/;
   const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
-  // Of a given Temporal server another worker must not take the demo's tasks.
-  return { TEMPORAL_TASK_QUEUE: `tillflow-demo-${process.pid}`, ...Object.fromEntries(kept) };
+  return {
+    // Of a given Temporal server another worker must not take the demo's tasks.
+    TEMPORAL_TASK_QUEUE: `tillflow-demo-${process.pid}`,
+    ...Object.fromEntries(kept),
+    // It compares what was paid a moment ago.
+    RECONCILE_MIN_AGE_MS: '0',
+  };
 }
 
 async function main(): Promise<number> {

@@ -29,9 +29,18 @@ async function main(): Promise<number> {
   }
 }
 
-function introduce({ settings, apiUrl, sandboxUrl, temporal }: Stack): void {
+/** What the operator's command line needs to work on this stack, as a line for a shell. */
+function operatorSettings({ settings, apiUrl, temporal }: Stack): string {
+  const own = { TEMPORAL_ADDRESS: temporal.address, PROVIDER_BASE_URL: settings.providerBaseUrl, PUBLIC_URL: apiUrl };
+  const madeUp = settings.madeUpProviderKeys.map((name) => [name, settings.providerKeys[name]]);
+  return ['export', ...[...Object.entries(own), ...madeUp].map(([name, value]) => `${name}=${value}`)].join(' ');
+}
+
+function introduce(stack: Stack): void {
+  const { settings, apiUrl, sandboxUrl, temporal } = stack;
   for (const { role, secret } of settings.madeUpKeys) console.log(`API key (${role})`.padEnd(28), secret);
   for (const name of settings.madeUpProviderKeys) console.log(name.padEnd(28), settings.providerKeys[name]);
+  console.log(`for pnpm tillflow             ${operatorSettings(stack)}`);
   const ready = {
     api: apiUrl,
     docs: `${apiUrl}/docs`,

@@ -29,6 +29,11 @@ export interface Stack {
   readonly temporal: TemporalServer;
   /** Rejects, with its last output, when a service ends by itself. */
   readonly broken: Promise<never>;
+  /**
+   * Runs the operator's command line on this stack, and answers with what it printed.
+   * @throws {Error} when it does not end with exit code 0.
+   */
+  tillflow(...args: readonly string[]): Promise<readonly string[]>;
   /** Stops all, in the reverse order of their start. */
   stop(): Promise<void>;
 }
@@ -111,14 +116,10 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     if (stopping) await stop();
     void watch('Temporal server', temporal.ended);
 
-    if (temporal.pid === undefined) {
-      // A given server may lack the search attributes; one of its own has them.
-      await setUpNamespace(options, temporal.address);
-      warnOfOthers(settings, options);
-    } else {
-      // How to reach another server is of no use on our own.
-      inherited = withoutTemporal(options.env);
-    }
+    if (temporal.pid === undefined) warnOfOthers(settings, options);
+    // How to reach another server is of no use on our own.
+    else inherited = withoutTemporal(options.env);
+    await setUpTemporal(inherited, options, temporal.address);
     const keys = settings.providerKeys;
     if (settings.sandboxPort !== undefined) {
       await service('sandbox', 'sandbox', {
@@ -145,7 +146,18 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       }),
     ]);
     const sandboxUrl = settings.sandboxPort === undefined ? undefined : settings.providerBaseUrl;
-    return { settings, apiUrl, sandboxUrl, temporal, broken, stop };
+    const tillflow = async (...args: readonly string[]): Promise<readonly string[]> => {
+      const printed: string[] = [];
+      const child = new GuardedChild(process.execPath, ['apps/cli/dist/main.js', ...args], {
+        cwd: root,
+        env: { ...inherited, ...shared, PUBLIC_URL: apiUrl },
+        onLine: (line) => printed.push(line),
+      });
+      const code = await child.exited;
+      if (code !== 0) throw new Error(`tillflow ${args.join(' ')} ended with exit code ${code}:\n${child.tail()}`);
+      return printed;
+    };
+    return { settings, apiUrl, sandboxUrl, temporal, broken, tillflow, stop };
   };
 
   try {
@@ -172,7 +184,7 @@ function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 }
 
 /** By the operators' own command, which knows what is missing, and reaches Temporal only: it is told of no provider. */
-async function setUpNamespace({ env, onLine }: StackOptions, address: string): Promise<void> {
+async function setUpTemporal(env: NodeJS.ProcessEnv, { onLine }: StackOptions, address: string): Promise<void> {
   const own = Object.entries(env).filter(([name]) => !name.startsWith('PROVIDER_'));
   const setup = new GuardedChild(process.execPath, ['apps/cli/dist/main.js', 'setup'], {
     cwd: root,

@@ -29,13 +29,24 @@ interface Refund {
   readonly status: string;
 }
 
+interface Reconciliation {
+  readonly status: string;
+  readonly breaks: readonly {
+    readonly type: string;
+    readonly checkout_id: string | null;
+    readonly refund_id: string | null;
+    readonly healed: boolean;
+  }[];
+}
+
 interface SandboxState {
   readonly charges: readonly { readonly metadata: Readonly<Record<string, string>> }[];
   readonly deliveries: readonly { readonly key: string; readonly status: number | null }[];
 }
 
 /**
- * Four checkouts and their endings, by HTTP only: paid and refunded, expired, failed, paid although an answer was lost.
+ * Five checkouts and their endings, by HTTP only: paid and refunded, expired, failed, paid although an answer was lost,
+ * refunded behind our back; then what an operator sees of them.
  * @throws {Error} at the first surprise.
  */
 export async function tellStory(stack: Stack, print: (line: string) => void): Promise<void> {
@@ -44,6 +55,8 @@ export async function tellStory(stack: Stack, print: (line: string) => void): Pr
   await till.expired();
   await till.failed();
   await till.lostAnswer();
+  await till.reconciled();
+  till.listed(await stack.tillflow('list'));
   print('');
   if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
   print(`API           ${stack.apiUrl}/docs`);
@@ -54,18 +67,24 @@ class Till {
   readonly #sandboxUrl: string;
   readonly #uiUrl: string | undefined;
   readonly #key: string;
+  readonly #operatorKey: string;
+  readonly #providerKey: string | undefined;
   readonly #print: (line: string) => void;
   /** So that a Temporal server that is kept can be used again. */
   readonly #run = randomBytes(3).toString('hex');
 
   constructor(stack: Stack, print: (line: string) => void) {
-    const key = stack.settings.madeUpKeys.find(({ role }) => role === 'checkout');
-    if (stack.sandboxUrl === undefined || key === undefined)
+    const [key, operatorKey] = ['checkout', 'ops'].map((wanted) =>
+      stack.settings.madeUpKeys.find(({ role }) => role === wanted),
+    );
+    if (stack.sandboxUrl === undefined || key === undefined || operatorKey === undefined)
       throw new Error('The demo needs its own sandbox and keys.');
     this.#apiUrl = stack.apiUrl;
     this.#sandboxUrl = stack.sandboxUrl;
     this.#uiUrl = stack.temporal.uiUrl;
     this.#key = key.secret;
+    this.#operatorKey = operatorKey.secret;
+    this.#providerKey = stack.settings.providerKeys['PROVIDER_SECRET_KEY'];
     this.#print = print;
   }
 
@@ -119,6 +138,55 @@ class Till {
     await this.#mark(opened, { status: 'successful' });
     await this.#until(opened, 'paid');
     await this.#timeline(opened);
+  }
+
+  async reconciled(): Promise<void> {
+    this.#title('5. Somebody gives money back at the provider, and no webhook tells');
+    const from = new Date(Date.now() - 3_600_000).toISOString();
+    const opened = await this.#open('outside', 30_000);
+    await this.#mark(opened, { status: 'successful' });
+    await this.#until(opened, 'paid');
+    await this.#webhooks({ drop: 1 });
+    await this.#refundAtProvider(opened, 5_000);
+    this.#step('provider', `${money({ ...opened, amount: 5_000 })} given back at its dashboard; the webhook is lost`);
+
+    const window = { from, to: new Date(Date.now() + 60_000).toISOString() };
+    const ops = { authorization: `Bearer ${this.#operatorKey}` };
+    const { location } = await this.#call<{ location: string }>('POST', '/v1/reconciliations', window, ops);
+    this.#step('compared', 'checkouts, charges, refunds, transactions and receipts of the last hour');
+    const { breaks } = await until('the reconciliation', async () => {
+      const reconciliation = await this.#call<Reconciliation>('GET', location, undefined, ops);
+      if (reconciliation.status === 'failed') throw new Error('The reconciliation failed.');
+      return reconciliation.status === 'completed' ? reconciliation : undefined;
+    });
+    const [found, ...others] = breaks;
+    if (found?.type !== 'refund_made_outside' || found.checkout_id !== opened.id || others.length > 0) {
+      throw new Error(`Not the one break that was made: ${JSON.stringify(breaks)}`);
+    }
+    if (!found.healed) throw new Error('The break has not healed.');
+    this.#step('break', `${found.type} ${found.refund_id ?? ''}: one, and no other`);
+    await this.#until(opened, 'partially_refunded');
+    this.#step('healed', 'the checkout has looked, and knows of it');
+    await this.#webhooks({ drop: 0 });
+    await this.#timeline(opened);
+  }
+
+  listed(lines: readonly string[]): void {
+    this.#title('6. What the operator sees: pnpm tillflow list');
+    for (const line of lines) this.#print(`  ${line}`.trimEnd());
+  }
+
+  #webhooks(faults: { readonly drop: number }): Promise<unknown> {
+    return exchange('POST', `${this.#sandboxUrl}/__sandbox/webhooks`, {}, faults);
+  }
+
+  async #refundAtProvider({ attempts }: Checkout, amount: number): Promise<void> {
+    const response = await fetch(`${this.#sandboxUrl}/charges/${attempts.at(-1)?.charge_id ?? ''}/refunds`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${this.#providerKey ?? ''}:`)}` },
+      body: new URLSearchParams({ amount: String(amount) }),
+    });
+    if (!response.ok) throw new Error(`The provider refused the refund: ${await response.text()}`);
   }
 
   async #refund({ id, reference, currency, amount: paid }: Checkout, amount: number): Promise<void> {

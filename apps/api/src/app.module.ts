@@ -12,6 +12,7 @@ import { AttemptsService } from './checkouts/attempts.service.js';
 import { CheckoutsController } from './checkouts/checkouts.controller.js';
 import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
 import { CheckoutsService } from './checkouts/checkouts.service.js';
+import { EventTailWatch } from './checkouts/event-tail-watch.js';
 import { CheckoutNews } from './checkouts/news.js';
 import { CheckoutPresenter } from './checkouts/presenter.js';
 import { QrService } from './checkouts/qr.service.js';
@@ -24,7 +25,13 @@ import { CodecLinks } from './codec/codec-links.js';
 import { CodecService } from './codec/codec.service.js';
 import { HealthController } from './health/health.controller.js';
 import { LOGGER } from './logger.provider.js';
+import { BusinessMetrics } from './metrics/business.js';
+import { MetricsController } from './metrics/metrics.controller.js';
+import { Metrics } from './metrics/metrics.js';
 import { ErrorsController } from './problems/errors.controller.js';
+import { ReconciliationsController } from './reconciliations/reconciliations.controller.js';
+import { ReconciliationsService } from './reconciliations/reconciliations.service.js';
+import { RESOURCE_CONTROLLERS, RESOURCE_PROVIDERS } from './resources.js';
 import { Settings } from './settings.provider.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
@@ -53,19 +60,25 @@ export class AppModule {
         StreamsController,
         WebhooksController,
         HealthController,
+        MetricsController,
         CodecController,
+        ReconciliationsController,
         ErrorsController,
+        ...RESOURCE_CONTROLLERS,
       ],
       providers: [
         { provide: Settings, useValue: settings },
         { provide: TemporalAccess, useValue: new TemporalAccess(temporal) },
         { provide: PaymentsClient, useValue: provider },
         { provide: LOGGER, useValue: logger },
+        Metrics,
+        BusinessMetrics,
         SignedLinks,
         CheckoutNews,
         CheckoutPresenter,
         CheckoutsRepository,
         Cursors,
+        EventTailWatch,
         CheckoutsService,
         AttemptsService,
         RefundsService,
@@ -75,7 +88,9 @@ export class AppModule {
         QrService,
         WebhooksService,
         CodecService,
+        ReconciliationsService,
         CodecLinks,
+        ...RESOURCE_PROVIDERS,
         // In this order: who asks is known before it is counted.
         { provide: APP_GUARD, useClass: AuthGuard },
         { provide: APP_GUARD, useClass: RateLimitGuard },

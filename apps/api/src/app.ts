@@ -6,11 +6,14 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { SwaggerModule } from '@nestjs/swagger';
 import { PaymentsClient } from '@tillflow/payments-client';
+import { correlate, type Correlation } from '@tillflow/telemetry';
 import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
 import { allowCodecOrigins } from './codec/codec-origins.js';
+import { Metrics } from './metrics/metrics.js';
+import { takeMultipart } from './disputes/multipart.js';
 import { openApiDocument } from './openapi/document.js';
 import { PROBLEMS } from './problems/catalog.js';
 import { Problem } from './problems/problem.js';
@@ -83,14 +86,20 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
   allowOrigins(app.getHttpAdapter().getInstance(), settings.values.CORS_ORIGINS);
   SwaggerModule.setup('docs', app, () => openApiDocument(app), { jsonDocumentUrl: 'openapi.json' });
   await app.init();
-  // JSON is the only language here; the framework would read these two as well.
+  // JSON is the language here, and multipart for files; the framework would read these two as well.
   adapter.getInstance().removeContentTypeParser(['text/plain', 'application/x-www-form-urlencoded']);
+  takeMultipart(adapter.getInstance());
   return app;
 }
 
-/** Method, route, status and time; never a header, a body, or an id in the route. */
+/**
+ * Method, route, status, time, and the ids that tie it to what it brought about; never a header, a body, or an id in
+ * the route.
+ */
 function logRequests(app: NestFastifyApplication, logger: Logger): void {
   const server = app.getHttpAdapter().getInstance();
+  const metrics = app.get(Metrics);
+  const correlations = new WeakMap<FastifyRequest, Correlation>();
   server.addHook('onRequest', (request, reply, done) => {
     void reply.header('x-request-id', request.id);
     // Many clients name JSON on a POST without a body.
@@ -98,12 +107,21 @@ function logRequests(app: NestFastifyApplication, logger: Logger): void {
     if (encoding === undefined && (length === undefined || length === '0')) delete request.headers['content-type'];
     done();
   });
+  // Not earlier: reading a body loses the context.
+  server.addHook('preHandler', (request, _reply, done) => {
+    const fields: Correlation = { request_id: request.id };
+    correlations.set(request, fields);
+    correlate(fields, done);
+  });
   server.addHook('onResponse', (request, reply, done) => {
+    const route = request.routeOptions.url ?? 'unknown';
+    metrics.answered(request.method, route, reply.statusCode, reply.elapsedTime);
     logger.info(
       {
         request_id: request.id,
+        ...correlations.get(request),
         method: request.method,
-        route: request.routeOptions.url ?? 'unknown',
+        route,
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
       },

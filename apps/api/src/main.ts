@@ -1,12 +1,12 @@
 import 'reflect-metadata';
+import { programLogger } from '@tillflow/telemetry';
 import { SettingsError } from '@tillflow/temporal';
-import { pino } from 'pino';
 import { startApi } from './app.js';
 import { apiSettings } from './settings.js';
 
 async function main(): Promise<void> {
   const settings = apiSettings(process.env);
-  const logger = pino({ name: 'api', level: settings.LOG_LEVEL });
+  const logger = programLogger('api', settings.LOG_LEVEL);
   const api = await startApi(settings, logger);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {

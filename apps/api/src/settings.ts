@@ -1,5 +1,7 @@
-import { integer, list, readSettings, temporalSettings } from '@tillflow/temporal';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
+import { tmpdir } from 'node:os';
+import { CURRENCIES, isCurrency } from '@tillflow/domain';
+import { flag, integer, list, readSettings, temporalSettings } from '@tillflow/temporal';
+import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
 
@@ -33,8 +35,21 @@ const schema = z.object({
     .transform((urls) => urls.map((url) => new URL(url).origin))
     .default([]),
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
+  /** Where evidence waits on its way to the provider: up to 100 MB for each of four requests at a time. */
+  SPOOL_DIR: z.string().default(tmpdir()),
   /** Requests per second and key. */
   RATE_LIMIT: integer(500, 1, 100_000),
+  /** Whether `/metrics` is for everyone who reaches the port, without an ops key. */
+  METRICS_OPEN: flag(false),
+  /** The metrics of the business are read from Temporal at most this often, however often they are asked for. */
+  METRICS_REFRESH_MS: integer(15_000, 100, 3_600_000),
+  /** What is sold in; checkouts in another currency are refused. */
+  CURRENCIES: list()
+    .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
+    .transform((codes) => codes.filter(isCurrency))
+    .default([...CURRENCIES]),
+  /** A payment made less than this before a reconciliation is left to the next one. */
+  RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
   /** How long a request may take in front of a proxy's own limit; a slow provider is answered with 202 before. */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
   /** The longest time between two looks at a checkout whose events someone watches. */
@@ -57,6 +72,8 @@ const schema = z.object({
     .transform((parts) => parts.map(Number))
     .default([...DEFAULT_POLICY.lookDelaysMs]),
   POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
+  /** The same while the event tail looks for all. */
+  RELAXED_POLL_INTERVAL_MS: integer(300_000, 10, DAY_MS),
   ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
   /** Money that arrives after the end was reported: `return` gives it back by itself, `keep` shows it to a person. */
@@ -77,14 +94,21 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:/.test(text) && new URL(text).origin === text;
 }
 
-/** What a checkout is started with: only what differs from the workflow's own defaults. */
-export function checkoutPolicy(settings: ApiSettings): Partial<CheckoutPolicy> {
+/**
+ * What a checkout is started with: only what differs from the workflow's own defaults.
+ * @param hasTail whether the event tail finds what webhooks lose.
+ */
+export function checkoutPolicy(
+  settings: ApiSettings,
+  { hasTail }: { readonly hasTail: boolean } = { hasTail: false },
+): Partial<CheckoutPolicy> {
+  const { POLL_INTERVAL_MS: own, RELAXED_POLL_INTERVAL_MS: relaxed } = settings;
   const chosen = {
     sendWithinMs: settings.SEND_WITHIN_MS,
     callDeadlineMs: settings.CALL_DEADLINE_MS,
     settleMs: settings.SETTLE_DELAY_MS,
     lookDelaysMs: settings.LOOK_DELAYS_MS,
-    pollIntervalMs: settings.POLL_INTERVAL_MS,
+    pollIntervalMs: hasTail ? Math.max(own, relaxed) : own,
     attentionAfterMs: settings.ATTENTION_AFTER_MS,
     unpaidGraceMs: settings.UNPAID_GRACE_MS,
     latePayment: settings.LATE_PAYMENT,

@@ -1,5 +1,5 @@
 import type { Client, Connection } from '@temporalio/client';
-import type { Temporal } from '@tillflow/temporal';
+import { within, type Temporal } from '@tillflow/temporal';
 
 /** The connection to Temporal, injectable by this class. */
 export class TemporalAccess {
@@ -17,29 +17,8 @@ export class TemporalAccess {
     return this.#temporal.connection;
   }
 
-  /**
-   * Bounds what `work` does, retries and the pauses between them included.
-   * @throws {TooSlowError} when the time is over; what was asked may still happen.
-   */
-  async within<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const over = new Promise<never>((_, reject) => {
-      timer = setTimeout(
-        () => reject(new TooSlowError(`Temporal did not answer within ${milliseconds} ms`)),
-        milliseconds,
-      );
-    });
-    const done = this.connection.withDeadline(Date.now() + milliseconds, work);
-    // Its own failure comes later than the timer's when it was in a pause.
-    done.catch(() => undefined);
-    try {
-      return await Promise.race([done, over]);
-    } finally {
-      clearTimeout(timer);
-    }
+  /** @throws {TooSlowError} when the time is over; what was asked may still happen. */
+  within<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
+    return within(this.connection, milliseconds, work);
   }
-}
-
-export class TooSlowError extends Error {
-  override readonly name = 'TooSlowError';
 }

@@ -1,52 +1,16 @@
-import { parseArgs } from 'node:util';
-import { SettingsError } from '@tillflow/temporal';
-import { setup } from './setup.js';
-import { cliSettings } from './settings.js';
+import { once } from 'node:events';
+import { run } from './program.js';
 
-/** Exit codes of every command. */
-const EXIT = { ok: 0, finding: 1, usage: 2, unreachable: 3 } as const;
+/** Only for a person who watches: what is piped somewhere gets the outcome alone. */
+const progress = (line: string): void => {
+  if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
+};
 
-const USAGE = `Usage: pnpm tillflow <command> [options]
+const { exit, out, err } = await run(process.argv.slice(2), process.env, progress);
+await Promise.all([written(process.stdout, out), written(process.stderr, err)]);
+// A call that was given up may still be waiting to try again.
+process.exit(exit);
 
-  setup [--dry-run] [--json]   search attributes and retention in Temporal; safe to repeat`;
-
-async function main(args: readonly string[]): Promise<number> {
-  const { values, positionals } = parseArgs({
-    args: [...args],
-    allowPositionals: true,
-    options: {
-      'dry-run': { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      help: { type: 'boolean', default: false },
-    },
-  });
-  const [command, ...rest] = positionals;
-  if (values.help) {
-    console.log(USAGE);
-    return EXIT.ok;
-  }
-  if (command !== 'setup' || rest.length > 0) {
-    console.error(USAGE);
-    return EXIT.usage;
-  }
-  const settings = cliSettings(process.env);
-  try {
-    const steps = await setup(settings, { dryRun: values['dry-run'] });
-    if (values.json) console.log(JSON.stringify({ steps }));
-    else if (steps.length === 0) console.log(`${settings.TEMPORAL_NAMESPACE}: nothing to do`);
-    else for (const { what, done } of steps) console.log(`${done ? 'done' : 'would'}: ${what}`);
-    return EXIT.ok;
-  } catch (error) {
-    console.error(
-      `Cannot set up ${settings.TEMPORAL_ADDRESS}: ${error instanceof Error ? error.message : String(error)}`,
-    );
-    return EXIT.unreachable;
-  }
-}
-
-try {
-  process.exitCode = await main(process.argv.slice(2));
-} catch (error) {
-  console.error(error instanceof SettingsError ? error.message : `${String(error)}\n\n${USAGE}`);
-  process.exitCode = EXIT.usage;
+async function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  if (text !== '' && !stream.write(text)) await once(stream, 'drain');
 }

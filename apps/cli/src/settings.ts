@@ -1,7 +1,50 @@
-import { readSettings, temporalSettings, type TemporalSettings } from '@tillflow/temporal';
+import { CURRENCIES, isCurrency } from '@tillflow/domain';
+import { list, readSettings, temporalSettings, type TemporalSettings } from '@tillflow/temporal';
 import { z } from 'zod';
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** @throws {SettingsError} with every mistake. */
-export function cliSettings(environment: Readonly<Record<string, string | undefined>>): TemporalSettings {
+export function cliSettings(environment: Environment): TemporalSettings {
   return readSettings(z.object(temporalSettings), environment);
+}
+
+/**
+ * What `setup` and `doctor` know of the provider, which may be nothing. A key of the wrong kind is no mistake here: to
+ * find it is the doctor's work.
+ */
+const providerSchema = z.object({
+  ...temporalSettings,
+  PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }).optional(),
+  PROVIDER_SECRET_KEY: z.string().optional(),
+  PROVIDER_PUBLIC_KEY: z.string().optional(),
+  PROVIDER_WEBHOOK_SECRET: list().optional(),
+  PROVIDER_API_VERSION: z.string().optional(),
+  /** Whether this is to be the real thing; unset: whatever the key is for. */
+  PROVIDER_LIVEMODE: z
+    .enum(['true', 'false'], 'must be true or false')
+    .transform((text) => text === 'true')
+    .optional(),
+  /** The address of the API, as the provider reaches it. */
+  PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .transform((url) => url.replace(/\/+$/, ''))
+    .optional(),
+  CURRENCIES: list()
+    .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
+    .transform((codes) => codes.filter(isCurrency))
+    .default([...CURRENCIES]),
+  WORKER_BUILD_ID: z.string().optional(),
+});
+
+export type ProviderSettings = z.output<typeof providerSchema>;
+
+/** @throws {SettingsError} with every mistake. */
+export function providerSettings(environment: Environment): ProviderSettings {
+  return readSettings(providerSchema, environment);
+}
+
+/** Where the provider is to send its webhooks; undefined where the API's address is not known. */
+export function webhookAddress({ PUBLIC_URL }: Pick<ProviderSettings, 'PUBLIC_URL'>): string | undefined {
+  return PUBLIC_URL === undefined ? undefined : `${PUBLIC_URL}/webhooks/provider`;
 }

@@ -238,6 +238,14 @@ describe('OPTIONS', () => {
   });
 });
 
+describe('an answer', () => {
+  it("tells the sandbox's own time in its Date header", async () => {
+    const { call } = await openSandbox({ now: '2027-06-01T16:14:59.999Z', frozen: true });
+    const { headers } = await call('GET', '/account');
+    expect(headers.get('date')).toBe('Tue, 01 Jun 2027 16:14:59 GMT');
+  });
+});
+
 describe('the account', () => {
   it('has every documented field', async () => {
     const { call } = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });

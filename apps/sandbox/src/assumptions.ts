@@ -14,6 +14,7 @@ export type Assumptions = {
   readonly accountVersion: string;
   readonly accountCountry: string;
   readonly accountCurrency: string;
+  readonly supportedCurrencies: readonly string[];
   /** Page size of a list without `limit` (API reference, "Limits") and the size that a larger one is lowered to. */
   readonly defaultLimit: number;
   readonly maximumLimit: number;
@@ -91,6 +92,7 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = {
   accountVersion: '2025-06-09',
   accountCountry: 'TH',
   accountCurrency: 'THB',
+  supportedCurrencies: ['THB', 'SGD', 'MYR'],
   defaultLimit: 20,
   maximumLimit: 100,
   embeddedLimit: 20,

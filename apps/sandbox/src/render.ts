@@ -257,7 +257,7 @@ export class Renderer {
       currency: assumptions.accountCurrency,
       email: 'merchant@example.com',
       created_at: formatInstant(account.createdAt),
-      supported_currencies: ['THB', 'SGD', 'MYR'],
+      supported_currencies: assumptions.supportedCurrencies,
       api_version: account.apiVersion,
       auto_activate_recipients: false,
       chain_enabled: account.chainEnabled,

@@ -255,6 +255,8 @@ export class Server {
     const work = this.#prepare(incoming);
     const { record } = work;
     response.setHeader('X-Request-Id', record.id);
+    // The provider's clock is the sandbox's: whoever compares it with their own finds what it was set to.
+    response.setHeader('Date', new Date(this.#options.clock.now()).toUTCString());
     observe('request', record);
 
     const fault = faults.strike({ method, route: record.route, path });

@@ -1,13 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Registry } from 'prom-client';
 
-/** Answers `GET /health/live` and `GET /health/ready`, for a container's health check. */
-export async function serveHealth(
-  port: number,
-  isReady: () => Promise<boolean>,
-): Promise<{ readonly url: string; close(): void }> {
+/** What a worker says about itself. */
+export type Vitals = {
+  readonly isReady: () => Promise<boolean>;
+  /** The metrics of the process. They hold no id and no secret: who reaches the port may read them. */
+  readonly registry: Registry;
+};
+
+/** Answers `GET /health/live` and `GET /health/ready`, for a container's health check, and `GET /metrics`. */
+export async function serveHealth(port: number, vitals: Vitals): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, reply) => {
-    void answer(request, reply, isReady);
+    void answer(request, reply, vitals);
   });
   await listening(server, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -27,7 +32,12 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-async function answer({ url }: IncomingMessage, reply: ServerResponse, isReady: () => Promise<boolean>): Promise<void> {
+async function answer({ url }: IncomingMessage, reply: ServerResponse, { isReady, registry }: Vitals): Promise<void> {
+  if (url === '/metrics') {
+    reply.writeHead(200, { 'content-type': registry.contentType });
+    reply.end(await registry.metrics());
+    return;
+  }
   const ok = url === '/health/live' || (url === '/health/ready' && (await isReady()));
   reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
   reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));

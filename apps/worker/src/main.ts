@@ -1,14 +1,17 @@
 import { DefaultLogger, Runtime } from '@temporalio/worker';
+import { countProviderCalls, processMetrics, programLogger } from '@tillflow/telemetry';
 import { SettingsError } from '@tillflow/temporal';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { serveHealth } from './health.js';
-import { workerSettings } from './settings.js';
+import { workerSettings, type WorkerSettings } from './settings.js';
 import { startWorker } from './worker.js';
 
 async function main(): Promise<void> {
   const settings = workerSettings(process.env);
-  const logger = pino({ name: 'worker', level: settings.LOG_LEVEL });
-  installRuntime(logger);
+  const logger = programLogger('worker', settings.LOG_LEVEL);
+  installRuntime(logger, settings);
+  const registry = processMetrics();
+  countProviderCalls(registry);
   const worker = await startWorker(settings, logger);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -19,7 +22,7 @@ async function main(): Promise<void> {
   const health =
     settings.WORKER_HEALTH_PORT === 0
       ? undefined
-      : await serveHealth(settings.WORKER_HEALTH_PORT, () => worker.isReady());
+      : await serveHealth(settings.WORKER_HEALTH_PORT, { isReady: () => worker.isReady(), registry });
   process.stdout.write(`worker ready ${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}\n`);
   try {
     await worker.stopped;
@@ -28,16 +31,22 @@ async function main(): Promise<void> {
   }
 }
 
-/** Temporal's own log lines in the form of ours. Signals are handled here, not by the runtime. */
-function installRuntime(logger: Logger): void {
+/** Temporal's own log lines in the form of ours, and its metrics. Signals are handled here, not by the runtime. */
+function installRuntime(logger: Logger, { WORKER_SDK_METRICS_PORT: port }: WorkerSettings): void {
   Runtime.install({
     shutdownSignals: [],
+    ...(port === 0
+      ? {}
+      : { telemetryOptions: { metrics: { prometheus: { ...METRIC_NAMES, bindAddress: `0.0.0.0:${port}` } } } }),
     logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
       const { error, ...fields } = meta ?? {};
       logger[LEVELS[level]]({ ...fields, ...(error === undefined ? {} : { err: error }) }, message);
     }),
   });
 }
+
+/** As Prometheus wants them: base units, and counters that say so. */
+const METRIC_NAMES = { countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true } as const;
 
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 

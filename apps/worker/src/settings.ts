@@ -11,12 +11,22 @@ const schema = z.object({
     .optional(),
   /** Requests per second to the provider, of all workers together; 0 is no limit. */
   PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
+  /** The pause between two passes of the event tail. */
+  EVENT_TAIL_INTERVAL_MS: integer(15_000, 100, 3_600_000),
+  /** How far before what it read last a pass of the event tail begins, for events that are listed late. */
+  EVENT_TAIL_OVERLAP_MS: integer(60_000, 0, 86_400_000),
+  /** How far back the first event tail begins. */
+  EVENT_TAIL_LOOKBACK_MS: integer(86_400_000, 0, 31 * 86_400_000),
+  /** The longest time from a payment to the day it can be paid out; later is a break. 0: whatever the provider says. */
+  RECONCILE_SETTLEMENT_DAYS: integer(8, 0, 365),
   /** How long a stopping worker waits for calls in flight; above the longest activity. */
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
   /** Workflows kept in memory; about 0.4 MB each. */
   MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
-  /** Where `/health/live` and `/health/ready` are answered; unset: nowhere. */
+  /** Where `/health/live`, `/health/ready` and `/metrics` are answered; unset: nowhere. */
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
+  /** Where Temporal's own library shows its metrics, at `/metrics`; unset: nowhere. */
+  WORKER_SDK_METRICS_PORT: integer(0, 0, 65_535),
   /** Names the version of the code, for Temporal's worker versioning; unset: unversioned. */
   WORKER_BUILD_ID: z
     .string()

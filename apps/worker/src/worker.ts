@@ -1,10 +1,21 @@
 import { NativeConnection, Worker, type WorkerDeploymentOptions } from '@temporalio/worker';
 import { PaymentsClient } from '@tillflow/payments-client';
-import { connectionSettings, dataConverter, isEncrypting, warnIfUnencrypted } from '@tillflow/temporal';
+import {
+  connectionSettings,
+  dataConverter,
+  isEncrypting,
+  openTemporal,
+  Seal,
+  warnIfUnencrypted,
+} from '@tillflow/temporal';
 import type { Logger } from 'pino';
+import { commandActivities } from './activities/commands.js';
+import { correlated } from './activities/correlated.js';
 import { paymentActivities } from './activities/payments.js';
+import { reconciliationActivities } from './activities/reconciliation.js';
 import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
 import { makeBuildCurrent } from './deployment.js';
+import { eventTailActivities } from './event-tail/activities.js';
 import type { WorkerSettings } from './settings.js';
 
 /** Keys of test mode begin so. Source: assumption. */
@@ -48,10 +59,13 @@ export async function startWorker(
     ...(await connectionSettings(settings)),
     payloadLimits: { memoWarnSize: MEMO_WARN_BYTES },
   });
+  const temporal = await openTemporal(settings);
   const close = async (): Promise<void> => {
     await connection.close();
+    await temporal.connection.close();
     await client.close();
   };
+  const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);
   const worker = await closingOnFailure(close, () =>
     Worker.create({
       connection,
@@ -59,7 +73,13 @@ export async function startWorker(
       taskQueue: settings.TEMPORAL_TASK_QUEUE,
       workflowBundle: { codePath: bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH) },
       dataConverter: dataConverter(settings),
-      activities: paymentActivities(client, !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY)),
+      activities: {
+        ...paymentActivities(client, livemode),
+        ...reconciliationActivities(client, temporal, settings),
+        ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
+        ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
+      },
+      interceptors: { activity: [correlated] },
       shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
       stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
       maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,

@@ -24,6 +24,7 @@ export {
   type Currency,
   type Money,
 } from './money.js';
+export { isNews, routeEvent, type RoutedEvent } from './routing.js';
 export {
   isRefundable,
   isVoidable,
@@ -33,3 +34,27 @@ export {
   voidRule,
   type VoidRule,
 } from './windows.js';
+export {
+  BREAK_TYPES,
+  compareBreaks,
+  healsByLooking,
+  idsOf,
+  type Break,
+  type BreakType,
+  type Stated,
+} from './reconciliation/breaks.js';
+export { toCsv } from './reconciliation/csv.js';
+export { examinePayment, type Rules } from './reconciliation/examine.js';
+export { examineReceipt, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/receipts.js';
+export {
+  beginningOf,
+  LISTED_BEFORE_MS,
+  reconcile,
+  type Foreign,
+  type Lookups,
+  type Place,
+  type Sides,
+  type Window,
+} from './reconciliation/reconcile.js';
+export type { Fees, Movement, OurCheckout, OurRefund, TheirCharge, TheirRefund } from './reconciliation/sides.js';
+export { Totals, type CurrencyTotals } from './reconciliation/totals.js';

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import type { ServerResponse } from 'node:http';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { type Fault, FaultServer } from '../test/fault-server.js';
 import { call, METHOD_NAMES, type MethodName, METHODS } from '../test/methods.js';
 import { deadAddress, reports, SECRET_KEY, virtualClock } from '../test/provider.js';
@@ -19,9 +19,15 @@ import {
   UnexpectedResponseError,
 } from './errors.js';
 
-const MAX_RETRIES = 2;
-/** Long enough for a starved machine to connect in; a stall always lasts longer. */
-const TIMEOUT_MS = 1_500;
+interface Limits {
+  readonly timeoutMs: number;
+  readonly maxRetries: number;
+}
+
+/** No fault but a stall lasts so long. */
+const PATIENT: Limits = { timeoutMs: 60_000, maxRetries: 2 };
+/** Long enough for a starved machine to connect in, because every try waits for all of it. */
+const STALLED: Limits = { timeoutMs: 5_000, maxRetries: 1 };
 
 interface Case {
   readonly fault: Fault;
@@ -32,6 +38,8 @@ interface Case {
   readonly retryAfterMs?: number;
   /** Whether the same call may be made again without risk: always, never, or unless it is a POST. */
   readonly repeats: 'always' | 'never' | 'not for POST';
+  /** The fault ends only by a timeout. */
+  readonly stalls?: true;
   /** The fault leaves the connection in a state to be used again. */
   readonly keepsSocket?: true;
 }
@@ -66,7 +74,13 @@ const reset = (response: ServerResponse): void => void response.socket?.resetAnd
 const end = (response: ServerResponse): void => void response.socket?.end();
 
 const lost = { error: ConnectionError, code: 'connection_lost', outcome: 'unknown', repeats: 'not for POST' } as const;
-const late = { error: TimeoutError, code: 'timeout', outcome: 'unknown', repeats: 'not for POST' } as const;
+const late = {
+  error: TimeoutError,
+  code: 'timeout',
+  outcome: 'unknown',
+  repeats: 'not for POST',
+  stalls: true,
+} as const;
 const unbelievable = {
   error: UnexpectedResponseError,
   code: 'unexpected_response',
@@ -152,20 +166,15 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'a 400 that ends early': { fault: { late: begin(400, end) }, ...refused, code: 'http_400' },
   'a 400 that is reset': { fault: { late: begin(400, reset) }, ...refused, code: 'http_400' },
-  'a 400 that stalls': { fault: { late: begin(400) }, ...refused, code: 'http_400' },
+  'a 400 that stalls': { fault: { late: begin(400) }, ...refused, code: 'http_400', stalls: true },
 };
 
 const isPost = (name: MethodName): boolean => METHODS[name].endpoint.startsWith('POST ');
 
-const open = (baseUrl: string): PaymentsClient =>
-  new PaymentsClient({
-    baseUrl,
-    secretKey: SECRET_KEY,
-    clock: virtualClock(NOW),
-    random: () => 0,
-    timeoutMs: TIMEOUT_MS,
-    maxRetries: MAX_RETRIES,
-  });
+const limitsOf = ({ stalls }: Case): Limits => (stalls ? STALLED : PATIENT);
+
+const open = (baseUrl: string, limits = PATIENT): PaymentsClient =>
+  new PaymentsClient({ baseUrl, secretKey: SECRET_KEY, clock: virtualClock(NOW), random: () => 0, ...limits });
 
 interface Seen {
   error: unknown;
@@ -189,7 +198,8 @@ async function endOf(client: PaymentsClient, name: MethodName): Promise<Omit<See
   return { error: error.constructor, code, outcome, status, retryAfterMs, retryable };
 }
 
-function expectedOf({ repeats, ...wanted }: Case, name: MethodName): Seen {
+function expectedOf(wanted: Case, name: MethodName): Seen {
+  const { repeats } = wanted;
   const again = repeats === 'always' || (repeats === 'not for POST' && !isPost(name));
   return {
     error: wanted.error,
@@ -198,7 +208,7 @@ function expectedOf({ repeats, ...wanted }: Case, name: MethodName): Seen {
     status: wanted.status,
     retryAfterMs: wanted.retryAfterMs,
     retryable: again,
-    requests: again ? MAX_RETRIES + 1 : 1,
+    requests: again ? limitsOf(wanted).maxRetries + 1 : 1,
   };
 }
 
@@ -206,25 +216,31 @@ describe.concurrent.each(Object.entries(CASES))('%s', (_, wanted) => {
   test('ends every method by its outcome, after as many requests as are safe, and leaves no socket', async ({
     expect,
   }) => {
-    const seen = await Promise.all(
-      METHOD_NAMES.map(async (name) => {
-        const server = await FaultServer.start(wanted.fault);
-        const client = open(server.baseUrl);
-        try {
-          const end = await endOf(client, name);
-          if (wanted.keepsSocket) await client.close();
-          await expect.poll(() => server.openSockets(), { timeout: 20_000 }).toBe(0);
-          return [name, { ...end, requests: server.requests.length }] as const;
-        } finally {
-          await client.close();
-          await server.close();
-        }
-      }),
-    );
+    const see = async (name: MethodName): Promise<readonly [MethodName, Seen]> => {
+      const server = await FaultServer.start(wanted.fault);
+      const client = open(server.baseUrl, limitsOf(wanted));
+      try {
+        const end = await endOf(client, name);
+        if (wanted.keepsSocket) await client.close();
+        await expect.poll(() => server.openSockets(), { timeout: 20_000 }).toBe(0);
+        return [name, { ...end, requests: server.requests.length }];
+      } finally {
+        await client.close();
+        await server.close();
+      }
+    };
+    // Stalls only wait, so they wait together.
+    const seen = wanted.stalls ? await Promise.all(METHOD_NAMES.map(see)) : await inTurn(METHOD_NAMES, see);
     const expected = METHOD_NAMES.map((name) => [name, expectedOf(wanted, name)] as const);
     expect(Object.fromEntries(seen)).toEqual(Object.fromEntries(expected));
   });
 });
+
+async function inTurn<T, R>(all: readonly T[], one: (each: T) => Promise<R>): Promise<R[]> {
+  const results: R[] = [];
+  for (const each of all) results.push(await one(each));
+  return results;
+}
 
 test('a connection that is refused was not sent, and is tried again by every method', async () => {
   const baseUrl = await deadAddress();
@@ -235,7 +251,7 @@ test('a connection that is refused was not sent, and is tried again by every met
     await client.close();
     const notSent = { error: ConnectionError, code: 'connection_failed', outcome: 'not_sent', retryable: true };
     expect({ name, ...end }).toMatchObject({ name, ...notSent });
-    expect(seen.pop()).toMatchObject({ attempts: MAX_RETRIES + 1 });
+    expect(seen.pop()).toMatchObject({ attempts: PATIENT.maxRetries + 1 });
   }
 });
 
@@ -263,16 +279,10 @@ describe.concurrent('a 429, then the reply', () => {
 const run = promisify(execFile);
 const here = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** More than any stall lasts, less than for ever. */
-const KILL_AFTER_MS = 60_000;
-
-/** Calls every method at once, never closes the client, and prints how many calls failed as they should. */
-const program = (baseUrl: string): string => `
+/** Calls every method at every address at once, never closes a client, and prints how many calls failed as they should. */
+const program = (baseUrls: readonly string[]): string => `
   import { Listing } from ${JSON.stringify(here('../dist/listing.js'))};
   import { PaymentsClient, PaymentsError } from ${JSON.stringify(here('../dist/index.js'))};
-  const client = new PaymentsClient({
-    baseUrl: ${JSON.stringify(baseUrl)}, secretKey: '${SECRET_KEY}', timeoutMs: ${TIMEOUT_MS}, maxRetries: 0,
-  });
   const bytes = (name, value) => (name === 'file' ? Buffer.from(value, 'base64') : value);
   const calls = JSON.parse(${JSON.stringify(
     JSON.stringify(
@@ -280,34 +290,36 @@ const program = (baseUrl: string): string => `
       asBase64,
     ),
   )}, bytes);
-  const ends = await Promise.all(calls.map(async ([name, args]) => {
-    const [resource, method] = name.split('.');
-    try {
-      const given = client[resource][method](...args);
-      await (given instanceof Listing ? given.toArray() : given);
-      return false;
-    } catch (error) {
-      return error instanceof PaymentsError;
-    }
+  const failures = await Promise.all(${JSON.stringify(baseUrls)}.map(async (baseUrl) => {
+    const client = new PaymentsClient({ baseUrl, secretKey: '${SECRET_KEY}', timeoutMs: 2_000, maxRetries: 0 });
+    const ends = await Promise.all(calls.map(async ([name, args]) => {
+      const [resource, method] = name.split('.');
+      try {
+        const given = client[resource][method](...args);
+        await (given instanceof Listing ? given.toArray() : given);
+        return false;
+      } catch (error) {
+        return error instanceof PaymentsError;
+      }
+    }));
+    return ends.filter(Boolean).length;
   }));
-  console.log(ends.filter(Boolean).length);`;
+  console.log(JSON.stringify(failures));`;
 
 function asBase64(name: string, value: unknown): unknown {
   return name === 'file' ? PNG.toString('base64') : value;
 }
 
-describe.concurrent('a process that uses every method', () => {
-  beforeAll(() => run(here('../../../node_modules/.bin/tsc'), ['-b', here('..')]));
-
-  test.each(Object.entries(CASES))('ends by itself after %s, with nothing unhandled', async (_, { fault }) => {
-    const server = await FaultServer.start(fault);
-    try {
-      const code = ['--input-type=module', '-e', program(server.baseUrl)];
-      // Fails on any exit code but 0; an unhandled rejection exits with 1, a call that never ends with 13.
-      const { stdout, stderr } = await run(process.execPath, code, { timeout: KILL_AFTER_MS });
-      expect({ stdout: stdout.trim(), stderr }).toEqual({ stdout: String(METHOD_NAMES.length), stderr: '' });
-    } finally {
-      await server.close();
-    }
-  });
+test('a process that met every fault with every method ends by itself, with nothing unhandled', async () => {
+  await run(here('../../../node_modules/.bin/tsc'), ['-b', here('..')]);
+  const servers = await Promise.all(Object.values(CASES).map(({ fault }) => FaultServer.start(fault)));
+  try {
+    const code = ['--input-type=module', '-e', program(servers.map(({ baseUrl }) => baseUrl))];
+    // Fails on any exit code but 0; an unhandled rejection exits with 1, a call that never ends with 13.
+    const { stdout, stderr } = await run(process.execPath, code, { timeout: 50_000 });
+    expect(stderr).toBe('');
+    expect(JSON.parse(stdout)).toEqual(servers.map(() => METHOD_NAMES.length));
+  } finally {
+    await Promise.all(servers.map((server) => server.close()));
+  }
 });

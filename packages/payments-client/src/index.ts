@@ -31,6 +31,9 @@ export {
   WebhookVerificationError,
 } from './webhooks.js';
 
+export { MAX_DOCUMENT_BYTES } from './assumptions.js';
+export { mediaTypeOfDocument } from './documents/upload.js';
+export { scheduleContradictions } from './schedules/intent.js';
 export type { AccountSettings, AccountUpdateParams } from './account/account.js';
 export type { Account, AccountVersions } from './account/schema.js';
 export type {

@@ -36,7 +36,7 @@ describe('a process that uses the client', () => {
 
   test('ends by itself after a timeout in flight, without close', async () => {
     const fake = await provider(stall);
-    const body = `const e = await client.charges.expire('a', { timeoutMs: 50 }).catch((e) => e); console.log(e.outcome);`;
+    const body = `const e = await client.charges.expire('a', { timeoutMs: 1_500 }).catch((e) => e); console.log(e.outcome);`;
     expect(await program(fake.baseUrl, body)).toBe('unknown');
   });
 

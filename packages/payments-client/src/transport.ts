@@ -52,6 +52,8 @@ interface Identity {
 interface Progress {
   attempts: number;
   status: number | undefined;
+  /** The provider's name for the last request that it answered. */
+  requestId?: string | undefined;
 }
 
 /**
@@ -229,11 +231,13 @@ export class Transport {
       const verdict = judge(call.question, ending, { previous, clock, redactor: this.#redactor });
       if ('reply' in verdict) {
         progress.status = verdict.status;
+        progress.requestId = verdict.requestId;
         return verdict.reply;
       }
 
       const { failure, tryAgain } = verdict;
       progress.status = failure.status;
+      progress.requestId = failure.requestId;
       if (!tryAgain || retry >= call.maxRetries) throw failure;
       const delayMs = retryDelay(retry, requestedDelay(failure), random);
       const limit = this.#lateness(call, delayMs);
@@ -289,7 +293,7 @@ export class Transport {
   #report(
     method: Method,
     route: string,
-    { attempts, status }: Progress,
+    { attempts, status, requestId }: Progress,
     startedAt: number,
     failure: PaymentsError | undefined,
   ): void {
@@ -300,8 +304,9 @@ export class Transport {
     const report: RequestReport = { method, route, status, attempts, outcome, code: failure?.code, durationMs };
     publish(report);
     if (logger === undefined) return;
-    const fields = { ...report, requestId: failure?.requestId };
-    if (outcome === 'done') this.#log('debug', fields, 'request done');
+    const fields = { ...report, requestId };
+    // What may have changed something is worth a line each time; a look is not.
+    if (outcome === 'done') this.#log(method === 'GET' ? 'debug' : 'info', fields, 'request done');
     else if (outcome === 'unknown') this.#log('error', fields, 'request failed, outcome unknown');
     else this.#log('warn', fields, 'request failed');
   }

@@ -44,7 +44,7 @@ export interface Circumstances {
 
 /** What the end of a try means. `tryAgain` says that a retry is allowed, not that there is time for it. */
 export type Verdict<T> =
-  | { readonly reply: T; readonly status: number }
+  | { readonly reply: T; readonly status: number; readonly requestId: string | undefined }
   | { readonly failure: PaymentsError; readonly tryAgain: boolean };
 
 const MAX_MESSAGE_CHARS = 500;
@@ -105,7 +105,9 @@ function judgeSuccess<T>(question: Question<T>, head: Head, body: string, around
   if ('issues' in reading) return unbelievable(question, head, `a body of another shape (${reading.issues})`, around);
 
   const contradiction = question.intent?.(reading.record, question.livemode);
-  if (contradiction === undefined) return { reply: reading.record, status: head.status };
+  if (contradiction === undefined) {
+    return { reply: reading.record, status: head.status, requestId: requestId(head, around.redactor) };
+  }
   const { replyId, fields } = contradiction;
   const failure = new IntegrityError(
     around.redactor.text(

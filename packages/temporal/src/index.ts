@@ -1,8 +1,26 @@
 export type { Payload } from '@temporalio/common';
+export { checkoutQueries, paidCheckouts, runningCheckouts, type CheckoutFilters } from './checkout-queries.js';
+export {
+  CheckoutNotFoundError,
+  Checkouts,
+  UnheardError,
+  type Asked,
+  type StoredCheckout,
+  type StoredPage,
+} from './checkouts.js';
 export { connectionSettings, openTemporal, type ConnectionSettings, type Temporal } from './connection.js';
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
+export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
 export type { PayloadKey } from './payload-keys.js';
+export {
+  ReconciliationNotFoundError,
+  Reconciliations,
+  type FullReconciliation,
+  type StoredReconciliation,
+} from './reconciliations.js';
+export { Seal } from './seal.js';
+export { nameOnQueue, setUpSchedules } from './schedules.js';
 export {
   flag,
   integer,
@@ -12,4 +30,6 @@ export {
   temporalSettings,
   type TemporalSettings,
 } from './settings.js';
-export { setUpNamespace, type SetupStep } from './setup.js';
+export { SetupConflictError, setUpNamespace, type SetupStep } from './setup.js';
+export { describeTaskQueue, type TaskQueue } from './task-queues.js';
+export { within } from './within.js';

@@ -3,6 +3,9 @@ import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor, type ConnectionOptio
 /** The longest pause before a call is tried again, in milliseconds: as long as a lost connection takes to come back. */
 const MAX_PAUSE_MS = 1_000;
 
+/** A busy process starts the library's pause a little after it was counted. */
+const SLACK_MS = 200;
+
 type Interceptors = NonNullable<ConnectionOptions['interceptors']>;
 
 /**
@@ -33,6 +36,6 @@ export class Retries {
   async end(): Promise<void> {
     this.#ended = true;
     const left = this.#lastPauseEnds - Date.now();
-    if (left >= 0) await new Promise((resolve) => setTimeout(resolve, left + 10));
+    if (left >= 0) await new Promise((resolve) => setTimeout(resolve, left + SLACK_MS));
   }
 }

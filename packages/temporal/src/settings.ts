@@ -57,6 +57,9 @@ export function list(): z.ZodType<string[]> {
     .refine((parts) => parts.length > 0, 'must name at least one');
 }
 
+/** The queue whose schedules and singletons have the bare names. */
+export const DEFAULT_TASK_QUEUE = 'tillflow';
+
 /**
  * How API, worker and command line reach Temporal (self-hosted, or Temporal Cloud with mTLS or an API key), and read
  * what it keeps.
@@ -68,7 +71,7 @@ export const temporalSettings = {
     .default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   /** The queue that every workflow and activity of the product runs on. */
-  TEMPORAL_TASK_QUEUE: z.string().default('tillflow'),
+  TEMPORAL_TASK_QUEUE: z.string().default(DEFAULT_TASK_QUEUE),
   TEMPORAL_TLS: flag(false),
   TEMPORAL_TLS_CA_PATH: z.string().optional(),
   TEMPORAL_TLS_CERT_PATH: z.string().optional(),

@@ -16,13 +16,18 @@ const INDEXED_VALUE_TYPE = {
   KEYWORD_LIST: 7,
 } as const satisfies Readonly<Record<SearchAttributeType, number>>;
 
+/** An attribute of the same name has another type: that needs a person. */
+export class SetupConflictError extends Error {
+  override readonly name = 'SetupConflictError';
+}
+
 /** One thing that `setup` found to do, did, or would do. */
 export type SetupStep = { readonly what: string; readonly done: boolean };
 
 /**
  * Makes a namespace ready for the product: search attributes and retention. Idempotent; with `dryRun` it only says
  * what it would do. A retention that is longer already is left alone.
- * @throws {Error} when an attribute of the same name has another type: that needs a person.
+ * @throws {SetupConflictError}
  */
 export async function setUpNamespace(
   { client, connection }: Temporal,
@@ -42,7 +47,9 @@ export async function setUpNamespace(
     const wanted = INDEXED_VALUE_TYPE[type];
     const present: number | undefined = customAttributes?.[name];
     if (present === wanted) continue;
-    if (present !== undefined) throw new Error(`Search attribute ${name} exists with another type than ${type}`);
+    if (present !== undefined) {
+      throw new SetupConflictError(`Search attribute ${name} exists with another type than ${type}`);
+    }
     await step(`add search attribute ${name} (${type})`, () =>
       // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
       operatorService.addSearchAttributes({ namespace, searchAttributes: { [name]: wanted } }),

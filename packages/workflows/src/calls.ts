@@ -48,7 +48,7 @@ export const activityCalls: Calls = {
   },
 };
 
-function mutating({ sendBy, deadlineMs }: SendWindow, summary: string): Options {
+export function mutating({ sendBy, deadlineMs }: SendWindow, summary: string): Options {
   return {
     summary,
     scheduleToCloseTimeout: Math.max(sendBy - Date.now(), 0) + deadlineMs + REPORT_MARGIN_MS,
@@ -57,7 +57,7 @@ function mutating({ sendBy, deadlineMs }: SendWindow, summary: string): Options 
   };
 }
 
-function reading(summary: string): Options {
+export function reading(summary: string): Options {
   return {
     summary,
     startToCloseTimeout: '20 seconds',
@@ -67,11 +67,11 @@ function reading(summary: string): Options {
 }
 
 /** An activity that did not answer may or may not have had its effect. */
-function settled<T>(call: Promise<Outcome<T>>): Promise<Outcome<T>> {
+export function settled<T>(call: Promise<T>): Promise<T | Extract<Outcome<never>, { kind: 'unknown' }>> {
   return call.catch((error: unknown) => ({ kind: 'unknown', ...causeOf(error) }));
 }
 
-function looked<T>(read: Promise<T>): Promise<Seen<T>> {
+export function looked<T>(read: Promise<T>): Promise<Seen<T>> {
   return read.then(
     (seen) => ({ seen }),
     (error: unknown) => {

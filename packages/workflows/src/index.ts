@@ -1,3 +1,4 @@
+export { RECONCILIATION } from './book/journal.js';
 export type {
   ChargeFacts,
   CreateChargeCall,
@@ -9,9 +10,43 @@ export type {
   RefundFacts,
   SendWindow,
 } from './activities.js';
+export { reopen, showsPayment } from './book/reopened.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './book/policy.js';
 export type { AftercareInput } from './aftercare/workflow.js';
 export type { CheckoutInput } from './checkout/workflow.js';
+export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
+export {
+  EVENT_TAIL_WORKFLOW,
+  eventTails,
+  findEventTail,
+  type EventTailMemo,
+  type TailNotice,
+  type TailNoticeCode,
+  type UnplacedEvent,
+} from './event-tail/memo.js';
+export { retryAt } from './event-tail/tail.js';
+export type { EventTailInput } from './event-tail/workflow.js';
+export { backfill, dismissNotice, type Backfill, type EventCounts } from './event-tail/messages.js';
+export type {
+  ChangeCall,
+  CommandActivities,
+  CommandOutcome,
+  CreatePlanCall,
+  FindPlansCall,
+  FoundPlan,
+} from './command/activities.js';
+export {
+  COMMAND_WORKFLOW,
+  type Change,
+  type Command,
+  type CommandAudit,
+  type CommandFailure,
+  type CommandInput,
+  type CommandMemo,
+  type CommandResult,
+  type Done,
+  type Rejection,
+} from './command/command.js';
 export {
   AFTERCARE_WORKFLOW,
   begin,
@@ -36,6 +71,7 @@ export {
 export type { Outcome } from './outcome.js';
 export { searchAttributes } from './search-attributes.js';
 export {
+  ATTENTION_CODES,
   initialState,
   toCheckout,
   type Attention,
@@ -49,3 +85,21 @@ export {
   type Refund,
   type TimelineEntry,
 } from './view.js';
+export type {
+  CompareCall,
+  Compared,
+  HealCall,
+  RecallCall,
+  ReceiptsCall,
+  ReconciliationActivities,
+} from './reconcile/activities.js';
+export { reconcileWorkflowId } from './reconcile/ids.js';
+export {
+  DEFAULT_RECONCILE_POLICY,
+  emptySummary,
+  RECONCILE_WORKFLOW,
+  type ReconcileInput,
+  type ReconcileMemo,
+  type ReconcileResult,
+  type ReconcileSummary,
+} from './reconcile/messages.js';

@@ -6,7 +6,7 @@ import { searchAttributes } from './search-attributes.js';
 import type { CheckoutMemo, CheckoutState, TimelineEntry } from './view.js';
 
 /** Entries of the timeline that are worth telling although nothing else changed. */
-const WORTH_TELLING = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown']);
+const WORTH_TELLING = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
 
 /**
  * Tells the world: the memo that the API reads, the search attributes, the details in the Temporal UI.

@@ -37,28 +37,33 @@ export type Attention = {
   readonly detail: string;
 };
 
-/** What needs a person, or may soon. Those that end by themselves are taken away when they have. */
-export type AttentionCode =
-  /** It is not known yet whether a charge or a refund was made; it is looked for. Ends by itself once it is known. */
-  | 'outcome_unknown'
-  /** The provider has not answered for a while. Ends by itself. */
-  | 'provider_unreachable'
+/**
+ * What needs a person, or may soon, the most serious first: of several, the first is shown. Those that end by
+ * themselves are taken away when they have. What to do about each: docs/operations.md.
+ */
+export const ATTENTION_CODES = [
   /** The provider shows something other than what was asked for: it is not believed, and nobody can pay meanwhile. */
-  | 'integrity_mismatch'
-  /** The provider shows a status that this version does not know, `reversed` among them: nothing is guessed. */
-  | 'unknown_status'
-  /** The provider does not let a charge go: a customer may be confirming. Ends by itself. */
-  | 'expire_refused'
-  /** Paid after the end was reported. Ends when the money went back; with `LATE_PAYMENT=keep` a person decides. */
-  | 'late_payment'
-  /** Paid twice: the second payment goes back. Ends when it did. */
-  | 'double_payment'
-  /** The provider refused to take back money that should go back. It is tried again after an hour, then daily. */
-  | 'return_refused'
-  /** More was given back than the provider lists, or a refund may be ours and does not say so: `resolve` decides. */
-  | 'refund_unmatched'
+  'integrity_mismatch',
   /** One refund was made twice, by a request that came through long after it was given up. */
-  | 'refund_doubled';
+  'refund_doubled',
+  /** The provider refused to take back money that should go back. It is tried again after an hour, then daily. */
+  'return_refused',
+  /** More was given back than the provider lists, or a refund may be ours and does not say so: `resolve` decides. */
+  'refund_unmatched',
+  /** The provider shows a status that this version does not know, `reversed` among them: nothing is guessed. */
+  'unknown_status',
+  /** Paid twice: the second payment goes back. Ends when it did. */
+  'double_payment',
+  /** Paid after the end was reported. Ends when the money went back; with `LATE_PAYMENT=keep` a person decides. */
+  'late_payment',
+  /** It is not known yet whether a charge or a refund was made; it is looked for. Ends by itself once it is known. */
+  'outcome_unknown',
+  /** The provider does not let a charge go: a customer may be confirming. Ends by itself. */
+  'expire_refused',
+  /** The provider has not answered for a while. Ends by itself. */
+  'provider_unreachable',
+] as const;
+export type AttentionCode = (typeof ATTENTION_CODES)[number];
 
 /** What became of it. In the memo, rewritten at every change. Wire names. */
 export type CheckoutState = {

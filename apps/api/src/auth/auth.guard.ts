@@ -7,7 +7,7 @@ import { FailedAttempts } from './failed-attempts.js';
 import { findKey, mayActAs, type Role } from './api-keys.js';
 import { SignedLinks } from './signed-links.js';
 
-type Access = { readonly role: Role; readonly orSignedLink: boolean } | 'open';
+type Access = { readonly role: Role; readonly orSignedLink: boolean; readonly orOpenMetrics?: boolean } | 'open';
 
 const ACCESS = 'tillflow:access';
 
@@ -15,6 +15,9 @@ const ACCESS = 'tillflow:access';
 export const Requires = (role: Role): CustomDecorator => SetMetadata(ACCESS, { role, orSignedLink: false });
 /** As {@link Requires}, or a link that we signed, because `<img>` and `EventSource` cannot send a key. */
 export const RequiresKeyOrLink = (role: Role): CustomDecorator => SetMetadata(ACCESS, { role, orSignedLink: true });
+/** As {@link Requires}, or everyone, where `METRICS_OPEN` says so. */
+export const RequiresUnlessOpen = (role: Role): CustomDecorator =>
+  SetMetadata(ACCESS, { role, orSignedLink: false, orOpenMetrics: true });
 /** The route is for everyone. */
 export const Open = (): CustomDecorator => SetMetadata(ACCESS, 'open');
 
@@ -48,6 +51,7 @@ export class AuthGuard implements CanActivate {
     ]);
     if (access === undefined) throw new Problem('forbidden', 'This route is closed');
     if (access === 'open') return true;
+    if (access.orOpenMetrics === true && this.settings.values.METRICS_OPEN) return true;
     const request = context.switchToHttp().getRequest<Caller>();
     if (access.orSignedLink && this.links.isSigned(request.url)) {
       request.caller = `${LINK}${request.ip}`;

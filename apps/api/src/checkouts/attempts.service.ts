@@ -1,14 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { isPaid } from '@tillflow/domain';
+import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import type { NewAttempt } from './attempts.schema.js';
 import { keyOf } from './checkout-key.js';
-import { CheckoutsRepository, type Asked, type StoredCheckout } from './checkouts.repository.js';
+import { CheckoutsRepository } from './checkouts.repository.js';
 import type { CheckoutReply } from './checkouts.schema.js';
 import { InFlight } from './in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
+import { refusal } from './temporal-failures.js';
 
 export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 201 | 202 };
 
@@ -33,7 +35,7 @@ export class AttemptsService {
     const { answer: asked } = await this.#asking.join(`${id} ${after}`, () =>
       this.repository.newAttempt(key, { after }, this.settings.values.ANSWER_WITHIN_MS),
     );
-    if (asked.kind === 'refused') throw new Problem(asked.code, asked.reason);
+    if (asked.kind === 'refused') throw refusal(asked);
     const stored = await this.repository.get(key);
     if (asked.kind === 'closed') throw closed(stored);
     const checkout = this.presenter.present(stored);

@@ -1,28 +1,15 @@
-import { CHECKOUT_STATUSES, isReference, parseInstant } from '@tillflow/domain';
+import { CHECKOUT_STATUSES, isReference } from '@tillflow/domain';
 import { z } from 'zod';
 import * as examples from '../openapi/examples.js';
-import { text, time } from './fields.js';
+import { metadataFields, readableTime, text, time } from './fields.js';
 
 /** Names in a charge's metadata that route its webhooks; a caller may not set them. */
-const OUR_METADATA = new Set(['checkout', 'attempt', 'refund_key']);
-const MAX_METADATA = 20;
-/** Brackets would nest in the provider's forms. */
-const METADATA_NAME = /^[A-Za-z0-9._-]{1,64}$/;
-
-/** A time that every part of the system can read. */
-const readableTime = time.refine(isReadable, 'is not a time from the years 1 to 9999');
+const OUR_METADATA = ['checkout', 'attempt', 'refund_key'] as const;
 
 const reference = z
   .string()
   .refine(isReference, '1 to 64 of A-Z a-z 0-9 . _ -')
   .meta({ description: 'Unique per account: the same reference is the same checkout', example: 'till-7-000142' });
-
-const metadata = z
-  .record(z.string().regex(METADATA_NAME, '1 to 64 of A-Z a-z 0-9 . _ -'), text(200))
-  .refine((entries) => Object.keys(entries).length <= MAX_METADATA, `at most ${MAX_METADATA} values`)
-  .refine((entries) => !Object.keys(entries).some((name) => OUR_METADATA.has(name)), {
-    error: 'the names checkout, attempt and refund_key are ours',
-  });
 
 export const createCheckout = z
   .strictObject({
@@ -30,7 +17,7 @@ export const createCheckout = z
     amount: z.int().positive().meta({ description: 'Smallest currency unit', example: 150_000 }),
     currency: z.string().length(3).meta({ description: 'THB, SGD or MYR', example: 'THB' }),
     description: text(255).optional(),
-    metadata: metadata.optional(),
+    metadata: metadataFields(OUR_METADATA).optional(),
     expires_in: z.int().min(5).max(86_400).default(900).meta({ description: 'Seconds the customer has to pay' }),
     terminal: text(64).min(1).optional(),
     source: z
@@ -123,12 +110,3 @@ export const timelineReply = z
   })
   .meta({ id: 'Timeline' });
 export type TimelineReply = z.output<typeof timelineReply>;
-
-function isReadable(value: string): boolean {
-  try {
-    parseInstant(value);
-    return true;
-  } catch {
-    return false;
-  }
-}

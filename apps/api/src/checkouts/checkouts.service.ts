@@ -11,14 +11,16 @@ import {
   isPaid,
   isWithinChargeLimits,
   type CheckoutStatus,
+  type Currency,
   type Money,
 } from '@tillflow/domain';
+import { checkoutQueries, type StoredCheckout } from '@tillflow/temporal';
 import type { CheckoutIntent } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
 import { keyOf } from './checkout-key.js';
-import { CheckoutsRepository, type StoredCheckout } from './checkouts.repository.js';
+import { CheckoutsRepository } from './checkouts.repository.js';
 import type {
   CheckoutReply,
   CheckoutsReply,
@@ -27,9 +29,10 @@ import type {
   TimelineReply,
 } from './checkouts.schema.js';
 import { Cursors, type Place } from './cursor.js';
-import { listQueries } from './list-query.js';
+import { EventTailWatch } from './event-tail-watch.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
+import { refusal } from './temporal-failures.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
 
@@ -42,6 +45,7 @@ export class CheckoutsService {
     private readonly presenter: CheckoutPresenter,
     private readonly sources: SourceCheck,
     private readonly cursors: Cursors,
+    private readonly tail: EventTailWatch,
   ) {}
 
   /**
@@ -49,14 +53,14 @@ export class CheckoutsService {
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`.
    */
   async begin(request: CreateCheckout): Promise<Begun> {
-    const money = chargeable(request.amount, request.currency);
+    const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
     if (request.source !== undefined && !(await this.repository.has(intent))) {
       await this.sources.mustFit(request.source, money);
     }
     const opener = randomUUID();
     const { values } = this.settings;
-    const input = { intent, policy: checkoutPolicy(values) };
+    const input = { intent, policy: checkoutPolicy(values, { hasTail: this.tail.isAwake }) };
     const begun = await this.repository.begin(input, opener, values.ANSWER_WITHIN_MS);
     const stored = begun ?? (await this.#justBegun(intent));
     const { amount, currency } = stored.intent;
@@ -78,7 +82,7 @@ export class CheckoutsService {
   }
 
   async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
-    const searches = listQueries(filters);
+    const searches = checkoutQueries(filters);
     const data: CheckoutReply[] = [];
     let place: Place | null = cursor === undefined ? BEGINNING : this.cursors.read(cursor, searches);
     // A page may turn out short, with a cursor to go on: a rare status is not searched for without bound.
@@ -98,7 +102,7 @@ export class CheckoutsService {
   async cancel(id: string): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
     const asked = await this.repository.cancel(key, this.settings.values.ANSWER_WITHIN_MS);
-    if (asked.kind === 'refused') throw new Problem(asked.code, asked.reason);
+    if (asked.kind === 'refused') throw refusal(asked);
     const present = this.presenter.present(await this.repository.get(key));
     // It is being withdrawn, although the workflow may not have said so yet.
     const checkout = { ...present, qr: null };
@@ -130,8 +134,10 @@ const MAX_PAGES = 20;
 
 const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
 
-function chargeable(amount: number, currency: string): Money {
-  if (!isCurrency(currency)) throw new Problem('unsupported_currency', `${currency} is not one of THB, SGD, MYR`);
+function chargeable(amount: number, currency: string, sold: readonly Currency[]): Money {
+  if (!isCurrency(currency) || !sold.includes(currency)) {
+    throw new Problem('unsupported_currency', `${currency} is not one of ${sold.join(', ')}`);
+  }
   const money: Money = { amount, currency };
   if (isWithinChargeLimits(money)) return money;
   const { min, max } = chargeLimits(currency);

@@ -1,7 +1,11 @@
+import { parseInstant } from '@tillflow/domain';
 import { z } from 'zod';
 
 /** ISO 8601. */
 export const time = z.iso.datetime({ offset: true });
+
+/** A time that every part of the system can read. */
+export const readableTime = time.refine(isReadable, 'is not a time from the years 1 to 9999');
 
 /** A lone half of a character pair, or a control character, is no text that a provider could keep. */
 const UNREADABLE_TEXT = /[\p{Cs}\p{Cc}]/u;
@@ -11,3 +15,25 @@ export const text = (max: number) =>
     .string()
     .max(max)
     .refine((value) => !UNREADABLE_TEXT.test(value), 'must be text without control characters');
+
+const MAX_METADATA = 20;
+/** Brackets would nest in the provider's forms. */
+const METADATA_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
+/** The caller's own values on a record of the provider's. @param ours names that only the product sets */
+export const metadataFields = (ours: readonly string[]) =>
+  z
+    .record(z.string().regex(METADATA_NAME, '1 to 64 of A-Z a-z 0-9 . _ -'), text(200))
+    .refine((entries) => Object.keys(entries).length <= MAX_METADATA, `at most ${MAX_METADATA} values`)
+    .refine((entries) => !Object.keys(entries).some((name) => ours.includes(name)), {
+      error: `the names ${ours.join(', ')} are ours`,
+    });
+
+function isReadable(value: string): boolean {
+  try {
+    parseInstant(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

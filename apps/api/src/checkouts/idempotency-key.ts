@@ -8,7 +8,7 @@ const OURS = 'auto:';
 /** @throws {Problem} `idempotency_key_required`, `invalid_request`. */
 export function idempotencyKey(header: string | undefined): string {
   if (header === undefined || header === '') {
-    throw new Problem('idempotency_key_required', 'Send Idempotency-Key: <a name for this refund, new for each>');
+    throw new Problem('idempotency_key_required', 'Send Idempotency-Key: <a name for this request, new for each>');
   }
   if (!KEY.test(header)) throw malformed('must be 1 to 128 visible ASCII characters');
   if (header.startsWith(OURS)) throw malformed(`must not begin with ${OURS}`);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { toCheckout } from '@tillflow/workflows';
+import type { StoredCheckout } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
-import type { StoredCheckout } from './checkouts.repository.js';
 import type { CheckoutReply } from './checkouts.schema.js';
 
 /** A checkout as every route shows it: with the addresses that only the API knows. */

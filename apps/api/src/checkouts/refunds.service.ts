@@ -1,12 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { formatInstant, formatMoney, instant, isPaid } from '@tillflow/domain';
+import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { RefundRequest } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { keyOf } from './checkout-key.js';
-import { CheckoutsRepository, type Asked, type StoredCheckout } from './checkouts.repository.js';
+import { CheckoutsRepository } from './checkouts.repository.js';
 import { InFlight } from './in-flight.js';
 import type { CreateRefund, RefundReply, RefundsReply } from './refunds.schema.js';
+import { refusal } from './temporal-failures.js';
 
 export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 | 201 | 202 };
 
@@ -32,7 +34,7 @@ export class RefundsService {
     const request: RefundRequest = { key: idempotencyKey, amount: amount ?? null, reason: reason ?? null };
     const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () => this.#ask(id, request));
     const { isKnown, asked } = answer;
-    if (asked.kind === 'refused') throw new Problem(asked.code, asked.reason);
+    if (asked.kind === 'refused') throw refusal(asked);
     const refund = asked.kind === 'answered' ? asked.answer : await this.#withoutAnswer(id, request, asked.kind);
     if (refund.status === 'pending') return { refund, status: 202 };
     return { refund, status: first && !isKnown ? 201 : 200 };

@@ -1,74 +1,19 @@
-import {
-  ApplicationFailure,
-  isGrpcCancelledError,
-  isGrpcDeadlineError,
-  isGrpcServiceError,
-  ServiceError,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-  WorkflowUpdateRPCTimeoutOrCancelledError,
-} from '@temporalio/client';
-import type { Refusal } from '@tillflow/workflows';
+import { CheckoutNotFoundError, isTemporalFailure, UnreadablePayloadError, type Asked } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
-import { TooSlowError } from '../temporal.provider.js';
 
-const DEADLINE_EXCEEDED = 4;
-const NOT_FOUND = 5;
-
-/** What a workflow refuses that a caller of the API asked for. */
-export type RefusalCode = Exclude<Refusal, 'invalid_resolution' | 'invalid_refund'>;
-
-const REFUSALS: Readonly<Record<RefusalCode, true>> = {
-  already_paid: true,
-  checkout_closed: true,
-  attempt_unknown: true,
-  too_many_attempts: true,
-  not_paid: true,
-  refund_window_closed: true,
-  refund_exceeds_paid: true,
-  idempotency_conflict: true,
-  too_many_refunds: true,
-};
-
-/** The refusal behind a failed update, or null: then it failed for a reason that decides nothing. */
-export function refusalOf(error: unknown): { readonly code: RefusalCode; readonly reason: string } | null {
-  if (!(error instanceof WorkflowUpdateFailedError) || !(error.cause instanceof ApplicationFailure)) return null;
-  const { type, message } = error.cause;
-  return isRefusal(type) ? { code: type, reason: message } : null;
-}
-
-function isRefusal(type: string | undefined | null): type is RefusalCode {
-  return typeof type === 'string' && Object.hasOwn(REFUSALS, type);
-}
-
-/** No run of this workflow takes messages any more. */
-export function isClosed(error: unknown): boolean {
-  return (
-    error instanceof WorkflowExecutionAlreadyStartedError ||
-    error instanceof WorkflowNotFoundError ||
-    grpcCode(error) === NOT_FOUND
-  );
-}
-
-/** The time was over; what was asked may still happen. */
-export function isTooSlow(error: unknown): boolean {
-  return (
-    error instanceof TooSlowError ||
-    error instanceof WorkflowUpdateRPCTimeoutOrCancelledError ||
-    isGrpcDeadlineError(error) ||
-    isGrpcCancelledError(error) ||
-    grpcCode(error) === DEADLINE_EXCEEDED
-  );
-}
-
-/** @returns the problem for a failure of Temporal's; anything else is a bug and stays what it is. */
+/** @returns the problem for what cannot be read, or for a failure of Temporal's; anything else is a bug and stays what it is. */
 export function unavailable(error: unknown): unknown {
-  if (grpcCode(error) === null && !(error instanceof ServiceError) && !isTooSlow(error)) return error;
+  if (error instanceof CheckoutNotFoundError) return new Problem('not_found', 'No checkout has this id');
+  if (error instanceof UnreadablePayloadError) {
+    return new Problem('checkout_unreadable', 'A key of its payloads is missing', { cause: error });
+  }
+  if (!isTemporalFailure(error)) return error;
   return new Problem('temporal_unavailable', 'The payment engine does not answer', { retryAfterSeconds: 2 });
 }
 
-function grpcCode(error: unknown): number | null {
-  const cause = error instanceof ServiceError ? error.cause : error;
-  return isGrpcServiceError(cause) ? cause.code : null;
+/** What a workflow refused, in the words of the API. */
+export function refusal({ code, reason }: Extract<Asked<unknown>, { kind: 'refused' }>): Problem {
+  // Both are checked before they are asked for.
+  if (code === 'invalid_refund' || code === 'invalid_resolution') return new Problem('invalid_request', reason);
+  return new Problem(code, reason);
 }

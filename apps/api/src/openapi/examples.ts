@@ -1,4 +1,10 @@
+import { toCsv } from '@tillflow/domain';
 import type { RefundReply, RefundsReply } from '../checkouts/refunds.schema.js';
+import type {
+  ReconciliationReply,
+  ReconciliationsReply,
+  ReconciliationStarted,
+} from '../reconciliations/reconciliations.schema.js';
 import type { CheckoutReply, CheckoutsReply, TimelineReply } from '../checkouts/checkouts.schema.js';
 
 // One sale, told through every request and reply. Each is checked against its schema by test/openapi.spec.ts.
@@ -151,3 +157,87 @@ export const codecAddress = {
   url: `${API}/codec/1795282218.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8`,
   expires_at: '2026-11-21T17:30:18.000Z',
 };
+
+export const reconciliationRequest = { from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z', dry_run: false };
+
+const RECONCILIATION = 'rec_1795132800000-1795219200000_01993f5e-8a52-7f4e-9c58-2f1d7f3a9a10';
+
+export const reconciliationStarted: ReconciliationStarted = {
+  id: RECONCILIATION,
+  status: 'running',
+  location: `/v1/reconciliations/${RECONCILIATION}`,
+};
+
+export const reconciliation: ReconciliationReply = {
+  id: RECONCILIATION,
+  status: 'completed',
+  from: '2026-11-20T00:00:00.000Z',
+  to: '2026-11-21T00:00:00.000Z',
+  dry_run: false,
+  totals: [
+    {
+      currency: 'THB',
+      checkouts: 2,
+      paid_here: 300_000,
+      refunded_here: 50_000,
+      charges: 3,
+      paid_there: 450_000,
+      refunded_there: 50_000,
+      fees: 7_944,
+      credited: 442_056,
+      foreign: 1,
+      foreign_amount: 20_000,
+      breaks: 1,
+    },
+  ],
+  breaks: [
+    {
+      type: 'status',
+      checkout_id: ID,
+      charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+      refund_id: null,
+      transaction_id: 'trxn_test_8d0s6m2xk4vq9p1h7ze',
+      receipt_id: null,
+      expected: { status: 'awaiting_payment', amount: 150_000, currency: 'THB' },
+      actual: { status: 'successful', amount: 150_000, currency: 'THB' },
+      age_seconds: 61_200,
+      suggested_action: `tillflow resolve ${ID} --look --reason reconciliation`,
+      healed: true,
+    },
+  ],
+  foreign: [
+    {
+      charge_id: 'chrg_test_3n7c5b9d2f4g6h8j0kl',
+      amount: 20_000,
+      currency: 'THB',
+      paid_at: '2026-11-20T09:12:44.000Z',
+    },
+  ],
+  omitted: { breaks: 0, foreign: 0 },
+  failure: null,
+  created_at: '2026-11-21T00:30:00.004Z',
+  location: `/v1/reconciliations/${RECONCILIATION}`,
+};
+
+export const reconciliationCsv = toCsv(reconciliation);
+
+export const reconciliations: ReconciliationsReply = {
+  data: [
+    {
+      id: RECONCILIATION,
+      status: 'completed',
+      from: reconciliation.from,
+      to: reconciliation.to,
+      dry_run: false,
+      totals: reconciliation.totals,
+      created_at: reconciliation.created_at,
+      location: reconciliation.location,
+      breaks_count: 1,
+      healed_count: 1,
+    },
+  ],
+  next_cursor: null,
+};
+
+export const metrics =
+  '# TYPE tillflow_attention_checkouts gauge\ntillflow_attention_checkouts{code="outcome_unknown"} 0\n';

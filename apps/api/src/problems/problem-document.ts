@@ -13,6 +13,7 @@ export const problemDocument = z.object({
     .array(z.object({ path: z.string(), message: z.string() }))
     .optional()
     .meta({ description: 'Each wrong field' }),
+  provider_code: z.string().optional().meta({ description: `The provider's own word for why it refused` }),
 });
 
 /** A body as it may read. */

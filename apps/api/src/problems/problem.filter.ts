@@ -37,6 +37,7 @@ export class ProblemFilter implements ExceptionFilter {
         detail,
         request_id: request.id,
         ...(extra.errors === undefined ? {} : { errors: extra.errors }),
+        ...(extra.providerCode === undefined ? {} : { provider_code: extra.providerCode }),
       });
   }
 }

@@ -12,6 +12,8 @@ export class Problem extends Error {
     readonly extra: {
       readonly errors?: readonly { readonly path: string; readonly message: string }[];
       readonly retryAfterSeconds?: number;
+      /** Why the provider refused it, in its own word. */
+      readonly providerCode?: string;
       readonly cause?: unknown;
     } = {},
   ) {

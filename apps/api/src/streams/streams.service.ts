@@ -1,6 +1,7 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import type { StoredCheckout } from '@tillflow/temporal';
 import { keyOf } from '../checkouts/checkout-key.js';
-import { CheckoutsRepository, type StoredCheckout } from '../checkouts/checkouts.repository.js';
+import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { StoredCheckout } from '../checkouts/checkouts.repository.js';
+import type { StoredCheckout } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
 import { Watch, type Watcher } from './watch.js';
 

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { StoredCheckout } from '../checkouts/checkouts.repository.js';
+import type { StoredCheckout } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
 
 /** Who wants to know about one checkout. */

@@ -1,22 +1,19 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { CheckoutKey } from '@tillflow/domain';
+import { isNews, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { LOGGER } from '../logger.provider.js';
+import { Metrics } from '../metrics/metrics.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { HintGate } from './hint-gate.js';
-import { routeEvent, type RoutedEvent } from './routing.js';
 
 export const receipt = z
   .object({ received: z.literal(true), outcome: z.enum(['hinted', 'coalesced', 'ignored']) })
   .meta({ id: 'Receipt' });
 export type Receipt = z.output<typeof receipt>;
-
-/** Our own calls bring these about: there is nothing to look for. */
-const NO_NEWS = new Set(['charge.create']);
 
 /** Turns a webhook into a hint for the checkout that its metadata names, or, without one, that has its charge. */
 @Injectable()
@@ -26,6 +23,7 @@ export class WebhooksService {
   constructor(
     private readonly checkouts: CheckoutsRepository,
     private readonly settings: Settings,
+    private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
@@ -33,16 +31,28 @@ export class WebhooksService {
    * @throws {Problem} `signature_invalid`; `temporal_unavailable`, so that the provider sends it again.
    */
   async receive(rawBody: Buffer, headers: Readonly<Record<string, string | string[] | undefined>>): Promise<Receipt> {
-    const event = routeEvent(this.#verified(rawBody, headers));
+    const sent = this.#verified(rawBody, headers);
+    try {
+      const taken = await this.#take(routeEvent(sent));
+      this.metrics.webhookTaken(taken.outcome);
+      if (taken.outcome !== 'ignored') this.metrics.webhookHinted(instantOf(sent), Date.now());
+      return taken;
+    } catch (error) {
+      this.metrics.webhookFailed();
+      throw error;
+    }
+  }
+
+  async #take(event: RoutedEvent | null): Promise<Receipt> {
     if (event === null) return this.#ignored('not an event that concerns a charge');
-    if (NO_NEWS.has(event.key)) return this.#ignored('no news', event);
-    if (event.checkout === null && event.chargeId === null) return this.#ignored('no checkout of ours', event);
+    if (!isNews(event)) return this.#ignored('no news of a checkout of ours', event);
     let isTaken = true;
     const passed = await this.#gate.pass(gateOf(event), async () => {
       isTaken = await this.#hint(event);
     });
     if (passed === 'coalesced') return { received: true, outcome: 'coalesced' };
-    return isTaken ? { received: true, outcome: 'hinted' } : this.#ignored('no open checkout', event);
+    if (isTaken) return { received: true, outcome: 'hinted' };
+    return this.#ignored('no open checkout: a payment of a closed one is found by the event tail', event);
   }
 
   /** @returns false when there is no open checkout to tell. */
@@ -59,6 +69,7 @@ export class WebhooksService {
       return webhooks.construct(rawBody, headers, { secrets });
     } catch (error) {
       if (!(error instanceof WebhookVerificationError)) throw error;
+      this.metrics.webhookRefused(error.reason);
       this.logger.warn({ reason: error.reason }, 'webhook refused');
       throw new Problem('signature_invalid', `The signature was refused: ${error.reason}`);
     }
@@ -73,6 +84,13 @@ export class WebhooksService {
 /** What floods together passes together: the news of one object of one checkout, or of one charge whose owner is sought. */
 function gateOf({ checkout, subject, chargeId }: RoutedEvent): string {
   return checkout === null ? `charge ${chargeId ?? ''}` : `${checkout.reference} ${subject}`;
+}
+
+/** When the event happened, in milliseconds, or null. For the metrics only. */
+function instantOf(event: unknown): number | null {
+  const { created_at: at } = (event ?? {}) as { readonly created_at?: unknown };
+  const milliseconds = typeof at === 'string' ? Date.parse(at) : Number.NaN;
+  return Number.isNaN(milliseconds) ? null : milliseconds;
 }
 
 function parseJson(rawBody: Buffer): unknown {

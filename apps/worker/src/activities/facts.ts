@@ -1,4 +1,4 @@
-import { formatInstant, parseInstant } from '@tillflow/domain';
+import { formatInstant, parseInstant, type Instant } from '@tillflow/domain';
 import type { Charge, Refund } from '@tillflow/payments-client';
 import type { ChargeFacts, RefundFacts } from '@tillflow/workflows';
 
@@ -19,7 +19,7 @@ export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
     isOtherMode: (charge.livemode ?? livemode) !== livemode,
     failureCode: charge.failure_code ?? null,
     failureMessage: charge.failure_message ?? null,
-    paidAt: instantOf(charge.paid_at),
+    paidAt: timeOf(charge.paid_at),
     qr: uri === null || uri === undefined ? null : { downloadUri: uri, rawData: code?.raw_data ?? null },
     refundedAmount: charge.refunded_amount ?? 0,
     refunds: embeddedRefunds(charge).map(toRefundFacts),
@@ -43,15 +43,20 @@ export function toRefundFacts({ id, amount, voided, metadata }: Refund): RefundF
   return { refundId: id, amount, isVoid: voided === true, key: textOf(metadata?.['refund_key']) };
 }
 
-function textOf(value: unknown): string | null {
+export function textOf(value: unknown): string | null {
   return typeof value === 'string' ? value : null;
 }
 
 /** A time that cannot be read is no time: the workflow then takes its own. */
-function instantOf(text: string | null | undefined): string | null {
+function timeOf(text: string | null | undefined): string | null {
+  const at = instantOf(text);
+  return at === null ? null : formatInstant(at);
+}
+
+export function instantOf(text: string | null | undefined): Instant | null {
   if (text === null || text === undefined) return null;
   try {
-    return formatInstant(parseInstant(text));
+    return parseInstant(text);
   } catch {
     return null;
   }

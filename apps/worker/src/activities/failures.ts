@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { AuthenticationError, InvalidRequestError, PaymentsError } from '@tillflow/payments-client';
-import type { Outcome } from '@tillflow/workflows';
+import { UnreadablePayloadError } from '@tillflow/temporal';
+import type { CommandOutcome, Outcome } from '@tillflow/workflows';
 
 /**
  * The one place where the client's failures become the workflows' outcomes.
@@ -20,6 +21,25 @@ export function toOutcome(error: unknown): Exclude<Outcome<never>, { kind: 'done
   }
 }
 
+/** As {@link toOutcome}, for those who tell a person why: with the provider's HTTP status, null when nothing was sent. */
+export function toCommandOutcome(error: unknown): Exclude<CommandOutcome, { kind: 'done' }> {
+  if (error instanceof UnreadablePayloadError) {
+    const message = 'The command does not open: API and worker must have the same PROVIDER_SECRET_KEY';
+    return { kind: 'rejected', code: UNREADABLE_COMMAND, message, retryable: false, status: null };
+  }
+  const outcome = toOutcome(error);
+  if (outcome.kind === 'unknown') return outcome;
+  return { ...outcome, status: statusOf(error) };
+}
+
+/** Of the last reply, also when the time ran out while another try was waited for. */
+function statusOf(error: unknown): number | null {
+  return error instanceof PaymentsError ? (error.status ?? statusOf(error.cause)) : null;
+}
+
+/** Sealed under another secret than the worker's. */
+const UNREADABLE_COMMAND = 'unreadable_command';
+
 function isOurMistake(error: PaymentsError): boolean {
   return error instanceof InvalidRequestError || error instanceof AuthenticationError;
 }
@@ -29,6 +49,8 @@ function isOurMistake(error: PaymentsError): boolean {
  * in its own time.
  */
 export function toReadFailure(error: unknown): unknown {
+  if (error instanceof UnreadablePayloadError)
+    return ApplicationFailure.nonRetryable(error.message, UNREADABLE_COMMAND);
   if (!(error instanceof PaymentsError)) return error;
   return ApplicationFailure.create({
     type: error.code,

@@ -1,9 +1,8 @@
-import { activityInfo, Context, heartbeat } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import { formatInstant, parseInstant, plus } from '@tillflow/domain';
 import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
-import type { ChargeFacts, FindChargesCall, Outcome, PaymentActivities, SendWindow } from '@tillflow/workflows';
-import { toOutcome, toReadFailure } from './failures.js';
+import type { ChargeFacts, FindChargesCall, PaymentActivities } from '@tillflow/workflows';
+import { mutate, read } from './calling.js';
 import { embeddedRefunds, toFacts, toRefundFacts } from './facts.js';
 
 /** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
@@ -12,11 +11,8 @@ const QR_SOURCE = 'wallet_mpm';
 /** Clocks of ours and of the provider may differ by this much when charges are searched by time. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
-/** After every refund that there can be. ISO 8601 UTC. */
-const FAR_AHEAD = '9999-01-01T00:00:00.000Z';
-
-/** A read that hangs is soon asked again; all of its tries end within the activity's own 20 s. */
-const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 15_000 } as const;
+/** After everything that there can be. ISO 8601 UTC. */
+export const FAR_AHEAD = '9999-01-01T00:00:00.000Z';
 
 /**
  * The activities of a checkout: one client call each, its result, or its typed failure.
@@ -75,7 +71,7 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
 }
 
 /** All of a charge's refunds: those it carries, or, where these are not all, the list. */
-async function refundsOf(client: PaymentsClient, charge: Charge, options: RequestOptions): Promise<Refund[]> {
+export async function refundsOf(client: PaymentsClient, charge: Charge, options: RequestOptions): Promise<Refund[]> {
   const embedded = embeddedRefunds(charge);
   const sum = embedded.reduce((total, { amount }) => total + amount, 0);
   if (sum === (charge.refunded_amount ?? 0)) return embedded;
@@ -111,40 +107,4 @@ async function findCharges(
     `Source ${sourceId ?? ''} is used, but its charge is not listed`,
     'charge_not_listed',
   );
-}
-
-/** A call that may have an effect: bounded in time, never begun too late, tried once, never thrown as a failure. */
-async function mutate<T>(
-  { sendBy, deadlineMs }: SendWindow,
-  call: (options: RequestOptions) => Promise<T>,
-): Promise<Outcome<T>> {
-  const { cancellationSignal: signal } = Context.current();
-  return beating(async () => {
-    try {
-      return { kind: 'done', value: await call({ sendBy, deadlineMs, signal }) };
-    } catch (error) {
-      return toOutcome(error);
-    }
-  });
-}
-
-/** A call without effect: Temporal may try it again. */
-async function read<T>(call: (options: RequestOptions) => Promise<T>): Promise<T> {
-  try {
-    return await call({ ...READ_LIMITS, signal: Context.current().cancellationSignal });
-  } catch (error) {
-    throw toReadFailure(error);
-  }
-}
-
-/** A worker that is dead or frozen stops beating, and is known to be so well before the call's own deadline. */
-async function beating<T>(work: () => Promise<T>): Promise<T> {
-  const { heartbeatTimeoutMs } = activityInfo();
-  if (heartbeatTimeoutMs === undefined) return work();
-  const timer = setInterval(heartbeat, heartbeatTimeoutMs / 3);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
 }

@@ -180,10 +180,23 @@ describe('what may not be sent is refused before a byte of it is', () => {
     expect(fake.seen).toEqual([]);
   });
 
-  test('exactly 10 MB are sent', async () => {
+  test.each<[string, Input]>([
+    ['bytes', pngOf(MAX_BYTES)],
+    ['a Blob', new Blob([pngOf(MAX_BYTES)])],
+    ['a stream', new Blob([pngOf(MAX_BYTES)]).stream()],
+  ])('exactly 10 MB are sent, as %s', async (_, file) => {
     const fake = await accepting();
-    await upload(clientOf(fake), { file: pngOf(MAX_BYTES) });
+    await upload(clientOf(fake), { file });
     expect((await fileOf(fake)).bytes).toHaveLength(MAX_BYTES);
+  });
+
+  test('a Blob that says it is too large is not even read', async () => {
+    const fake = await accepting();
+    const blob = new Blob([pngOf(MAX_BYTES + 1)]);
+    blob.stream = () => {
+      throw new Error('it was read');
+    };
+    await expect(upload(clientOf(fake), { file: blob })).rejects.toMatchObject({ code: 'file_too_large' });
   });
 
   test('a stream without end is left at the limit, and its source is told', async () => {

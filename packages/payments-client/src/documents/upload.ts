@@ -22,21 +22,34 @@ export function documentUpload(params: DocumentCreateParams): UnreadBody {
   return new UnreadBody(async (signal) => {
     const { file, kind } = params;
     const content = await readFile(file, signal);
-    const type = DOCUMENT_TYPES.find(({ begins }) => begins.equals(content.subarray(0, begins.length)));
-    if (type === undefined) throw refused('invalid_file_type', 'The file is not a PNG, JPEG or PDF by its content');
-    const filename = fileName(params, type.extensions[0]);
-    const ending = /\.([^.]*)$/.exec(filename)?.[1]?.toLowerCase();
-    if (ending !== undefined && !type.extensions.includes(ending)) {
-      throw refused('invalid_file_type', `The file is ${type.mediaType} by its content, but not by its name`);
-    }
-    return encodeMultipart({ kind }, { name: 'file', filename, mediaType: type.mediaType, content });
+    const filename = fileName(params) || `document.${typeOf(content).extensions[0]}`;
+    const mediaType = mediaTypeOfDocument(content, filename);
+    return encodeMultipart({ kind }, { name: 'file', filename, mediaType, content });
   });
 }
 
+/**
+ * The media type that a document is by its first bytes; the ending of its name, if it has one, must agree.
+ * @param begins at least its first eight bytes
+ * @throws {InvalidRequestError} `invalid_file_type`, `not_sent`.
+ */
+export function mediaTypeOfDocument(begins: Uint8Array, filename: string): string {
+  const { mediaType, extensions } = typeOf(begins);
+  const ending = /\.([^.]*)$/.exec(filename)?.[1]?.toLowerCase();
+  if (ending === undefined || extensions.includes(ending)) return mediaType;
+  throw refused('invalid_file_type', `The file is ${mediaType} by its content, but not by its name`);
+}
+
+function typeOf(content: Uint8Array): (typeof DOCUMENT_TYPES)[number] {
+  const type = DOCUMENT_TYPES.find(({ begins }) => begins.equals(content.subarray(0, begins.length)));
+  if (type !== undefined) return type;
+  throw refused('invalid_file_type', 'The file is not a PNG, JPEG or PDF by its content');
+}
+
 /** The last part of the name: the folders of this machine are nobody's business, and some readers take \ for an escape. */
-function fileName({ file, filename }: DocumentCreateParams, extension: string): string {
+function fileName({ file, filename }: DocumentCreateParams): string {
   const given = filename ?? (file instanceof File ? file.name : '');
-  return given.split(/[/\\]/).at(-1) || `document.${extension}`;
+  return given.split(/[/\\]/).at(-1) ?? '';
 }
 
 async function readFile(file: unknown, signal: AbortSignal): Promise<Buffer> {

@@ -16,6 +16,14 @@ export function asScheduled(asked: ScheduleCreateParams): Intent<Schedule> {
   ]);
 }
 
+/**
+ * The request fields, e.g. `['every', 'charge[amount]']`, in which a schedule is not as it was asked for: none for one
+ * that may be the answer to a create that was lost. A field that it leaves out contradicts nothing.
+ */
+export function scheduleContradictions(asked: ScheduleCreateParams, schedule: Schedule): readonly string[] {
+  return asScheduled(asked)(schedule, undefined)?.fields ?? [];
+}
+
 /** Fields of `charge` or `transfer`, as `charge[amount]`; the part itself where only one side has it. */
 function otherPart<A, R>(
   name: string,

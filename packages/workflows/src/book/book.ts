@@ -23,7 +23,8 @@ import {
 } from '../view.js';
 import { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
-import { Journal } from './journal.js';
+import { Journal, RECONCILIATION } from './journal.js';
+import { MAX_ATTEMPTS } from './limits.js';
 import { Opening } from './opening.js';
 import { emptyRecord, pack, type PackedRecord } from './packed.js';
 import type { CheckoutPolicy } from './policy.js';
@@ -36,8 +37,6 @@ export type Seen<T> = { readonly seen: T } | { readonly unseen: string; readonly
 
 export type Refused = { readonly code: Refusal; readonly message: string };
 
-/** The memo that every read loads stays small. */
-const MAX_ATTEMPTS = 20;
 /** The last instant of the refund window is still in it. */
 const AFTER_THE_LAST_MS = 1;
 
@@ -195,7 +194,7 @@ export class CheckoutBook {
 
   /** @returns why there can be no attempt after this one; null when there is one, or will be. */
   refuseAttempt({ after }: NewAttemptRequest): Refused | null {
-    const { attempts, cancelRequested } = this.#record;
+    const { attempts, cancelRequested, reopened } = this.#record;
     const newest = attempts.length;
     if (!Number.isInteger(after) || after < 1 || after > newest) {
       return { code: 'attempt_unknown', message: `The newest attempt is ${newest}` };
@@ -203,6 +202,7 @@ export class CheckoutBook {
     if (after < newest) return null;
     if (this.isPaid) return { code: 'already_paid', message: 'The checkout is paid' };
     if (cancelRequested) return { code: 'checkout_closed', message: 'The checkout was cancelled' };
+    if (reopened) return { code: 'checkout_closed', message: 'The checkout had closed before a late payment came' };
     if (newest >= MAX_ATTEMPTS) {
       return { code: 'too_many_attempts', message: `A checkout has at most ${MAX_ATTEMPTS} attempts` };
     }
@@ -233,11 +233,12 @@ export class CheckoutBook {
     else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`);
   }
 
-  /** A webhook, about a charge or about all. Only the look that follows is believed. */
+  /** News of a charge or of all, by a webhook, the event tail or a reconciliation. Only the look that follows is believed. */
   hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
     // Sent again, as webhooks are: what it can tell is known.
     if (eventKey === 'charge.complete' && this.#isKnownPaid(chargeId)) return;
-    this.note(now, 'webhook', `${eventKey} ${eventId}`);
+    if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId);
+    else this.note(now, 'webhook', `${eventKey} ${eventId}`);
     this.#charges.hint(now, chargeId);
     if (this.#opening.isInDoubt) this.#opening.hurry(now);
   }

@@ -56,6 +56,24 @@ const happening = fc.oneof(
 );
 type Happening = typeof happening extends fc.Arbitrary<infer T> ? T : never;
 
+/**
+ * A payment of a checkout whose workflow has closed, as the event tail finds it.
+ * @returns the charge, where it is one that came too late.
+ */
+function payTheClosed(world: Simulation, which: number): SimulatedCharge[] {
+  const late = world.charges[which % Math.max(world.charges.length, 1)];
+  if (late === undefined) return [];
+  const isTooLate = !world.book.isPaid;
+  if (late.status !== 'successful') world.pay(late);
+  world.trace.push(`pay the closed ${late.id}`);
+  const shown = (): unknown => ({ ...world.book.result(world.now), timeline: null });
+  const before = shown();
+  world.reopen(late);
+  expect(shown()).toEqual(before);
+  world.book.hint(world.now, { eventId: 'evnt', eventKey: 'charge.complete', chargeId: late.id });
+  return isTooLate ? [late] : [];
+}
+
 /** What an interleaving says of itself when it breaks. */
 function happen(world: Simulation, one: Happening): void {
   const { book, now } = world;
@@ -108,21 +126,22 @@ function happen(world: Simulation, one: Happening): void {
   }
 }
 
+const givenBack = ({ refunds }: SimulatedCharge): number => refunds.reduce((sum, { amount }) => sum + amount, 0);
+
 /** What must be true of the provider's books and ours once all is settled. */
 function settle(world: Simulation, latePayment: 'return' | 'keep'): void {
   const { book, paid } = world;
   const { status, refunded_amount, attention } = book.state(world.now);
-  const given = (charge: SimulatedCharge): number => charge.refunds.reduce((sum, { amount }) => sum + amount, 0);
-
   expect(book.isPaid).toBe(paid.length > 0);
   expect(world.charges.filter((charge) => charge.status === 'pending')).toEqual([]);
   const kept = paid.find(({ id }) => id === book.record.kept);
-  for (const charge of paid) if (charge !== kept) expect(given(charge)).toBe(intent.amount);
+  for (const charge of paid) if (charge !== kept) expect(givenBack(charge)).toBe(intent.amount);
   if (kept !== undefined) {
-    expect(refunded_amount).toBe(given(kept));
+    expect(refunded_amount).toBe(givenBack(kept));
     const isReturned = book.record.lateAfter !== null && latePayment === 'return';
-    if (isReturned) expect(given(kept)).toBe(intent.amount);
-    const expected = given(kept) === 0 ? 'paid' : given(kept) === intent.amount ? 'refunded' : 'partially_refunded';
+    if (isReturned) expect(givenBack(kept)).toBe(intent.amount);
+    const expected =
+      givenBack(kept) === 0 ? 'paid' : givenBack(kept) === intent.amount ? 'refunded' : 'partially_refunded';
     expect(status).toBe(expected);
   } else {
     expect(isAwaitingPayment(status)).toBe(false);
@@ -170,5 +189,56 @@ describe('the life of a checkout', () => {
       ),
       { numRuns: RUNS, seed: SEED },
     );
+  });
+
+  it(`ends right when money comes after it has closed, in as many (SEED=${SEED})`, async () => {
+    let reopened = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(happening, { minLength: 1, maxLength: 10 }),
+        fc.array(fc.constantFrom(...FATES), { maxLength: 15 }),
+        fc.array(fc.record({ which: pick, happenings: fc.array(happening, { maxLength: 6 }) }), {
+          minLength: 1,
+          maxLength: 3,
+        }),
+        fc.constantFrom('return' as const, 'keep' as const),
+        async (before, fates, returns, latePayment) => {
+          const nextFate = fates.values();
+          const world: Simulation = new Simulation(
+            { latePayment },
+            (): Fate => nextFate.next().value ?? 'well',
+            () => undefined,
+          );
+          const tooLate: SimulatedCharge[] = [];
+          const live = async (happenings: readonly Happening[]): Promise<void> => {
+            for (const one of happenings) {
+              happen(world, one);
+              await world.pass(one.what === 'pass' ? one.ms : 1);
+            }
+          };
+          try {
+            await live(before);
+            for (const { which, happenings } of returns) {
+              // What was paid is hinted at well before it is too late to give it back.
+              for (const [at] of world.charges.entries()) happen(world, { what: 'hint', which: at });
+              // The end of an unpaid one, or of the year in which a payment can be refunded.
+              await world.pass(4 * DAY);
+              if (!world.isClosed) await world.pass(400 * DAY);
+              if (!world.isClosed || world.charges.length === 0) break;
+              reopened += 1;
+              tooLate.push(...payTheClosed(world, which));
+              await world.pass(1);
+              await live(happenings);
+            }
+            await world.heal();
+            settle(world, latePayment);
+          } catch (error) {
+            throw new Error(`It happened so:\n${world.trace.join('\n')}`, { cause: error });
+          }
+        },
+      ),
+      { numRuns: RUNS, seed: SEED },
+    );
+    expect(reopened).toBeGreaterThan(RUNS / 4);
   });
 });

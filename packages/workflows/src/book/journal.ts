@@ -1,20 +1,9 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
-import type { Attention, AttentionCode } from '../view.js';
+import { ATTENTION_CODES, type Attention, type AttentionCode } from '../view.js';
 import type { CheckoutRecord } from './record.js';
 
-/** Of several, the first is shown. */
-const ATTENTION_ORDER: readonly AttentionCode[] = [
-  'integrity_mismatch',
-  'refund_doubled',
-  'return_refused',
-  'refund_unmatched',
-  'unknown_status',
-  'double_payment',
-  'late_payment',
-  'outcome_unknown',
-  'expire_refused',
-  'provider_unreachable',
-];
+/** The kind of news that is no event of the provider: a reconciliation found that the checkout should look. */
+export const RECONCILIATION = 'reconciliation';
 
 /** More than this and webhooks give way, then the middle: the memo stays small whatever happens. */
 const TIMELINE_LIMIT = 60;
@@ -49,7 +38,7 @@ export class Journal {
 
   /** The most serious one. */
   get attention(): Attention | null {
-    const first = ATTENTION_ORDER.find((code) => this.has(code));
+    const first = ATTENTION_CODES.find((code) => this.has(code));
     const found = this.record.attentions.find(({ code }) => code === first);
     return found === undefined ? null : { code: found.code, since: found.since, detail: found.detail };
   }

@@ -6,7 +6,7 @@ export type PackedRecord = Partial<Omit<CheckoutRecord, 'attempts' | 'charges' |
   readonly charges: readonly Partial<Charge>[];
 };
 
-/** A checkout of which nothing is known yet. Never changed: histories were packed against it. */
+/** A checkout of which nothing is known yet. Never changed, only added to: histories were packed against it. */
 export const emptyRecord = (): CheckoutRecord => ({
   attempts: [],
   charges: [],
@@ -25,6 +25,7 @@ export const emptyRecord = (): CheckoutRecord => ({
   adopting: null,
   secondLook: null,
   closed: false,
+  reopened: false,
   attentions: [],
   timeline: [],
 });

@@ -120,6 +120,8 @@ export type CheckoutRecord = {
   secondLook: { at: Ms; since: Ms } | null;
   /** The last look before the books are closed was taken. */
   closed: boolean;
+  /** It had closed, and money came after that. Absent in what older releases wrote. */
+  reopened?: boolean;
   attentions: (Attention & { about: string })[];
   timeline: TimelineEntry[];
 };

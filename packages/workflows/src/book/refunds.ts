@@ -14,6 +14,7 @@ import type { Refusal, RefundRequest } from '../messages.js';
 import type { Outcome } from '../outcome.js';
 import type { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
+import { OURS } from './limits.js';
 import { lookDelay } from './policy.js';
 import type { Charge, RefundEntry, Refunding } from './record.js';
 import { sendWindow } from './policy.js';
@@ -23,8 +24,6 @@ import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } fr
 const MAX_REFUNDS = 100;
 /** Money that the provider would not take back is tried again at this step of the looks' delays: 1 h, then daily. */
 const RETURN_AGAIN = 4;
-/** Begins the keys of refunds that no caller asked for. */
-const OURS = 'auto:';
 
 export type RefusedRefund = { readonly code: Refusal; readonly message: string };
 

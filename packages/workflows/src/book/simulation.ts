@@ -10,10 +10,12 @@ import {
 import type { ChargeFacts, CreateChargeCall, CreateRefundCall, RefundFacts, SendWindow } from '../activities.js';
 import type { Outcome } from '../outcome.js';
 import { perform, type Calls } from '../perform.js';
-import type { CheckoutIntent } from '../view.js';
+import type { CheckoutIntent, CheckoutMemo } from '../view.js';
 import { CheckoutBook, type Seen } from './book.js';
+import { emptyRecord } from './packed.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
 import type { CheckoutRecord } from './record.js';
+import { reopen } from './reopened.js';
 
 /** How one call goes. Mutating calls: with or without effect, at once or late. Reads: answered or not. */
 export const FATES = [
@@ -140,6 +142,22 @@ export class Simulation {
   restart(): void {
     const record = JSON.parse(JSON.stringify(this.book.record)) as CheckoutRecord;
     this.book = CheckoutBook.resume(intent, this.#policy, record);
+  }
+
+  /** Its workflow has closed: no message reaches it any more. */
+  get isClosed(): boolean {
+    return this.book.next(this.now).do === 'close';
+  }
+
+  /** As the event tail does, when it finds a payment of a checkout whose workflow has closed. */
+  reopen(late: SimulatedCharge): void {
+    const { intent: asked, timeline, refunds, record } = this.book;
+    const state = this.book.state(this.now);
+    const memo = { intent: asked, opener: '', state, timeline, refunds, version: record.version };
+    const told = JSON.parse(JSON.stringify(memo)) as CheckoutMemo;
+    const charge = { chargeId: late.id, attempt: late.metadata['attempt'] ?? null };
+    const { resume = emptyRecord() } = reopen(told, {}, charge, this.now);
+    this.book = CheckoutBook.resume(intent, this.#policy, resume);
   }
 
   /** The till still wants the money: a payment of an attempt that was reported as ended is then none that came late. */

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { isAwake } from './event-tail-watch.js';
+
+const AT = Date.parse('2026-03-10T09:00:00.000Z');
+const pass = { at: '2026-03-10T09:00:00.000Z', watermark: '2026-03-10T08:59:00.000Z', interval_ms: 15_000 };
+
+describe('the event tail', () => {
+  it('is awake for three of its pauses, 30 s at least', () => {
+    expect(isAwake({ pass }, AT + 45_000, 25_000)).toBe(true);
+    expect(isAwake({ pass }, AT + 45_001, 25_000)).toBe(false);
+    expect(isAwake({ pass: { ...pass, interval_ms: 1_000 } }, AT + 30_000, 25_000)).toBe(true);
+    expect(isAwake({ pass: { ...pass, interval_ms: 1_000 } }, AT + 30_001, 25_000)).toBe(false);
+  });
+
+  it('is not relied on before its first pass, while its passes fail, or when it looks less often than a checkout would', () => {
+    expect(isAwake({}, AT, 25_000)).toBe(false);
+    expect(isAwake({ pass, failing: { since: pass.at, code: 'timeout', message: 'm' } }, AT, 25_000)).toBe(false);
+    expect(isAwake({ pass }, AT, 14_999)).toBe(false);
+    expect(isAwake({ pass, failing: null }, AT, 15_000)).toBe(true);
+  });
+});

@@ -1,0 +1,176 @@
+import { Inject, Injectable } from '@nestjs/common';
+import {
+  ApplicationFailure,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowFailedError,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { isTooSlow, Seal, UnreadablePayloadError } from '@tillflow/temporal';
+import {
+  COMMAND_WORKFLOW,
+  type CommandAudit,
+  type CommandFailure,
+  type CommandInput,
+  type CommandMemo,
+  type CommandResult,
+  type Rejection,
+} from '@tillflow/workflows';
+import type { Logger } from 'pino';
+import { unavailable } from '../checkouts/temporal-failures.js';
+import { LOGGER } from '../logger.provider.js';
+import { Problem } from '../problems/problem.js';
+import { problemOfRejection } from '../provider/provider-problems.js';
+import { checkoutPolicy } from '../settings.js';
+import { Settings } from '../settings.provider.js';
+import { TemporalAccess } from '../temporal.provider.js';
+import type { Asker } from './asker.js';
+import { fieldsOf, fingerprintOf, isMadeAnew, targetOf, toCommand, workflowIdOf, type Order } from './order.js';
+
+/** What became of a command. */
+export type Carried =
+  | {
+      readonly kind: 'done';
+      readonly id: string | null;
+      /** The provider's reply; null when it was sealed under another secret. */
+      readonly reply: unknown;
+      /** This request brought it about, not an earlier one. */
+      readonly isFirst: boolean;
+    }
+  /** Durable, and its outcome not known yet. The same request again is safe, and learns it. */
+  | { readonly kind: 'pending'; readonly detail: string };
+
+/** What the log tells of a command. */
+type Audit = Omit<CommandAudit, 'fingerprint'>;
+
+type Run = { readonly workflow: WorkflowHandle; readonly isFirst: boolean };
+
+/** What people change at the provider: carried out by the worker, once, with an audit that stays in the history. */
+@Injectable()
+export class Commands {
+  readonly #seal: Seal;
+
+  constructor(
+    private readonly temporal: TemporalAccess,
+    private readonly settings: Settings,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {
+    this.#seal = new Seal(settings.values.PROVIDER_SECRET_KEY);
+  }
+
+  /**
+   * Starts the command, or joins the one that is the same, and waits for its outcome.
+   * @throws {Problem} what the provider refused; `change_in_progress`, `idempotency_conflict`; `outcome_unknown`;
+   * `temporal_unavailable`: it may have started, and the same request again is safe.
+   */
+  async carryOut(order: Order, { by, requestId }: Asker): Promise<Carried> {
+    const answerBy = Date.now() + this.settings.values.ANSWER_WITHIN_MS;
+    const audit: Audit = {
+      kind: order.kind,
+      target: targetOf(order),
+      fields: fieldsOf(order),
+      by,
+      asked_at: new Date().toISOString(),
+      request_id: requestId,
+    };
+    const run = await this.#start(order, { ...audit, fingerprint: fingerprintOf(order) }, answerBy);
+    this.logger.info({ audit, workflow: run.workflow.workflowId, joined: !run.isFirst }, 'command asked for');
+    return this.#outcomeOf(run, audit, answerBy);
+  }
+
+  async #start(order: Order, audit: CommandAudit, answerBy: number): Promise<Run> {
+    const { values } = this.settings;
+    const policy = checkoutPolicy(values);
+    const command = await toCommand(order, (params) => this.#seal.close(params));
+    const input: CommandInput = { command, answerBy, ...(Object.keys(policy).length === 0 ? {} : { policy }) };
+    const workflowId = workflowIdOf(order);
+    try {
+      const workflow = await this.temporal.within(values.ANSWER_WITHIN_MS, () =>
+        this.temporal.client.workflow.start(COMMAND_WORKFLOW, {
+          workflowId,
+          taskQueue: values.TEMPORAL_TASK_QUEUE,
+          args: [input],
+          workflowIdConflictPolicy: 'FAIL',
+          workflowIdReusePolicy: isMadeAnew(order) ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
+          memo: { audit } satisfies CommandMemo,
+          staticSummary: `${[audit.kind, audit.target].join(' ').trim()} by ${audit.by}`,
+        }),
+      );
+      return { workflow, isFirst: true };
+    } catch (error) {
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(error);
+      return this.#join(order, workflowId, audit.fingerprint);
+    }
+  }
+
+  /** The run that has this id, if it is for the same. */
+  async #join(order: Order, workflowId: string, fingerprint: string): Promise<Run> {
+    const { client } = this.temporal;
+    try {
+      const { runId, memo } = await this.temporal.within(READ_WITHIN_MS, () =>
+        client.workflow.getHandle(workflowId).describe(),
+      );
+      // Written by this product alone.
+      const { audit } = memo as CommandMemo;
+      if (audit.fingerprint === fingerprint) {
+        return { workflow: client.workflow.getHandle(workflowId, runId), isFirst: false };
+      }
+      if (order.kind === 'create_plan') {
+        throw new Problem('idempotency_conflict', `The key made a plan of other content at ${audit.asked_at}`);
+      }
+      const what = audit.fields.join(', ');
+      throw new Problem('change_in_progress', `A change of ${what} is under way since ${audit.asked_at}`);
+    } catch (error) {
+      throw unavailable(error);
+    }
+  }
+
+  async #outcomeOf({ workflow, isFirst }: Run, audit: Audit, answerBy: number): Promise<Carried> {
+    try {
+      const result = await this.temporal.within(
+        Math.max(answerBy - Date.now(), LEAST_WAIT_MS),
+        () => workflow.result() as Promise<CommandResult>,
+      );
+      this.logger.info({ audit, outcome: result.kind }, 'command ended');
+      if (result.kind === 'undecided') {
+        const named = result.candidates.length === 0 ? '' : `: ${result.candidates.join(', ')}`;
+        return { kind: 'pending', detail: `${result.message}${named}. A person has to look at the provider` };
+      }
+      return { kind: 'done', id: result.value.id, reply: await this.#opened(result.value.reply), isFirst };
+    } catch (error) {
+      if (isTooSlow(error)) return { kind: 'pending', detail: 'Its outcome is not known yet' };
+      const problem = problemOf(error, audit.kind);
+      this.logger.info({ audit, outcome: problem instanceof Problem ? problem.code : 'unknown' }, 'command ended');
+      throw problem;
+    }
+  }
+
+  async #opened(reply: string): Promise<unknown> {
+    try {
+      return await this.#seal.open(reply);
+    } catch (error) {
+      if (error instanceof UnreadablePayloadError) return null;
+      throw error;
+    }
+  }
+}
+
+/** A read is answered from the server's memory; more than this and it is down. */
+const READ_WITHIN_MS = 1_300;
+
+/** An outcome that is there already is worth this, however long the start took. */
+const LEAST_WAIT_MS = 200;
+
+function problemOf(error: unknown, kind: Order['kind']): unknown {
+  if (!(error instanceof WorkflowFailedError)) return unavailable(error);
+  const { cause } = error;
+  const type = (cause instanceof ApplicationFailure ? cause.type : null) as CommandFailure | null;
+  const [detail] = (cause instanceof ApplicationFailure ? cause.details : null) ?? [];
+  if (type === 'command_rejected') {
+    const rejection = detail as Rejection;
+    // What is not found is what the plan names, not what the address names.
+    const isNamed = kind === 'create_plan' && rejection.status === 404;
+    return problemOfRejection(isNamed ? { ...rejection, status: 422 } : rejection);
+  }
+  // Also one that a person terminated: it may have had its effect.
+  return new Problem('outcome_unknown', 'The provider did not confirm it', { cause: error });
+}

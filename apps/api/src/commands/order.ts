@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import type { AccountUpdateParams, CardUpdateParams, ScheduleCreateParams } from '@tillflow/payments-client';
+import type { Command } from '@tillflow/workflows';
+
+/** A command as the API takes it: with its parameters in the open, which never leave this process so. */
+export type Order =
+  | { readonly kind: 'create_plan'; readonly key: string; readonly params: ScheduleCreateParams }
+  | { readonly kind: 'stop_plan'; readonly plan: string }
+  | {
+      readonly kind: 'update_card';
+      readonly customer: string;
+      readonly card: string;
+      readonly params: CardUpdateParams;
+    }
+  | { readonly kind: 'remove_card'; readonly customer: string; readonly card: string }
+  | { readonly kind: 'update_account'; readonly params: AccountUpdateParams }
+  | { readonly kind: 'upgrade_api_version' }
+  | { readonly kind: 'delete_document'; readonly dispute: string; readonly document: string };
+
+/** Ids of the records that are changed; empty for the account and for what is new. */
+export function targetOf(order: Order): string {
+  switch (order.kind) {
+    case 'stop_plan':
+      return order.plan;
+    case 'update_card':
+    case 'remove_card':
+      return `${order.customer}/${order.card}`;
+    case 'delete_document':
+      return `${order.dispute}/${order.document}`;
+    case 'create_plan':
+    case 'update_account':
+    case 'upgrade_api_version':
+      return '';
+  }
+}
+
+/**
+ * One workflow for each thing that is to be there once or gone, and one for each record that is changed: two changes of
+ * one record are never under way together. An `Idempotency-Key` is hashed, because people put names into such keys.
+ */
+export function workflowIdOf(order: Order): string {
+  const subject = order.kind === 'create_plan' ? planKey(order.key) : targetOf(order);
+  return ['command', DEFAULT_ACCOUNT, order.kind, ...(subject === '' ? [] : [subject])].join('/');
+}
+
+/** What a plan is found again by, in the metadata of what it charges. */
+export function planKey(idempotencyKey: string): string {
+  return sha256(idempotencyKey).slice(0, 32);
+}
+
+/** Setting the same again is asked for by each request anew; what is made or removed is so once. */
+export function isMadeAnew({ kind }: Order): boolean {
+  return kind === 'update_card' || kind === 'update_account' || kind === 'upgrade_api_version';
+}
+
+/** The same for what asks for the same, in whatever order its fields are written. */
+export function fingerprintOf(order: Order): string {
+  return sha256(canonical(order));
+}
+
+export function fieldsOf(order: Order): readonly string[] {
+  return 'params' in order ? Object.keys(order.params) : [];
+}
+
+/** @param seal closes the parameters */
+export async function toCommand(order: Order, seal: (params: object) => Promise<string>): Promise<Command> {
+  switch (order.kind) {
+    case 'create_plan':
+      return { kind: order.kind, sealed: await seal(order.params) };
+    case 'update_card':
+    case 'update_account': {
+      const { params, ...rest } = order;
+      return { ...rest, sealed: await seal(params) };
+    }
+    case 'stop_plan':
+    case 'remove_card':
+    case 'upgrade_api_version':
+    case 'delete_document':
+      return order;
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) => {
+    if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
+    return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  });
+}

@@ -1,0 +1,82 @@
+import { Injectable } from '@nestjs/common';
+import { MAX_DOCUMENT_BYTES, type Document } from '@tillflow/payments-client';
+import { Agent, request } from 'undici';
+import type { SpooledFile } from './spooled-file.js';
+
+const FETCH_WITHIN_MS = 10_000;
+/** A document whose bytes cannot be read, with the same name and kind, is taken for the same one when it is this new. */
+const RECENT_MS = 15 * 60_000;
+
+/**
+ * Whether a file is stored already. A record has no size and no checksum: name and kind say which may be it, and the
+ * bytes at its download address decide.
+ */
+@Injectable()
+export class SameDocument {
+  readonly #agent = new Agent({
+    headersTimeout: FETCH_WITHIN_MS,
+    bodyTimeout: FETCH_WITHIN_MS,
+    maxResponseSize: MAX_DOCUMENT_BYTES,
+  });
+
+  async find(file: SpooledFile, kind: string | undefined, documents: readonly Document[]): Promise<Document | null> {
+    for (const document of documents) {
+      if (document.deleted === true || document.filename !== file.filename) continue;
+      if (kind !== undefined && document.kind !== kind) continue;
+      if ((await this.#isSame(file, document)) ?? isRecent(document)) return document;
+    }
+    return null;
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.#agent.close();
+  }
+
+  /** Null when the stored bytes cannot be read. */
+  async #isSame(file: SpooledFile, { download_uri: address }: Document): Promise<boolean | null> {
+    if (typeof address !== 'string' || !/^https?:\/\//.test(address)) return null;
+    try {
+      const { statusCode, body } = await request(address, { dispatcher: this.#agent });
+      if (statusCode === 200) return await isEqual(file.read(), body);
+      await body.dump();
+      return null;
+    } catch {
+      return null;
+    }
+  }
+}
+
+/** Compares chunk by chunk, however each side is cut. */
+async function isEqual(ours: AsyncIterable<Uint8Array>, theirs: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const left = ours[Symbol.asyncIterator]();
+  const right = theirs[Symbol.asyncIterator]();
+  let a: Uint8Array = new Uint8Array();
+  let b: Uint8Array = new Uint8Array();
+  try {
+    for (;;) {
+      if (a.length === 0) a = await nextOf(left);
+      if (b.length === 0) b = await nextOf(right);
+      if (a.length === 0 || b.length === 0) return a.length === b.length;
+      const common = Math.min(a.length, b.length);
+      if (Buffer.compare(a.subarray(0, common), b.subarray(0, common)) !== 0) return false;
+      a = a.subarray(common);
+      b = b.subarray(common);
+    }
+  } finally {
+    await left.return?.();
+    await right.return?.();
+  }
+}
+
+/** Empty at the end. */
+async function nextOf(chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done === true) return new Uint8Array();
+    if (value.length > 0) return value;
+  }
+}
+
+function isRecent({ created_at: at }: Document): boolean {
+  return typeof at === 'string' && Math.abs(Date.now() - Date.parse(at)) < RECENT_MS;
+}

@@ -1,0 +1,58 @@
+import { randomUUID } from 'node:crypto';
+import { open, unlink, type FileHandle } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+
+/** Read at a time, in bytes. */
+const CHUNK_BYTES = 65_536;
+
+/** As many bytes as tell the type of a document. */
+const BEGINNING_BYTES = 16;
+
+/**
+ * A file on its way to the provider, on disk and not in memory. It has no name there from the moment it is opened:
+ * when its handle closes, or the process dies, it is gone.
+ */
+export class SpooledFile {
+  private constructor(
+    readonly filename: string,
+    /** Its first bytes. */
+    readonly beginning: Uint8Array,
+    private readonly handle: FileHandle,
+  ) {}
+
+  /** @throws when the stream fails; nothing is left behind then. */
+  static async of(content: Readable, filename: string, directory: string): Promise<SpooledFile> {
+    const handle = await openNameless(directory);
+    try {
+      // A handle's own streams would keep it from closing.
+      for await (const chunk of content as AsyncIterable<Uint8Array>) await handle.appendFile(chunk);
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
+      return new SpooledFile(filename, buffer.subarray(0, bytesRead), handle);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** From the first byte on, as often as it is asked for. */
+  async *read(): AsyncGenerator<Uint8Array, void, undefined> {
+    for (let position = 0; ;) {
+      const { buffer, bytesRead } = await this.handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, position);
+      if (bytesRead === 0) return;
+      position += bytesRead;
+      yield buffer.subarray(0, bytesRead);
+    }
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}
+
+async function openNameless(directory: string): Promise<FileHandle> {
+  const path = join(directory, `tillflow-evidence-${randomUUID()}`);
+  const handle = await open(path, 'wx+', 0o600);
+  await unlink(path);
+  return handle;
+}

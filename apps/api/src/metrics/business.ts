@@ -1,0 +1,226 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CHECKOUT_STATUSES, CURRENCIES } from '@tillflow/domain';
+import {
+  Checkouts,
+  describeTaskQueue,
+  isTemporalFailure,
+  Reconciliations,
+  runningCheckouts,
+  within,
+  type FullReconciliation,
+  type StoredCheckout,
+} from '@tillflow/temporal';
+import { ATTENTION_CODES, findEventTail, type AttentionCode, type EventTailMemo } from '@tillflow/workflows';
+import type { Logger } from 'pino';
+import { Gauge } from 'prom-client';
+import { LOGGER } from '../logger.provider.js';
+import { Settings } from '../settings.provider.js';
+import { TemporalAccess } from '../temporal.provider.js';
+import { EventTailGauges } from './event-tail.js';
+import { Metrics } from './metrics.js';
+import { ReconciliationGauges } from './reconciliation.js';
+
+/** All readings of one time end within this, or are given up. */
+const READ_WITHIN_MS = 4_000;
+/** Checkouts that need attention are read one by one, so many at most; the rest is counted as unread. */
+const MOST_ATTENTIONS = 500;
+/** Temporal remembers a poller for minutes after its end; a living one comes once a minute. */
+const POLLER_WITHIN_MS = 90_000;
+
+/** Codes that say that money may be where it should not: the whole amount of the checkout counts. */
+const AT_RISK: ReadonlySet<AttentionCode> = new Set([
+  'integrity_mismatch',
+  'refund_doubled',
+  'return_refused',
+  'refund_unmatched',
+  'unknown_status',
+  'double_payment',
+  'late_payment',
+  'outcome_unknown',
+]);
+
+/** What the searches of one reading found. */
+type Reading = {
+  readonly byStatus: ReadonlyMap<string, number>;
+  readonly attentions: readonly StoredCheckout[];
+  readonly unread: number;
+  readonly workflowPollers: number;
+  readonly activityPollers: number;
+  readonly tail: EventTailMemo | null;
+  readonly reconciled: FullReconciliation | null;
+};
+
+/**
+ * What Temporal knows of the business, as gauges. Read when someone asks for the metrics, at most once in
+ * `METRICS_REFRESH_MS`, whoever asks and however often: ten searches, however many checkouts there are.
+ */
+@Injectable()
+export class BusinessMetrics {
+  readonly #checkouts: Checkouts;
+  readonly #gauges: ReturnType<typeof gaugesIn>;
+  readonly #tail: EventTailGauges;
+  readonly #reconciliation: ReconciliationGauges;
+  readonly #reconciliations: Reconciliations;
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | null = null;
+
+  constructor(
+    private readonly temporal: TemporalAccess,
+    private readonly settings: Settings,
+    @Inject(LOGGER) private readonly logger: Logger,
+    metrics: Metrics,
+  ) {
+    this.#checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
+    this.#gauges = gaugesIn(metrics);
+    this.#tail = new EventTailGauges(metrics.registry);
+    this.#reconciliation = new ReconciliationGauges(metrics.registry);
+    const taskQueue = settings.values.TEMPORAL_TASK_QUEUE;
+    this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+  }
+
+  /** Never throws: what cannot be read keeps its last value, and `tillflow_temporal_up` says so. */
+  async refresh(): Promise<void> {
+    if (performance.now() - this.#readAt < this.settings.values.METRICS_REFRESH_MS) return;
+    this.#reading ??= this.#refresh().finally(() => {
+      this.#reading = null;
+    });
+    await this.#reading;
+  }
+
+  async #refresh(): Promise<void> {
+    try {
+      this.#show(await within(this.temporal.connection, READ_WITHIN_MS, () => this.#read()));
+      this.#gauges.up.set(1);
+      this.#gauges.readAt.set(Date.now() / 1_000);
+    } catch (error) {
+      if (!isTemporalFailure(error)) this.logger.error({ err: error }, 'the metrics of the business cannot be read');
+      this.#gauges.up.set(0);
+    } finally {
+      this.#readAt = performance.now();
+    }
+  }
+
+  async #read(): Promise<Reading> {
+    const { TEMPORAL_TASK_QUEUE: queue } = this.settings.values;
+    // One call finds out whether it is there: a server that is down is not asked a dozen times.
+    const { namespace } = this.temporal.client.options;
+    await this.temporal.connection.workflowService.describeNamespace({ namespace });
+    const counting = SEARCHED.map(
+      async (status) => [status, await this.#checkouts.count(runningCheckouts(queue, { status }))] as const,
+    );
+    const reading = this.#checkouts.page(runningCheckouts(queue, 'attention'), MOST_ATTENTIONS, null, this.#skip);
+    const workflows = describeTaskQueue(this.temporal, queue, 'workflows');
+    const activities = describeTaskQueue(this.temporal, queue, 'activities');
+    const tailing = findEventTail(this.temporal.client.workflow, queue);
+    const reconciling = this.#reconciliation.read(this.#reconciliations);
+    const [counts, { data, nextPageToken }, tail, reconciled, ...queues] = await Promise.all([
+      Promise.all(counting),
+      reading,
+      tailing,
+      reconciling,
+      workflows,
+      activities,
+    ]);
+    const all =
+      nextPageToken === null ? data.length : await this.#checkouts.count(runningCheckouts(queue, 'attention'));
+    return {
+      byStatus: new Map(counts),
+      attentions: data,
+      unread: all - data.length,
+      workflowPollers: presentOf(queues[0]),
+      activityPollers: presentOf(queues[1]),
+      tail: tail?.memo ?? null,
+      reconciled,
+    };
+  }
+
+  readonly #skip = (workflow: string): void => {
+    this.logger.warn({ workflow_id: workflow }, 'a checkout that needs attention cannot be read: a key is missing');
+  };
+
+  #show({ byStatus, attentions, unread, workflowPollers, activityPollers, tail, reconciled }: Reading): void {
+    const gauges = this.#gauges;
+    for (const status of SEARCHED) gauges.checkouts.set({ status }, byStatus.get(status) ?? 0);
+    const now = Date.now();
+    for (const code of ATTENTION_CODES) {
+      const since = attentions.flatMap(({ state: { attention } }) =>
+        attention?.code === code ? [Date.parse(attention.since)] : [],
+      );
+      gauges.attention.set({ code }, since.length);
+      gauges.oldest.set({ code }, since.length === 0 ? 0 : Math.max(0, now - Math.min(...since)) / 1_000);
+    }
+    for (const currency of CURRENCIES) {
+      const amounts = attentions.flatMap(({ intent, state: { attention } }) =>
+        intent.currency === currency && attention !== null && AT_RISK.has(attention.code) ? [intent.amount] : [],
+      );
+      gauges.atRisk.set(
+        { currency },
+        amounts.reduce((sum, amount) => sum + amount, 0),
+      );
+    }
+    this.#tail.show(tail, now);
+    this.#reconciliation.show(reconciled, now);
+    gauges.unread.set(unread);
+    gauges.pollers.set({ kind: 'workflows' }, workflowPollers);
+    gauges.pollers.set({ kind: 'activities' }, activityPollers);
+  }
+}
+
+/** Creating is searched as awaiting_payment. */
+const SEARCHED = CHECKOUT_STATUSES.filter((status) => status !== 'creating');
+
+function presentOf({ pollers }: Awaited<ReturnType<typeof describeTaskQueue>>): number {
+  const since = Date.now() - POLLER_WITHIN_MS;
+  return pollers.filter(({ seenAt }) => seenAt > since).length;
+}
+
+function gaugesIn({ registry }: Metrics) {
+  const registers = [registry];
+  return {
+    checkouts: new Gauge({
+      name: 'tillflow_checkouts',
+      help: 'Checkouts whose workflow runs, by status: unpaid ones until 48 h after their end, paid ones for a year.',
+      labelNames: ['status'],
+      registers,
+    }),
+    attention: new Gauge({
+      name: 'tillflow_attention_checkouts',
+      help: 'Checkouts that need a person, or may soon, by the code of their most serious attention.',
+      labelNames: ['code'],
+      registers,
+    }),
+    oldest: new Gauge({
+      name: 'tillflow_attention_oldest_age_seconds',
+      help: 'Since when the oldest of them does; 0 where there is none.',
+      labelNames: ['code'],
+      registers,
+    }),
+    unread: new Gauge({
+      name: 'tillflow_attention_unread_checkouts',
+      help: 'Checkouts with attention that were too many to be read: the three above and below leave them out.',
+      registers,
+    }),
+    atRisk: new Gauge({
+      name: 'tillflow_money_at_risk',
+      help: 'Amounts of checkouts where money may be where it should not, in the smallest unit of the currency.',
+      labelNames: ['currency'],
+      registers,
+    }),
+    pollers: new Gauge({
+      name: 'tillflow_worker_pollers',
+      help: 'Workers that asked for tasks within 90 s, by the kind of task.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    up: new Gauge({
+      name: 'tillflow_temporal_up',
+      help: 'Whether Temporal answered when these metrics were read last.',
+      registers,
+    }),
+    readAt: new Gauge({
+      name: 'tillflow_business_read_timestamp_seconds',
+      help: 'When the metrics of the business were read last.',
+      registers,
+    }),
+  };
+}

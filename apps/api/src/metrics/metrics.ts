@@ -1,0 +1,73 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { countProviderCalls, processMetrics } from '@tillflow/telemetry';
+import { Counter, Histogram } from 'prom-client';
+
+/** Seconds. */
+const ANSWER_TIMES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+/** Seconds. A webhook that is sent again may come a day late. */
+const LAGS = [0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600, 86_400];
+
+/** What this process counts by itself. Labels are fixed words and route templates, never ids. */
+@Injectable()
+export class Metrics implements OnApplicationShutdown {
+  readonly registry = processMetrics();
+  readonly #endCounting = countProviderCalls(this.registry);
+
+  readonly #requests = new Histogram({
+    name: 'tillflow_http_request_duration_seconds',
+    help: 'Requests answered by the API. A stream counts until it ends.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: ANSWER_TIMES,
+    registers: [this.registry],
+  });
+  readonly #webhooks = new Counter({
+    name: 'tillflow_webhooks_total',
+    help: 'Webhooks by what became of them: hinted, coalesced and ignored were taken; refused and failed were not.',
+    labelNames: ['result'],
+    registers: [this.registry],
+  });
+  readonly #refusals = new Counter({
+    name: 'tillflow_webhook_refusals_total',
+    help: 'Webhooks whose signature was refused, by reason.',
+    labelNames: ['reason'],
+    registers: [this.registry],
+  });
+  readonly #lags = new Histogram({
+    name: 'tillflow_webhook_lag_seconds',
+    help: "From the event, by the provider's clock, until its hint was durable.",
+    buckets: LAGS,
+    registers: [this.registry],
+  });
+
+  constructor() {
+    // Seen from the start, so that the first one is an increase.
+    for (const result of ['hinted', 'coalesced', 'ignored', 'refused', 'failed'] as const)
+      this.#webhooks.inc({ result }, 0);
+  }
+
+  answered(method: string, route: string, status: number, milliseconds: number): void {
+    this.#requests.observe({ method, route, status }, milliseconds / 1_000);
+  }
+
+  webhookTaken(result: 'hinted' | 'coalesced' | 'ignored'): void {
+    this.#webhooks.inc({ result });
+  }
+
+  /** @param happenedAt as the event says, or null; @param now milliseconds. */
+  webhookHinted(happenedAt: number | null, now: number): void {
+    if (happenedAt !== null) this.#lags.observe(Math.max(0, now - happenedAt) / 1_000);
+  }
+
+  webhookRefused(reason: string): void {
+    this.#webhooks.inc({ result: 'refused' });
+    this.#refusals.inc({ reason });
+  }
+
+  webhookFailed(): void {
+    this.#webhooks.inc({ result: 'failed' });
+  }
+
+  onApplicationShutdown(): void {
+    this.#endCounting();
+  }
+}

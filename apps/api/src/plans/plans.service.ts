@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import { PaymentsClient, type Occurrence, type Schedule } from '@tillflow/payments-client';
+import type { Asker } from '../commands/asker.js';
+import { Commands } from '../commands/commands.service.js';
+import { planKey } from '../commands/order.js';
+import { Problem } from '../problems/problem.js';
+import { FAR_AHEAD } from '../provider/far-ahead.js';
+import type { ListQuery, Page } from '../provider/lists.schema.js';
+import { ProviderLists } from '../provider/provider-lists.js';
+import { ProviderReads } from '../provider/provider-reads.js';
+import { isSearch, type CreatePlan, type ListPlans, type PendingPlan } from './plans.schema.js';
+
+export type AskedPlan =
+  | { readonly plan: Schedule; readonly status: 200 | 201 }
+  | { readonly plan: PendingPlan; readonly status: 202 };
+
+/** The newest occurrences that a plan shows; all of them have a route of their own. */
+const SHOWN_OCCURRENCES = 100;
+
+/** Recurring charges and transfers: the provider's schedules, each made once for each key. */
+@Injectable()
+export class PlansService {
+  constructor(
+    private readonly provider: PaymentsClient,
+    private readonly commands: Commands,
+    private readonly reads: ProviderReads,
+    private readonly lists: ProviderLists,
+  ) {}
+
+  /**
+   * The plan of this key: 201 for a new one, 200 for the one that it made before, 202 while its outcome is not known.
+   * @throws {Problem} `idempotency_conflict`, `provider_refused`: nothing was made, and the key is free.
+   */
+  async create(key: string, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
+    const carried = await this.commands.carryOut({ kind: 'create_plan', key, params: withKey(body, key) }, asker);
+    if (carried.kind === 'pending') {
+      const { end_date: end_on, start_date: start_on, ...asked } = body;
+      const { detail } = carried;
+      return {
+        plan: { object: 'schedule', id: null, status: 'pending', detail, ...asked, start_on, end_on },
+        status: 202,
+      };
+    }
+    const { id, reply, isFirst } = carried;
+    // Its own reply is the last word on a new plan; an older one may have moved on.
+    if (isFirst && isPlan(reply)) return { plan: reply, status: 201 };
+    const plan = await this.#fresh(id ?? '', reply);
+    return { plan, status: isFirst ? 201 : 200 };
+  }
+
+  async get(id: string): Promise<Schedule> {
+    const { schedules } = this.provider;
+    const order = 'reverse_chronological';
+    const [plan, data] = await this.reads.read((options) =>
+      Promise.all([
+        schedules.retrieve(id, options),
+        schedules.iterateOccurrences(id, { order, to: FAR_AHEAD }, options).toArray({ limit: SHOWN_OCCURRENCES }),
+      ]),
+    );
+    return { ...plan, occurrences: { object: 'list', total: plan.occurrences?.total, order, data } };
+  }
+
+  list({ kind, ...query }: ListPlans): Promise<Page<Schedule>> {
+    const { chargeSchedules, transferSchedules, schedules } = this.provider;
+    if (isSearch(query)) return this.#search(query);
+    const list = { charge: chargeSchedules, transfer: transferSchedules, both: schedules }[kind ?? 'both'];
+    return this.lists.page(`plans ${kind ?? ''}`, query, (params, options) => list.list(params, options));
+  }
+
+  occurrences(id: string, query: ListQuery): Promise<Page<Occurrence>> {
+    const { schedules } = this.provider;
+    return this.lists.page(`occurrences ${id}`, query, (params, options) =>
+      schedules.listOccurrences(id, params, options),
+    );
+  }
+
+  /** Nothing further becomes due; what was made stays. A second time changes nothing. */
+  async stop(id: string, asker: Asker): Promise<AskedPlan> {
+    const carried = await this.commands.carryOut({ kind: 'stop_plan', plan: id }, asker);
+    if (carried.kind === 'pending') {
+      return { plan: { object: 'schedule', id, status: 'pending', detail: carried.detail }, status: 202 };
+    }
+    return { plan: isPlan(carried.reply) ? carried.reply : await this.get(id), status: 200 };
+  }
+
+  #search({
+    query,
+    order,
+    cursor,
+    status,
+    active,
+    amount,
+    created,
+    card_last_digits,
+  }: ListPlans): Promise<Page<Schedule>> {
+    const filters = {
+      status,
+      active: active === undefined ? undefined : active === 'true',
+      amount: amount === undefined ? undefined : Number(amount),
+      created,
+      card_last_digits,
+    };
+    return this.lists.search('plans', cursor, { query, order, filters }, (page, options) =>
+      this.provider.chargeSchedules.search({ query, order, filters, page }, options),
+    );
+  }
+
+  /** As the provider shows it now; where it does not answer, as it was made. */
+  async #fresh(id: string, made: unknown): Promise<Schedule> {
+    try {
+      return await this.get(id);
+    } catch (error) {
+      if (error instanceof Problem && isPlan(made)) return made;
+      throw error;
+    }
+  }
+}
+
+/** Our key in the metadata of what is charged: by it a plan whose answer was lost is found again. A transfer has none. */
+function withKey(plan: CreatePlan, key: string): CreatePlan {
+  if (plan.charge === undefined) return plan;
+  return { ...plan, charge: { ...plan.charge, metadata: { ...plan.charge.metadata, plan: planKey(key) } } };
+}
+
+/** What the worker sealed is the provider's reply, checked there; null when it does not open. */
+function isPlan(reply: unknown): reply is Schedule {
+  return typeof reply === 'object' && reply !== null && 'id' in reply && typeof reply.id === 'string';
+}

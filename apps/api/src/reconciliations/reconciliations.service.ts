@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import { DEFAULT_ACCOUNT, parseInstant, toCsv } from '@tillflow/domain';
+import {
+  ReconciliationNotFoundError,
+  Reconciliations,
+  type FullReconciliation,
+  type StoredReconciliation,
+} from '@tillflow/temporal';
+import { Cursors } from '../checkouts/cursor.js';
+import { unavailable } from '../checkouts/temporal-failures.js';
+import { Problem } from '../problems/problem.js';
+import { Settings } from '../settings.provider.js';
+import { TemporalAccess } from '../temporal.provider.js';
+import type {
+  ListReconciliations,
+  ReconciliationReply,
+  ReconciliationsReply,
+  ReconciliationStarted,
+  StartReconciliation,
+} from './reconciliations.schema.js';
+
+const READ_WITHIN_MS = 2_000;
+
+/** What the API promises about reconciliations, in terms of the workflow that does each. */
+@Injectable()
+export class ReconciliationsService {
+  readonly #reconciliations: Reconciliations;
+
+  constructor(
+    temporal: TemporalAccess,
+    private readonly settings: Settings,
+    private readonly cursors: Cursors,
+  ) {
+    const taskQueue = settings.values.TEMPORAL_TASK_QUEUE;
+    this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+  }
+
+  async start({ from, to, dry_run }: StartReconciliation): Promise<ReconciliationStarted> {
+    const window = { from: parseInstant(from), to: parseInstant(to) };
+    const policy = { youngMs: this.settings.values.RECONCILE_MIN_AGE_MS };
+    const { id, status } = await temporal(
+      this.#reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run, policy }),
+    );
+    return { id, status, location: locationOf(id) };
+  }
+
+  /** @throws {Problem} `not_found`. */
+  async get(id: string): Promise<ReconciliationReply> {
+    return toReply(await this.#full(id));
+  }
+
+  async list({ limit, cursor }: ListReconciliations): Promise<ReconciliationsReply> {
+    const searches = [this.#reconciliations.query];
+    const token = cursor === undefined ? null : this.cursors.read(cursor, searches).token;
+    const page = await temporal(this.#reconciliations.page(limit, token));
+    return {
+      data: page.data.map((stored) => ({
+        ...toSummary(stored),
+        breaks_count: stored.summary.breaks,
+        healed_count: stored.summary.healed,
+      })),
+      next_cursor:
+        page.nextPageToken === null ? null : this.cursors.write({ search: 0, token: page.nextPageToken }, searches),
+    };
+  }
+
+  /** Everything that it found as one table. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
+  async csv(id: string): Promise<string> {
+    const { breaks, foreign, totals } = await this.completed(id);
+    return toCsv({ breaks, foreign, totals });
+  }
+
+  /** @throws {Problem} `not_found`, `reconciliation_incomplete`. */
+  async completed(id: string): Promise<ReconciliationReply> {
+    const reply = await this.get(id);
+    if (reply.status === 'completed') return reply;
+    throw new Problem('reconciliation_incomplete', `The reconciliation is ${reply.status}`);
+  }
+
+  async #full(id: string): Promise<FullReconciliation> {
+    return temporal(this.#reconciliations.get(id));
+  }
+}
+
+async function temporal<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    if (error instanceof ReconciliationNotFoundError) throw new Problem('not_found', 'No reconciliation has this id');
+    throw unavailable(error);
+  }
+}
+
+function toReply({ result, failure, ...stored }: FullReconciliation): ReconciliationReply {
+  return {
+    ...toSummary(stored),
+    breaks: [...(result?.found ?? [])],
+    foreign: [...(result?.foreign ?? [])],
+    omitted: result?.omitted ?? { breaks: 0, foreign: 0 },
+    failure,
+  };
+}
+
+function toSummary({ id, status, summary, createdAt }: StoredReconciliation) {
+  const { from, to, dry_run, totals } = summary;
+  return { id, status, from, to, dry_run, totals: [...totals], created_at: createdAt, location: locationOf(id) };
+}
+
+function locationOf(id: string): string {
+  return `/v1/reconciliations/${id}`;
+}

@@ -1,0 +1,142 @@
+import { PaymentsError } from '@tillflow/payments-client';
+import { isTemporalFailure } from '@tillflow/temporal';
+import { command } from '../command.js';
+import { checkClocks, readHttpClock, readTemporalClock, type Reading } from '../doctor/clocks.js';
+import type { Check } from '../doctor/finding.js';
+import { checkKeys, isPublicKey, isSecretKey } from '../doctor/keys.js';
+import { checkProvider, providerFinding } from '../doctor/provider.js';
+import { checkTemporal } from '../doctor/temporal.js';
+import { checkWebhooks } from '../doctor/webhooks.js';
+import { checkWorkers } from '../doctor/workers.js';
+import { EXIT, UnreachableError } from '../exit.js';
+import { openProvider } from '../provider.js';
+import { providerSettings, type ProviderSettings } from '../settings.js';
+import { columns } from '../text.js';
+import { withTemporal } from '../with-temporal.js';
+
+const TEMPORAL_WITHIN_MS = 60_000;
+
+/** What was looked at on one side, and the clocks that were read there. */
+type Examined = { readonly checks: readonly Check[]; readonly readings: readonly (Reading | null)[] };
+
+export const doctor = command({
+  name: 'doctor',
+  synopsis: '',
+  summary: 'Looks for what is wrong with keys, provider, webhooks, clocks, Temporal, workers and versions.',
+  details: [
+    'Reads the settings of the API and the worker: run it with theirs. Changes nothing; it sends the API webhooks that',
+    'are about nothing, signed with PROVIDER_WEBHOOK_SECRET.',
+    '',
+    'Each finding says what it is, what it means, and what to do. 3: Temporal cannot be reached.',
+  ],
+  takes: 0,
+  options: {},
+  async run({ environment }) {
+    const settings = providerSettings(environment);
+    const [provider, temporal] = await Promise.all([examineProvider(settings), examineTemporal(settings)]);
+    const readings = [...provider.readings, ...temporal.readings].filter((reading) => reading !== null);
+    const checks = [checkKeys(settings), ...provider.checks, ...temporal.checks, checkClocks(readings)];
+    const findings = checks.flatMap((check) => check.findings);
+    const isUnreachable = findings.some(({ code }) => code === TEMPORAL_UNREACHABLE);
+    return {
+      exit: isUnreachable ? EXIT.unreachable : findings.length > 0 ? EXIT.finding : EXIT.ok,
+      json: {
+        ok: findings.length === 0,
+        findings,
+        checks: checks.map(({ area, seen, findings: found }) => ({
+          area,
+          seen,
+          findings: found.map(({ code }) => code),
+        })),
+      },
+      lines: describe(checks),
+    };
+  },
+});
+
+async function examineProvider(given: ProviderSettings): Promise<Examined> {
+  const settings = withUsableKeys(given);
+  const { PROVIDER_BASE_URL: baseUrl, PROVIDER_SECRET_KEY: secret } = settings;
+  const checks: Check[] = [];
+  const readings: (Reading | null)[] = [];
+  // With a key of another kind every request would only be refused.
+  const client = secret !== undefined && isSecretKey(secret) ? openProvider(settings) : null;
+  if (baseUrl === undefined || client === null) return { checks: [notAsked(settings)], readings };
+  try {
+    const provider = await checkProvider(client, settings);
+    checks.push(provider);
+    readings.push(await readHttpClock('the provider', `${baseUrl.replace(/\/+$/, '')}/account`));
+    const webhooks = await checkWebhooks(client, provider.account, settings);
+    checks.push(webhooks);
+    readings.push(webhooks.clock);
+  } catch (error) {
+    if (!(error instanceof PaymentsError)) throw error;
+    checks.push({ area: 'provider', findings: [providerFinding(error, settings)], seen: 'it could not be asked' });
+  } finally {
+    await client.close();
+  }
+  return { checks, readings };
+}
+
+/** A public key of the wrong kind is found already, and the client would not take it. */
+function withUsableKeys(settings: ProviderSettings): ProviderSettings {
+  const { PROVIDER_PUBLIC_KEY: key } = settings;
+  return { ...settings, PROVIDER_PUBLIC_KEY: key === undefined || isPublicKey(key) ? key : undefined };
+}
+
+function notAsked({ PROVIDER_BASE_URL, PROVIDER_SECRET_KEY }: ProviderSettings): Check {
+  const unset = Object.entries({ PROVIDER_BASE_URL, PROVIDER_SECRET_KEY }).filter(([, value]) => value === undefined);
+  const findings = unset.map(([name]) => ({
+    code: 'setting_missing',
+    what: `${name} is not set here`,
+    means: 'The provider, its account and its webhooks were not looked at.',
+    remedy: 'Run the doctor with the settings of the API and the worker.',
+  }));
+  return { area: 'provider', findings, seen: 'not asked' };
+}
+
+async function examineTemporal(settings: ProviderSettings): Promise<Examined> {
+  const { TEMPORAL_TASK_QUEUE: taskQueue, WORKER_BUILD_ID: build } = settings;
+  try {
+    return await withTemporal(settings, ({ temporal }) =>
+      temporal.connection.withDeadline(Date.now() + TEMPORAL_WITHIN_MS, async () => ({
+        checks: [await checkTemporal(temporal, taskQueue), await checkWorkers(temporal, taskQueue, build)],
+        readings: [await readTemporalClock(temporal)],
+      })),
+    );
+  } catch (error) {
+    if (!(error instanceof UnreachableError) && !isTemporalFailure(error)) throw error;
+    return { checks: [unreachable(error)], readings: [] };
+  }
+}
+
+const TEMPORAL_UNREACHABLE = 'temporal_unreachable';
+
+function unreachable(error: unknown): Check {
+  const findings = [
+    {
+      code: TEMPORAL_UNREACHABLE,
+      what: error instanceof Error ? error.message : String(error),
+      means:
+        'Nothing moves: the API answers 503, webhooks are refused and come again. What was promised is kept there.',
+      remedy: 'Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and its TLS settings; docs/operations.md, Temporal is down.',
+    },
+  ];
+  return { area: 'temporal', findings, seen: 'it could not be asked' };
+}
+
+function describe(checks: readonly Check[]): string[] {
+  const findings = checks.flatMap((check) => check.findings);
+  const rows = checks.map(({ area, findings: found, seen }) => [found.length === 0 ? 'ok' : 'FOUND', area, seen]);
+  return [
+    ...columns(rows),
+    ...findings.flatMap(({ code, what, means, remedy }) => [
+      '',
+      `${code}: ${what}`,
+      `  means  ${means}`,
+      `  do     ${remedy}`,
+    ]),
+    '',
+    findings.length === 0 ? 'Nothing is wrong.' : `${findings.length} found.`,
+  ];
+}

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, type Break, type Instant } from '@tillflow/domain';
+import { Reconciliations, type FullReconciliation } from '@tillflow/temporal';
+import { command, type Report } from '../command.js';
+import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { cliSettings } from '../settings.js';
+import { columns, utc } from '../text.js';
+import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
+
+const LONGEST_WINDOW_MS = 31 * 86_400_000;
+const ASK_EVERY_MS = 500;
+/** The greatest part of a run takes less; a run that stands still for longer has no worker. */
+const STILL_MS = 300_000;
+
+export const reconcile = command({
+  name: 'reconcile',
+  synopsis: '--from <time> --to <time> [--dry-run]',
+  summary: "Compares our checkouts with the provider's charges, refunds, balance and receipts; heals what is safe.",
+  details: [
+    '  --from <time>   ISO 8601 with a zone: payments made from then on',
+    '  --to <time>     and before then; at most 31 days later. Payments of the last 15 minutes are left to the next run',
+    '  --dry-run       only compare: nothing is healed',
+    '',
+    'Waits until it is done; it goes on when this command is stopped, and the same window joins it.',
+    '1: there is a break, healed or not. Each says what to do about it.',
+  ],
+  takes: 0,
+  options: { from: { type: 'string' }, to: { type: 'string' }, 'dry-run': { type: 'boolean' } },
+  async run({ values, environment, progress }) {
+    const window = windowOf(values.from, values.to);
+    const settings = cliSettings(environment);
+    return withTemporal(settings, async ({ temporal }) => {
+      const options = { taskQueue: settings.TEMPORAL_TASK_QUEUE, readWithinMs: READ_WITHIN_MS };
+      const reconciliations = new Reconciliations(temporal, options);
+      const dryRun = values['dry-run'] === true;
+      const { id } = await reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run: dryRun });
+      progress(`${id} is running`);
+      return toReport(await ended(reconciliations, id, progress));
+    });
+  },
+});
+
+async function ended(
+  reconciliations: Reconciliations,
+  id: string,
+  progress: (line: string) => void,
+): Promise<FullReconciliation> {
+  let told = '';
+  let changedAt = performance.now();
+  for (;;) {
+    const run = await reconciliations.get(id);
+    if (run.status !== 'running') return run;
+    const now = JSON.stringify(run.summary.totals);
+    if (now !== told) {
+      told = now;
+      changedAt = performance.now();
+      const charges = run.summary.totals.reduce((sum, total) => sum + total.charges, 0);
+      if (charges > 0) progress(`${charges} charges compared`);
+    }
+    if (performance.now() - changedAt > STILL_MS) {
+      throw new UnreachableError(
+        `${id} stands still: does a worker run? It goes on by itself; the same command joins it.`,
+      );
+    }
+    await sleep(ASK_EVERY_MS);
+  }
+}
+
+function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {
+  const { from, to, dry_run, totals } = summary;
+  const breaks = result?.found ?? [];
+  const { foreign = [], omitted = { breaks: 0, foreign: 0 } } = result ?? {};
+  const isFinding = status !== 'completed' || breaks.length > 0 || omitted.breaks > 0;
+  return {
+    exit: isFinding ? EXIT.finding : EXIT.ok,
+    json: { id, status, from, to, dry_run, totals, breaks, foreign, omitted, failure, created_at: createdAt },
+    lines: [
+      `${id}: ${status}${dry_run ? ', dry run' : ''}`,
+      `${utc(from)} to ${utc(to)}`,
+      ...(failure === null ? [] : [`${failure.code}: ${failure.detail}`]),
+      ...totals.map(
+        ({ currency, charges, breaks: found }) => `${currency}: ${charges} charges compared, ${found} breaks`,
+      ),
+      ...(foreign.length === 0 ? [] : [`${foreign.length} payments of another system on the same account`]),
+      ...(breaks.length === 0 ? [] : ['', ...columns([BREAK_TITLES, ...breaks.map(rowOf)])]),
+      ...(omitted.breaks === 0 ? [] : [`… and ${omitted.breaks} more: narrow the window to see them`]),
+    ],
+  };
+}
+
+const BREAK_TITLES = ['BREAK', 'ABOUT', 'OURS', 'THEIRS', 'TO DO'];
+
+function rowOf(one: Break): string[] {
+  const about = one.checkout_id ?? one.charge_id ?? one.refund_id ?? one.transaction_id ?? one.receipt_id ?? '-';
+  const toDo = one.healed ? 'healed' : one.suggested_action;
+  return [one.type, about, said(one.expected), said(one.actual), toDo];
+}
+
+function said(side: Break['expected']): string {
+  if (side === null) return 'nothing';
+  const { status, amount, currency } = side;
+  const money = isCurrency(currency) && amount >= 0 ? formatMoney({ amount, currency }) : `${amount} ${currency}`;
+  return status === null ? money : `${status} ${money}`;
+}
+
+function windowOf(from: string | undefined, to: string | undefined): { from: Instant; to: Instant } {
+  const window = { from: timeOf('--from', from), to: timeOf('--to', to) };
+  if (window.from >= window.to) throw new UsageError('--from must be before --to');
+  if (window.to - window.from > LONGEST_WINDOW_MS) throw new UsageError('A window has at most 31 days');
+  return window;
+}
+
+function timeOf(name: string, text: string | undefined): Instant {
+  if (text === undefined) throw new UsageError(`reconcile wants a ${name}`);
+  try {
+    return parseInstant(text);
+  } catch {
+    throw new UsageError(`${name} must be ISO 8601 with a zone, such as 2026-11-21T00:00:00Z`);
+  }
+}

@@ -1,0 +1,94 @@
+import { checkoutWorkflowId, formatMoney, type Currency } from '@tillflow/domain';
+import type { StoredCheckout } from '@tillflow/temporal';
+import { adviceOn } from '../attention-guide.js';
+import { checkoutJson, findCheckout } from '../checkouts.js';
+import { command } from '../command.js';
+import { EXIT } from '../exit.js';
+import { cliSettings } from '../settings.js';
+import { ago, columns, utc } from '../text.js';
+import { withTemporal } from '../with-temporal.js';
+
+export const show = command({
+  name: 'show',
+  synopsis: '<id|reference>',
+  summary: 'One checkout: its state, attempts, refunds, timeline, and what to do where it needs a person.',
+  details: ['Needs no worker: it reads what the workflow wrote down last.'],
+  takes: 1,
+  options: {},
+  async run({ positionals: [text = ''], environment }) {
+    const stored = await withTemporal(cliSettings(environment), ({ checkouts }) => findCheckout(checkouts, text));
+    const { refunds, timeline } = stored;
+    return { exit: EXIT.ok, json: { ...checkoutJson(stored), refunds, timeline }, lines: describe(stored) };
+  },
+});
+
+function describe(stored: StoredCheckout): string[] {
+  return [
+    ...columns(head(stored).map(([name, value]) => [name, value])),
+    ...section('Attempts', attempts(stored)),
+    ...section('Refunds', refunds(stored)),
+    ...section(
+      'Timeline',
+      stored.timeline.map(({ at, what, detail = '' }) => [utc(at), what, detail]),
+    ),
+  ];
+}
+
+function head({ intent, state, closed }: StoredCheckout): (readonly [string, string])[] {
+  const { currency } = intent;
+  const { attention } = state;
+  const optional: (readonly [string, string | null])[] = [
+    ['description', intent.description],
+    ['terminal', intent.terminal],
+    ['paid', state.paid_at === null ? null : utc(state.paid_at)],
+    ['given back', state.refunded_amount === 0 ? null : money(state.refunded_amount, currency)],
+    ['void until', state.voidable_until === null ? null : utc(state.voidable_until)],
+    ['refund until', state.refundable_until === null ? null : utc(state.refundable_until)],
+    ['QR until', state.qr === null ? null : utc(state.qr.expires_at)],
+    ...(attention === null
+      ? []
+      : ([
+          ['attention', `${attention.code} for ${ago(attention.since, Date.now())}: ${attention.detail}`],
+          ['  means', adviceOn(attention.code).means],
+          ['  to do', adviceOn(attention.code).remedy],
+        ] as const)),
+  ];
+  return [
+    ['checkout', intent.id],
+    ['reference', intent.reference],
+    ['status', `${state.status}${closed ? ', closed' : ''}`],
+    ['amount', formatMoney(intent)],
+    ...optional.flatMap(([name, value]) => (value === null ? [] : ([[name, value]] as const))),
+    ['created', utc(intent.created_at)],
+    ['updated', utc(state.updated_at)],
+    ['workflow', checkoutWorkflowId(intent)],
+  ];
+}
+
+function attempts({ state }: StoredCheckout): string[][] {
+  return state.attempts.map(({ number, status, charge_id: charge, failure_code: code, failure_message: message }) => [
+    String(number),
+    status,
+    charge ?? 'no charge yet',
+    code === null ? '' : `${code}: ${message ?? ''}`,
+  ]);
+}
+
+function refunds({ refunds: all }: StoredCheckout): string[][] {
+  return all.map(({ kind, status, amount, currency, id, key, reason, failure_code: code }) => [
+    kind,
+    status,
+    money(amount, currency),
+    id ?? 'no id yet',
+    `key ${key}`,
+    [reason ?? '', code ?? ''].filter((text) => text !== '').join(', '),
+  ]);
+}
+
+function money(amount: number, currency: Currency): string {
+  return formatMoney({ amount, currency });
+}
+
+function section(title: string, rows: readonly (readonly string[])[]): string[] {
+  return rows.length === 0 ? [] : ['', title, ...columns(rows).map((row) => `  ${row}`)];
+}

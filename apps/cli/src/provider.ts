@@ -1,0 +1,50 @@
+import {
+  ConfigurationError,
+  ConnectionError,
+  PaymentsClient,
+  ServerError,
+  TimeoutError,
+  UnexpectedResponseError,
+  type PaymentsClientOptions,
+  type PaymentsError,
+} from '@tillflow/payments-client';
+import { SettingsError } from '@tillflow/temporal';
+import type { ProviderSettings } from './settings.js';
+
+const TIMEOUT_MS = 10_000;
+const DEADLINE_MS = 20_000;
+
+/** A client of the provider, or null where it is not set. @throws {SettingsError} for keys that cannot be used. */
+export function openProvider(
+  settings: ProviderSettings,
+  options: Pick<PaymentsClientOptions, 'dispatcher'> = {},
+): PaymentsClient | null {
+  const { PROVIDER_BASE_URL: baseUrl, PROVIDER_SECRET_KEY: secretKey } = settings;
+  if (baseUrl === undefined || secretKey === undefined) return null;
+  const { PROVIDER_PUBLIC_KEY: publicKey, PROVIDER_API_VERSION: apiVersion } = settings;
+  try {
+    return new PaymentsClient({
+      baseUrl,
+      secretKey,
+      publicKey,
+      apiVersion,
+      timeoutMs: TIMEOUT_MS,
+      deadlineMs: DEADLINE_MS,
+      maxRetries: 1,
+      ...options,
+    });
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw new SettingsError([error.message]);
+    throw error;
+  }
+}
+
+/** Whether the provider is down, or something else answers in its place. */
+export function isUnreachable(error: PaymentsError): boolean {
+  return (
+    error instanceof ConnectionError ||
+    error instanceof TimeoutError ||
+    error instanceof ServerError ||
+    error instanceof UnexpectedResponseError
+  );
+}

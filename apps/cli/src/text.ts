@@ -1,0 +1,27 @@
+/** Rows as aligned columns, two blanks between them; empty without rows. */
+export function columns(rows: readonly (readonly string[])[]): string[] {
+  const widths: number[] = [];
+  for (const row of rows) {
+    for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
+  }
+  return rows.map((row) =>
+    row
+      .map((cell, index) => cell.padEnd(widths[index] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
+}
+
+/** To the second, UTC; a dash for what has not happened. @param time ISO 8601 UTC. */
+export function utc(time: string | null): string {
+  return time === null ? '-' : time.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
+}
+
+/** How long ago, in the largest unit that fits: `3 min`, `2 d`. @param time ISO 8601 UTC. @param now milliseconds. */
+export function ago(time: string, now: number): string {
+  const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1_000));
+  if (seconds < 120) return `${seconds} s`;
+  if (seconds < 7_200) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.floor(seconds / 3_600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}

@@ -1,0 +1,99 @@
+import {
+  examineReceipt,
+  formatInstant,
+  instant,
+  monthOf,
+  NO_FEES,
+  parseInstant,
+  plus,
+  type Break,
+  type FeesOfMonth,
+  type Receipt,
+  type Rules,
+  type Window,
+} from '@tillflow/domain';
+import type { Charge, PaymentsClient, RequestOptions, Receipt as TheirReceipt } from '@tillflow/payments-client';
+import { embeddedRefunds, instantOf, textOf } from '../activities/facts.js';
+import { inTime } from './in-time.js';
+
+/** A charge is made this long before it is paid at most, and voided this long after at most, in milliseconds. */
+const BEFORE_MS = 2 * 86_400_000;
+
+type Month = Window & { readonly receipts: Receipt[] };
+
+/**
+ * Receipts issued in a window, each compared with the charges of its month, which are read for it.
+ * @param onProgress called after each charge that was read.
+ */
+export async function compareReceipts(
+  client: PaymentsClient,
+  window: Window,
+  rules: Rules,
+  { options, onProgress }: { readonly options: RequestOptions; readonly onProgress: () => void },
+): Promise<Break[]> {
+  const months = new Map<number, Month>();
+  // Issued at the very end of the window, it is of the next one.
+  const bounds = { from: formatInstant(window.from), to: formatInstant(plus(window.to, -1)) };
+  for await (const issued of client.receipts.iterate(bounds, options)) {
+    const receipt = toReceipt(issued);
+    if (receipt === null) continue;
+    const month = monthOf(receipt);
+    months.set(month.from, { ...month, receipts: [...(months.get(month.from)?.receipts ?? []), receipt] });
+  }
+  const breaks: Break[] = [];
+  for (const month of months.values()) {
+    const fees = await feesOf(client, month, { options, onProgress });
+    for (const receipt of month.receipts) {
+      breaks.push(...examineReceipt(receipt, fees.get(receipt.currency) ?? NO_FEES, rules));
+    }
+  }
+  return breaks;
+}
+
+/** What the charges of a month were charged, by currency: when they were paid, and less when they were voided. */
+async function feesOf(
+  client: PaymentsClient,
+  month: Window,
+  { options, onProgress }: { readonly options: RequestOptions; readonly onProgress: () => void },
+): Promise<Map<string, FeesOfMonth>> {
+  const sums = new Map<string, FeesOfMonth>();
+  const list = (bounds: { readonly from: string; readonly to: string }) => client.charges.iterate(bounds, options);
+  for await (const charge of inTime(list, plus(month.from, -BEFORE_MS), month.to)) {
+    onProgress();
+    const { fee, fee_vat: vat, currency } = charge;
+    if (typeof fee !== 'number' || typeof vat !== 'number') continue;
+    const isIn = (at: number | null): boolean => at !== null && at >= month.from && at < month.to;
+    const { chargeFee, voidedFee, vat: sum } = sums.get(currency) ?? NO_FEES;
+    const [paid, voided] = [isIn(instantOf(charge.paid_at)) ? 1 : 0, isIn(voidedAt(charge)) ? 1 : 0];
+    sums.set(currency, {
+      chargeFee: chargeFee + paid * fee,
+      voidedFee: voidedFee + voided * fee,
+      vat: sum + (paid - voided) * vat,
+    });
+  }
+  return sums;
+}
+
+/** A void gives the fee back. */
+function voidedAt(charge: Charge): number | null {
+  const voided = embeddedRefunds(charge).find((refund) => refund.voided === true);
+  return voided === undefined ? null : instantOf(voided.created_at);
+}
+
+function toReceipt(receipt: TheirReceipt): Receipt | null {
+  const { id, currency, issued_on: issuedOn, total, adjustment_transaction: adjustment } = receipt;
+  if (typeof currency !== 'string' || typeof total !== 'number' || typeof issuedOn !== 'string') return null;
+  return {
+    id,
+    currency,
+    issuedOn: instant(parseInstant(`${issuedOn}T00:00:00Z`)),
+    chargeFee: receipt.charge_fee ?? 0,
+    transactionFee: receipt.transaction_fee ?? 0,
+    transferFee: receipt.transfer_fee ?? 0,
+    voidedFee: receipt.voided_fee ?? 0,
+    vat: receipt.vat ?? 0,
+    wht: receipt.wht ?? 0,
+    total,
+    transactionId: textOf(adjustment?.id),
+  };
+}

@@ -1,0 +1,82 @@
+import type { Charge } from '@tillflow/payments-client';
+import { describe, expect, it } from 'vitest';
+import { toTheirCharge } from './theirs.js';
+
+const charge = (fields: Readonly<Record<string, unknown>> = {}): Charge =>
+  ({
+    object: 'charge',
+    id: 'chrg_test_1',
+    status: 'successful',
+    amount: 150_000,
+    currency: 'THB',
+    funding_currency: 'THB',
+    metadata: { checkout: 'chk_default_a' },
+    created_at: '2026-03-10T15:59:00+07:00',
+    paid_at: '2026-03-10T16:00:00+07:00',
+    fee: 2_475,
+    fee_vat: 173,
+    net: 147_352,
+    transaction_fees: { fee_flat: '0.0', fee_rate: '1.65', vat_rate: '7.0' },
+    transaction: 'trxn_test_1',
+    ...fields,
+  }) as unknown as Charge;
+
+const toTheirs = (fields?: Readonly<Record<string, unknown>>) => toTheirCharge(charge(fields), []);
+
+describe('a charge in a reconciliation', () => {
+  it('is its ids, its money, its times, and what was taken of it', () => {
+    expect(toTheirs()).toEqual({
+      id: 'chrg_test_1',
+      checkoutId: 'chk_default_a',
+      status: 'successful',
+      amount: 150_000,
+      currency: 'THB',
+      createdAt: Date.parse('2026-03-10T08:59:00Z'),
+      paidAt: Date.parse('2026-03-10T09:00:00Z'),
+      refundedAmount: 0,
+      refunds: [],
+      transactionId: 'trxn_test_1',
+      fees: { fee: 2_475, vat: 173, net: 147_352, byRates: { fee: 2_475, vat: 173 } },
+    });
+  });
+
+  it.each([[{}], [null], [{ checkout: 'order 7' }], [{ checkout: 'chk_other_a' }], [{ checkout: 7 }]])(
+    'with the metadata %j is of another system',
+    (metadata) => {
+      expect(toTheirs({ metadata }).checkoutId).toBeNull();
+    },
+  );
+
+  it.each([
+    ['no fees', { fee: null }],
+    ['another funding currency', { funding_currency: 'SGD' }],
+  ])('with %s has none that could be compared', (_, fields) => {
+    expect(toTheirs(fields).fees).toBeNull();
+  });
+
+  it.each([
+    ['no rates', null],
+    ['rates of nothing', { fee_flat: '0', fee_rate: '0.0', vat_rate: '7' }],
+    ['rates that are no numbers', { fee_flat: 'free', fee_rate: '1.65', vat_rate: '7' }],
+  ])('with %s is not compared with them', (_, transaction_fees) => {
+    expect(toTheirs({ transaction_fees }).fees?.byRates).toBeNull();
+  });
+
+  it('takes interest for what the customer paid, not for a fee', () => {
+    expect(toTheirs({ interest: 100, interest_vat: 7, net: 147_245 }).fees?.net).toBe(147_352);
+  });
+
+  it('that is paid and does not say when was paid when it was made', () => {
+    expect(toTheirs({ paid_at: null }).paidAt).toBe(toTheirs().createdAt);
+    expect(toTheirs({ paid_at: null, status: 'pending' }).paidAt).toBeNull();
+  });
+
+  it('that was reversed is no payment', () => {
+    expect(toTheirs({ reversed: true }).status).toBe('reversed');
+  });
+
+  it('names its movement by id, also where it carries the whole record', () => {
+    expect(toTheirs({ transaction: { id: 'trxn_test_2' } }).transactionId).toBe('trxn_test_2');
+    expect(toTheirs({ transaction: null }).transactionId).toBeNull();
+  });
+});

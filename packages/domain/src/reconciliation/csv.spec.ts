@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { toCsv } from './csv.js';
+
+const found = (status: string) =>
+  toCsv({
+    foreign: [],
+    totals: [],
+    breaks: [
+      {
+        type: 'status',
+        checkout_id: 'chk_default_a',
+        charge_id: 'chrg_1',
+        refund_id: null,
+        transaction_id: null,
+        receipt_id: null,
+        expected: { status: 'paid', amount: 150_000, currency: 'THB' },
+        actual: { status, amount: 150_000, currency: 'THB' },
+        age_seconds: 60,
+        suggested_action: 'tillflow show chk_default_a',
+        healed: false,
+      },
+    ],
+  }).split('\r\n')[1];
+
+it('a line has a cell for each column, empty where there is nothing', () => {
+  expect(found('failed')).toBe(
+    'break,status,chk_default_a,chrg_1,,,,paid,150000,THB,failed,150000,THB,60,,false,tillflow show chk_default_a',
+  );
+});
+
+it.each([
+  ['a, b', ',"a, b",'],
+  ['say "x"', ',"say ""x""",'],
+  ['two\nlines', ',"two\nlines",'],
+  ['=1+1', ",'=1+1,"],
+  ['@cmd', ",'@cmd,"],
+])('the words %j of a provider stay one cell that computes nothing', (status, cell) => {
+  expect(found(status)).toContain(cell);
+});

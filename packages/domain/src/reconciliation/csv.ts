@@ -1,0 +1,77 @@
+import type { Break, Stated } from './breaks.js';
+import type { Foreign } from './reconcile.js';
+import { FIGURES, type CurrencyTotals } from './totals.js';
+
+/** What a reconciliation found, as it is exported. */
+export type Exported = {
+  readonly breaks: readonly Break[];
+  readonly foreign: readonly Foreign[];
+  readonly totals: readonly CurrencyTotals[];
+};
+
+const COLUMNS = [
+  'record',
+  'type',
+  'checkout_id',
+  'charge_id',
+  'refund_id',
+  'transaction_id',
+  'receipt_id',
+  'expected_status',
+  'expected_amount',
+  'expected_currency',
+  'actual_status',
+  'actual_amount',
+  'actual_currency',
+  'age_seconds',
+  'paid_at',
+  'healed',
+  'suggested_action',
+] as const;
+
+type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | null>>;
+
+/**
+ * One table, as RFC 4180 has it: a line for each break, each foreign charge (`actual_amount`), and each total of a
+ * currency (its name in `type`, its value in `actual_amount`). Amounts are in the smallest unit.
+ */
+export function toCsv({ breaks, foreign, totals }: Exported): string {
+  const rows: Row[] = [
+    ...breaks.map(rowOfBreak),
+    ...foreign.map(({ charge_id, amount, currency, paid_at }) => ({
+      record: 'foreign',
+      charge_id,
+      actual_amount: amount,
+      actual_currency: currency,
+      paid_at,
+    })),
+    ...totals.flatMap((total) =>
+      FIGURES.map((figure) => ({
+        record: 'total',
+        type: figure,
+        actual_amount: total[figure],
+        actual_currency: total.currency,
+      })),
+    ),
+  ];
+  const lines = [COLUMNS.join(','), ...rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','))];
+  return lines.map((line) => `${line}\r\n`).join('');
+}
+
+function rowOfBreak({ expected, actual, ...rest }: Break): Row {
+  return { record: 'break', ...rest, ...statedAs('expected', expected), ...statedAs('actual', actual) };
+}
+
+function statedAs(side: 'expected' | 'actual', stated: Stated | null): Row {
+  if (stated === null) return {};
+  const { status, amount, currency } = stated;
+  return { [`${side}_status`]: status, [`${side}_amount`]: amount, [`${side}_currency`]: currency };
+}
+
+function cell(value: string | number | boolean | null | undefined): string {
+  if (value === null || value === undefined) return '';
+  if (typeof value !== 'string') return String(value);
+  // A spreadsheet would compute what begins so; ids and words come from the provider.
+  const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,247 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { plus, type Instant } from '../instant.js';
+import { BREAK_TYPES, compareBreaks, type Break, type BreakType } from './breaks.js';
+import { examineReceipt, NO_FEES } from './receipts.js';
+import { beginningOf, reconcile, type Foreign, type Place } from './reconcile.js';
+import {
+  agreeingBooks,
+  booksOf,
+  DIFFERENCES,
+  FROM,
+  randomOf,
+  TO,
+  type Books,
+  type Difference,
+  type Payment,
+} from './seeded-books.js';
+import { Totals, type CurrencyTotals } from './totals.js';
+
+const RULES = { now: plus(TO, 3_600_000), youngMs: 900_000, settleWithinMs: 8 * 86_400_000 };
+const WINDOW = { from: FROM, to: TO };
+
+type Result = { breaks: Break[]; foreign: Foreign[]; totals: CurrencyTotals[] };
+type Reading = { readonly sliceSize?: number; readonly stopsAfter?: (stretch: number) => boolean };
+
+/** The whole comparison; stopped on the way, it goes on from the place it had come to, as after a kill. */
+async function compare(books: Books, { sliceSize = 1_000, stopsAfter = () => false }: Reading = {}): Promise<Result> {
+  const breaks: Break[] = [];
+  const foreign: Foreign[] = [];
+  const totals = new Totals();
+  let stretches = 0;
+  for (let place: Place | null = beginningOf(WINDOW); place !== null;) {
+    const { at, listFrom }: Place = place;
+    place = null;
+    const comparison = { window: WINDOW, place: { at, listFrom }, rules: RULES, sliceSize };
+    for await (const stretch of reconcile(books.sides(at, listFrom), books.lookups, comparison)) {
+      breaks.push(...stretch.breaks);
+      foreign.push(...stretch.foreign);
+      totals.addAll(stretch.totals);
+      stretches += 1;
+      if (stretch.next === null || !stopsAfter(stretches)) continue;
+      place = stretch.next;
+      break;
+    }
+  }
+  return { breaks: breaks.toSorted(compareBreaks), foreign, totals: totals.list() };
+}
+
+/** Differs payments here and there: which, by the id of the payment. */
+function differ(payments: readonly Payment[], seeded: ReadonlyMap<number, Difference>): Payment[] {
+  return payments.map((payment, n) => {
+    const difference = seeded.get(n);
+    return difference === undefined ? payment : DIFFERENCES[difference](payment);
+  });
+}
+
+/** What is found, as `type checkout`. */
+const found = ({ breaks }: Result): string[] =>
+  breaks.map(({ type, checkout_id }) => `${type} ${checkout_id ?? ''}`).toSorted();
+const sown = (seeded: ReadonlyMap<number, Difference>, payments: readonly Payment[]): string[] =>
+  [...seeded].map(([n, difference]) => `${difference} chk_default_${payments[n]?.id ?? ''}`).toSorted();
+
+/** Places of payments of ours, drawn without repetition, and a difference of each kind in turn. */
+function sow(payments: readonly Payment[], count: number, random: () => number): Map<number, Difference> {
+  const kinds = Object.keys(DIFFERENCES) as Difference[];
+  const seeded = new Map<number, Difference>();
+  while (seeded.size < count) {
+    const n = Math.floor(random() * payments.length);
+    const kind = kinds[seeded.size % kinds.length];
+    const { checkout } = payments[n] ?? {};
+    if (kind === undefined || seeded.has(n) || checkout == null || checkout.status !== 'paid') continue;
+    seeded.set(n, kind);
+  }
+  return seeded;
+}
+
+describe('20,000 charges with 200 differences', () => {
+  const random = randomOf(20_261_121);
+  const agreeing = agreeingBooks(20_000, random);
+  const seeded = sow(agreeing, 180, random);
+  const receipts = Array.from({ length: 20 }, (_, n) => ({
+    id: `rcpt_${n}`,
+    currency: 'THB',
+    issuedOn: TO,
+    chargeFee: 1_000,
+    transactionFee: 0,
+    transferFee: 500,
+    voidedFee: 0,
+    vat: 70,
+    wht: 0,
+    total: 1_570,
+    transactionId: null,
+  }));
+  const books = booksOf(differ(agreeing, seeded));
+  const fees = { ...NO_FEES, chargeFee: 1_000, vat: 70 };
+  const wrong = receipts.flatMap((receipt) => examineReceipt({ ...receipt, total: receipt.total + 1 }, fees, RULES));
+  const right = receipts.flatMap((receipt) => examineReceipt(receipt, fees, RULES));
+
+  it('finds all of them, of every type, and no other', async () => {
+    const result = await compare(books);
+    expect(found(result)).toEqual(sown(seeded, agreeing));
+    expect([wrong.length, right.length]).toEqual([20, 0]);
+    const types = new Set<BreakType>([...result.breaks, ...wrong].map(({ type }) => type));
+    expect([...types].toSorted()).toEqual([...BREAK_TYPES].toSorted());
+  });
+
+  it('gives the same twice, and whatever is held in memory at a time', async () => {
+    const once = await compare(books);
+    expect(await compare(books)).toEqual(once);
+    expect(await compare(books, { sliceSize: 77 })).toEqual(once);
+    expect(await compare(books, { sliceSize: 100_000 })).toEqual(once);
+  });
+
+  it('gives the same when it is stopped after every few slices and goes on from there', async () => {
+    const stopped = await compare(books, { sliceSize: 400, stopsAfter: (stretch) => stretch % 5 === 0 });
+    expect(stopped).toEqual(await compare(books));
+  });
+
+  it('lists what is of other systems, and breaks nothing by it', async () => {
+    const { foreign } = await compare(books);
+    const theirs = agreeing.filter(({ checkout }) => checkout === null).map(({ id }) => `chrg_${id}`);
+    expect(foreign.map(({ charge_id }) => charge_id).toSorted()).toEqual(theirs.toSorted());
+  });
+});
+
+it('holds no more payments in memory than a slice and those whose QR is open', async () => {
+  const books = booksOf(agreeingBooks(20_000, randomOf(11)));
+  const { at, listFrom } = beginningOf(WINDOW);
+  const sides = books.sides(at, listFrom);
+  let read = 0;
+  let compared = 0;
+  let most = 0;
+  async function* counted() {
+    for await (const charge of sides.theirs) {
+      read += 1;
+      most = Math.max(most, read - compared);
+      yield charge;
+    }
+  }
+  const comparison = { window: WINDOW, place: { at, listFrom }, rules: RULES, sliceSize: 500 };
+  for await (const { totals } of reconcile({ ...sides, theirs: counted() }, books.lookups, comparison)) {
+    for (const { charges, foreign } of totals) compared += charges + foreign;
+  }
+  expect(compared).toBe(20_000);
+  // 15 minutes to pay, 14 payments a minute.
+  expect(most).toBeLessThan(500 + 2 * 15 * 14);
+});
+
+describe('books that agree', () => {
+  it('have no break, and the same totals on both sides', async () => {
+    const { breaks, totals } = await compare(booksOf(agreeingBooks(2_000, randomOf(7))));
+    expect(breaks).toEqual([]);
+    const [total] = totals;
+    expect(totals).toHaveLength(1);
+    expect(total).toMatchObject({
+      currency: 'THB',
+      charges: total?.checkouts,
+      paid_there: total?.paid_here,
+      refunded_there: total?.refunded_here,
+      credited: (total?.paid_there ?? 0) - (total?.fees ?? 0),
+      breaks: 0,
+    });
+  });
+
+  it('have none of what was paid outside the window', async () => {
+    const [payment] = agreeingBooks(1, randomOf(1));
+    const charge = payment?.charge ?? null;
+    const at = (paidAt: Instant): Payment[] => [
+      { id: '0', checkout: null, movement: null, charge: charge && { ...charge, checkoutId: 'chk_default_x', paidAt } },
+    ];
+    expect((await compare(booksOf(at(TO)))).breaks).toEqual([]);
+    expect((await compare(booksOf(at(plus(FROM, -1))))).breaks).toEqual([]);
+    expect((await compare(booksOf(at(FROM)))).breaks.map(({ type }) => type)).toEqual(['missing_here']);
+  });
+});
+
+describe('a refund in the window, of a payment before it', () => {
+  const [first] = agreeingBooks(1, randomOf(3));
+  const at = plus(FROM, 5 * 3_600_000);
+  const books = (key: string | null, paidAt: Instant): Books => {
+    const refund = { id: 'rfnd_1', amount: 1_000, createdAt: at, key };
+    const { charge = null, checkout = null } = first ?? {};
+    const refunds =
+      key === null
+        ? []
+        : [{ id: 'rfnd_1', key, chargeId: charge?.id ?? '', amount: 1_000, status: 'succeeded' as const }];
+    return booksOf(
+      [
+        {
+          id: '000000',
+          checkout: checkout && { ...checkout, paidAt, refunds },
+          charge: charge && { ...charge, paidAt, createdAt: paidAt, refundedAmount: 1_000, refunds: [refund] },
+          movement: first?.movement ?? null,
+        },
+      ],
+      [
+        {
+          id: 'trxn_refund',
+          chargeId: null,
+          refundId: 'rfnd_1',
+          amount: 1_000,
+          currency: 'THB',
+          createdAt: at,
+          transferableAt: null,
+        },
+      ],
+    );
+  };
+
+  it('is a break when it was made outside, and none when it is ours', async () => {
+    const before = plus(FROM, -40 * 86_400_000);
+    const outside = await compare(books(null, before));
+    expect(outside.breaks).toMatchObject([{ type: 'refund_made_outside', refund_id: 'rfnd_1', healed: false }]);
+    expect((await compare(books('till', before))).breaks).toEqual([]);
+  });
+
+  it('is told once when the payment is in the window too', async () => {
+    expect((await compare(books(null, FROM))).breaks.map(({ type }) => type)).toEqual(['refund_made_outside']);
+  });
+});
+
+it('whatever differs, in whatever order, is found, and nothing else', async () => {
+  const kinds = fc.constantFrom(...(Object.keys(DIFFERENCES) as Difference[]));
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer(),
+      fc.dictionary(fc.nat(59).map(String), kinds, { maxKeys: 20 }),
+      fc.integer({ min: 1, max: 80 }),
+      fc.integer({ min: 1, max: 5 }),
+      // Times that are equal are on one side of each boundary, and on one only.
+      fc.constantFrom(1, 1_000, 60_000, 3_600_000),
+      async (seed, differences, sliceSize, every, grainMs) => {
+        const payments = agreeingBooks(60, randomOf(seed), grainMs);
+        const seeded = new Map(
+          Object.entries(differences)
+            .map(([n, kind]) => [Number(n), kind] as const)
+            .filter(([n]) => payments[n]?.checkout?.status === 'paid'),
+        );
+        const books = booksOf(differ(payments, seeded));
+        const result = await compare(books, { sliceSize, stopsAfter: (stretch) => stretch % every === 0 });
+        expect(found(result)).toEqual(sown(seeded, payments));
+        expect(result.totals).toEqual((await compare(books, { sliceSize: 1_000 })).totals);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});

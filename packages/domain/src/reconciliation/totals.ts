@@ -1,0 +1,74 @@
+/** What a reconciliation compared in one currency. Amounts are in its smallest unit. Wire names. */
+export type CurrencyTotals = {
+  readonly currency: string;
+  /** Our paid checkouts. */
+  readonly checkouts: number;
+  readonly paid_here: number;
+  readonly refunded_here: number;
+  /** The provider's paid charges of ours. */
+  readonly charges: number;
+  readonly paid_there: number;
+  readonly refunded_there: number;
+  /** Fees of these charges, VAT included. */
+  readonly fees: number;
+  /** What the balance shows of these charges. */
+  readonly credited: number;
+  /** Paid charges of other systems on the same account. */
+  readonly foreign: number;
+  readonly foreign_amount: number;
+  readonly breaks: number;
+};
+
+export type Figure = Exclude<keyof CurrencyTotals, 'currency'>;
+
+export const FIGURES: readonly Figure[] = [
+  'checkouts',
+  'paid_here',
+  'refunded_here',
+  'charges',
+  'paid_there',
+  'refunded_there',
+  'fees',
+  'credited',
+  'foreign',
+  'foreign_amount',
+  'breaks',
+];
+
+/** Adds up figures, currency by currency. */
+export class Totals {
+  readonly #byCurrency = new Map<string, Record<Figure, number>>();
+
+  add(currency: string, figures: Partial<Record<Figure, number>>): void {
+    const sums = this.#byCurrency.get(currency) ?? nothing();
+    for (const figure of FIGURES) sums[figure] += figures[figure] ?? 0;
+    this.#byCurrency.set(currency, sums);
+  }
+
+  addAll(totals: readonly CurrencyTotals[]): void {
+    for (const { currency, ...figures } of totals) this.add(currency, figures);
+  }
+
+  /** By currency, in the order of the alphabet. */
+  list(): CurrencyTotals[] {
+    return [...this.#byCurrency]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([currency, figures]) => Object.assign({ currency }, figures));
+  }
+}
+
+function nothing(): Record<Figure, number> {
+  return {
+    checkouts: 0,
+    paid_here: 0,
+    refunded_here: 0,
+    charges: 0,
+    paid_there: 0,
+    refunded_there: 0,
+    fees: 0,
+    credited: 0,
+    foreign: 0,
+    foreign_amount: 0,
+    breaks: 0,
+  };
+}

@@ -1,0 +1,67 @@
+import { describe, expect, it } from 'vitest';
+import { isNews, routeEvent } from './routing.js';
+
+const event = (data: unknown) => ({ id: 'evnt_1', key: 'charge.complete', data });
+const CHARGE = { object: 'charge', id: 'chrg_test_1' };
+const REFUND = { object: 'refund', id: 'rfnd_test_1', charge: 'chrg_test_1' };
+const metadata = { checkout: 'chk_default_a' };
+
+describe('an event', () => {
+  it('about a charge of ours names checkout and charge', () => {
+    expect(routeEvent(event({ ...CHARGE, metadata }))).toEqual({
+      id: 'evnt_1',
+      key: 'charge.complete',
+      subject: 'chrg_test_1',
+      checkout: { account: 'default', reference: 'a' },
+      chargeId: 'chrg_test_1',
+    });
+  });
+
+  it('about a refund names the charge that is given back', () => {
+    expect(routeEvent(event(REFUND))).toMatchObject({
+      subject: 'rfnd_test_1',
+      checkout: null,
+      chargeId: 'chrg_test_1',
+    });
+  });
+
+  it.each([
+    { object: 'transfer', id: 'chrg_test_1' },
+    { object: 'transfer', charge: 'chrg_test_1' },
+    { object: 'charge' },
+    { object: 'refund', charge: null },
+    { object: 'refund', charge: { id: 'chrg_test_1' } },
+    { object: 'refund', charge: `chrg_' OR ''='` },
+    { object: 'charge', id: 'rfnd_test_1' },
+  ])('with the data %j names no charge', (data) => {
+    expect(routeEvent(event(data))?.chargeId).toBeNull();
+  });
+
+  it.each([{ checkout: 'chk_other_a' }, { checkout: 7 }, { checkout: '../x' }, 7, null])(
+    'with the metadata %j names no checkout',
+    (other) => {
+      expect(routeEvent(event({ ...CHARGE, metadata: other }))?.checkout).toBeNull();
+    },
+  );
+
+  it('that names a checkout of someone else is not sought by its charge', () => {
+    expect(routeEvent(event({ ...CHARGE, metadata: { checkout: 'chk_other_a' } }))?.chargeId).toBeNull();
+    expect(routeEvent(event({ ...CHARGE, metadata: {} }))?.chargeId).toBe('chrg_test_1');
+  });
+
+  it.each([null, 7, {}, { id: 'evnt_1', key: 'x' }, event(null), { ...event({}), id: 7 }])('%j is none', (body) => {
+    expect(routeEvent(body)).toBeNull();
+  });
+
+  it('is news of a checkout when it may be about one of ours, whatever kind of event it is, but for our own creates', () => {
+    const isNewsWith = (key: string, data: unknown): boolean => {
+      const routed = routeEvent({ id: 'evnt_1', key, data });
+      return routed !== null && isNews(routed);
+    };
+    expect(isNewsWith('charge.complete', CHARGE)).toBe(true);
+    expect(isNewsWith('charge.never_heard_of', { ...CHARGE, metadata })).toBe(true);
+    expect(isNewsWith('refund.create', REFUND)).toBe(true);
+    expect(isNewsWith('charge.create', { ...CHARGE, metadata })).toBe(false);
+    expect(isNewsWith('transfer.pay', { object: 'transfer', id: 'trsf_1' })).toBe(false);
+  });
+});

@@ -1,0 +1,254 @@
+import {
+  WorkflowNotFoundError,
+  WorkflowUpdateFailedError,
+  type WorkflowExecutionInfo,
+  type WorkflowHandle,
+} from '@temporalio/client';
+import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
+import { checkoutId, checkoutWorkflowId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
+import {
+  cancel,
+  cancelRequest,
+  hint,
+  initialState,
+  newAttempt,
+  newAttemptRequest,
+  refund,
+  refundRequest,
+  resolve,
+  type CheckoutIntent,
+  type CheckoutMemo,
+  type CheckoutState,
+  type Hint,
+  type NewAttemptRequest,
+  type Refund,
+  type Refusal,
+  type RefundRequest,
+  type Resolution,
+  type TimelineEntry,
+} from '@tillflow/workflows';
+import { checkoutOfCharge } from './checkout-queries.js';
+import type { Temporal } from './connection.js';
+import { UnreadablePayloadError } from './encryption-codec.js';
+import { isClosed, isTooSlow, refusalOf } from './failures.js';
+import { replacedRuns } from './replaced-runs.js';
+import { within } from './within.js';
+
+/** One checkout as the engine keeps it. */
+export type StoredCheckout = {
+  readonly intent: CheckoutIntent;
+  readonly state: CheckoutState;
+  readonly opener: string;
+  readonly timeline: readonly TimelineEntry[];
+  readonly refunds: readonly Refund[];
+  /** Grows with each change; 0 until the first report. */
+  readonly version: number;
+  /** Its workflow takes no message any more: nothing will change. */
+  readonly closed: boolean;
+};
+
+/** What became of a request to a checkout's workflow. */
+export type Asked<T> =
+  | { readonly kind: 'answered'; readonly answer: T }
+  /** Nothing was changed. */
+  | { readonly kind: 'refused'; readonly code: Refusal; readonly reason: string }
+  /** The request is durable, and its outcome not known yet. */
+  | { readonly kind: 'undecided' }
+  /** The workflow had closed: nothing was changed. */
+  | { readonly kind: 'closed' };
+
+export type StoredPage = { readonly data: readonly StoredCheckout[]; readonly nextPageToken: Uint8Array | null };
+
+/** No checkout has this id or reference. */
+export class CheckoutNotFoundError extends Error {
+  override readonly name = 'CheckoutNotFoundError';
+}
+
+/** Nobody took the request in time, and it is not durable: it may still be carried out, or be lost. */
+export class UnheardError extends Error {
+  override readonly name = 'UnheardError';
+}
+
+export type CheckoutsOptions = {
+  /** How long a read or a signal may take, in milliseconds. */
+  readonly readWithinMs: number;
+};
+
+/**
+ * Checkouts as Temporal keeps them: one workflow each, read from its memo, so that no worker is needed. Besides what
+ * is named, everything here throws what Temporal's client throws: `isTemporalFailure` knows it.
+ */
+export class Checkouts {
+  constructor(
+    private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
+    private readonly options: CheckoutsOptions,
+  ) {}
+
+  /** @throws {CheckoutNotFoundError} @throws {UnreadablePayloadError} when it is encrypted with a key that is not here. */
+  async get(key: CheckoutKey): Promise<StoredCheckout> {
+    try {
+      const stored = toStored(await this.#soon(() => this.#handle(key).describe()));
+      if (stored !== null) return stored;
+    } catch (error) {
+      if (!(error instanceof WorkflowNotFoundError)) throw error;
+    }
+    throw new CheckoutNotFoundError(`No checkout is ${checkoutId(key)}`);
+  }
+
+  /**
+   * One page in the order of the server: open ones first, then closed, the newest first in each.
+   * @param onUnreadable told of each that cannot be read and is left out: the others are worth reading.
+   */
+  async page(
+    query: string,
+    pageSize: number,
+    nextPageToken: Uint8Array | null,
+    onUnreadable: (workflowId: string, error: UnreadablePayloadError) => void,
+  ): Promise<StoredPage> {
+    const { connection, client } = this.temporal;
+    const { namespace } = client.options;
+    const page = await this.#soon(() =>
+      connection.workflowService.listWorkflowExecutions({
+        namespace,
+        query,
+        pageSize,
+        ...(nextPageToken === null ? {} : { nextPageToken }),
+      }),
+    );
+    const replaced = await this.#soon(() => replacedRuns(this.temporal, page.executions));
+    const data: StoredCheckout[] = [];
+    for (const raw of page.executions) {
+      if (replaced.has(raw.execution?.runId ?? '')) continue;
+      try {
+        const { loadedDataConverter } = client.workflow.options;
+        const stored = toStored(await executionInfoFromRaw(raw, loadedDataConverter, undefined, namespace));
+        if (stored !== null) data.push(stored);
+      } catch (error) {
+        if (!(error instanceof UnreadablePayloadError)) throw error;
+        onUnreadable(raw.execution?.workflowId ?? '', error);
+      }
+    }
+    return { data, nextPageToken: page.nextPageToken.length > 0 ? page.nextPageToken : null };
+  }
+
+  /** How many there are. Costs one search, however many they are. */
+  async count(query: string): Promise<number> {
+    return (await this.#soon(() => this.temporal.client.workflow.count(query))).count;
+  }
+
+  /**
+   * The open checkout that has this charge, or null. A charge is found a moment after its checkout wrote it down.
+   * @param chargeId letters, digits and underscores only: it becomes part of a search.
+   */
+  async findByCharge(
+    chargeId: string,
+    onUnreadable: (workflowId: string, error: UnreadablePayloadError) => void,
+  ): Promise<CheckoutKey | null> {
+    const { data } = await this.page(checkoutOfCharge(chargeId), 1, null, onUnreadable);
+    return data[0]?.intent ?? null;
+  }
+
+  /** Asks for the end of an unpaid checkout. */
+  cancel(key: CheckoutKey, withinMs: number): Promise<Asked<CheckoutStatus>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(cancel),
+      (workflow) => workflow.signal(cancelRequest),
+    );
+  }
+
+  /** Asks for attempt `after` + 1; answers with its number. */
+  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<Asked<number>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(newAttempt, { args: [request] }),
+      (workflow) => workflow.signal(newAttemptRequest, request),
+    );
+  }
+
+  /** Asks for money to be given back. */
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<Refund>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(refund, { args: [request] }),
+      (workflow) => workflow.signal(refundRequest, request),
+    );
+  }
+
+  /**
+   * An operator's decision; answers with the status once it was carried out.
+   * @throws {UnheardError} when no worker took it in time: a decision is not left waiting for one.
+   */
+  resolve(key: CheckoutKey, resolution: Resolution, withinMs: number): Promise<Asked<CheckoutStatus>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(resolve, { args: [resolution] }),
+      () => Promise.reject(new UnheardError(`No worker took the decision within ${withinMs} ms`)),
+    );
+  }
+
+  /** @returns false when no open checkout has this key. Durable when it returns true. */
+  hint(key: CheckoutKey, news: Hint): Promise<boolean> {
+    return this.#signal(key, (workflow) => workflow.signal(hint, news));
+  }
+
+  /**
+   * Sends an update and waits at most `withinMs` for its answer. One without an answer is followed by the signal that
+   * asks for the same: an update that no worker has accepted lives in the server's memory only.
+   */
+  async #ask<T>(
+    key: CheckoutKey,
+    withinMs: number,
+    ask: (workflow: WorkflowHandle) => Promise<T>,
+    makeDurable: (workflow: WorkflowHandle) => Promise<void>,
+  ): Promise<Asked<T>> {
+    try {
+      const answer = await within(this.temporal.connection, withinMs, () => ask(this.#handle(key)));
+      return { kind: 'answered', answer };
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal !== null) return { kind: 'refused', ...refusal };
+      if (isClosed(error)) return { kind: 'closed' };
+      // An update that failed for any other reason, such as the end of its run, decides nothing either.
+      if (!isTooSlow(error) && !(error instanceof WorkflowUpdateFailedError)) throw error;
+      return { kind: (await this.#signal(key, makeDurable)) ? 'undecided' : 'closed' };
+    }
+  }
+
+  async #signal(key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
+    try {
+      await this.#soon(() => send(this.#handle(key)));
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  #soon<T>(work: () => Promise<T>): Promise<T> {
+    return within(this.temporal.connection, this.options.readWithinMs, work);
+  }
+
+  #handle(key: CheckoutKey): WorkflowHandle {
+    return this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
+  }
+}
+
+/** The memo is written by this product alone; a workflow without it is none of our checkouts, and null. */
+function toStored({ memo, status }: Pick<WorkflowExecutionInfo, 'memo' | 'status'>): StoredCheckout | null {
+  const { intent, state, opener, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
+  if (intent === undefined) return null;
+  return {
+    intent,
+    state: state ?? initialState(intent),
+    opener: opener ?? '',
+    timeline: timeline ?? [],
+    refunds: refunds ?? [],
+    version: version ?? 0,
+    closed: status.name !== 'RUNNING',
+  };
+}

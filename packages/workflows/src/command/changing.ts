@@ -1,0 +1,32 @@
+import { sleep } from '@temporalio/workflow';
+import { lookDelay, sendWindow, type CheckoutPolicy } from '../book/policy.js';
+import { clock } from '../clock.js';
+import type { CommandOutcome } from './activities.js';
+import * as calls from './calls.js';
+import type { Change } from './command.js';
+
+/** While nobody knows what became of it, a change is asked for again at least this often. */
+const SLOWEST_REPEAT_MS = 60_000;
+/** After so many tries without an answer it is given up: who asked may ask again. */
+export const MAX_TRIES = 15;
+
+/** The pause after try number `tries` (from 1), in ms. */
+export function pauseAfter(tries: number, policy: CheckoutPolicy): number {
+  return Math.min(lookDelay(policy, tries - 1), SLOWEST_REPEAT_MS);
+}
+
+/**
+ * Makes a change that may be made again: by setting, not by adding. Repeated only while its outcome is unknown; what
+ * provably had no effect is told at once, so that nothing waits to happen behind the back of who asked.
+ */
+export async function makeChange(change: Change, policy: CheckoutPolicy): Promise<CommandOutcome> {
+  let inDoubt = false;
+  for (let tries = 1; ; tries += 1) {
+    const { sendBy, deadlineMs } = sendWindow(policy, clock());
+    const outcome = await calls.change({ change, inDoubt, sendBy, deadlineMs });
+    if (outcome.kind === 'done' || (outcome.kind === 'rejected' && !(inDoubt && outcome.retryable))) return outcome;
+    inDoubt = true;
+    if (tries >= MAX_TRIES) return { kind: 'unknown', code: outcome.code, message: outcome.message };
+    await sleep(pauseAfter(tries, policy), { summary: 'Until it is asked for again' });
+  }
+}

@@ -1,0 +1,139 @@
+import { formatInstant, parseInstant, plus } from '@tillflow/domain';
+import { describe, expect, it } from 'vitest';
+import type { EventsRead } from './activities.js';
+import type { TailNotice, UnplacedEvent } from './memo.js';
+import { retryAt, Tail } from './tail.js';
+
+const NOW = parseInstant('2026-03-10T09:00:00Z');
+const WATERMARK = '2026-03-10T08:00:00.000Z';
+const LATER = '2026-03-10T08:30:00.000Z';
+
+const read = (more: Partial<EventsRead> = {}): EventsRead => ({ watermark: LATER, intervalMs: 15_000, ...more });
+const failure = { code: 'timeout', message: 'no answer' };
+
+const notice = (number: number): TailNotice => ({
+  id: `dispute_opened:dspt_${number}`,
+  code: 'dispute_opened',
+  since: WATERMARK,
+  detail: 'a dispute',
+  subject: `dspt_${number}`,
+  event_id: `evnt_${number}`,
+  charge_id: null,
+  plan_id: null,
+  checkout_id: null,
+});
+const unplaced = (number: number): UnplacedEvent => ({
+  event_id: `evnt_${number}`,
+  event_key: 'charge.complete',
+  subject: 'chrg_1',
+  checkout_id: 'chk_default_a',
+  charge_id: 'chrg_1',
+  since: WATERMARK,
+  retry_at: formatInstant(plus(NOW, 1_000)),
+  tries: 1,
+  why: 'no answer',
+});
+const tailAt = (watermark = WATERMARK): Tail => Tail.after({ pass: { at: WATERMARK, watermark, interval_ms: 15_000 } });
+const ids = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
+
+describe('the tail', () => {
+  it('begins where the last one ended, and with nothing where there was none', () => {
+    expect(tailAt().begin(NOW)).toEqual({ watermark: WATERMARK, retries: [] });
+    expect(Tail.after(null).begin(NOW)).toEqual({ watermark: null, retries: [] });
+  });
+
+  it('reads on from where a pass ended, also from one that broke off', () => {
+    const tail = tailAt();
+    tail.begin(NOW);
+    tail.ended(NOW, NOW, read({ failure }));
+    expect(tail.begin(NOW).watermark).toBe(LATER);
+  });
+
+  it('reads again from the same place after a pass that came to nothing', () => {
+    const tail = tailAt();
+    tail.begin(NOW);
+    tail.failed(NOW, failure);
+    expect(tail.begin(NOW).watermark).toBe(WATERMARK);
+  });
+
+  it('says since when it fails, and when it last read all there was', () => {
+    const tail = tailAt();
+    tail.ended(NOW, plus(NOW, 5), read());
+    expect(tail.memo).toMatchObject({ pass: { at: formatInstant(NOW), watermark: LATER }, failing: null });
+    tail.failed(plus(NOW, 10), failure);
+    tail.ended(plus(NOW, 20), plus(NOW, 30), read({ failure }));
+    expect(tail.memo.failing).toEqual({ since: formatInstant(plus(NOW, 10)), ...failure });
+    expect(tail.memo.pass?.at).toBe(formatInstant(NOW));
+  });
+
+  it('goes back as far as it is asked to, and is done when a pass that began after that has read all', () => {
+    const tail = tailAt();
+    tail.begin(NOW);
+    const asked = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
+    const counts = { read: 3, hinted: 2, reopened: 1, unplaced: 0 };
+    tail.ended(NOW, NOW, read({ counts }));
+    // That pass had begun before.
+    expect(asked).toMatchObject({ isDone: false, counts: { read: 0 } });
+    expect(tail.isAsked).toBe(true);
+    expect(tail.begin(NOW).watermark).toBe('2026-01-01T00:00:00.000Z');
+    tail.ended(NOW, NOW, read({ watermark: '2026-02-01T00:00:00.000Z', counts, failure }));
+    expect(asked.isDone).toBe(false);
+    // While it fails, the pause is kept.
+    expect(tail.isAsked).toBe(false);
+    expect(tail.begin(NOW).watermark).toBe('2026-02-01T00:00:00.000Z');
+    tail.ended(NOW, NOW, read({ counts }));
+    expect(asked).toMatchObject({ isDone: true, counts: { read: 6, hinted: 4, reopened: 2, unplaced: 0 } });
+    expect(tail.isAsked).toBe(false);
+  });
+
+  it('goes back again when the pass that went back came to nothing', () => {
+    const tail = tailAt();
+    tail.reread(parseInstant('2026-01-01T00:00:00Z'));
+    tail.begin(NOW);
+    tail.failed(NOW, failure);
+    expect(tail.begin(NOW).watermark).toBe('2026-01-01T00:00:00.000Z');
+  });
+
+  it('does not go forward when it is asked to go back to the future', () => {
+    const tail = tailAt();
+    tail.reread(parseInstant('2027-01-01T00:00:00Z'));
+    expect(tail.begin(NOW).watermark).toBe(WATERMARK);
+  });
+
+  it('tries again what could not be placed when it is time, until it is settled', () => {
+    const tail = tailAt();
+    tail.ended(NOW, NOW, read({ unplaced: [unplaced(1)] }));
+    expect(tail.begin(NOW).retries).toEqual([]);
+    expect(tail.begin(plus(NOW, 1_000)).retries).toEqual([unplaced(1)]);
+    const again = { ...unplaced(1), tries: 2 };
+    tail.ended(NOW, NOW, read({ unplaced: [again] }));
+    expect(tail.memo.unplaced).toEqual([again]);
+    tail.ended(NOW, NOW, read({ settled: ['evnt_1'] }));
+    expect(tail.memo.unplaced).toEqual([]);
+  });
+
+  it('keeps the latest of what it tells, and one of each', () => {
+    const tail = tailAt();
+    tail.ended(NOW, NOW, read({ notices: ids(0, 60).map(notice), unplaced: ids(0, 60).map(unplaced) }));
+    expect(tail.memo.notices).toEqual(ids(10, 60).map(notice));
+    expect(tail.memo.unplaced).toEqual(ids(10, 60).map(unplaced));
+    tail.ended(NOW, NOW, read({ notices: [{ ...notice(59), event_id: 'evnt_new' }] }));
+    expect(tail.memo.notices).toHaveLength(50);
+    expect(tail.memo.notices?.at(-1)).toMatchObject({ event_id: 'evnt_new' });
+  });
+
+  it('does not tell again what was dismissed, but what happened to it since', () => {
+    const tail = tailAt();
+    tail.ended(NOW, NOW, read({ notices: [notice(1)] }));
+    tail.dismiss(notice(1).id);
+    tail.ended(NOW, NOW, read({ notices: [notice(1)] }));
+    expect(tail.memo.notices).toEqual([]);
+    tail.ended(NOW, NOW, read({ notices: [{ ...notice(1), event_id: 'evnt_2' }] }));
+    expect(tail.memo.notices).toHaveLength(1);
+  });
+
+  it('waits longer before each try, and at last a day', () => {
+    const pauses = [1, 2, 3, 4, 5, 6, 100].map((tries) => retryAt(NOW, tries) - NOW);
+    expect(pauses).toEqual([15_000, 60_000, 300_000, 3_600_000, 86_400_000, 86_400_000, 86_400_000]);
+  });
+});

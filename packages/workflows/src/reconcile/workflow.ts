@@ -1,0 +1,134 @@
+import {
+  beginningOf,
+  formatMoney,
+  healsByLooking,
+  instant,
+  isCurrency,
+  plus,
+  type Break,
+  type Instant,
+  type Place,
+  type Window,
+} from '@tillflow/domain';
+import { proxyActivities, setCurrentDetails, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import { clock } from '../clock.js';
+import type { ReconciliationActivities } from './activities.js';
+import { dailyInput, endOfDay } from './daily.js';
+import { Findings } from './findings.js';
+import { DEFAULT_RECONCILE_POLICY, type ReconcileInput, type ReconcileMemo, type ReconcileResult } from './messages.js';
+
+/** A dead worker is known after this long; the next one goes on from the last heartbeat. */
+const HEARTBEAT_TIMEOUT = '10 seconds';
+/** A provider that is down for no longer costs time only. */
+const TRY_FOR = '24 hours';
+/** So many breaks are healed by one call. */
+const HEALED_AT_ONCE = 100;
+
+const worker = proxyActivities<ReconciliationActivities>({
+  startToCloseTimeout: '2 hours',
+  scheduleToCloseTimeout: TRY_FOR,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+});
+
+/**
+ * Compares our payments of a window with the provider's charges, refunds, balance and receipts, lets checkouts mend what
+ * they can by looking, and answers with what differs. Without input: the day before, as the Schedule starts it.
+ */
+export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult> {
+  const input = given ?? (await daily());
+  const { account } = input;
+  const policy = { ...DEFAULT_RECONCILE_POLICY, ...input.policy };
+  const now = clock();
+  const rules = { now, youngMs: policy.youngMs };
+  const window = windowOf(input, plus(now, -policy.youngMs));
+  const findings = new Findings(input, policy);
+  tell(findings, `compare payments from ${timeOf(window.from)}`);
+
+  for (let place: Place | null = window.from < window.to ? beginningOf(window) : null; place !== null;) {
+    const { room } = findings;
+    const { chargesPerCall } = policy;
+    const page = await worker.compareBooks.executeWithOptions(
+      { summary: `Compare payments from ${timeOf(place.at)} to ${timeOf(window.to)}` },
+      [{ account, window, place, rules, room, chargesPerCall }],
+    );
+    findings.add(page);
+    place = page.next;
+    tell(findings, place === null ? 'compare receipts' : `compare payments from ${timeOf(place.at)}`);
+  }
+  findings.addBreaks(
+    await worker.compareReceipts.executeWithOptions(
+      { summary: `Compare receipts issued from ${timeOf(window.from)} to ${timeOf(window.to)}` },
+      [{ account, window: { from: instant(input.from), to: instant(input.to) }, rules }],
+    ),
+  );
+  await dropReported(findings);
+  if (!input.dry_run) await heal(findings, { account, rules });
+  tell(findings, 'nothing: it is done');
+  return findings.result();
+}
+
+async function daily(): Promise<ReconcileInput> {
+  upsertMemo({ daily: true } satisfies Pick<ReconcileMemo, 'daily'>);
+  const before = endOfDay();
+  const summary = 'Recall until when earlier days were compared';
+  return dailyInput(before, await worker.lastDaily.executeWithOptions({ summary }, [{ before }]));
+}
+
+/** What is too young is left to the next run. */
+function windowOf({ from, to }: ReconcileInput, oldEnough: Instant): Window {
+  return { from: instant(from), to: instant(Math.min(to, oldEnough)) };
+}
+
+/** A refund that was made outside and taken over since is told once: by the first run that sees it. */
+async function dropReported(findings: Findings): Promise<void> {
+  const taken = findings.breaks.filter(({ type, healed }) => type === 'refund_made_outside' && healed);
+  if (taken.length === 0) return;
+  const refundIds = taken.flatMap(({ refund_id }) => refund_id ?? []);
+  const reported = new Set(
+    await worker.recallReported.executeWithOptions({ summary: 'Recall what earlier runs have reported' }, [
+      { refundIds },
+    ]),
+  );
+  findings.drop(new Set(taken.filter(({ refund_id }) => reported.has(refund_id ?? ''))));
+}
+
+async function heal(
+  findings: Findings,
+  { account, rules }: { readonly account: string; readonly rules: { readonly now: Instant; readonly youngMs: number } },
+): Promise<void> {
+  const { runId } = workflowInfo();
+  const curable = findings.breaks.filter(healsByLooking);
+  const gone = new Set<Break>();
+  for (let first = 0; first < curable.length; first += HEALED_AT_ONCE) {
+    const breaks = curable.slice(first, first + HEALED_AT_ONCE);
+    const healed = await worker.healBreaks.executeWithOptions(
+      { summary: `Let ${breaks.length} checkouts look at what they missed` },
+      [{ runId, account, rules, breaks }],
+    );
+    for (const [index, one] of breaks.entries()) if (healed[index] === true) gone.add(one);
+  }
+  findings.markHealed(gone);
+}
+
+/** The memo that the API reads, and what a person sees in the Temporal UI. */
+function tell(findings: Findings, next: string): void {
+  const summary = findings.summary();
+  upsertMemo({ reconciliation: summary } satisfies ReconcileMemo);
+  const { from, to, dry_run, breaks, healed, totals } = summary;
+  const lines = [
+    `Payments from ${from} to ${to}${dry_run ? ', **dry run**' : ''}`,
+    ...totals.map((one) => {
+      const paid = (amount: number): string =>
+        isCurrency(one.currency) ? formatMoney({ amount, currency: one.currency }) : `${one.currency} ${amount}`;
+      return `${one.checkouts} checkouts over ${paid(one.paid_here)}, ${one.charges} charges over ${paid(one.paid_there)}`;
+    }),
+    `**${breaks} breaks**, ${healed} of them healed`,
+    `Next: ${next}`,
+  ];
+  setCurrentDetails(lines.map((line) => `- ${line}`).join('\n'));
+}
+
+function timeOf(at: Instant): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,446 @@
+import { readFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { run } from '@tillflow/cli';
+import { nameOnQueue } from '@tillflow/temporal';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { QUICK_TAIL, TailRun } from './support/event-tail.js';
+import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
+import { forgetSchedules, operatorOf, tillflow, type Ended } from './support/tillflow.js';
+
+vi.setConfig({ testTimeout: 180_000 });
+
+const COMMANDS = ['setup', 'doctor', 'list', 'show', 'resolve', 'refund', 'reconcile', 'backfill', 'notices'] as const;
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start();
+});
+afterAll(() => stack.stop());
+
+function operate(...args: readonly string[]): Promise<Ended> {
+  return tillflow(args, operatorOf(stack));
+}
+
+async function operateAsProgram(...args: readonly string[]): Promise<{ code: number | null; json: unknown }> {
+  const { code, out, err } = await operate(...args, '--json');
+  expect(err).toBe('');
+  return { code, json: JSON.parse(out) as unknown };
+}
+
+async function pay(fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
+  const open = await opened(stack, fields);
+  stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+  return stack.untilStatus(open.id, 'paid');
+}
+
+/** A checkout whose QR is there, also on a machine that is busy. */
+async function opened(of: Stack, fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
+  const { body } = await of.create(fields);
+  return of.until(body.id, ({ qr }) => qr !== null);
+}
+
+describe('tillflow', () => {
+  it.each([
+    [[], 'Usage: pnpm tillflow <command>'],
+    [['fly'], 'There is no command fly'],
+    [['list', '--fast'], "Unknown option '--fast'"],
+    [['list', 'all'], 'list takes no arguments'],
+    [['list', '--status', 'gone'], '--status must be one of'],
+    [['list', '--limit', '0'], '--limit must be'],
+    [['show'], 'show takes 1 argument'],
+    [['show', 'a b'], 'neither'],
+    [['resolve', 'x', '--look'], 'wants a --reason'],
+    [['resolve', 'x', '--reason', 'y'], 'exactly one of'],
+    [['resolve', 'x', '--look', '--abandon', '--reason', 'y'], 'exactly one of'],
+    [['resolve', 'x', '--adopt', 'src_1', '--reason', 'y'], '--adopt wants'],
+    [['refund', 'x'], '--key must be'],
+    [['refund', 'x', '--key', 'auto:1'], '--key must be'],
+    [['refund', 'x', '--key', 'k', '--amount', '5.0'], '--amount must be'],
+    [['refund', 'x', '--key', 'k', '--amount', '0'], '--amount must be'],
+    [['refund', 'x', '--key', 'k', '--amount', '-5'], 'refund'],
+    [['notices', '--dismiss', 'x'], 'wants a --reason'],
+    [['reconcile', '--to', '2026-11-21T00:00:00Z'], 'wants a --from'],
+    [['reconcile', '--from', '2026-11-21', '--to', '2026-11-22'], '--from must be ISO 8601'],
+    [['reconcile', '--from', '2026-11-21T00:00:00Z', '--to', '2026-11-21T00:00:00Z'], '--from must be before --to'],
+    [['reconcile', '--from', '2026-01-01T00:00:00Z', '--to', '2026-03-01T00:00:00Z'], 'at most 31 days'],
+    [['backfill'], 'wants a --from'],
+    [['backfill', '--from', 'yesterday'], '--from must be'],
+  ])('%j is wrong usage: 2, and says why', async (args, words) => {
+    const { exit, out, err } = await run(args, operatorOf(stack));
+    expect({ exit, out }).toEqual({ exit: 2, out: '' });
+    expect(err).toContain(words);
+    const asJson = await run([...args, '--json'], operatorOf(stack));
+    expect(JSON.parse(asJson.out)).toMatchObject({ error: { code: 'usage' } });
+  });
+
+  it('that is used wrongly ends with 2', async () => {
+    expect(await operate('resolve', 'x')).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining('exactly one of'),
+    });
+    expect(await operateAsProgram('fly')).toMatchObject({ code: 2, json: { error: { code: 'usage' } } });
+  });
+
+  it.each(COMMANDS)('%s --help tells its options, and what it does', async (name) => {
+    const { exit, out } = await run([name, '--help'], {});
+    expect(exit).toBe(0);
+    expect(out).toMatch(new RegExp(`^Usage: pnpm tillflow ${name}`));
+    expect(out).toContain('--json');
+  });
+
+  it('lists every command', async () => {
+    const { code, out } = await operate('--help');
+    expect(code).toBe(0);
+    for (const name of COMMANDS) expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+  });
+
+  it('with wrong settings stops with 2 and names each', async () => {
+    const { code, err } = await tillflow(['list'], { TEMPORAL_ADDRESS: 'nowhere', TEMPORAL_TLS: 'maybe' });
+    expect(code).toBe(2);
+    expect(err).toContain('TEMPORAL_ADDRESS');
+    expect(err).toContain('TEMPORAL_TLS');
+  });
+
+  it.concurrent.each([
+    ['list'],
+    ['refund', 'x', '--key', 'k'],
+    ['setup'],
+    ['backfill', '--from', '2026-01-01T00:00:00Z'],
+  ])('%s … cannot reach Temporal: 3, and says where it looked', async (...args) => {
+    const lost = { ...operatorOf(stack), TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const [forPeople, forPrograms] = await Promise.all([tillflow(args, lost), tillflow([...args, '--json'], lost)]);
+    expect(forPeople).toMatchObject({ code: 3, err: expect.stringContaining('127.0.0.1:1') });
+    expect(forPrograms).toMatchObject({ code: 3, err: '' });
+    expect(JSON.parse(forPrograms.out)).toMatchObject({ error: { code: 'unreachable' } });
+  });
+
+  it('is run by pnpm tillflow', async () => {
+    const root = fileURLToPath(new URL('../package.json', import.meta.url));
+    const { scripts } = JSON.parse(await readFile(root, 'utf8')) as { scripts: Record<string, string> };
+    expect(scripts['tillflow']).toContain('node apps/cli/dist/main.js');
+  });
+});
+
+describe('list and show', () => {
+  it('show amounts in major units to people, in the smallest unit to programs', async () => {
+    const paid = await pay({ description: 'two coffees', terminal: 'till-9' });
+    const shown = await operate('show', paid.reference);
+    expect(shown.code).toBe(0);
+    for (const text of [paid.id, 'THB 1,500.00', 'two coffees', 'till-9', chargeIdOf(paid), 'void until', 'opened']) {
+      expect(shown.out).toContain(text);
+    }
+    const { json } = await operateAsProgram('show', paid.id);
+    expect(json).toMatchObject({
+      id: paid.id,
+      amount: 150_000,
+      currency: 'THB',
+      status: 'paid',
+      closed: false,
+      workflow_id: `checkout/default/${paid.reference}`,
+      refunds: [],
+      timeline: await stack.timeline(paid.id),
+    });
+  });
+
+  it('an unknown checkout is a finding: 1', async () => {
+    expect(await operate('show', 'nobody')).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
+  });
+
+  it('a reference that looks like an id is found by its whole name', async () => {
+    const reference = `chk_default_${randomUUID()}`;
+    const body = await opened(stack, { reference });
+    expect(await operateAsProgram('show', reference)).toMatchObject({ json: { id: body.id } });
+  });
+
+  it('lists by status, as many as asked for, and says that there are more', async () => {
+    const paid = [await pay(), await pay(), await pay()];
+    const listed = async (...args: string[]) =>
+      (await operateAsProgram('list', '--status', 'paid', ...args)).json as { data: CheckoutJson[]; more: boolean };
+    await vi.waitFor(
+      async () => {
+        const ids = (await listed('--limit', '10000')).data.map(({ id }) => id);
+        for (const { id } of paid) expect(ids).toContain(id);
+      },
+      { timeout: 20_000 },
+    );
+    const few = await listed('--limit', '2');
+    expect(few.more).toBe(true);
+    expect(few.data).toHaveLength(2);
+    expect(new Set(few.data.map(({ status }) => status))).toEqual(new Set(['paid']));
+    const { out } = await operate('list', '--limit', '10000');
+    expect(out).toMatch(new RegExp(`^${paid[0]?.reference} +paid +THB 1,500.00 `, 'm'));
+  });
+});
+
+describe('refund', () => {
+  it('says with --dry-run what it would do, and does nothing', async () => {
+    const paid = await pay();
+    const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '500.00', '--dry-run');
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: `would give back THB 500.00 of ${paid.id}\nleft to be given back: THB 1,500.00\n`,
+    });
+    expect((await operate('refund', paid.id, '--key', 'k', '--amount', '1500.01', '--dry-run')).code).toBe(1);
+    expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
+  });
+
+  it('gives back once for a key, in major or in smallest units, and the rest without an amount', async () => {
+    const paid = await pay();
+    const first = ['refund', paid.reference, '--key', 'k-1', '--amount', '500.00', '--reason', 'cold'] as const;
+    expect(await operate(...first)).toMatchObject({ code: 0, out: expect.stringContaining('given back: THB 500.00') });
+    expect((await operate(...first)).code).toBe(0);
+    const second = await operateAsProgram('refund', paid.id, '--key', 'k-2', '--amount', '25000');
+    expect(second).toMatchObject({ code: 0, json: { outcome: 'succeeded', refund: { amount: 25_000, key: 'k-2' } } });
+    expect((await operate('refund', paid.id, '--key', 'k-3')).code).toBe(0);
+    const { body } = await stack.get(`/v1/checkouts/${paid.id}`);
+    expect(body).toMatchObject({ status: 'refunded', refunded_amount: 150_000 });
+    expect(stack.sandbox.state().refunds.filter(({ charge }) => charge === chargeIdOf(paid))).toHaveLength(3);
+  });
+
+  it('that is refused is a finding, and says that no money went', async () => {
+    const paid = await pay();
+    const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '1500.01');
+    expect(code).toBe(1);
+    expect(out).toContain('refund_exceeds_paid');
+    expect(out).toContain('No money was given back');
+    const open = await opened(stack);
+    expect(await operateAsProgram('refund', open.id, '--key', 'k')).toMatchObject({
+      code: 1,
+      json: { outcome: 'refused', code: 'not_paid' },
+    });
+  });
+});
+
+describe.concurrent('resolve', () => {
+  it('with --look finds a payment that no webhook told of', async () => {
+    const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
+    try {
+      const body = await opened(silent);
+      silent.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      const look = ['resolve', body.reference, '--look', '--reason', 'the customer shows a receipt'];
+      const dry = await tillflow([...look, '--dry-run'], operatorOf(silent));
+      expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('would: look again at') });
+      expect((await silent.get(`/v1/checkouts/${body.id}`)).body.status).toBe('awaiting_payment');
+      expect(await tillflow(look, operatorOf(silent))).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('status: paid'),
+      });
+      expect(await silent.timeline(body.id)).toContainEqual(
+        expect.objectContaining({ what: 'resolve', detail: 'look: the customer shows a receipt' }),
+      );
+    } finally {
+      await silent.stop();
+    }
+  });
+
+  it('with --abandon where nothing is unresolved is refused: 1', async () => {
+    const body = await opened(stack);
+    const args = ['resolve', body.id, '--abandon', '--reason', 'tidy up'] as const;
+    expect(await operate(...args)).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('refused (invalid_resolution)'),
+    });
+    expect(await operateAsProgram(...args)).toMatchObject({
+      code: 1,
+      json: { outcome: 'refused', code: 'invalid_resolution' },
+    });
+  });
+
+  it('that no worker takes says so: 3', async () => {
+    const idle = await Stack.start();
+    try {
+      const body = await opened(idle);
+      await idle.stopWorker();
+      const { code, err } = await tillflow(['resolve', body.id, '--look', '--reason', 'why not'], operatorOf(idle));
+      expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('No worker answered in time') });
+    } finally {
+      await idle.stop();
+    }
+  });
+});
+
+describe('what needs a person', () => {
+  it('is listed, with what it means and what to do, and adopted when its charge was found', async () => {
+    const odd = await Stack.start({
+      api: {
+        ATTENTION_AFTER_MS: '500',
+        LOOK_DELAYS_MS: '300,3600000',
+        SEND_WITHIN_MS: '1000',
+        CALL_DEADLINE_MS: '1000',
+        SETTLE_DELAY_MS: '0',
+      },
+    });
+    try {
+      const operateOdd = (...args: string[]): Promise<Ended> => tillflow(args, operatorOf(odd));
+      const reference = newReference();
+      const quiet = await operateOdd('list', '--attention');
+      expect(quiet.code).toBe(0);
+      expect(quiet.out).not.toContain(reference);
+      // The charge is made, its answer is lost, and the provider does not show it.
+      odd.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
+      odd.sandbox.faults.add({ method: 'GET', path: '/sources/{id}', action: 'status', status: 500 });
+      odd.sandbox.faults.add({ method: 'GET', path: '/charges', action: 'status', status: 500 });
+      await odd.create({ reference });
+      await vi.waitFor(
+        async () => {
+          const { out } = await operateOdd('list', '--attention');
+          expect(out).toMatch(new RegExp(`^${reference} +creating +THB 1,500.00 .*outcome_unknown for `, 'm'));
+        },
+        { timeout: 60_000 },
+      );
+      const { out } = await operateOdd('show', reference);
+      expect(out).toMatch(/^attention +outcome_unknown for \d+ s: .+\n +means +Whether .+\n +to do +Wait\. .+$/m);
+      const [charge] = odd.sandbox.state().charges;
+      const adopt = await operateOdd(
+        'resolve',
+        reference,
+        '--adopt',
+        charge?.id ?? '',
+        '--reason',
+        'seen in the dashboard',
+      );
+      expect(adopt).toMatchObject({ code: 0, out: expect.stringContaining('attention: none') });
+      const { body } = await odd.get(`/v1/checkouts/chk_default_${reference}`);
+      expect(body).toMatchObject({ status: 'awaiting_payment', attempts: [{ charge_id: charge?.id }] });
+    } finally {
+      await odd.stop();
+    }
+  });
+});
+
+describe('setup', () => {
+  it('says what it would do, does it once, and has nothing to do then', async () => {
+    const fresh = await Stack.start({ worker: false, webhookUrl: null });
+    const schedule = fresh.temporal.client.schedule.getHandle(nameOnQueue('event-tail', fresh.taskQueue));
+    const webhookUri = () => fresh.sandbox.state().account.webhook_uri;
+    const address = `${fresh.api.url}/webhooks/provider`;
+    try {
+      const dry = await tillflow(['setup', '--dry-run'], operatorOf(fresh));
+      expect(dry.code).toBe(0);
+      expect(dry.out).toContain(`would: send webhooks to ${address}`);
+      expect(dry.out).toContain('would: create schedule event-tail@');
+      await expect(schedule.describe()).rejects.toThrow('not found');
+      expect(webhookUri()).toBeNull();
+      const done = await tillflow(['setup'], operatorOf(fresh));
+      expect(done).toMatchObject({ code: 0, out: dry.out.replaceAll('would: ', 'done: ') });
+      expect(webhookUri()).toBe(address);
+      expect(await tillflow(['setup'], operatorOf(fresh))).toMatchObject({ code: 0, out: 'default: nothing to do\n' });
+      expect(await tillflow(['setup', '--json'], operatorOf(fresh))).toMatchObject({ out: '{\n  "steps": []\n}\n' });
+    } finally {
+      await forgetSchedules(fresh);
+      await fresh.stop();
+    }
+  });
+
+  it('leaves the webhook address alone where the address of the API is not known', async () => {
+    const before = stack.sandbox.state().account.webhook_uri;
+    const { out } = await tillflow(['setup', '--dry-run'], { ...operatorOf(stack), PUBLIC_URL: undefined });
+    expect(out).not.toContain('webhooks');
+    const moved = { ...operatorOf(stack), PUBLIC_URL: 'https://pay.example/' };
+    expect((await tillflow(['setup', '--dry-run'], moved)).out).toContain(
+      `would: send webhooks to https://pay.example/webhooks/provider, in place of ${before}`,
+    );
+    expect(stack.sandbox.state().account.webhook_uri).toBe(before);
+  });
+
+  it('that cannot reach the provider: 3', async () => {
+    const lost = { ...operatorOf(stack), PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
+    const { code, err } = await tillflow(['setup', '--dry-run'], lost);
+    expect(code).toBe(3);
+    expect(err).toContain('The provider does not answer');
+  });
+});
+
+describe('backfill and notices', () => {
+  it('need the event tail: 3 without one', async () => {
+    const { code, err } = await operate('notices');
+    expect(code).toBe(3);
+    expect(err).toContain('No event tail runs');
+  });
+
+  it('read the events again, and show and dismiss what happened at the provider', async () => {
+    const tailed = await Stack.start({ shared: QUICK_TAIL });
+    const tail = await TailRun.start(tailed);
+    try {
+      const operateTailed = (...args: string[]): Promise<Ended> => tillflow(args, operatorOf(tailed));
+      const body = await opened(tailed);
+      tailed.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await tailed.untilStatus(body.id, 'paid');
+      await tail.nextPass();
+      const from = '2026-01-01T00:00:00Z';
+      expect(await operateTailed('backfill', '--from', from, '--dry-run')).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('would: read all events since 2026-01-01 00:00:00 UTC'),
+      });
+      const { code, out } = await operateTailed('backfill', '--from', from, '--json');
+      expect(code).toBe(0);
+      expect((JSON.parse(out) as { read: number }).read).toBeGreaterThanOrEqual(2);
+
+      expect(await operateTailed('notices')).toMatchObject({ code: 0, out: 'No notices.\n' });
+      tailed.sandbox.seedBooks({ disputes: [{ charge: chargeIdOf(body) }] });
+      const noticed = await vi.waitFor(
+        async () => {
+          const { notices } = JSON.parse((await operateTailed('notices', '--json')).out) as {
+            notices: { id: string }[];
+          };
+          expect(notices).toHaveLength(1);
+          return notices[0]?.id ?? '';
+        },
+        { timeout: 30_000 },
+      );
+      const dismiss = ['notices', '--dismiss', noticed, '--reason', 'evidence was sent'];
+      expect((await operateTailed(...dismiss, '--dry-run')).out).toContain('would dismiss');
+      expect((await operateTailed('notices')).out).toContain(noticed);
+      expect((await operateTailed(...dismiss)).code).toBe(0);
+      await vi.waitFor(async () => expect((await operateTailed('notices')).out).toBe('No notices.\n'), {
+        timeout: 30_000,
+      });
+      expect((await operateTailed(...dismiss)).code).toBe(1);
+    } finally {
+      await tail.stop();
+      await tailed.stop();
+    }
+  });
+});
+
+describe('reconcile', () => {
+  const agoMs = (milliseconds: number): string => new Date(Date.now() - milliseconds).toISOString();
+
+  it('finds a payment that was missed, heals it unless it is a dry run, and finds nothing then', async () => {
+    const deaf = await Stack.start({
+      api: { POLL_INTERVAL_MS: '86400000' },
+      sandbox: { now: agoMs(3_600_000) },
+      webhookUrl: null,
+    });
+    try {
+      const body = await opened(deaf);
+      deaf.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      const compare = ['reconcile', '--from', agoMs(7_200_000), '--to', agoMs(0)];
+      const dry = await tillflow([...compare, '--dry-run'], operatorOf(deaf));
+      expect(dry.code).toBe(1);
+      expect(dry.out).toMatch(/^rec_\S+: completed, dry run$/m);
+      expect(dry.out).toMatch(
+        new RegExp(
+          `^status +${body.id} +awaiting_payment THB 1,500.00 +successful THB 1,500.00 +tillflow resolve`,
+          'm',
+        ),
+      );
+      expect((await deaf.get(`/v1/checkouts/${body.id}`)).body.status).toBe('awaiting_payment');
+      const { code, out } = await tillflow([...compare, '--json'], operatorOf(deaf));
+      expect(code).toBe(1);
+      expect(JSON.parse(out)).toMatchObject({
+        status: 'completed',
+        dry_run: false,
+        breaks: [{ type: 'status', checkout_id: body.id, actual: { amount: 150_000, currency: 'THB' }, healed: true }],
+        foreign: [],
+        failure: null,
+      });
+      expect((await deaf.get(`/v1/checkouts/${body.id}`)).body.status).toBe('paid');
+      expect(await tillflow([...compare, '--dry-run'], operatorOf(deaf))).toMatchObject({ code: 0 });
+    } finally {
+      await deaf.stop();
+    }
+  });
+});

@@ -1,0 +1,278 @@
+import { COMMAND_WORKFLOW, type CommandMemo } from '@tillflow/workflows';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { asOperator, seedRecords, type SeededRecords } from './support/resources.js';
+import { Stack, type ProblemJson } from './support/stack.js';
+import { withStack } from './support/with-stack.js';
+
+type CardJson = { id: string; name: string; city: string | null; expiration_year: number; status?: string };
+
+const SETTINGS = {
+  SEND_WITHIN_MS: '1000',
+  CALL_DEADLINE_MS: '400',
+  SETTLE_DELAY_MS: '100',
+  LOOK_DELAYS_MS: '50,100,200,400',
+};
+
+let stack: Stack;
+let seeded: SeededRecords;
+beforeAll(async () => {
+  stack = await Stack.start({ webhookUrl: null, api: SETTINGS });
+});
+afterAll(() => stack.stop());
+
+/** Fresh records for each test that changes them. */
+const cardPath = (): string => {
+  seeded = seedRecords(stack);
+  return `/v1/customers/${seeded.customer}/cards/${seeded.card}`;
+};
+const fault = (method: string, path: string, more: object) =>
+  stack.sandbox.faults.add({ method, path, times: 1, ...more } as Parameters<typeof stack.sandbox.faults.add>[0]);
+
+const CARD_ROUTE = '/customers/{id}/cards/{card_id}';
+
+describe('a card', () => {
+  it('is listed, read, changed and removed, and its customer shows it', async () => {
+    const path = cardPath();
+    const { customer, card } = seeded;
+    const listed = await asOperator<{ data: CardJson[] }>(stack, 'GET', `/v1/customers/${customer}/cards`);
+    expect(listed.body.data.map(({ id }) => id)).toContain(card);
+    const changed = await asOperator<CardJson>(stack, 'PATCH', path, { body: { expiration_year: 2031, city: null } });
+    expect(changed).toMatchObject({ status: 200, body: { id: card, expiration_year: 2031, city: null } });
+    expect(await asOperator<CardJson>(stack, 'GET', path)).toMatchObject({ body: { expiration_year: 2031 } });
+    expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { id: card, deleted: true } });
+    expect((await asOperator(stack, 'GET', path)).status).toBe(404);
+    const shown = await asOperator<{ cards: { data: CardJson[] } }>(stack, 'GET', `/v1/customers/${customer}`);
+    expect(shown.body.cards.data.map(({ id }) => id)).not.toContain(card);
+  });
+
+  it('is removed once: the second time is answered alike, and the provider is not asked', async () => {
+    const path = cardPath();
+    await asOperator(stack, 'DELETE', path);
+    const before = stack.requests(`DELETE ${CARD_ROUTE}`).length;
+    expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
+    expect(stack.requests(`DELETE ${CARD_ROUTE}`).length).toBe(before);
+  });
+
+  it('whose removal had its effect and lost its answer is removed', async () => {
+    const path = cardPath();
+    fault('DELETE', CARD_ROUTE, { action: 'commit_then_reset', times: 4 });
+    expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
+    stack.sandbox.faults.clear();
+    expect((await asOperator(stack, 'GET', path)).status).toBe(404);
+  });
+
+  it.each(['commit_then_reset', 'reset_before', 'garbage_body'])(
+    'is changed in the end when the answer is lost by %s',
+    async (action) => {
+      const path = cardPath();
+      fault('PATCH', CARD_ROUTE, { action });
+      const changed = await asOperator<CardJson>(stack, 'PATCH', path, { body: { name: `After ${action}` } });
+      expect(changed).toMatchObject({ status: 200, body: { name: `After ${action}` } });
+    },
+  );
+
+  it('that does not exist is 404, and nothing is retried', async () => {
+    const { customer } = seedRecords(stack);
+    const before = stack.requests(`PATCH ${CARD_ROUTE}`).length;
+    const path = `/v1/customers/${customer}/cards/card_test_none`;
+    const answer = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { name: 'A' } });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(stack.requests(`PATCH ${CARD_ROUTE}`).length).toBe(before + 1);
+  });
+
+  it('under another change is refused until that one has ended, the same change joins it', async () => {
+    const path = cardPath();
+    fault('PATCH', CARD_ROUTE, { action: 'status', status: 500, times: undefined });
+    const first = asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Phuket' } });
+    await expect.poll(() => stack.requests(`PATCH ${CARD_ROUTE}`).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    const other = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { city: 'Rayong' } });
+    expect(other).toMatchObject({ status: 409, body: { code: 'change_in_progress' } });
+    expect(other.body.detail).not.toContain('Phuket');
+    const joined = asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Phuket' } });
+    stack.sandbox.faults.clear();
+    expect((await first).body).toMatchObject({ city: 'Phuket' });
+    expect((await joined).body).toMatchObject({ city: 'Phuket' });
+    const after = await asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Rayong' } });
+    expect(after).toMatchObject({ status: 200, body: { city: 'Rayong' } });
+  });
+
+  it('is pending while the provider does not answer, and the same request later learns it', async () => {
+    const path = cardPath();
+    fault('PATCH', CARD_ROUTE, { action: 'hang', times: undefined });
+    const pending = await asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Trat' } });
+    expect(pending).toMatchObject({ status: 202, body: { status: 'pending' } });
+    stack.sandbox.faults.clear();
+    const send = async () => (await asOperator(stack, 'PATCH', path, { body: { city: 'Trat' } })).status;
+    await expect.poll(send, { timeout: 30_000 }).toBe(200);
+  });
+});
+
+describe('the account', () => {
+  it('is read, changed by what is given alone, and cleared by null', async () => {
+    const keys = { charge: ['order', 'till'] };
+    const changed = await asOperator<Record<string, unknown>>(stack, 'PATCH', '/v1/account', {
+      body: { webhook_uri: 'https://pay.example/hooks', metadata_export_keys: keys },
+    });
+    expect(changed).toMatchObject({
+      status: 200,
+      body: { webhook_uri: 'https://pay.example/hooks', metadata_export_keys: keys },
+    });
+    await asOperator(stack, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
+    const { body } = await asOperator<Record<string, unknown>>(stack, 'GET', '/v1/account');
+    expect(body).toMatchObject({ webhook_uri: 'https://pay.example/hooks', chain_enabled: true });
+    const cleared = await asOperator<Record<string, unknown>>(stack, 'PATCH', '/v1/account', {
+      body: { webhook_uri: null },
+    });
+    expect(cleared.body['webhook_uri']).toBeNull();
+  });
+
+  it('moves to the newest version when that is confirmed, also twice', async () => {
+    const old = await Stack.start({ webhookUrl: null, sandbox: { assumptions: { accountVersion: '2019-05-29' } } });
+    try {
+      const { body } = await asOperator<{ versions: string[]; api_version: string }>(
+        old,
+        'GET',
+        '/v1/account/api-versions',
+      );
+      expect(body.api_version).toBe('2019-05-29');
+      for (const _ of [1, 2]) {
+        const upgraded = await asOperator(old, 'POST', '/v1/account/api-version', { body: { confirm: true } });
+        expect(upgraded).toMatchObject({ status: 200, body: { api_version: body.versions.at(-1) } });
+      }
+    } finally {
+      await old.stop();
+    }
+  });
+});
+
+describe('the audit of a command', () => {
+  it('says who changed which fields of what and when, and holds no personal value, nor does anything in Temporal', async () => {
+    const path = cardPath();
+    const personal = ['Apinya Wongsakul', 'Nakhon Si Thammarat', 'TH 80214'];
+    const [name, city, postal_code] = personal;
+    const { status, headers } = await asOperator(stack, 'PATCH', path, { body: { name, city, postal_code } });
+    expect(status).toBe(200);
+    const workflowId = `command/default/update_card/${seeded.customer}/${seeded.card}`;
+    const handle = stack.temporal.client.workflow.getHandle(workflowId);
+    const described = await handle.describe();
+    expect(described.type).toBe(COMMAND_WORKFLOW);
+    expect((described.memo as CommandMemo).audit).toMatchObject({
+      kind: 'update_card',
+      target: `${seeded.customer}/${seeded.card}`,
+      fields: ['name', 'postal_code', 'city'],
+      by: 'ops',
+      request_id: headers.get('x-request-id'),
+    });
+    const history = await handle.fetchHistory();
+    const everything = JSON.stringify([described.raw, history], (_, value: unknown) =>
+      value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : value,
+    );
+    expect(everything.includes('update_card')).toBe(true);
+    // Nor is anything only encoded.
+    const encoded = everything.match(/[A-Za-z0-9+/]{16,}={0,2}/g) ?? [];
+    const decoded = encoded.map((text) => Buffer.from(text, 'base64').toString('latin1'));
+    expect(encoded.length).toBeGreaterThan(0);
+    expect(personal.filter((value) => [everything, ...decoded].some((text) => text.includes(value)))).toEqual([]);
+    const logs = stack.logs.join('');
+    expect(logs.includes('"fields":["name","postal_code","city"]')).toBe(true);
+    expect(personal.filter((value) => logs.includes(value))).toEqual([]);
+  });
+});
+
+describe('a command', () => {
+  it('that no worker takes is pending, and is carried out when one comes', async () => {
+    await withStack({ webhookUrl: null, api: { ...SETTINGS, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
+      const { customer, card } = seedRecords(idle);
+      const path = `/v1/customers/${customer}/cards/${card}`;
+      const pending = await asOperator(idle, 'PATCH', path, { body: { city: 'Ranong' } });
+      expect(pending.status).toBe(202);
+      await start();
+      const city = async () => (await asOperator<CardJson>(idle, 'GET', path)).body.city;
+      await expect.poll(city, { timeout: 30_000 }).toBe('Ranong');
+    });
+  });
+
+  it('that was promised is kept, although the provider takes no requests at first', async () => {
+    await withStack({ webhookUrl: null, api: { ...SETTINGS, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
+      const { customer, card } = seedRecords(idle);
+      const path = `/v1/customers/${customer}/cards/${card}`;
+      expect((await asOperator(idle, 'PATCH', path, { body: { city: 'Ranong' } })).status).toBe(202);
+      idle.sandbox.faults.add({ method: 'PATCH', path: CARD_ROUTE, action: 'status', status: 429, times: 6 });
+      await start();
+      const city = async () => (await asOperator<CardJson>(idle, 'GET', path)).body.city;
+      await expect.poll(city, { timeout: 30_000 }).toBe('Ranong');
+      expect(idle.requests(`PATCH ${CARD_ROUTE}`).length).toBe(7);
+    });
+  });
+
+  it.each([
+    ['takes no requests', { action: 'status', status: 429 }, 503, 'provider_busy'],
+    ['does not take the key', { action: 'status', status: 401 }, 502, 'provider_key_refused'],
+    ['refuses it', { action: 'status', status: 400, code: 'bad_request' }, 422, 'provider_refused'],
+  ])('to a provider that %s is told so', async (_, how, status, code) => {
+    const path = cardPath();
+    fault('PATCH', CARD_ROUTE, { ...how, times: undefined });
+    const answer = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { city: 'Ranong' } });
+    stack.sandbox.faults.clear();
+    expect(answer).toMatchObject({ status, body: { code } });
+    const { body } = await asOperator<CardJson>(stack, 'GET', path);
+    expect(body.city).toBe('Bangkok');
+  });
+
+  it('to a provider that cannot be reached changes nothing, and says so; so does a read', async () => {
+    const nowhere = { PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
+    const lost = await Stack.start({ webhookUrl: null, shared: nowhere, api: SETTINGS });
+    try {
+      const path = '/v1/customers/cust_test_1/cards/card_test_1';
+      for (const [method, body] of [
+        ['PATCH', { city: 'A' }],
+        ['DELETE', undefined],
+        ['GET', undefined],
+      ] as const) {
+        const answer = await asOperator<ProblemJson>(lost, method, path, { body });
+        expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } });
+      }
+    } finally {
+      await lost.stop();
+    }
+  });
+
+  it('while Temporal is down is refused with 503, and the provider is not called', async () => {
+    const shared = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const down = await Stack.start({ webhookUrl: null, worker: false, shared, api: { ANSWER_WITHIN_MS: '500' } });
+    try {
+      const answer = await asOperator<ProblemJson>(down, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
+      expect(answer).toMatchObject({ status: 503, body: { code: 'temporal_unavailable' } });
+      expect(answer.headers.get('retry-after')).toBe('2');
+      expect(down.sandbox.state(['requests']).requests).toEqual([]);
+      expect((await asOperator(down, 'GET', '/v1/account')).status).toBe(200);
+    } finally {
+      await down.stop();
+    }
+  });
+
+  it('is unreadable to a worker with another provider key, and nothing is changed', async () => {
+    const other = await Stack.start({ webhookUrl: null, api: { ...SETTINGS, PROVIDER_SECRET_KEY: 'skey_test_other' } });
+    try {
+      const answer = await asOperator<ProblemJson>(other, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
+      expect(answer).toMatchObject({ status: 500, body: { code: 'command_unreadable' } });
+      expect(other.requests('PATCH /account')).toEqual([]);
+    } finally {
+      await other.stop();
+    }
+  });
+});
+
+describe('a read', () => {
+  it.each([
+    ['does not answer', { action: 'hang' }, 504, 'provider_timeout'],
+    ['is broken', { action: 'status', status: 500 }, 502, 'provider_unavailable'],
+    ['answers with no record', { action: 'garbage_body' }, 502, 'provider_unavailable'],
+    ['takes no requests', { action: 'status', status: 429 }, 503, 'provider_busy'],
+  ])('of a provider that %s ends in time, and says what it means', async (_, how, status, code) => {
+    fault('GET', '/account', { ...how, times: undefined });
+    const answer = await asOperator<ProblemJson>(stack, 'GET', '/v1/account');
+    stack.sandbox.faults.clear();
+    expect(answer).toMatchObject({ status, body: { code } });
+  });
+});

@@ -1,0 +1,425 @@
+import { randomUUID } from 'node:crypto';
+import { nameOnQueue, setUpSchedules } from '@tillflow/temporal';
+import { backfill, dismissNotice, type EventTailMemo, type ReadEventsCall } from '@tillflow/workflows';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { findTailOf, QUICK_TAIL, SHORT_LIVED, TailRun } from './support/event-tail.js';
+import { startDirectly } from './support/paths.js';
+import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
+import { withStack } from './support/with-stack.js';
+
+/** No webhook, and polls too far apart to help: what is seen, the tail brought. */
+const DEAF = {
+  webhookUrl: null,
+  shared: QUICK_TAIL,
+  api: { POLL_INTERVAL_MS: '3600000', UNPAID_GRACE_MS: '200' },
+} as const;
+
+/** A checkout that failed and whose workflow has closed. */
+async function closedUnpaid(stack: Stack, policy?: Parameters<typeof startDirectly>[1]): Promise<CheckoutJson> {
+  const { id } = policy === undefined ? (await stack.create()).body : await startDirectly(stack, policy);
+  const open = await stack.until(id, ({ qr }) => qr !== null);
+  stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
+  const failed = await stack.untilStatus(id, 'failed');
+  await stack.workflowOf(id).result();
+  return failed;
+}
+
+function payLate(stack: Stack, checkout: CheckoutJson): void {
+  stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful', force: true });
+}
+
+/** A charge that is none of ours, or says that it is. */
+async function chargeElsewhere(stack: Stack, metadata: Readonly<Record<string, string>> = {}): Promise<string> {
+  const response = await fetch(`${stack.sandboxUrl}/charges`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${stack.sandbox.keys.secret}:`)}` },
+    body: new URLSearchParams({
+      amount: '150000',
+      currency: 'THB',
+      'source[type]': 'wallet_mpm',
+      ...Object.fromEntries(Object.entries(metadata).map(([name, value]) => [`metadata[${name}]`, value])),
+    }),
+  });
+  return ((await response.json()) as { id: string }).id;
+}
+
+describe('the event tail', () => {
+  let stack: Stack;
+  let tail: TailRun;
+  beforeAll(async () => {
+    stack = await Stack.start(DEAF);
+    tail = await TailRun.start(stack);
+  });
+  afterAll(async () => {
+    await tail.stop();
+    await stack.stop();
+  });
+
+  it('brings what webhooks lost: a payment, a failure, a refund from the dashboard', async () => {
+    const { body: first } = await stack.create();
+    const { body: second } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
+    stack.sandbox.mark(chargeIdOf(second), { status: 'failed' });
+    await stack.untilStatus(first.id, 'paid');
+    await stack.untilStatus(second.id, 'failed');
+    await stack.refundElsewhere(chargeIdOf(first), 20_000);
+    const given = await stack.untilStatus(first.id, 'partially_refunded');
+    expect(given.refunded_amount).toBe(20_000);
+  });
+
+  it('tells a checkout once: what it read again, and what a webhook brought, costs no signal', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    await tail.nextPass();
+    await tail.nextPass();
+    const hints = (await stack.timeline(body.id)).filter(({ what }) => what === 'webhook');
+    expect(hints).toHaveLength(1);
+  });
+
+  it('skips none of many events of one instant, wherever a page ends', async () => {
+    stack.sandbox.freeze();
+    try {
+      const checkouts: CheckoutJson[] = [];
+      for (let page = 0; page < 3; page += 1) {
+        checkouts.push((await stack.create()).body);
+        await Promise.all(Array.from({ length: 66 }, () => chargeElsewhere(stack)));
+      }
+      for (const checkout of checkouts) stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+      const instants = stack.sandbox.state(['events']).events?.map(({ created_at }) => created_at) ?? [];
+      expect(instants.filter((at) => at === instants.at(-1)).length).toBeGreaterThan(200);
+      for (const { id } of checkouts) await stack.untilStatus(id, 'paid');
+    } finally {
+      stack.sandbox.freeze(false);
+    }
+  });
+
+  it('gives back a payment of a checkout that has closed, which then is one checkout as before', async () => {
+    const closed = await closedUnpaid(stack);
+    payLate(stack, closed);
+    const refunded = await stack.untilStatus(closed.id, 'refunded');
+    expect(refunded).toMatchObject({ refunded_amount: 150_000, attention: null, created_at: closed.created_at });
+    expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(150_000);
+    const told = (await stack.timeline(closed.id)).map(({ what }) => what);
+    expect(told).toEqual(expect.arrayContaining(['opened', 'failed', 'reopened', 'paid', 'voided']));
+
+    const { reference, amount, currency } = closed;
+    const again = await stack.post('/v1/checkouts', { reference, amount, currency });
+    expect(again).toMatchObject({ status: 200, body: { id: closed.id, status: 'refunded' } });
+    const other = await stack.post<ProblemJson>('/v1/checkouts', { reference, amount: amount + 1, currency });
+    expect(other).toMatchObject({ status: 409, body: { code: 'reference_conflict' } });
+    const listed = async (query: string): Promise<readonly string[]> => {
+      const { body } = await stack.get<{ data: CheckoutJson[] }>(`/v1/checkouts?reference=${reference}${query}`);
+      return body.data.map(({ status }) => status);
+    };
+    await expect.poll(() => listed(''), { timeout: 20_000 }).toEqual(['refunded']);
+    expect(await listed('&status=failed')).toEqual([]);
+    expect(await listed('&status=refunded')).toEqual(['refunded']);
+  });
+
+  it('keeps such a payment where the checkout was begun so, and shows it to a person', async () => {
+    const closed = await closedUnpaid(stack, { unpaidGraceMs: 200, latePayment: 'keep' });
+    payLate(stack, closed);
+    const kept = await stack.untilStatus(closed.id, 'paid');
+    expect(kept.attention).toMatchObject({ code: 'late_payment' });
+    expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(0);
+  });
+
+  it('opens a closed checkout for a second charge of it too, and for no attempt', async () => {
+    const closed = await closedUnpaid(stack, { unpaidGraceMs: 1_000, latePayment: 'keep' });
+    const charge = await chargeElsewhere(stack, { checkout: closed.id, attempt: '1' });
+    stack.sandbox.mark(charge, { status: 'successful' });
+    // Closed, and open again.
+    await stack.until(closed.id, ({ events_url }) => events_url !== null);
+    const refused = await stack.post<ProblemJson>(`/v1/checkouts/${closed.id}/attempts`, { after: 1 });
+    expect([409]).toContain(refused.status);
+    expect(['checkout_closed', 'already_paid']).toContain(refused.body.code);
+    await stack.untilStatus(closed.id, 'paid');
+  });
+
+  it('leaves a closed checkout closed when nothing was paid', async () => {
+    const closed = await closedUnpaid(stack);
+    const charge = await chargeElsewhere(stack, { checkout: closed.id, attempt: '1' });
+    await fetch(`${stack.sandboxUrl}/charges/${charge}/expire`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${stack.sandbox.keys.secret}:`)}` },
+    });
+    await tail.nextPass();
+    await tail.nextPass();
+    expect((await stack.workflowOf(closed.id).describe()).status.name).toBe('COMPLETED');
+  });
+
+  it('remembers what it could not deliver, shows it, and delivers it later', async () => {
+    const closed = await closedUnpaid(stack);
+    stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'status', status: 500 });
+    payLate(stack, closed);
+    const remembered = async () => ((await tail.memo()).unplaced ?? []).map(({ charge_id }) => charge_id);
+    await expect.poll(remembered, { timeout: 60_000 }).toContain(chargeIdOf(closed));
+    expect((await tail.memo()).unplaced).toContainEqual(
+      expect.objectContaining({ checkout_id: closed.id, event_key: 'charge.complete', tries: 1 }),
+    );
+    // Others are not held up by it.
+    const { body } = await stack.create();
+    stack.sandbox.faults.clear();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    await stack.untilStatus(closed.id, 'refunded', 60_000);
+    await expect.poll(remembered, { timeout: 20_000 }).toEqual([]);
+  });
+
+  it('gives nothing back for a checkout that it cannot find, and tells a person', async () => {
+    const missing = `chk_default_lost-${randomUUID()}`;
+    const charge = await chargeElsewhere(stack, { checkout: missing, attempt: '1' });
+    stack.sandbox.mark(charge, { status: 'successful' });
+    const notices = async () => (await tail.memo()).notices;
+    const notice = { code: 'checkout_missing', charge_id: charge, checkout_id: missing };
+    await expect.poll(notices, { timeout: 20_000 }).toContainEqual(expect.objectContaining(notice));
+    expect((await tail.memo()).unplaced).toContainEqual(expect.objectContaining({ checkout_id: missing }));
+    expect(stack.sandbox.state(['charges']).charges?.find(({ id }) => id === charge)?.refunded_amount).toBe(0);
+  });
+
+  it('tells of disputes, once, until a person has seen to it', async () => {
+    const { disputes } = stack.sandbox.seedBooks({ disputes: [{}] });
+    const notices = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'dispute_opened');
+    const [dispute = ''] = disputes;
+    await expect.poll(notices, { timeout: 20_000 }).toMatchObject([{ subject: dispute, since: expect.any(String) }]);
+    await tail.handle.signal(dismissNotice, { id: `dispute_opened:${dispute}`, reason: 'answered by post' });
+    await expect.poll(notices, { timeout: 20_000 }).toEqual([]);
+    await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] });
+    expect(await notices()).toEqual([]);
+  });
+
+  it('reads again from where an operator says, and says what came of it', async () => {
+    const read = (from: string) => tail.handle.executeUpdate(backfill, { args: [{ from }] });
+    const events = stack.sandbox.state(['events']).events?.length ?? 0;
+    expect(await read('2000-01-01T00:00:00Z')).toMatchObject({ read: events, reopened: 0 });
+    await expect(read('yesterday')).rejects.toMatchObject({ cause: { type: 'invalid_backfill' } });
+  });
+
+  it('says when the provider does not answer, and goes on when it does', async () => {
+    stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401 });
+    const failing = async () => (await tail.memo()).failing ?? null;
+    await expect.poll(failing, { timeout: 20_000 }).toMatchObject({ code: 'authentication_failure' });
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    stack.sandbox.faults.clear();
+    await stack.untilStatus(body.id, 'paid');
+    await expect.poll(failing, { timeout: 20_000 }).toBeNull();
+  });
+
+  it('is found by whoever reads what it says', async () => {
+    const found = async () => (await findTailOf(stack))?.memo.pass?.interval_ms;
+    await expect.poll(found, { timeout: 20_000 }).toBe(200);
+  });
+
+  it('tells of a plan that failed, and of one that the provider suspended', async () => {
+    const { schedules } = stack.sandbox.seedBooks({
+      customers: [{ cards: [{ failure_code: 'insufficient_fund' }] }],
+      schedules: [{ period: 'day', charge: { amount: 150_000, currency: 'THB' } }],
+    });
+    const [plan = ''] = schedules;
+    const codes = async () =>
+      ((await tail.memo()).notices ?? []).filter(({ plan_id }) => plan_id === plan).map(({ code }) => code);
+    await expect.poll(codes, { timeout: 20_000 }).toEqual(['plan_occurrence_failed']);
+    stack.sandbox.advance(3 * 86_400);
+    await expect.poll(codes, { timeout: 20_000 }).toContain('plan_suspended');
+    // What was still to come of it.
+    expect(await codes()).toContain('plan_occurrence_skipped');
+  });
+});
+
+describe('a tail that ended', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start(DEAF);
+  });
+  afterAll(async () => {
+    const running = await runningTails();
+    await schedule().delete();
+    for (const id of running) await stack.temporal.client.workflow.getHandle(id).terminate();
+    await stack.stop();
+  });
+  const schedule = () => stack.temporal.client.schedule.getHandle(nameOnQueue('event-tail', stack.taskQueue));
+  const runningTails = async () =>
+    (await schedule().describe()).info.runningActions.map(({ workflow }) => workflow.workflowId);
+  const onlyTail = async () => {
+    await expect.poll(runningTails, { timeout: 20_000 }).toHaveLength(1);
+    return stack.temporal.client.workflow.getHandle((await runningTails())[0] ?? '');
+  };
+  /** Waits for another run than this one: as the next minute would start it. */
+  const revived = async (runId: string) => {
+    const next = async () => {
+      await schedule().trigger('SKIP');
+      return (await (await onlyTail()).describe()).runId;
+    };
+    await expect.poll(next, { timeout: 30_000, interval: 1_000 }).not.toBe(runId);
+    return onlyTail();
+  };
+  const passAt = async () => (await findTailOf(stack))?.memo.pass?.at ?? null;
+
+  it('is started again by its Schedule, reads on where it ended, and knows what it told', async () => {
+    await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
+    const first = await onlyTail();
+    await expect.poll(passAt, { timeout: 30_000 }).not.toBeNull();
+    stack.sandbox.seedBooks({ disputes: [{}] });
+    const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
+    await expect.poll(notices, { timeout: 20_000 }).toBe(1);
+    const { runId, memo } = await first.describe();
+    await first.terminate('a test');
+    const last = { ...memo } as EventTailMemo;
+
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const second = await revived(runId);
+    await stack.untilStatus(body.id, 'paid');
+    const { events } = await second.fetchHistory();
+    const inputs = events?.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+      scheduled?.activityType?.name === 'readEvents' ? [Buffer.from(scheduled.input?.payloads?.[0]?.data ?? [])] : [],
+    );
+    const call = JSON.parse(inputs?.[0]?.toString() ?? '') as ReadEventsCall;
+    expect(call.watermark).toBe(last.pass?.watermark);
+    expect((await second.describe()).memo).toMatchObject({ notices: last.notices });
+  });
+
+  it('by continuing as new is the same tail to its Schedule, and keeps what it knows', async () => {
+    const before = await onlyTail();
+    await before.terminate('a test');
+    await schedule().update((previous) => ({ ...previous, action: { ...previous.action, args: [SHORT_LIVED] } }));
+    const tail = await revived((await before.describe()).runId);
+    const { runId } = await tail.describe();
+    stack.sandbox.seedBooks({ disputes: [{}] });
+    const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
+    await expect.poll(notices, { timeout: 20_000 }).toBe(1);
+    const run = async () => (await tail.describe()).runId;
+    await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
+    const skipped = async () => (await schedule().describe()).info.numActionsSkippedOverlap;
+    const skips = await skipped();
+    await schedule().trigger('SKIP');
+    await expect.poll(skipped, { timeout: 20_000 }).toBeGreaterThan(skips);
+    expect(await runningTails()).toEqual([tail.workflowId]);
+    expect(await notices()).toBe(1);
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+  });
+
+  it('costs one timer and one activity for each pass that finds nothing, and nothing else that is billed', async () => {
+    const tail = await onlyTail();
+    const { runId } = await tail.describe();
+    const run = async () => (await tail.describe()).runId;
+    await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
+    const { events } = await stack.temporal.client.workflow.getHandle(tail.workflowId, runId).fetchHistory();
+    const count = (kind: keyof NonNullable<typeof events>[number]): number =>
+      events?.filter((event) => event[kind] !== null && event[kind] !== undefined).length ?? 0;
+    const passes = count('activityTaskScheduledEventAttributes');
+    expect(passes).toBeGreaterThan(3);
+    expect({
+      timers: count('timerStartedEventAttributes'),
+      signals: count('workflowExecutionSignaledEventAttributes'),
+      attributes: count('upsertWorkflowSearchAttributesEventAttributes'),
+      continuations: count('workflowExecutionContinuedAsNewEventAttributes'),
+    }).toEqual({ timers: passes - 1, signals: 0, attributes: 0, continuations: 1 });
+  });
+});
+
+describe('with the event tail', () => {
+  it('checkouts look less often themselves, and without it as often as before', async () => {
+    const stack = await Stack.start({ webhookUrl: null, shared: QUICK_TAIL });
+    const pollOf = async ({ reference }: CheckoutJson) => {
+      const [[started] = []] = await stack.runsOf(reference);
+      const payload = started?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0]?.data;
+      const { policy } = JSON.parse(Buffer.from(payload ?? []).toString()) as { policy?: { pollIntervalMs?: number } };
+      return policy?.pollIntervalMs;
+    };
+    try {
+      expect(await pollOf((await stack.create()).body)).toBeUndefined();
+      const tail = await TailRun.start(stack);
+      const relaxed = async () => pollOf((await stack.create()).body);
+      await expect.poll(relaxed, { timeout: 30_000, interval: 500 }).toBe(300_000);
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid');
+      await tail.stop();
+      await expect.poll(relaxed, { timeout: 30_000, interval: 500 }).toBeUndefined();
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  it('a payment that a webhook brought costs no signal of the tail', async () => {
+    const stack = await Stack.start({ shared: QUICK_TAIL });
+    try {
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid');
+      const tail = await TailRun.start(stack);
+      await tail.nextPass();
+      expect(await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] })).toMatchObject({
+        hinted: 0,
+      });
+      const runs = await stack.runsOf(body.reference);
+      const signals = runs.flat().filter((event) => event.workflowExecutionSignaledEventAttributes);
+      expect(signals).toHaveLength(1);
+      await tail.stop();
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  it('nothing is missing after the API was down for an hour in which 200 customers paid', async () => {
+    const stack = await Stack.start(DEAF);
+    try {
+      const checkouts: CheckoutJson[] = [];
+      for (let batch = 0; batch < 10; batch += 1) {
+        const made = await Promise.all(Array.from({ length: 20 }, () => stack.create({ expires_in: 86_400 })));
+        for (const { body } of made) checkouts.push(await stack.until(body.id, ({ qr }) => qr !== null, 60_000));
+      }
+      const { port } = new URL(stack.api.url);
+      await stack.api.close();
+      for (const checkout of checkouts) {
+        stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+        stack.sandbox.advance(18);
+      }
+      await stack.restartApi(port);
+      const tail = await TailRun.start(stack);
+      let left = checkouts;
+      // One after the other, so that asking is not what they wait for.
+      const unpaid = async (): Promise<number> => {
+        for (const { id } of left) {
+          if ((await stack.get(`/v1/checkouts/${id}`)).body.status !== 'paid') break;
+          left = left.slice(1);
+        }
+        return left.length;
+      };
+      await expect.poll(unpaid, { timeout: 60_000, interval: 500 }).toBe(0);
+      await tail.stop();
+    } finally {
+      await stack.stop();
+    }
+  }, 300_000);
+
+  it('nothing is missing after its worker was killed between the reading and the delivery', async () => {
+    await withStack(DEAF, async (stack, start) => {
+      const first = await start();
+      const tail = await TailRun.start(stack);
+      const closed = await closedUnpaid(stack);
+      const { body: open } = await stack.create();
+      await first.stop();
+      stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+      payLate(stack, closed);
+      // The closed one's charge is looked at after the events were read, and before it is told.
+      const doomed = await start({
+        signal: 'SIGKILL',
+        moment: 'undici:request:create',
+        method: 'GET',
+        route: `/charges/${chargeIdOf(closed)}`,
+      });
+      await doomed.signalled;
+      expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(0);
+      await start();
+      await stack.untilStatus(open.id, 'paid', 60_000);
+      await stack.untilStatus(closed.id, 'refunded', 60_000);
+      await tail.stop();
+    });
+  }, 120_000);
+});

@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import { PaymentsClient } from '@tillflow/payments-client';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { asOperator, dayFromNow, seedRecords } from './support/resources.js';
+import { chargeIdOf, KEYS, Stack } from './support/stack.js';
+
+/** Every operation of the reference, and those it implies. Source: reference, "Endpoints"; assumptions. */
+const OPERATIONS = [
+  'GET /receipts',
+  'GET /receipts/{id}',
+  'GET /receipts/receipts/search',
+  'GET /charges/schedules',
+  'GET /charges/schedules/search',
+  'GET /schedules',
+  'GET /schedules/{id}',
+  'DELETE /schedules/{id}',
+  'GET /schedules/{id}/occurrences',
+  'POST /schedules',
+  'GET /transfers/schedules',
+  'GET /account',
+  'PATCH /account',
+  'PATCH /account/api_version',
+  'GET /account/api_versions',
+  'GET /events',
+  'GET /events/{id}',
+  'GET /transactions',
+  'GET /transactions/{id}',
+  'GET /disputes/{id}',
+  'GET /disputes/{id}/documents',
+  'GET /disputes/{id}/documents/{document_id}',
+  'DELETE /disputes/{id}/documents/{document_id}',
+  'POST /disputes/{id}/documents',
+  'GET /customers/{id}',
+  'GET /customers/{id}/cards',
+  'GET /customers/{id}/cards/{card_id}',
+  'PATCH /customers/{id}/cards/{card_id}',
+  'DELETE /customers/{id}/cards/{card_id}',
+  'GET /sources/{id}',
+  'POST /sources',
+  'GET /charges',
+  'GET /charges/{id}',
+  'POST /charges',
+  'POST /charges/{id}/expire',
+  'POST /charges/{id}/refunds',
+  'GET /charges/{id}/refunds',
+  'GET /charges/{id}/events',
+  'POST /charges/{id}/mark_as_paid',
+  'POST /charges/{id}/mark_as_failed',
+];
+
+/** More than a charge carries in itself. */
+const MANY_REFUNDS = 21;
+
+type Named = Record<string, unknown>;
+type Found = { data: { id: string }[] };
+
+/** The client's resources by their names, and the names of their methods. */
+function methodsOfClient(): { resource: string; prototype: object; method: string }[] {
+  const client = new PaymentsClient({ baseUrl: 'http://127.0.0.1:1', secretKey: 'skey_test_nobody' });
+  return Object.entries(client).flatMap(([resource, value]) => {
+    const prototype = Object.getPrototypeOf(value) as object;
+    const methods = Object.getOwnPropertyNames(prototype).filter((name) => name !== 'constructor');
+    return methods.map((method) => ({ resource, prototype, method }));
+  });
+}
+
+/** What reads a list to its end reads it page by page: by this method. */
+function pageMethodOf(method: string): string {
+  if (method === 'iterate') return 'list';
+  return method === 'iterateSearch' ? 'search' : method.replace(/^iterate/, 'list');
+}
+
+let stack: Stack;
+/** The methods that were called, as `receipts.list`. They are watched, and do what they do. */
+const called = new Set<string>();
+
+beforeAll(async () => {
+  for (const { resource, prototype, method } of methodsOfClient()) {
+    const watched = vi.spyOn(prototype as Record<string, (...args: unknown[]) => unknown>, method);
+    watchers.push(() => {
+      if (watched.mock.calls.length > 0) called.add(`${resource}.${method}`);
+    });
+  }
+  stack = await Stack.start({
+    webhookUrl: null,
+    api: {
+      SETTLE_DELAY_MS: '100',
+      LOOK_DELAYS_MS: '50,100,200,400',
+      POLL_INTERVAL_MS: '500',
+      ANSWER_WITHIN_MS: '15000',
+    },
+  });
+});
+const watchers: (() => void)[] = [];
+
+afterAll(async () => {
+  vi.restoreAllMocks();
+  await stack.stop();
+});
+
+/** As an operator, and it worked. */
+async function expectDone<T = Named>(method: string, path: string, body?: unknown): Promise<T> {
+  const headers = { 'idempotency-key': randomUUID() };
+  const answer = await asOperator<T>(stack, method, path, { body, headers });
+  expect({ path, ...answer }).toMatchObject({ path, status: expect.toSatisfy((status: number) => status < 300) });
+  return answer.body;
+}
+
+describe('the routes of the API and the workflows behind them', () => {
+  it('use plans', async () => {
+    const { customer } = seedRecords(stack);
+    const end_date = dayFromNow(stack, 60);
+    const charge = { customer, amount: 50_000, currency: 'THB' };
+    const plan = await expectDone('POST', '/v1/recurring-plans', { every: 1, period: 'day', end_date, charge });
+    const on = { weekdays: ['monday'] };
+    await expectDone('POST', '/v1/recurring-plans', {
+      every: 1,
+      period: 'week',
+      on,
+      end_date,
+      transfer: { amount: 1_000 },
+    });
+    for (const query of ['', '?kind=charge', '?kind=transfer', '?status=active']) {
+      const { data } = await expectDone<Found>('GET', `/v1/recurring-plans${query}`);
+      expect(data.length).toBeGreaterThan(0);
+    }
+    const path = `/v1/recurring-plans/${String(plan['id'])}`;
+    await expectDone('GET', path);
+    await expectDone('GET', `${path}/occurrences`);
+    await expectDone('DELETE', path);
+  });
+
+  it('use disputes and documents', async () => {
+    const { dispute } = seedRecords(stack);
+    const path = `/v1/disputes/${dispute}`;
+    await expectDone('GET', path);
+    const form = new FormData();
+    form.append('file', new Blob(['%PDF-1']), 'receipt.pdf');
+    const headers = { authorization: `Bearer ${KEYS.ops}` };
+    const stored = await fetch(`${stack.api.url}${path}/evidence`, { method: 'POST', headers, body: form });
+    expect(stored.status).toBe(201);
+    const { data } = await expectDone<Found>('GET', `${path}/evidence`);
+    await expectDone('GET', `${path}/evidence/${data[0]?.id}`);
+    await expectDone('DELETE', `${path}/evidence/${data[0]?.id}`);
+  });
+
+  it('use customers and cards', async () => {
+    const { customer, card } = seedRecords(stack);
+    await expectDone('GET', `/v1/customers/${customer}`);
+    await expectDone('GET', `/v1/customers/${customer}/cards`);
+    const path = `/v1/customers/${customer}/cards/${card}`;
+    await expectDone('GET', path);
+    await expectDone('PATCH', path, { city: 'Bangkok' });
+    await expectDone('DELETE', path);
+  });
+
+  it('use the account', async () => {
+    await expectDone('GET', '/v1/account');
+    await expectDone('PATCH', '/v1/account', { chain_enabled: false });
+    await expectDone('GET', '/v1/account/api-versions');
+    await expectDone('POST', '/v1/account/api-version', { confirm: true });
+  });
+
+  it('use checkouts, whose charges are paid and refused as in a trial, looked for, let go and given back', async () => {
+    const mark = (id: string, status: string) => expectDone('POST', `/v1/test-mode/charges/${id}/mark`, { status });
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
+    const { body: lost } = await stack.create();
+    expect(await mark(chargeIdOf(lost), 'failed')).toMatchObject({ status: 'failed', checkout: lost.id });
+    await stack.untilStatus(lost.id, 'failed');
+    const { body: cancelled } = await stack.create();
+    await expectDone('POST', `/v1/checkouts/${cancelled.id}/cancel`);
+
+    const { body: paid } = await stack.create();
+    await mark(chargeIdOf(paid), 'successful');
+    await stack.untilStatus(paid.id, 'paid');
+    for (let n = 0; n < MANY_REFUNDS; n += 1) await stack.refundElsewhere(chargeIdOf(paid), 1);
+    await expectDone('POST', `/v1/checkouts/${paid.id}/refunds`, { amount: 50_000 });
+    const { data } = await expectDone<Found>('GET', `/v1/provider-events?charge=${chargeIdOf(paid)}&limit=100`);
+    expect(data.length).toBeGreaterThan(MANY_REFUNDS);
+  });
+
+  it('use receipts, transactions and events', async () => {
+    stack.sandbox.seedBooks({ receipts: [{ number: 'R-17' }] });
+    for (const path of ['/v1/receipts', '/v1/transactions', '/v1/provider-events']) {
+      const { data } = await expectDone<Found>('GET', `${path}?order=reverse_chronological&limit=1`);
+      await expectDone('GET', `${path}/${data[0]?.id}`);
+    }
+    const { data } = await expectDone<Found>('GET', '/v1/receipts?query=R-17');
+    expect(data.length).toBe(1);
+  });
+});
+
+describe('after that', () => {
+  it('every operation of the provider was asked for', () => {
+    const seen = new Set(
+      (stack.sandbox.state(['requests']).requests ?? []).map(({ method, route }) => `${method} ${route}`),
+    );
+    expect(OPERATIONS.filter((operation) => !seen.has(operation))).toEqual([]);
+  });
+
+  it('every method of the client was called', () => {
+    for (const watch of watchers) watch();
+    const uncalled = methodsOfClient().filter(
+      ({ resource, method }) =>
+        !called.has(`${resource}.${method}`) && !called.has(`${resource}.${pageMethodOf(method)}`),
+    );
+    expect(uncalled.map(({ resource, method }) => `${resource}.${method}`)).toEqual([]);
+    expect(called.size).toBeGreaterThan(OPERATIONS.length);
+  });
+});

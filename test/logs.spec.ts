@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { chargeIdOf, KEYS, Stack } from './support/stack.js';
+
+type Line = Readonly<Record<string, unknown>> & { readonly msg: string };
+
+/** Words that a caller gave, and that a log must not have. */
+const SAID = {
+  description: `two coffees for ${randomUUID()}`,
+  customer: `Somchai ${randomUUID()}`,
+  reason: `spilled on ${randomUUID()}`,
+};
+
+async function paidAndRefunded(stack: Stack) {
+  const { body, headers } = await stack.create({
+    description: SAID.description,
+    metadata: { customer: SAID.customer },
+    terminal: 'till-9',
+  });
+  const open = await stack.until(body.id, (checkout) => checkout.qr !== null);
+  const { qr } = open;
+  await stack.request('GET', new URL(qr?.image_url ?? '').pathname + new URL(qr?.image_url ?? '').search, {
+    key: null,
+  });
+  stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+  await stack.untilStatus(body.id, 'paid');
+  await stack.request('POST', `/v1/checkouts/${body.id}/refunds`, {
+    headers: { 'idempotency-key': 'k' },
+    body: { amount: 50_000, reason: SAID.reason },
+  });
+  await stack.untilStatus(body.id, 'partially_refunded');
+  // Refused ones are logged too.
+  await stack.post('/v1/checkouts', { reference: 'x', description: SAID.description, amount: 'x' });
+  await stack.request('POST', '/webhooks/provider', { key: null, body: JSON.stringify({ note: SAID.customer }) });
+  await stack.request('GET', '/v1/checkouts', { key: 'key-of-a-thief' });
+  return { checkout: body, qr, requestId: headers.get('x-request-id') };
+}
+
+it('the logs of a payment and its refund hold no word of the customer, no key, nothing of the QR', async () => {
+  const stack = await Stack.start();
+  try {
+    const { qr } = await paidAndRefunded(stack);
+    const logs = stack.logs.join('');
+    const { keys } = stack.sandbox;
+    const secrets = [keys.secret, keys.public, ...keys.webhookSecrets, ...Object.values(KEYS), 'key-of-a-thief'];
+    const encoded = [...secrets, ...Object.values(SAID)].map((text) => Buffer.from(text).toString('base64'));
+    const shown = [qr?.raw_data, qr?.download_uri, qr?.image_url, new URL(qr?.image_url ?? '').search];
+    for (const word of [...Object.values(SAID), ...secrets, ...encoded, ...shown]) {
+      expect(word).toBeTruthy();
+      expect(logs).not.toContain(word);
+    }
+    expect(stack.logs.length).toBeGreaterThan(10);
+  } finally {
+    await stack.stop();
+  }
+});
+
+it('a request can be followed to its workflow, the activity, and the name that the provider gave the call', async () => {
+  const stack = await Stack.start();
+  try {
+    const { checkout, requestId } = await paidAndRefunded(stack);
+    const lines = stack.logs.map((line) => JSON.parse(line) as Line);
+    const workflow = `checkout/default/${checkout.reference}`;
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        msg: 'request',
+        request_id: requestId,
+        workflow_id: workflow,
+        route: '/v1/checkouts',
+        method: 'POST',
+      }),
+    );
+    const { requests } = stack.sandbox.state();
+    for (const [activity, route] of [
+      ['createCharge', '/charges'],
+      ['createRefund', '/charges/{id}/refunds'],
+    ] as const) {
+      const line = lines.find((one) => one['activity'] === activity && one['method'] === 'POST');
+      expect(line).toMatchObject({
+        level: 30,
+        msg: 'request done',
+        workflow_id: workflow,
+        route,
+        outcome: 'done',
+        attempt: 1,
+      });
+      expect(line?.['run_id']).toMatch(/^[0-9a-f-]{36}$/);
+      expect(requests).toContainEqual(expect.objectContaining({ method: 'POST', route, id: line?.['requestId'] }));
+    }
+    // What one request brought about is never told of another.
+    const refused = lines.filter(({ msg, status }) => msg === 'request' && status === 400);
+    expect(refused.length).toBeGreaterThan(0);
+    for (const line of refused) expect(line['workflow_id']).toBeUndefined();
+  } finally {
+    await stack.stop();
+  }
+});

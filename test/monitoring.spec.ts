@@ -1,0 +1,323 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
+import { ATTENTION_CODES } from '@tillflow/workflows';
+import { freePorts } from '@tillflow/tools';
+import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { QUICK_TAIL, TailRun } from './support/event-tail.js';
+import { readExpression, readMetrics, valueOf, type Families } from './support/prometheus.js';
+import { chargeIdOf, KEYS, newReference, Stack, type ProblemJson } from './support/stack.js';
+import { ApiProcess } from './support/api-process.js';
+import { CutLine } from './support/cut-line.js';
+import { WorkerProcess } from './support/worker-process.js';
+
+const ROOT = new URL('../', import.meta.url);
+
+async function read(path: string): Promise<string> {
+  return readFile(fileURLToPath(new URL(path, ROOT)), 'utf8');
+}
+
+const alert = z.strictObject({
+  alert: z.string().regex(/^Tillflow[A-Z]\w+$/),
+  expr: z.string(),
+  for: z
+    .string()
+    .regex(/^\d+[smh]$/)
+    .optional(),
+  labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
+  annotations: z.strictObject({
+    summary: z.string().min(10),
+    description: z.string().min(20),
+    runbook: z.string().regex(/^docs\/operations\.md#[a-z0-9-]+$/),
+  }),
+});
+const alertFile = z.strictObject({
+  groups: z.array(z.strictObject({ name: z.string(), rules: z.array(alert).min(1) })),
+});
+
+const alerts = alertFile.parse(parse(await read('deploy/prometheus/alerts.yml'))).groups.flatMap(({ rules }) => rules);
+const operations = await read('docs/operations.md');
+
+/** As the forge makes them of headings. */
+const anchors = [...operations.matchAll(/^#+ (.+)$/gm)].map(([, title = '']) =>
+  title
+    .toLowerCase()
+    .replaceAll(/[^\w\- ]/g, '')
+    .replaceAll(' ', '-'),
+);
+
+type Exposed = { readonly api: string; readonly worker: string; readonly sdk: string };
+
+let stack: Stack;
+let worker: WorkerProcess;
+let tail: TailRun;
+let exposed: Exposed;
+
+async function metrics(of = stack): Promise<string> {
+  const { status, body } = await of.request<string>('GET', '/metrics', { key: KEYS.ops });
+  expect(status).toBe(200);
+  return body;
+}
+
+const families = (): Record<keyof Exposed, Families> => ({
+  api: readMetrics(exposed.api),
+  worker: readMetrics(exposed.worker),
+  sdk: readMetrics(exposed.sdk),
+});
+
+beforeAll(async () => {
+  stack = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' }, shared: QUICK_TAIL });
+  const [health = 0, sdk = 0] = await freePorts(2);
+  worker = await WorkerProcess.start({
+    ...stack.workerEnvironment(),
+    WORKER_HEALTH_PORT: String(health),
+    WORKER_SDK_METRICS_PORT: String(sdk),
+  });
+  tail = await TailRun.start(stack);
+  const { id } = (await stack.create()).body;
+  const body = await stack.until(id, ({ qr }) => qr !== null);
+  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+  await stack.untilStatus(body.id, 'paid');
+  await stack.request('POST', '/webhooks/provider', { key: null, body: '{}' });
+  // One more step of a workflow, whose wait the library measures.
+  await tail.nextPass();
+  const text = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+  exposed = { api: await metrics(), worker: await text(health), sdk: await text(sdk) };
+});
+afterAll(async () => {
+  await tail.stop();
+  await worker.stop();
+  await stack.stop();
+});
+
+describe('an alert', () => {
+  it.each(alerts.map((one) => [one.alert, one] as const))(
+    '%s reads metrics and labels that there are',
+    (_, { expr }) => {
+      const { api, worker: ofWorker, sdk } = families();
+      for (const { metric, labels } of readExpression(expr)) {
+        if (metric === 'up') {
+          expect(labels).toEqual(['job']);
+          continue;
+        }
+        const known = api.get(metric) ?? ofWorker.get(metric) ?? sdk.get(metric);
+        expect({ metric, isShown: known !== undefined }).toEqual({ metric, isShown: true });
+        // Of a family without a series yet, the labels are not seen.
+        for (const label of known === undefined || known.size === 0 ? [] : labels) expect(known).toContain(label);
+      }
+    },
+  );
+
+  it.each(alerts.map((one) => [one.alert, one] as const))(
+    '%s leads to a section of the handbook',
+    (_, { annotations }) => {
+      expect(anchors).toContain(annotations.runbook.split('#')[1]);
+    },
+  );
+
+  it('is named once', () => {
+    const names = alerts.map((one) => one.alert);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it('that compares codes of attention names codes that there are', () => {
+    const named = alerts.flatMap(({ expr }) => /code=~"([^"]+)"/.exec(expr)?.[1]?.split('|') ?? []);
+    expect(named.length).toBeGreaterThan(0);
+    for (const code of named) expect(ATTENTION_CODES).toContain(code);
+  });
+
+  it('an expression that is none is noticed', () => {
+    expect(() => readExpression('sum(rate(tillflow_webhooks_total[5m])) >')).toThrow('Not PromQL');
+    expect(readExpression('sum by (le) (rate(a_bucket{x="1",y!="2"}[5m])) > max(b)')).toEqual([
+      { metric: 'a_bucket', labels: expect.arrayContaining(['x', 'y']) },
+      { metric: 'b', labels: [] },
+    ]);
+  });
+});
+
+describe('the scrape configuration', () => {
+  it('reads every program that shows metrics, by the paths and ports that containers have', async () => {
+    const { scrape_configs: jobs, rule_files: rules } = parse(await read('deploy/prometheus/prometheus.yml')) as {
+      scrape_configs: { job_name: string; metrics_path: string; static_configs: { targets: string[] }[] }[];
+      rule_files: string[];
+    };
+    expect(rules).toEqual(['alerts.yml']);
+    expect(jobs.map(({ job_name }) => job_name)).toEqual(['tillflow-api', 'tillflow-worker', 'tillflow-worker-sdk']);
+    expect(new Set(jobs.map(({ metrics_path }) => metrics_path))).toEqual(new Set(['/metrics']));
+    const compose = await read('docker-compose.yml');
+    const named = alerts.flatMap(({ expr }) => [...expr.matchAll(/job="([^"]+)"/g)].map(([, job]) => job));
+    for (const job of named) expect(jobs.map(({ job_name }) => job_name)).toContain(job);
+    expect(compose).toContain("WORKER_HEALTH_PORT: '8081'");
+    expect(compose).toContain("WORKER_SDK_METRICS_PORT: '8082'");
+  });
+});
+
+describe('the handbook', () => {
+  it('tells of every metric of ours with its labels, and of none that there is not', () => {
+    const { api, worker: ofWorker } = families();
+    const shown = new Map([...api, ...ofWorker]);
+    const base = (name: string): string => name.replace(/_(bucket|sum|count)$/, '');
+    const ours = new Set([...shown.keys()].filter((name) => name.startsWith('tillflow_')).map(base));
+    const told = [...operations.matchAll(/^\| `(tillflow_\w+)(?:\{([\w,]+)\})?`/gm)];
+    expect(new Set(told.map(([, name]) => name))).toEqual(ours);
+    for (const [, name = '', labels = ''] of told) {
+      const seen = shown.get(name) ?? shown.get(`${name}_count`);
+      const named = labels === '' ? [] : labels.split(',');
+      if (seen !== undefined && seen.size > 0) expect(new Set(named)).toEqual(seen);
+    }
+  });
+
+  it('explains every code of attention, in the order of their weight, and no other', () => {
+    const [, section = ''] = /^## What each attention means$([\s\S]*?)^## /m.exec(operations) ?? [];
+    expect([...section.matchAll(/^### (\w+)$/gm)].map(([, code]) => code)).toEqual([...ATTENTION_CODES]);
+  });
+
+  it('names commands and options that there are', async () => {
+    const help = await read('apps/cli/src/program.ts');
+    const named = new Set([...operations.matchAll(/pnpm tillflow (\w+)/g)].map(([, name]) => name));
+    for (const name of named) expect(help).toContain(`./commands/${name}.js`);
+    expect(named.size).toBeGreaterThan(6);
+  });
+
+  it('has searches that Temporal takes', async () => {
+    const [, block = ''] = /### In the Temporal UI[\s\S]*?```\n([\s\S]*?)```/.exec(operations) ?? [];
+    const queries = block.trim().split('\n');
+    expect(queries.length).toBeGreaterThan(5);
+    for (const query of queries) {
+      const { count } = await stack.temporal.client.workflow.count(query);
+      expect(count).toBeGreaterThanOrEqual(0);
+    }
+  });
+});
+
+describe('GET /metrics of the API', () => {
+  it('wants an ops key: none is 401, a till is 403', async () => {
+    expect(await stack.request<ProblemJson>('GET', '/metrics', { key: null })).toMatchObject({ status: 401 });
+    expect(await stack.request<ProblemJson>('GET', '/metrics')).toMatchObject({ status: 403 });
+  });
+
+  it('is open where METRICS_OPEN says so', async () => {
+    const open = await Stack.start({ worker: false, api: { METRICS_OPEN: 'true' } });
+    try {
+      const { status, headers } = await open.request('GET', '/metrics', { key: null });
+      expect(status).toBe(200);
+      expect(headers.get('content-type')).toContain('text/plain; version=0.0.4');
+    } finally {
+      await open.stop();
+    }
+  });
+
+  it('counts checkouts by status, webhooks by result and calls by outcome, with no id in a label', () => {
+    expect(valueOf(exposed.api, 'tillflow_webhooks_total{result="hinted"}')).toBeGreaterThanOrEqual(1);
+    expect(valueOf(exposed.api, 'tillflow_webhooks_total{result="refused"}')).toBe(1);
+    expect(valueOf(exposed.api, 'tillflow_webhook_refusals_total{reason="signature_missing"}')).toBe(1);
+    expect(valueOf(exposed.api, 'tillflow_webhook_lag_seconds_count')).toBeGreaterThanOrEqual(1);
+    expect(valueOf(exposed.api, 'tillflow_temporal_up')).toBe(1);
+    expect(valueOf(exposed.api, 'tillflow_worker_pollers{kind="workflows"}')).toBeGreaterThanOrEqual(1);
+    expect(valueOf(exposed.api, 'tillflow_event_tail_up')).toBe(1);
+    expect(
+      valueOf(exposed.worker, 'tillflow_provider_calls_total{method="POST",route="/charges",outcome="done"}'),
+    ).toBe(1);
+    for (const text of [exposed.api, exposed.worker]) expect(text).not.toMatch(/(chrg|src|rfnd|evnt|chk|skey|pkey)_/);
+  });
+
+  it('tells what needs a person: how many, since when, how much money', async () => {
+    const odd = await Stack.start({
+      api: {
+        METRICS_REFRESH_MS: '100',
+        ATTENTION_AFTER_MS: '500',
+        LOOK_DELAYS_MS: '300,3600000',
+        SEND_WITHIN_MS: '1000',
+        CALL_DEADLINE_MS: '1000',
+        SETTLE_DELAY_MS: '0',
+      },
+    });
+    try {
+      odd.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset' });
+      odd.sandbox.faults.add({ method: 'GET', path: '/sources/{id}', action: 'status', status: 500 });
+      odd.sandbox.faults.add({ method: 'GET', path: '/charges', action: 'status', status: 500 });
+      const before = await metrics(odd);
+      const counted = (text: string): number =>
+        valueOf(text, 'tillflow_attention_checkouts{code="outcome_unknown"}') ?? 0;
+      const money = (text: string): number => valueOf(text, 'tillflow_money_at_risk{currency="THB"}') ?? 0;
+      await odd.create({ reference: newReference(), amount: 123_400 });
+      await vi.waitFor(
+        async () => {
+          const text = await metrics(odd);
+          expect(counted(text)).toBe(counted(before) + 1);
+          expect(money(text)).toBe(money(before) + 123_400);
+          expect(valueOf(text, 'tillflow_attention_oldest_age_seconds{code="outcome_unknown"}')).toBeGreaterThan(0);
+        },
+        { timeout: 60_000 },
+      );
+    } finally {
+      await odd.stop();
+    }
+  });
+
+  it('tells what the last reconciliation left', async () => {
+    const deaf = await Stack.start({
+      api: { METRICS_REFRESH_MS: '100', POLL_INTERVAL_MS: '86400000' },
+      sandbox: { now: new Date(Date.now() - 3_600_000).toISOString() },
+      webhookUrl: null,
+    });
+    try {
+      const left = 'tillflow_reconciliation_breaks{type="missing_here"}';
+      expect(valueOf(await metrics(deaf), left)).toBe(0);
+      const charged = await fetch(`${deaf.sandboxUrl}/charges`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${deaf.sandbox.keys.secret}:`)}` },
+        body: new URLSearchParams({
+          amount: '150000',
+          currency: 'THB',
+          'source[type]': 'wallet_mpm',
+          'metadata[checkout]': `chk_default_${newReference()}`,
+        }),
+      });
+      const { id } = (await charged.json()) as { id: string };
+      deaf.sandbox.mark(id, { status: 'successful' });
+      const window = { from: new Date(Date.now() - 7_200_000).toISOString(), to: new Date().toISOString() };
+      await deaf.request('POST', '/v1/reconciliations', { key: KEYS.ops, body: window });
+      await vi.waitFor(async () => expect(valueOf(await metrics(deaf), left)).toBe(1), { timeout: 60_000 });
+    } finally {
+      await deaf.stop();
+    }
+  });
+
+  it('keeps answering while Temporal is down, and says that it is', async () => {
+    const line = await CutLine.to(inject('temporalAddress'));
+    const cut = await Stack.start({
+      worker: false,
+      shared: { TEMPORAL_ADDRESS: line.address },
+      api: { METRICS_REFRESH_MS: '100' },
+    });
+    try {
+      await ApiProcess.startIn(cut);
+      expect(valueOf(await metrics(cut), 'tillflow_temporal_up')).toBe(1);
+      line.cut();
+      await vi.waitFor(async () => expect(valueOf(await metrics(cut), 'tillflow_temporal_up')).toBe(0), {
+        timeout: 30_000,
+      });
+      line.mend();
+      await vi.waitFor(async () => expect(valueOf(await metrics(cut), 'tillflow_temporal_up')).toBe(1), {
+        timeout: 30_000,
+      });
+    } finally {
+      await cut.stop();
+      line.close();
+    }
+  });
+
+  it('asks Temporal once, however many ask at once', async () => {
+    const calm = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '3600000' } });
+    try {
+      const texts = await Promise.all(Array.from({ length: 20 }, () => metrics(calm)));
+      const readAt = texts.map((text) => valueOf(text, 'tillflow_business_read_timestamp_seconds'));
+      expect(readAt[0]).toBeGreaterThan(0);
+      expect(new Set(readAt).size).toBe(1);
+    } finally {
+      await calm.stop();
+    }
+  });
+});

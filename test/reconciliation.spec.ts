@@ -1,0 +1,431 @@
+import { BREAK_TYPES } from '@tillflow/domain';
+import { nameOnQueue, setUpSchedules } from '@tillflow/temporal';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import type { reconcile } from '@tillflow/workflows/workflows';
+import { startDirectly } from './support/paths.js';
+import { ReconciliationDesk, type BreakJson } from './support/reconciliations.js';
+import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
+import { TamperedProvider } from './support/tampered-provider.js';
+import { withStack } from './support/with-stack.js';
+import { WorkerProcess } from './support/worker-process.js';
+
+/** The provider's clock: what is paid now was paid long enough ago to be compared. */
+const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
+/** Nobody looks by itself, and no webhook tells: only a reconciliation finds what was missed. */
+const DEAF = { api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now: hoursAgo(1) }, webhookUrl: null };
+const DAY_MS = 86_400_000;
+const yesterdayNoon = (): string => new Date((Math.floor(Date.now() / DAY_MS) - 0.5) * DAY_MS).toISOString();
+const ENOUGH_MS = 400_000;
+
+/** A QR that was shown, and paid at the provider unless told otherwise. */
+async function pay(stack: Stack, fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
+  const { body } = await stack.create(fields);
+  const open = await stack.until(body.id, ({ qr }) => qr !== null);
+  stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+  return open;
+}
+
+/** What a webhook would bring about. */
+async function look(stack: Stack, { id }: CheckoutJson): Promise<CheckoutJson> {
+  await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.update' });
+  return stack.untilStatus(id, 'paid');
+}
+
+const paid = async (stack: Stack, fields?: Readonly<Record<string, unknown>>): Promise<CheckoutJson> =>
+  look(stack, await pay(stack, fields));
+
+/** A charge that nobody here asked for. */
+async function chargeElsewhere(stack: Stack, form: Readonly<Record<string, string>>): Promise<string> {
+  const response = await fetch(`${stack.sandboxUrl}/charges`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${stack.sandbox.keys.secret}:`)}` },
+    body: new URLSearchParams({ amount: '150000', currency: 'THB', 'source[type]': 'wallet_mpm', ...form }),
+  });
+  const { id } = (await response.json()) as { id: string };
+  stack.sandbox.mark(id, { status: 'successful' });
+  return id;
+}
+
+/** As `type ids healed`. */
+const told = (breaks: readonly BreakJson[]): string[] =>
+  breaks
+    .map(({ type, checkout_id, healed }) => `${type} ${checkout_id ?? '-'} ${healed ? 'healed' : 'open'}`)
+    .toSorted();
+
+describe('300 checkouts and one break of each type', { timeout: ENOUGH_MS }, () => {
+  it('are all found and no other, with pages failing and the worker killed on the way; the safe ones heal', async () => {
+    const stack = await Stack.start({ worker: false, ...DEAF });
+    const provider = await TamperedProvider.before(stack.sandboxUrl);
+    const environment = { ...stack.workerEnvironment(), PROVIDER_BASE_URL: provider.url };
+    const workers: WorkerProcess[] = [];
+    const start = async (): Promise<WorkerProcess> => {
+      const worker = await WorkerProcess.start(environment);
+      workers.push(worker);
+      return worker;
+    };
+    try {
+      const desk = new ReconciliationDesk(stack);
+      let worker = await start();
+      const checkouts: CheckoutJson[] = [];
+      const queue = Array.from({ length: 300 }, () => newReference());
+      await Promise.all(
+        Array.from({ length: 10 }, async () => {
+          for (let reference = queue.pop(); reference !== undefined; reference = queue.pop()) {
+            checkouts.push(await paid(stack, { reference }));
+          }
+        }),
+      );
+      const next = (): CheckoutJson => {
+        const one = checkouts.pop();
+        if (one === undefined) throw new Error('No checkout is left');
+        return one;
+      };
+
+      const gone = next();
+      provider.tamper(chargeIdOf(gone), () => null);
+      const [wrongAmount, wrongCurrency, twice, fees, unsettled, outside] = [
+        next(),
+        next(),
+        next(),
+        next(),
+        next(),
+        next(),
+      ];
+      await chargeElsewhere(stack, {
+        'metadata[checkout]': wrongAmount.id,
+        'metadata[attempt]': '1',
+        amount: '140000',
+      });
+      await chargeElsewhere(stack, {
+        'metadata[checkout]': wrongCurrency.id,
+        'metadata[attempt]': '1',
+        currency: 'SGD',
+      });
+      await chargeElsewhere(stack, { 'metadata[checkout]': twice.id, 'metadata[attempt]': '1' });
+      const lost = `chk_default_${newReference()}`;
+      await chargeElsewhere(stack, { 'metadata[checkout]': lost });
+      const foreign = await chargeElsewhere(stack, { 'metadata[order]': '7' });
+      const missed = await pay(stack);
+      await stack.refundElsewhere(chargeIdOf(outside), 20_000);
+      provider.tamper(chargeIdOf(fees), (charge) => ({ ...charge, fee: Number(charge['fee']) + 500 }));
+      const { transactions } = stack.sandbox.state();
+      const movement = transactions.find(({ origin }) => origin === chargeIdOf(unsettled));
+      provider.tamper(movement?.id ?? '', () => null);
+      stack.sandbox.seedBooks({ receipts: [{ charge_fee: 12_345, vat: 864 }] });
+
+      // Some pages fail, and the worker is gone when half of the balance was read.
+      stack.sandbox.faults.add([
+        { method: 'GET', path: '/charges', action: 'status', status: 500, after: 1, times: 2 },
+        { method: 'GET', path: '/transactions', action: 'commit_then_reset', times: 2 },
+      ]);
+      let pages = 0;
+      const killed = new Promise<void>((resolve) => {
+        const stop = stack.sandbox.on('request', ({ method, route }) => {
+          if (method !== 'GET' || route !== '/transactions') return;
+          pages += 1;
+          if (pages < 3) return;
+          stop();
+          worker.signal('SIGKILL');
+          resolve();
+        });
+      });
+      const id = await desk.start();
+      await killed;
+      worker = await start();
+
+      const found = await desk.completed(id);
+      expect(told(found.breaks)).toEqual(
+        [
+          `missing_here ${lost} open`,
+          `missing_there ${gone.id} open`,
+          `amount ${wrongAmount.id} open`,
+          `currency ${wrongCurrency.id} open`,
+          `status ${missed.id} healed`,
+          `refund_made_outside ${outside.id} healed`,
+          `duplicate_payment ${twice.id} open`,
+          `fee_difference ${fees.id} open`,
+          `unsettled ${unsettled.id} open`,
+          'receipt_total - open',
+        ].toSorted(),
+      );
+      expect(found.breaks.map(({ type }) => type)).toEqual(BREAK_TYPES);
+      expect(found.foreign).toMatchObject([{ charge_id: foreign, amount: 150_000, currency: 'THB' }]);
+      expect(await stack.untilStatus(missed.id, 'paid')).toMatchObject({ attention: null });
+      expect(await stack.untilStatus(outside.id, 'partially_refunded')).toMatchObject({ refunded_amount: 20_000 });
+      const thb = found.totals.find(({ currency }) => currency === 'THB');
+      expect(thb).toMatchObject({ checkouts: 300, paid_here: 45_000_000, breaks: 9, foreign: 1 });
+
+      // What has healed is not told again, and all else is.
+      const again = await desk.completed(await desk.start());
+      const open = (breaks: readonly BreakJson[]) => told(breaks.filter(({ healed }) => !healed));
+      expect(told(again.breaks)).toEqual(open(found.breaks));
+    } finally {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      provider.close();
+      await stack.stop();
+    }
+  });
+});
+
+describe('a worker that is killed', { timeout: ENOUGH_MS }, () => {
+  it('is replaced by one that goes on from where it was: nothing is read or counted twice', () =>
+    withStack({ ...DEAF, sandbox: { now: hoursAgo(10) } }, async (stack, start) => {
+      const victim = await start();
+      for (let n = 0; n < 3; n += 1) await paid(stack);
+      stack.sandbox.advance(3 * 3_600);
+      const began = stack.sandbox.now();
+      const missed = await pay(stack);
+      // The break is looked at a second time, and the provider is silent.
+      stack.sandbox.faults.add({ method: 'GET', path: `/charges/${chargeIdOf(missed)}`, action: 'hang' });
+      const desk = new ReconciliationDesk(stack);
+      const id = await desk.start();
+      await vi.waitFor(
+        async () => expect(await desk.comparedUntil(id)).toBeGreaterThan(Date.parse(began) - 3_600_000),
+        {
+          timeout: 60_000,
+        },
+      );
+      victim.signal('SIGKILL');
+      await victim.exited;
+      stack.sandbox.faults.clear();
+      const before = stack.sandbox.state().requests.length;
+      await start();
+      const { breaks, totals } = await desk.completed(id);
+      expect(told(breaks)).toEqual([`status ${missed.id} healed`]);
+      expect(totals).toMatchObject([{ currency: 'THB', checkouts: 3, charges: 4, breaks: 1 }]);
+      const list = stack.sandbox
+        .state()
+        .requests.slice(before)
+        .find(({ route }) => route === '/charges');
+      expect(Date.parse(new URLSearchParams(list?.query).get('from') ?? '')).toBeGreaterThanOrEqual(Date.parse(began));
+    }));
+});
+
+describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
+  let stack: Stack;
+  let desk: ReconciliationDesk;
+  beforeAll(async () => {
+    stack = await Stack.start(DEAF);
+    desk = new ReconciliationDesk(stack);
+  });
+  afterAll(() => stack.stop());
+
+  it('of books that agree finds nothing, whatever was paid, refunded, cancelled or left open', async () => {
+    const one = await paid(stack);
+    const other = await paid(stack, { currency: 'SGD', amount: 5_000 });
+    await paid(stack, { currency: 'MYR', amount: 5_000 });
+    await stack.create();
+    const cancelled = await stack.create();
+    await stack.post(`/v1/checkouts/${cancelled.body.id}/cancel`);
+    const headers = { 'idempotency-key': 'one' };
+    await stack.request('POST', `/v1/checkouts/${one.id}/refunds`, { body: { amount: 1_000 }, headers });
+    await stack.request('POST', `/v1/checkouts/${other.id}/refunds`, { body: {}, headers });
+    const { breaks, foreign, totals } = await desk.completed(await desk.start());
+    expect(breaks).toEqual([]);
+    expect(foreign).toEqual([]);
+    expect(totals.map(({ currency }) => currency)).toEqual(['MYR', 'SGD', 'THB']);
+    for (const total of totals) {
+      expect(total).toMatchObject({
+        checkouts: 1,
+        charges: 1,
+        paid_there: total.paid_here,
+        refunded_there: total.refunded_here,
+        credited: total.paid_there - total.fees,
+      });
+    }
+  });
+
+  it('that is dry tells what is missed and changes nothing', async () => {
+    const missed = await pay(stack);
+    const dry = await desk.completed(await desk.start({ dry_run: true }));
+    expect(told(dry.breaks)).toEqual([`status ${missed.id} open`]);
+    expect((await stack.get(`/v1/checkouts/${missed.id}`)).body.status).toBe('awaiting_payment');
+    expect((await stack.timeline(missed.id)).map(({ what }) => what)).not.toContain('reconciliation');
+    const [found] = dry.breaks;
+    expect(found?.suggested_action).toBe(`tillflow resolve ${missed.id} --look --reason reconciliation`);
+    const real = await desk.completed(await desk.start());
+    expect(told(real.breaks)).toEqual([`status ${missed.id} healed`]);
+  });
+
+  it('leaves a missed payment open when the checkout has closed and looks no more', () =>
+    withStack({ ...DEAF, worker: true }, async (stack) => {
+      const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
+      const open = await stack.until(id, ({ qr }) => qr !== null);
+      stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
+      await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
+      await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).result();
+      stack.sandbox.mark(chargeIdOf(open), { status: 'successful', force: true });
+      const { breaks } = await new ReconciliationDesk(stack).run();
+      expect(told(breaks)).toEqual([`status ${id} open`]);
+      expect(breaks[0]?.suggested_action).toMatch(/^tillflow backfill --from \d{4}-/);
+    }));
+
+  it('calls nothing healed that it has not seen healed: a payment that its checkout does not believe stays open', () =>
+    withStack({ ...DEAF, worker: true }, async (stack) => {
+      const { body } = await stack.create();
+      const charge = await chargeElsewhere(stack, { 'metadata[checkout]': body.id, 'metadata[attempt]': '9' });
+      const { breaks } = await new ReconciliationDesk(stack).run();
+      expect(told(breaks)).toEqual([`status ${body.id} open`]);
+      expect(breaks[0]?.charge_id).toBe(charge);
+      const looked = await stack.until(body.id, ({ attention }) => attention !== null);
+      expect(looked).toMatchObject({ status: 'awaiting_payment', attention: { code: 'integrity_mismatch' } });
+    }));
+
+  it('keeps to its own task queue: another stack on the namespace has another provider', () =>
+    withStack({ ...DEAF, worker: true }, async (other) => {
+      await paid(other);
+      await withStack({ ...DEAF, worker: true }, async (own) => {
+        await paid(own);
+        const { breaks, totals } = await new ReconciliationDesk(own).run();
+        expect(breaks).toEqual([]);
+        expect(totals).toMatchObject([{ checkouts: 1, charges: 1 }]);
+      });
+    }));
+
+  it('counts all that it finds, and tells as much as one result can hold', () =>
+    withStack({ ...DEAF, worker: true }, async (stack) => {
+      for (let n = 0; n < 3; n += 1) {
+        await chargeElsewhere(stack, { 'metadata[checkout]': `chk_default_${newReference()}` });
+        await chargeElsewhere(stack, {});
+      }
+      const now = Date.now();
+      const policy = { mostBreaks: 2, mostForeign: 1 };
+      const input = { account: 'default', from: now - DAY_MS, to: now, dry_run: false, policy };
+      const result = await stack.temporal.client.workflow.execute<typeof reconcile>('reconcile', {
+        workflowId: `reconcile/default/${newReference()}`,
+        taskQueue: stack.taskQueue,
+        args: [input],
+      });
+      expect([result.found.length, result.foreign.length, result.omitted]).toEqual([2, 1, { breaks: 1, foreign: 2 }]);
+      expect(result.totals).toMatchObject([{ breaks: 3, foreign: 3 }]);
+    }));
+
+  it('tells of a refund made outside once, also when the checkout knew of it before', async () => {
+    const outside = await paid(stack);
+    await stack.refundElsewhere(chargeIdOf(outside), 30_000);
+    await stack.workflowOf(outside.id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
+    await stack.untilStatus(outside.id, 'partially_refunded');
+    const dry = await desk.completed(await desk.start({ dry_run: true }));
+    expect(told(dry.breaks)).toEqual([`refund_made_outside ${outside.id} healed`]);
+    const first = await desk.completed(await desk.start());
+    expect(told(first.breaks)).toEqual([`refund_made_outside ${outside.id} healed`]);
+    // The list of runs is a moment behind.
+    await vi.waitFor(async () => expect((await desk.completed(await desk.start())).breaks).toEqual([]), {
+      timeout: 20_000,
+    });
+  });
+
+  it('finds a refund made outside of a payment that was made before the window', () =>
+    withStack({ ...DEAF, worker: true, sandbox: { now: hoursAgo(30) } }, async (stack) => {
+      const old = await paid(stack);
+      stack.sandbox.advance(29 * 3_600);
+      await stack.refundElsewhere(chargeIdOf(old), 40_000);
+      const desk = new ReconciliationDesk(stack);
+      const { breaks, totals } = await desk.completed(await desk.start({ from: hoursAgo(24) }));
+      expect(told(breaks)).toEqual([`refund_made_outside ${old.id} healed`]);
+      expect(totals).toMatchObject([{ checkouts: 0, charges: 0, breaks: 1 }]);
+      expect((await stack.get(`/v1/checkouts/${old.id}`)).body.refunded_amount).toBe(40_000);
+    }));
+
+  it('leaves money that is younger than 15 minutes to the next run', async () => {
+    const young = await Stack.start({ ...DEAF, sandbox: {} });
+    try {
+      const missed = await pay(young);
+      const { breaks, totals } = await new ReconciliationDesk(young).run();
+      expect([breaks, totals]).toEqual([[], []]);
+      expect((await young.get(`/v1/checkouts/${missed.id}`)).body.status).toBe('awaiting_payment');
+    } finally {
+      await young.stop();
+    }
+  });
+
+  it('is joined by a request for the same window while it runs, and is another one afterwards', async () => {
+    await stack.stopWorker();
+    const body = desk.body();
+    const ids = await Promise.all([desk.start(body), desk.start(body), desk.start(body)]);
+    expect(new Set(ids).size).toBe(1);
+    const running = await desk.get(ids[0] ?? '');
+    expect(running).toMatchObject({ status: 'running', breaks: [], foreign: [], dry_run: false, failure: null });
+    expect(await desk.start({ ...body, dry_run: true })).not.toBe(ids[0]);
+    await stack.startWorker();
+    await desk.completed(ids[0] ?? '');
+    expect(await desk.start(body)).not.toBe(ids[0]);
+  });
+
+  it('is listed and read without a worker, and exported as a table and as JSON', async () => {
+    const foreign = await chargeElsewhere(stack, {});
+    const id = await desk.start();
+    const found = await desk.completed(id);
+    await stack.stopWorker();
+    try {
+      expect(await desk.get(id)).toEqual(found);
+      await vi.waitFor(async () => expect((await desk.list()).map((one) => one.id)).toContain(id), { timeout: 20_000 });
+      const csv = await desk.export(id, 'csv');
+      expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
+      const lines = String(csv.body).split('\r\n');
+      expect(lines[0]).toMatch(/^record,type,checkout_id,charge_id/);
+      expect(lines.filter((line) => line.startsWith(`foreign,,,${foreign},`))).toHaveLength(1);
+      const thb = found.totals.find(({ currency }) => currency === 'THB');
+      expect(lines).toContain(`total,paid_here,,,,,,,,,,${thb?.paid_here},THB,,,,`);
+      expect((await desk.export(id, 'json')).body).toEqual(found);
+    } finally {
+      await stack.startWorker();
+    }
+  });
+
+  it('that the provider does not let in fails, and says why', async () => {
+    stack.sandbox.faults.add({
+      method: 'GET',
+      path: '/charges',
+      action: 'status',
+      status: 401,
+      code: 'authentication_failure',
+    });
+    try {
+      const id = await desk.start(desk.body({ days: 2 }));
+      await vi.waitFor(async () => expect((await desk.get(id)).status).toBe('failed'), { timeout: 30_000 });
+      expect((await desk.get(id)).failure).toMatchObject({ code: 'authentication_failure' });
+      expect(await desk.export(id, 'csv')).toMatchObject({ status: 409, body: { code: 'reconciliation_incomplete' } });
+    } finally {
+      stack.sandbox.faults.clear();
+    }
+  });
+});
+
+describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
+  it('compares the day before, and the days that were left out since the last; it is read like any other', () =>
+    withStack({ ...DEAF, worker: true, sandbox: { now: yesterdayNoon() } }, async (stack) => {
+      const { schedule: schedules, workflow } = stack.temporal.client;
+      const lost = `chk_default_${newReference()}`;
+      await chargeElsewhere(stack, { 'metadata[checkout]': lost });
+      await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
+      const schedule = schedules.getHandle(nameOnQueue('reconcile-daily', stack.taskQueue));
+      const tail = schedules.getHandle(nameOnQueue('event-tail', stack.taskQueue));
+      try {
+        expect((await schedule.describe()).spec.intervals).toMatchObject([{ every: DAY_MS, offset: 30 * 60_000 }]);
+        const desk = new ReconciliationDesk(stack);
+        const completed = async () => (await desk.list()).filter(({ status }) => status === 'completed');
+        const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
+        const day = (daysAgo: number): string => new Date(midnight - daysAgo * DAY_MS).toISOString();
+
+        await schedule.backfill({ start: new Date(day(2)), end: new Date(day(1)), overlap: 'BUFFER_ONE' });
+        await expect.poll(completed, { timeout: 30_000 }).toHaveLength(1);
+        expect(await completed()).toMatchObject([{ from: day(3), to: day(2) }]);
+
+        // The schedule hears of it a moment later.
+        const running = async () => (await schedule.describe()).info.runningActions;
+        await expect.poll(running, { timeout: 30_000 }).toEqual([]);
+        await schedule.trigger();
+        await expect.poll(completed, { timeout: 30_000 }).toHaveLength(2);
+        const [newest] = await completed();
+        expect(newest?.id).toMatch(/^rec_daily-/);
+        const found = await desk.get(newest?.id ?? '');
+        expect(found).toMatchObject({ from: day(2), to: day(0), dry_run: false });
+        expect(told(found.breaks)).toEqual([`missing_here ${lost} open`]);
+      } finally {
+        const { info } = await tail.describe();
+        await Promise.all([schedule.delete(), tail.delete()]);
+        for (const { workflow: one } of info.runningActions) await workflow.getHandle(one.workflowId).terminate();
+      }
+    }));
+});

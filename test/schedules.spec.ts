@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto';
+import { nameOnQueue, openTemporal, setUpSchedules, temporalSettings, type Temporal } from '@tillflow/temporal';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { z } from 'zod';
+
+const taskQueue = `test-${randomUUID()}`;
+const scheduleId = nameOnQueue('event-tail', taskQueue);
+
+let temporal: Temporal;
+beforeAll(async () => {
+  temporal = await openTemporal(z.object(temporalSettings).parse({ TEMPORAL_ADDRESS: inject('temporalAddress') }));
+});
+afterAll(async () => {
+  const left = await running();
+  await schedule().delete();
+  for (const id of left) await temporal.client.workflow.getHandle(id).terminate();
+  await temporal.connection.close();
+});
+
+const schedule = () => temporal.client.schedule.getHandle(scheduleId);
+const running = async () =>
+  (await schedule().describe()).info.runningActions.map(({ workflow }) => workflow.workflowId);
+
+describe('the schedules', () => {
+  it('have bare names on the default queue only', () => {
+    expect(nameOnQueue('event-tail', 'tillflow')).toBe('event-tail');
+    expect(nameOnQueue('event-tail', 'other')).toBe('event-tail@other');
+  });
+
+  it('are created once: first announced, then made, then left alone', async () => {
+    const announced = await setUpSchedules(temporal, taskQueue, { dryRun: true });
+    expect(announced).toContainEqual({ what: `create schedule ${scheduleId} (eventTail)`, done: false });
+    await expect(schedule().describe()).rejects.toThrow('not found');
+    const made = await setUpSchedules(temporal, taskQueue, { dryRun: false });
+    expect(made).toEqual(announced.map(({ what }) => ({ what, done: true })));
+    expect(await setUpSchedules(temporal, taskQueue, { dryRun: false })).toEqual([]);
+  });
+
+  it('start the event tail at once, and no second one while it runs', async () => {
+    await expect.poll(running, { timeout: 20_000 }).toHaveLength(1);
+    const [id = ''] = await running();
+    expect(await temporal.client.workflow.getHandle(id).describe()).toMatchObject({ type: 'eventTail', taskQueue });
+    // As the next minute does.
+    await schedule().trigger('SKIP');
+    const skipped = async () => (await schedule().describe()).info.numActionsSkippedOverlap;
+    await expect.poll(skipped, { timeout: 20_000 }).toBeGreaterThan(0);
+    expect(await running()).toEqual([id]);
+  });
+
+  it('that were changed are changed back, and one that was paused stays paused', async () => {
+    await schedule().pause('while the provider moves house');
+    await schedule().update((previous) => ({ ...previous, spec: { intervals: [{ every: '1 day' }] } }));
+    expect(await setUpSchedules(temporal, taskQueue, { dryRun: false })).toEqual([
+      { what: `change schedule ${scheduleId} (eventTail)`, done: true },
+    ]);
+    const { spec, state } = await schedule().describe();
+    expect(spec.intervals).toMatchObject([{ every: 60_000 }]);
+    expect(state).toMatchObject({ paused: true, note: 'while the provider moves house' });
+    expect(await setUpSchedules(temporal, taskQueue, { dryRun: false })).toEqual([]);
+  });
+});

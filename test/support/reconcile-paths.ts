@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import type { ReconcileInput, ReconcileResult } from '@tillflow/workflows';
+import { chargeIdOf, type CheckoutJson, type Stack } from './stack.js';
+
+/** A way through a reconciliation. Answers with the id of its workflow, which has ended. */
+export type ReconcilePath = (stack: Stack) => Promise<string>;
+
+const HOUR_MS = 3_600_000;
+
+/** Hours that the provider's clock must be behind: its payments are then old enough, and have room to move on. */
+export const PROVIDER_BEHIND_HOURS = 10;
+
+/** Every path through the workflow, where no webhook and no look tells of a payment. The histories of all of them are committed and replayed. */
+export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
+  'reconcile-agreeing': async (stack) => {
+    await payAndTell(stack);
+    return run(stack, {});
+  },
+  'reconcile-healing': async (stack) => {
+    const missed = await pay(stack);
+    const workflowId = await run(stack, {});
+    await stack.untilStatus(missed.id, 'paid');
+    return workflowId;
+  },
+  'reconcile-dry': async (stack) => {
+    await pay(stack);
+    return run(stack, { dry_run: true });
+  },
+  'reconcile-recalling': async (stack) => {
+    const paid = await payAndTell(stack);
+    await stack.refundElsewhere(chargeIdOf(paid), 20_000);
+    await stack.workflowOf(paid.id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
+    await stack.untilStatus(paid.id, 'partially_refunded');
+    return run(stack, {});
+  },
+  'reconcile-in-many-calls': async (stack) => {
+    for (let n = 0; n < 3; n += 1) {
+      await payAndTell(stack);
+      stack.sandbox.advance(7_200);
+    }
+    return run(stack, { policy: { chargesPerCall: 1 } });
+  },
+  'reconcile-empty': (stack) => run(stack, { to: Date.now() - 24 * HOUR_MS }),
+  'reconcile-daily': async (stack) => {
+    await payAndTell(stack);
+    return start(stack, []);
+  },
+};
+
+async function pay(stack: Stack): Promise<CheckoutJson> {
+  const { body } = await stack.create();
+  const open = await stack.until(body.id, ({ qr }) => qr !== null);
+  stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+  return open;
+}
+
+async function payAndTell(stack: Stack): Promise<CheckoutJson> {
+  const { id } = await pay(stack);
+  await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
+  return stack.untilStatus(id, 'paid');
+}
+
+/** Of everything since yesterday. */
+function run(stack: Stack, input: Partial<ReconcileInput>): Promise<string> {
+  const now = Date.now();
+  return start(stack, [{ account: 'default', from: now - 24 * HOUR_MS, to: now, dry_run: false, ...input }]);
+}
+
+async function start(stack: Stack, args: [] | [ReconcileInput]): Promise<string> {
+  const { workflow } = stack.temporal.client;
+  const workflowId = `reconcile/default/${randomUUID()}`;
+  const options = { workflowId, taskQueue: stack.taskQueue, args };
+  await workflow.execute<(input?: ReconcileInput) => Promise<ReconcileResult>>('reconcile', options);
+  return workflowId;
+}

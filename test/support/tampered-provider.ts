@@ -1,0 +1,73 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** What a provider that is wrong shows of one record: another one, or nothing. */
+export type Tampering = (record: Json) => Json | null;
+
+/**
+ * The sandbox as a provider whose books are wrong: it never contradicts itself, so what it cannot be brought to say is
+ * changed on the way. Records are changed in lists and when they are retrieved alike.
+ */
+export class TamperedProvider {
+  readonly #tamperings = new Map<string, Tampering>();
+
+  private constructor(
+    private readonly server: Server,
+    readonly url: string,
+  ) {}
+
+  static async before(target: string): Promise<TamperedProvider> {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const provider = new TamperedProvider(server, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+    server.on('request', (request, reply) => {
+      void provider.#forward(target, request).then(
+        ({ status, text }) => reply.writeHead(status, { 'content-type': 'application/json' }).end(text),
+        () => reply.destroy(),
+      );
+    });
+    return provider;
+  }
+
+  /** @param id of the record that is shown otherwise. */
+  tamper(id: string, how: Tampering): void {
+    this.#tamperings.set(id, how);
+  }
+
+  close(): void {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  async #forward(target: string, request: IncomingMessage): Promise<{ status: number; text: string }> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const { method = 'GET', url = '/', headers } = request;
+    const { authorization, 'content-type': type } = headers;
+    const response = await fetch(`${target}${url}`, {
+      method,
+      headers: {
+        ...(authorization === undefined ? {} : { authorization }),
+        ...(type === undefined ? {} : { 'content-type': type }),
+      },
+      ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
+    });
+    const text = await response.text();
+    if (method !== 'GET' || !response.ok) return { status: response.status, text };
+    const shown = this.#shown(JSON.parse(text) as Json);
+    if (shown === null)
+      return { status: 404, text: JSON.stringify({ object: 'error', code: 'not_found', message: 'gone' }) };
+    return { status: 200, text: JSON.stringify(shown) };
+  }
+
+  #shown(body: Json): Json | null {
+    const { object, data, id } = body;
+    if (object !== 'list') {
+      const how = this.#tamperings.get(String(id));
+      return how === undefined ? body : how(body);
+    }
+    return { ...body, data: (data as Json[]).flatMap((record) => this.#shown(record) ?? []) };
+  }
+}

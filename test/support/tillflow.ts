@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Stack } from './stack.js';
+
+const MAIN = fileURLToPath(new URL('../../apps/cli/dist/main.js', import.meta.url));
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+export type Ended = { readonly code: number | null; readonly out: string; readonly err: string };
+
+/** The operator's program, as it is built, in a process of its own. */
+export function tillflow(
+  args: readonly string[],
+  environment: Environment,
+  nodeArgs: readonly string[] = [],
+): Promise<Ended> {
+  const child = spawn(process.execPath, [...nodeArgs, MAIN, ...args], {
+    env: { PATH: process.env['PATH'], ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => (err += chunk.toString()));
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
+}
+
+/** What an operator of this stack has set: what its API and its worker have, and where the API is. */
+export function operatorOf(stack: Stack): Record<string, string> {
+  return {
+    ...stack.apiEnvironment(),
+    PROVIDER_PUBLIC_KEY: stack.sandbox.keys.public,
+    PUBLIC_URL: stack.api.url,
+  };
+}
+
+/** Ends what `setup` had Temporal begin by itself on this stack's queue. */
+export async function forgetSchedules({ temporal, taskQueue }: Stack): Promise<void> {
+  const { schedule, workflow } = temporal.client;
+  for await (const { scheduleId } of schedule.list()) {
+    if (!scheduleId.endsWith(`@${taskQueue}`)) continue;
+    const handle = schedule.getHandle(scheduleId);
+    const { info } = await handle.describe();
+    await handle.delete();
+    for (const { workflow: run } of info.runningActions) await workflow.getHandle(run.workflowId).terminate();
+  }
+}
