@@ -71,6 +71,23 @@ describe('a plan', () => {
     expect(made().length).toBe(before + 1);
   });
 
+  it('without a key is made once as long as it runs, and anew when it has ended', async () => {
+    const body = chargePlan({ metadata: { member: randomUUID() } });
+    const before = made().length;
+    const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
+    const answers = await Promise.all([post(), post()]);
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const [id] = new Set(answers.map((answer) => answer.body.id));
+    expect(made().length).toBe(before + 1);
+    expect((await asOperator(stack, 'DELETE', `/v1/recurring-plans/${id}`)).status).toBe(200);
+    const next = await post();
+    expect(next.status).toBe(201);
+    expect(next.body.id).not.toBe(id);
+    expect(await post()).toMatchObject({ status: 200, body: { id: next.body.id } });
+    expect(made().length).toBe(before + 2);
+  });
+
   it('of another content under the same key is a conflict, in whatever order its fields come', async () => {
     const key = randomUUID();
     const body = chargePlan();

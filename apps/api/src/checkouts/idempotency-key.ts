@@ -15,6 +15,11 @@ export function idempotencyKey(header: string | undefined): string {
   return header;
 }
 
+/** @returns null where no header was sent. @throws {Problem} as `idempotencyKey` does, for one that is no key. */
+export function optionalIdempotencyKey(header: string | undefined): string | null {
+  return header === undefined ? null : idempotencyKey(header);
+}
+
 function malformed(message: string): Problem {
   return new Problem('invalid_request', 'See errors', { errors: [{ path: 'Idempotency-Key', message }] });
 }

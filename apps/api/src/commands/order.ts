@@ -49,6 +49,14 @@ export function planKey(idempotencyKey: string): string {
   return sha256(idempotencyKey).slice(0, 32);
 }
 
+/**
+ * The key of a plan that was asked for without one: by what it is, so that a request that is repeated makes no second.
+ * @param generation from 1: the next one, once those before it are over.
+ */
+export function contentKey(params: ScheduleCreateParams, generation: number): string {
+  return `auto:${generation}:${sha256(canonical(params))}`;
+}
+
 /** Setting the same again is asked for by each request anew; what is made or removed is so once. */
 export function isMadeAnew({ kind }: Order): boolean {
   return kind === 'update_card' || kind === 'update_account' || kind === 'upgrade_api_version';

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Occurrence, Schedule } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/auth.guard.js';
-import { idempotencyKey } from '../checkouts/idempotency-key.js';
+import { optionalIdempotencyKey } from '../checkouts/idempotency-key.js';
 import { AskedBy, type Asker } from '../commands/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/resource-examples.js';
@@ -34,8 +34,8 @@ export class PlansController {
   @Requires('ops')
   @ApiHeader({
     name: 'Idempotency-Key',
-    required: true,
-    description: 'Names the plan: the same key is the same plan',
+    required: false,
+    description: 'Names the plan: the same key is the same plan. Without one the same content is, as long as it runs',
     example: 'membership-17',
     schema: { type: 'string', pattern: '^(?!auto:)[\\x21-\\x7e]{1,128}$' },
   })
@@ -47,15 +47,15 @@ export class PlansController {
     'unsupported_media_type',
   ])
   @Answers(201, 'A new plan', planReply, examples.plan)
-  @Answers(200, 'The plan that this key made', planReply, examples.plan)
-  @Answers(202, 'Its outcome is not known yet: repeat with the same key', pendingPlan, examples.pendingPlan)
+  @Answers(200, 'The plan that this key, or this content, made', planReply, examples.plan)
+  @Answers(202, 'Its outcome is not known yet: repeat the same request', pendingPlan, examples.pendingPlan)
   async create(
     @Headers('idempotency-key') key: string | undefined,
     @Body({ schema: createPlan }) body: CreatePlan,
     @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Schedule | PendingPlan> {
-    const { plan, status } = await this.plans.create(idempotencyKey(key), body, asker);
+    const { plan, status } = await this.plans.create(optionalIdempotencyKey(key), body, asker);
     void reply.status(status);
     if (status !== 202) void reply.header('location', `/v1/recurring-plans/${plan.id}`);
     return plan;

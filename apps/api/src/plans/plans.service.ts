@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Occurrence, type Schedule } from '@tillflow/payments-client';
 import type { Asker } from '../commands/asker.js';
 import { Commands } from '../commands/commands.service.js';
-import { planKey } from '../commands/order.js';
+import { contentKey, planKey } from '../commands/order.js';
 import { Problem } from '../problems/problem.js';
 import { FAR_AHEAD } from '../provider/far-ahead.js';
 import type { ListQuery, Page } from '../provider/lists.schema.js';
@@ -17,6 +17,9 @@ export type AskedPlan =
 /** The newest occurrences that a plan shows; all of them have a route of their own. */
 const SHOWN_OCCURRENCES = 100;
 
+/** Plans of the same content, made without a key one after the other has ended. */
+const MAX_GENERATIONS = 20;
+
 /** Recurring charges and transfers: the provider's schedules, each made once for each key. */
 @Injectable()
 export class PlansService {
@@ -28,10 +31,27 @@ export class PlansService {
   ) {}
 
   /**
+   * The plan of this key; without one, the plan of this content that still runs, or a new one. So a request that is
+   * repeated never charges twice.
+   * @throws {Problem} as `#make` does; `idempotency_key_required` when the same was made and stopped too often.
+   */
+  async create(key: string | null, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
+    if (key !== null) return this.#make(key, body, asker);
+    for (let generation = 1; generation <= MAX_GENERATIONS; generation += 1) {
+      const asked = await this.#make(contentKey(body, generation), body, asker);
+      if (asked.status !== 200 || asked.plan.active !== false) return asked;
+    }
+    throw new Problem(
+      'idempotency_key_required',
+      `The same plan has ended ${MAX_GENERATIONS} times: name the next one`,
+    );
+  }
+
+  /**
    * The plan of this key: 201 for a new one, 200 for the one that it made before, 202 while its outcome is not known.
    * @throws {Problem} `idempotency_conflict`, `provider_refused`: nothing was made, and the key is free.
    */
-  async create(key: string, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
+  async #make(key: string, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
     const carried = await this.commands.carryOut({ kind: 'create_plan', key, params: withKey(body, key) }, asker);
     if (carried.kind === 'pending') {
       const { end_date: end_on, start_date: start_on, ...asked } = body;
