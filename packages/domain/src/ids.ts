@@ -35,3 +35,6 @@ export function parseCheckoutId(text: string): CheckoutKey | null {
 export function checkoutWorkflowId({ account, reference }: CheckoutKey): string {
   return `checkout/${account}/${reference}`;
 }
+
+/** Begins the keys of what is done without a key of a caller's. No caller's key may begin so. */
+export const OWN_KEY_PREFIX = 'auto:';

@@ -8,6 +8,7 @@ export {
   parseCheckoutId,
   type CheckoutId,
   type CheckoutKey,
+  OWN_KEY_PREFIX,
 } from './ids.js';
 export { formatInstant, instant, parseInstant, plus, type Instant } from './instant.js';
 export {

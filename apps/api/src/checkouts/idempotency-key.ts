@@ -1,9 +1,8 @@
+import { OWN_KEY_PREFIX } from '@tillflow/domain';
 import { Problem } from '../problems/problem.js';
 
 /** Visible ASCII. A space or comma-and-space would be two headers joined. */
 const KEY = /^[\x21-\x7e]{1,128}$/;
-/** Begins the keys of what the product gives back by itself. */
-const OURS = 'auto:';
 
 /** @throws {Problem} `idempotency_key_required`, `invalid_request`. */
 export function idempotencyKey(header: string | undefined): string {
@@ -11,7 +10,7 @@ export function idempotencyKey(header: string | undefined): string {
     throw new Problem('idempotency_key_required', 'Send Idempotency-Key: <a name for this request, new for each>');
   }
   if (!KEY.test(header)) throw malformed('must be 1 to 128 visible ASCII characters');
-  if (header.startsWith(OURS)) throw malformed(`must not begin with ${OURS}`);
+  if (header.startsWith(OWN_KEY_PREFIX)) throw malformed(`must not begin with ${OWN_KEY_PREFIX}`);
   return header;
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, OWN_KEY_PREFIX } from '@tillflow/domain';
 import type { AccountUpdateParams, CardUpdateParams, ScheduleCreateParams } from '@tillflow/payments-client';
 import type { Command } from '@tillflow/workflows';
 
@@ -54,7 +54,7 @@ export function planKey(idempotencyKey: string): string {
  * @param generation from 1: the next one, once those before it are over.
  */
 export function contentKey(params: ScheduleCreateParams, generation: number): string {
-  return `auto:${generation}:${sha256(canonical(params))}`;
+  return `${OWN_KEY_PREFIX}${generation}:${sha256(canonical(params))}`;
 }
 
 /** Setting the same again is asked for by each request anew; what is made or removed is so once. */

@@ -1,4 +1,5 @@
 import { isPaid } from '../checkout.js';
+import { OWN_KEY_PREFIX } from '../ids.js';
 import { formatInstant, plus, type Instant } from '../instant.js';
 import { toBreak, type Break, type BreakFacts, type Stated } from './breaks.js';
 import type { Movement, OurCheckout, OurRefund, TheirCharge, TheirRefund } from './sides.js';
@@ -15,8 +16,6 @@ export type Rules = {
 
 /** Fees may be rounded otherwise than we do. Smallest currency unit. */
 const ROUNDING = 1;
-/** Begins the keys of refunds that no caller asked for. */
-const RETURNED_BY_US = 'auto:';
 const AROUND_MS = 60_000;
 
 /**
@@ -213,7 +212,7 @@ export function examineRefunds(charge: TheirCharge, checkout: OurCheckout, rules
 
 /** One of two payments: the money that the checkout returns by itself, and has not all returned yet. */
 function isToGoBack(charge: TheirCharge, { refunds }: OurCheckout): boolean {
-  const isOurs = refunds.some(({ key, chargeId }) => chargeId === charge.id && key.startsWith(RETURNED_BY_US));
+  const isOurs = refunds.some(({ key, chargeId }) => chargeId === charge.id && key.startsWith(OWN_KEY_PREFIX));
   return isOurs && charge.refundedAmount < charge.amount;
 }
 

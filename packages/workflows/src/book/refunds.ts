@@ -8,16 +8,15 @@ import {
   refundableUntil,
   voidRule,
   type Instant,
+  OWN_KEY_PREFIX,
 } from '@tillflow/domain';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
 import type { Refusal, RefundRequest } from '../messages.js';
 import type { Outcome } from '../outcome.js';
 import type { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
-import { OURS } from './limits.js';
-import { lookDelay } from './policy.js';
 import type { Charge, RefundEntry, Refunding } from './record.js';
-import { sendWindow } from './policy.js';
+import { lookDelay, sendWindow } from './policy.js';
 import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
 
 /** The memo that every read loads stays small. */
@@ -68,8 +67,8 @@ export class Refunds {
             message: `This key is a refund of ${this.#money(known.amount)}`,
           };
     }
-    if (key === '' || key.startsWith(OURS)) {
-      return { code: 'invalid_refund', message: `A key is a text that does not begin with ${OURS}` };
+    if (key === '' || key.startsWith(OWN_KEY_PREFIX)) {
+      return { code: 'invalid_refund', message: `A key is a text that does not begin with ${OWN_KEY_PREFIX}` };
     }
     if (amount !== null && (!Number.isSafeInteger(amount) || amount <= 0)) {
       return { code: 'invalid_refund', message: 'An amount is a whole positive number of smallest units' };
@@ -119,7 +118,7 @@ export class Refunds {
       const reason = isLate
         ? `paid after it was reported as ${record.lateAfter ?? 'ended'}`
         : `${record.kept ?? 'another charge'} is the payment that counts`;
-      this.#enter(now, charge, { key: `${OURS}${charge.id}`, asked: amount, amount, by: 'us', reason });
+      this.#enter(now, charge, { key: `${OWN_KEY_PREFIX}${charge.id}`, asked: amount, amount, by: 'us', reason });
     }
   }
 

@@ -1,4 +1,4 @@
-import { formatInstant, instant, isPaid, parseInstant, type Instant } from '@tillflow/domain';
+import { formatInstant, instant, isPaid, parseInstant, type Instant, OWN_KEY_PREFIX } from '@tillflow/domain';
 import type { ChargeFacts } from '../activities.js';
 import type { CheckoutInput } from '../checkout/workflow.js';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../view.js';
 import { emptyCharge, emptyRecord } from './packed.js';
 import { DEFAULT_POLICY, sendWindow, type CheckoutPolicy } from './policy.js';
-import { MAX_ATTEMPTS, OURS } from './limits.js';
+import { MAX_ATTEMPTS } from './limits.js';
 import type { Attempt, Charge, CheckoutRecord, RefundEntry } from './record.js';
 
 /** What opens a closed checkout again: a payment that it does not know of. */
@@ -123,7 +123,7 @@ function givenBack(chargeId: string, refunds: readonly Refund[]): number {
 
 function toEntry(refund: Refund, now: Instant): RefundEntry {
   const { key, id, status } = refund;
-  const by = key.startsWith(OURS) ? 'us' : key === id ? 'elsewhere' : 'caller';
+  const by = key.startsWith(OWN_KEY_PREFIX) ? 'us' : key === id ? 'elsewhere' : 'caller';
   return {
     key,
     chargeId: refund.charge_id,
