@@ -1,0 +1,228 @@
+/** A series as Prometheus' own tests write it: a value for each minute, or a start, what is added, and how often. */
+type Series = readonly [series: string, values: string];
+
+/** What makes an alert fire, what it then says, and what is close to it and does not. */
+export type AlertCase = {
+  readonly alert: string;
+  readonly fires: readonly Series[];
+  /** Of the alert that fires, besides its severity. */
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly summary: string;
+  readonly quiet: readonly Series[];
+};
+
+const MINUTES = 60;
+/** The same value all the time. */
+const stays = (series: string, value: number): Series => [series, `${value}x${MINUTES}`];
+/** A counter that grows by so much a minute. */
+const grows = (series: string, each: number): Series => [series, `0+${each}x${MINUTES}`];
+
+/** A histogram of one observation a minute between two of its bounds. */
+function observed(name: string, above: string, upTo: string): readonly Series[] {
+  return [
+    grows(`${name}_bucket{le="${above}"}`, 0),
+    grows(`${name}_bucket{le="${upTo}"}`, 1),
+    grows(`${name}_bucket{le="+Inf"}`, 1),
+  ];
+}
+
+const CALLS = 'tillflow_provider_calls_total';
+const REQUESTS = 'tillflow_http_request_duration_seconds_count';
+const WAITS = 'temporal_workflow_task_schedule_to_start_latency_seconds';
+const CALL_TIMES = 'tillflow_provider_call_duration_seconds';
+
+/** Each at minute 50 of an hour. An alert may be here twice, for each half of an `or`. */
+export const ALERT_CASES: readonly AlertCase[] = [
+  {
+    alert: 'TillflowMoneyNeedsAPerson',
+    fires: [stays('tillflow_attention_oldest_age_seconds{code="integrity_mismatch"}', 400)],
+    labels: { code: 'integrity_mismatch' },
+    summary: 'A checkout has shown integrity_mismatch for 6m 40s',
+    quiet: [
+      stays('tillflow_attention_oldest_age_seconds{code="integrity_mismatch"}', 300),
+      stays('tillflow_attention_oldest_age_seconds{code="outcome_unknown"}', 4_000),
+    ],
+  },
+  {
+    alert: 'TillflowAttentionStays',
+    fires: [stays('tillflow_attention_oldest_age_seconds{code="outcome_unknown"}', 4_000)],
+    labels: { code: 'outcome_unknown' },
+    summary: 'A checkout has shown outcome_unknown for 1h 6m 40s',
+    quiet: [stays('tillflow_attention_oldest_age_seconds{code="outcome_unknown"}', 3_600)],
+  },
+  {
+    alert: 'TillflowMoneyAtRisk',
+    fires: [stays('tillflow_money_at_risk{currency="THB"}', 10_000_001)],
+    labels: { currency: 'THB' },
+    summary: '10000001 (smallest unit) of THB are in checkouts whose money may be in the wrong place',
+    quiet: [stays('tillflow_money_at_risk{currency="THB"}', 10_000_000)],
+  },
+  {
+    alert: 'TillflowAttentionUnread',
+    fires: [stays('tillflow_attention_unread_checkouts', 3)],
+    summary: 'More than 500 checkouts need attention; 3 are not even measured',
+    quiet: [stays('tillflow_attention_unread_checkouts', 0)],
+  },
+  {
+    alert: 'TillflowReconciliationBreaks',
+    fires: [stays('tillflow_reconciliation_breaks{type="amount"}', 2)],
+    labels: { type: 'amount' },
+    summary: "2 differences of type amount between our books and the provider's",
+    quiet: [stays('tillflow_reconciliation_breaks{type="amount"}', 0)],
+  },
+  {
+    alert: 'TillflowReconciliationOld',
+    fires: [stays('tillflow_reconciliation_age_seconds', 130_000)],
+    summary: 'The last reconciliation was 1d 12h 6m 40s ago',
+    quiet: [stays('tillflow_reconciliation_age_seconds', 129_600)],
+  },
+  {
+    alert: 'TillflowNotices',
+    fires: [stays('tillflow_event_tail_notices{code="dispute"}', 1)],
+    labels: { code: 'dispute' },
+    summary: 'At the provider: dispute',
+    quiet: [stays('tillflow_event_tail_notices{code="dispute"}', 0)],
+  },
+  {
+    alert: 'TillflowProviderUnknown',
+    fires: [grows(`${CALLS}{outcome="unknown"}`, 1), grows(`${CALLS}{outcome="done"}`, 9)],
+    summary: '10% of the calls to the provider end without a known outcome',
+    quiet: [grows(`${CALLS}{outcome="unknown"}`, 1), grows(`${CALLS}{outcome="done"}`, 20)],
+  },
+  {
+    alert: 'TillflowProviderRefuses',
+    fires: [
+      grows(`${CALLS}{route="/charges",outcome="rejected"}`, 3),
+      grows(`${CALLS}{route="/charges",outcome="done"}`, 1),
+      grows(`${CALLS}{route="/sources",outcome="done"}`, 9),
+    ],
+    labels: { route: '/charges' },
+    summary: 'The provider refuses 75% of /charges',
+    quiet: [
+      grows(`${CALLS}{route="/charges",outcome="rejected"}`, 1),
+      grows(`${CALLS}{route="/charges",outcome="done"}`, 1),
+    ],
+  },
+  {
+    alert: 'TillflowProviderSlow',
+    fires: observed(CALL_TIMES, '2.5', '5'),
+    summary: 'One call in twenty to the provider takes longer than 4.875s',
+    quiet: observed(CALL_TIMES, '1', '2.5'),
+  },
+  {
+    alert: 'TillflowWebhooksRefused',
+    fires: [grows('tillflow_webhooks_total{result="refused"}', 1)],
+    summary: 'Webhooks are refused: their signatures do not fit',
+    quiet: [['tillflow_webhooks_total{result="refused"}', '0x45 5x15'], grows('tillflow_webhooks_total{result="hinted"}', 9)],
+  },
+  {
+    alert: 'TillflowWebhooksFail',
+    fires: [grows('tillflow_webhooks_total{result="failed"}', 1)],
+    summary: 'Webhooks cannot be made durable and are answered 503',
+    quiet: [['tillflow_webhooks_total{result="failed"}', '0x45 5x15']],
+  },
+  {
+    alert: 'TillflowWebhooksLate',
+    fires: observed('tillflow_webhook_lag_seconds', '60', '300'),
+    summary: 'One webhook in ten comes later than 4m 36s',
+    quiet: observed('tillflow_webhook_lag_seconds', '15', '60'),
+  },
+  {
+    alert: 'TillflowEventTailStopped',
+    fires: [stays('tillflow_event_tail_up', 0)],
+    summary: 'The event tail does not run',
+    quiet: [stays('tillflow_event_tail_up', 1)],
+  },
+  {
+    alert: 'TillflowEventTailBehind',
+    fires: [stays('tillflow_event_tail_pass_age_seconds', 400), stays('tillflow_event_tail_failing', 0)],
+    summary: "The event tail has not read the provider's events for a while",
+    quiet: [stays('tillflow_event_tail_pass_age_seconds', 300), stays('tillflow_event_tail_failing', 0)],
+  },
+  {
+    alert: 'TillflowEventTailBehind',
+    fires: [stays('tillflow_event_tail_pass_age_seconds', 15), stays('tillflow_event_tail_failing', 1)],
+    summary: "The event tail has not read the provider's events for a while",
+    quiet: [],
+  },
+  {
+    alert: 'TillflowEventsUnplaced',
+    fires: [stays('tillflow_event_tail_unplaced_events', 2)],
+    summary: '2 events about checkouts of ours could not be delivered',
+    quiet: [stays('tillflow_event_tail_unplaced_events', 0)],
+  },
+  {
+    alert: 'TillflowApiDown',
+    fires: [stays('up{job="tillflow-api",instance="a"}', 0), stays('up{job="tillflow-api",instance="b"}', 0)],
+    summary: 'No API answers',
+    quiet: [stays('up{job="tillflow-api",instance="a"}', 0), stays('up{job="tillflow-api",instance="b"}', 1)],
+  },
+  {
+    alert: 'TillflowApiDown',
+    fires: [stays('up{job="tillflow-worker"}', 1)],
+    labels: { job: 'tillflow-api' },
+    summary: 'No API answers',
+    quiet: [stays('up{job="tillflow-api"}', 1)],
+  },
+  {
+    alert: 'TillflowWorkerDown',
+    fires: [stays('up{job="tillflow-worker",instance="a"}', 0)],
+    summary: 'No worker answers',
+    quiet: [stays('up{job="tillflow-worker",instance="a"}', 0), stays('up{job="tillflow-worker",instance="b"}', 1)],
+  },
+  {
+    alert: 'TillflowWorkerDown',
+    fires: [stays('up{job="tillflow-api"}', 1)],
+    labels: { job: 'tillflow-worker' },
+    summary: 'No worker answers',
+    quiet: [stays('up{job="tillflow-worker"}', 1)],
+  },
+  {
+    alert: 'TillflowNoPollers',
+    fires: [
+      stays('tillflow_worker_pollers{kind="workflow"}', 0),
+      stays('tillflow_worker_pollers{kind="activity"}', 1),
+    ],
+    labels: { kind: 'workflow' },
+    summary: 'Temporal hears of no worker that takes workflow',
+    quiet: [
+      stays('tillflow_worker_pollers{kind="workflow",instance="a"}', 0),
+      stays('tillflow_worker_pollers{kind="workflow",instance="b"}', 1),
+    ],
+  },
+  {
+    alert: 'TillflowTemporalDown',
+    fires: [stays('tillflow_temporal_up', 0)],
+    summary: 'The API cannot read Temporal',
+    quiet: [stays('tillflow_temporal_up{instance="a"}', 0), stays('tillflow_temporal_up{instance="b"}', 1)],
+  },
+  {
+    alert: 'TillflowBusinessUnread',
+    // The clock of these tests begins at 0.
+    fires: [stays('tillflow_business_read_timestamp_seconds', 600)],
+    summary: 'The metrics of the business are 40m 0s old',
+    quiet: [grows('tillflow_business_read_timestamp_seconds', 60)],
+  },
+  {
+    alert: 'TillflowTasksWait',
+    fires: observed(WAITS, '1', '5'),
+    summary: 'One step in twenty waits longer than 4.8s for a worker',
+    quiet: observed(WAITS, '0.5', '1'),
+  },
+  {
+    alert: 'TillflowSlotsUsedUp',
+    fires: [stays('temporal_worker_task_slots_available{worker_type="ActivityWorker"}', 0)],
+    labels: { worker_type: 'ActivityWorker' },
+    summary: 'A worker has no place left for another ActivityWorker task',
+    quiet: [
+      stays('temporal_worker_task_slots_available{worker_type="ActivityWorker"}', 1),
+      stays('temporal_worker_task_slots_available{worker_type="LocalActivityWorker"}', 0),
+    ],
+  },
+  {
+    alert: 'TillflowRequestsFail',
+    fires: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="201"}`, 9)],
+    summary: '10% of the requests to the API are answered with a 5xx',
+    quiet: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="404"}`, 20)],
+  },
+];
