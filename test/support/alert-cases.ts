@@ -113,7 +113,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TillflowWebhooksRefused',
     fires: [grows('tillflow_webhooks_total{result="refused"}', 1)],
     summary: 'Webhooks are refused: their signatures do not fit',
-    quiet: [['tillflow_webhooks_total{result="refused"}', '0x45 5x15'], grows('tillflow_webhooks_total{result="hinted"}', 9)],
+    quiet: [
+      ['tillflow_webhooks_total{result="refused"}', '0x45 5x15'],
+      grows('tillflow_webhooks_total{result="hinted"}', 9),
+    ],
   },
   {
     alert: 'TillflowWebhooksFail',
@@ -179,10 +182,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'TillflowNoPollers',
-    fires: [
-      stays('tillflow_worker_pollers{kind="workflow"}', 0),
-      stays('tillflow_worker_pollers{kind="activity"}', 1),
-    ],
+    fires: [stays('tillflow_worker_pollers{kind="workflow"}', 0), stays('tillflow_worker_pollers{kind="activity"}', 1)],
     labels: { kind: 'workflow' },
     summary: 'Temporal hears of no worker that takes workflow',
     quiet: [

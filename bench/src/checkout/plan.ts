@@ -4,9 +4,10 @@ export type Plan = {
   readonly repeats: number;
   /** A repeat that would end later than this after the first began is left out: the run stays bounded on a slow machine. */
   readonly halfSeconds: number;
-  /** Floors that no rate is compared with are measured for `floorSeconds`. */
+  /** Floors that no rate is compared with are measured for `floorSeconds`. `times`: in each repeat. */
   readonly rounds: readonly {
     readonly concurrency: number;
+    readonly times: number;
     readonly seconds: number;
     readonly floorSeconds: number;
   }[];
@@ -29,9 +30,9 @@ export const FULL: Plan = {
   halfSeconds: 480,
   // Many callers begin in step, and a rate is true only over several of their turns.
   rounds: [
-    { concurrency: 1, seconds: 5, floorSeconds: 5 },
-    { concurrency: 20, seconds: 8, floorSeconds: 3 },
-    { concurrency: 50, seconds: 10, floorSeconds: 4 },
+    { concurrency: 1, times: 3, seconds: 3, floorSeconds: 3 },
+    { concurrency: 20, times: 1, seconds: 8, floorSeconds: 3 },
+    { concurrency: 50, times: 1, seconds: 10, floorSeconds: 4 },
   ],
   warmUp: { concurrency: 20, seconds: 5 },
   delaysMs: [0, 50],
@@ -47,8 +48,8 @@ export const QUICK: Plan = {
   ...FULL,
   repeats: 1,
   rounds: [
-    { concurrency: 1, seconds: 2, floorSeconds: 2 },
-    { concurrency: 20, seconds: 3, floorSeconds: 2 },
+    { concurrency: 1, times: 1, seconds: 2, floorSeconds: 2 },
+    { concurrency: 20, times: 1, seconds: 3, floorSeconds: 2 },
   ],
   warmUp: { concurrency: 10, seconds: 2 },
   open: 300,

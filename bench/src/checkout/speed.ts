@@ -66,7 +66,10 @@ export async function measureSpeed(
       print(`  only ${repeat - 1} of ${plan.repeats} repeats: the machine is slow`);
       break;
     }
-    for (const size of shuffled(plan.rounds, random)) {
+    for (const size of shuffled(
+      plan.rounds.flatMap((each) => Array.from({ length: each.times }, () => each)),
+      random,
+    )) {
       print(`  repeat ${repeat} of ${plan.repeats}, ${size.concurrency} at once`);
       for (const { lane, delayMs } of shuffled(compared, random).flatMap((lanes) => shuffled(lanes, random))) {
         await delayProvider(stack, delayMs);
