@@ -7,7 +7,7 @@ import { CheckoutBook } from './book.js';
 import { pack, unpack } from './packed.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
 import type { CheckoutRecord } from './record.js';
-import { intent } from './simulation.js';
+import { intent } from './simulated-provider.js';
 
 const NOW = parseInstant('2026-03-10T09:00:00Z');
 const SECOND = 1_000;

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
 import type { Outcome } from '../outcome.js';
-import { DAY, HOUR, lost, MINUTE, SECOND, World } from './scripted-provider.js';
-import { intent } from './simulation.js';
+import { lost, World } from './scripted-provider.js';
+import { DAY, HOUR, intent, MINUTE, SECOND } from './simulated-provider.js';
 
 const RUNS = Number(process.env['INTERLEAVINGS'] ?? 2_000);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));

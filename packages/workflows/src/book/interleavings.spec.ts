@@ -1,14 +1,12 @@
 import { isAwaitingPayment } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { FATES, intent, Simulation, type Fate, type SimulatedCharge } from './simulation.js';
+import { DAY, intent, SECOND, sumOf, type SimulatedCharge } from './simulated-provider.js';
+import { FATES, Simulation, type Fate } from './simulation.js';
 
 /** How many random lives of a checkout are tried, and with which seed: printed, so that any can be tried again. */
 const RUNS = Number(process.env['INTERLEAVINGS'] ?? 2_000);
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-
-const SECOND = 1_000;
-const DAY = 86_400_000;
 
 const pick = fc.nat(5);
 const happening = fc.oneof(
@@ -64,7 +62,7 @@ function payTheClosed(world: Simulation, which: number): SimulatedCharge[] {
   const late = world.charges[which % Math.max(world.charges.length, 1)];
   if (late === undefined) return [];
   const isTooLate = !world.book.isPaid;
-  if (late.status !== 'successful') world.pay(late);
+  if (late.status !== 'successful') world.takePayment(late);
   world.trace.push(`pay the closed ${late.id}`);
   const shown = (): unknown => ({ ...world.book.result(world.now), timeline: null });
   const before = shown();
@@ -87,7 +85,7 @@ function happen(world: Simulation, one: Happening): void {
       const paid = charge(one.which);
       // A customer may be faster than an expiry, and a provider may show it late: also an ended charge can be paid.
       if (paid === undefined || paid.status === 'successful') return;
-      world.pay(paid);
+      world.takePayment(paid);
       for (let count = 0; count < one.hints; count += 1) hint(paid.id);
       return;
     }
@@ -126,7 +124,7 @@ function happen(world: Simulation, one: Happening): void {
   }
 }
 
-const givenBack = ({ refunds }: SimulatedCharge): number => refunds.reduce((sum, { amount }) => sum + amount, 0);
+const givenBack = ({ refunds }: SimulatedCharge): number => sumOf(refunds);
 
 /** What must be true of the provider's books and ours once all is settled. */
 function settle(world: Simulation, latePayment: 'return' | 'keep'): void {

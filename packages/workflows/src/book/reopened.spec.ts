@@ -6,7 +6,7 @@ import { CheckoutBook } from './book.js';
 import { emptyRecord } from './packed.js';
 import { DEFAULT_POLICY } from './policy.js';
 import { reopen, showsPayment } from './reopened.js';
-import { intent } from './simulation.js';
+import { intent } from './simulated-provider.js';
 
 const NOW = parseInstant('2026-04-10T09:00:00Z');
 const late = { chargeId: 'chrg_1', attempt: '1' };

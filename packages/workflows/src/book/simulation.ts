@@ -1,21 +1,23 @@
-import {
-  instant,
-  isRefundable,
-  isVoidable,
-  parseInstant,
-  plus,
-  type CheckoutStatus,
-  type Instant,
-} from '@tillflow/domain';
-import type { ChargeFacts, CreateChargeCall, CreateRefundCall, RefundFacts, SendWindow } from '../activities.js';
+import { instant, plus, type CheckoutStatus } from '@tillflow/domain';
+import type { ChargeFacts, RefundFacts, SendWindow } from '../activities.js';
 import type { Outcome } from '../outcome.js';
 import { perform, type Calls } from '../perform.js';
-import type { CheckoutIntent, CheckoutMemo } from '../view.js';
+import type { CheckoutMemo } from '../view.js';
 import { CheckoutBook, type Seen } from './book.js';
 import { emptyRecord } from './packed.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
 import type { CheckoutRecord } from './record.js';
 import { reopen } from './reopened.js';
+import {
+  DAY,
+  intent,
+  MINUTE,
+  refused,
+  SimulatedProvider,
+  START,
+  sumOf,
+  type SimulatedCharge,
+} from './simulated-provider.js';
 
 /** How one call goes. Mutating calls: with or without effect, at once or late. Reads: answered or not. */
 export const FATES = [
@@ -33,33 +35,8 @@ export const FATES = [
 ] as const;
 export type Fate = (typeof FATES)[number];
 
-export type SimulatedCharge = {
-  readonly id: string;
-  readonly sourceId: string;
-  readonly metadata: Readonly<Record<string, string>>;
-  status: 'pending' | 'successful' | 'failed' | 'expired';
-  paidAt: Instant | null;
-  refunds: { id: string; amount: number; isVoid: boolean; key: string | null }[];
-};
-
-const START = parseInstant('2026-03-10T09:00:00Z');
-const MINUTE = 60_000;
 /** Steps without a wait: more is a loop that no time ends. */
 const MAX_STEPS = 2_000;
-
-export const intent: CheckoutIntent = {
-  id: 'chk_default_a',
-  account: 'default',
-  reference: 'a',
-  amount: 150_000,
-  currency: 'THB',
-  description: null,
-  metadata: {},
-  terminal: null,
-  expires_in: 900,
-  source: null,
-  created_at: '2026-03-10T09:00:00.000Z',
-};
 
 /** What the provider's books must never show. */
 class Broken extends Error {
@@ -70,14 +47,9 @@ class Broken extends Error {
  * A checkout's book, the loop that serves it, and a provider that loses, delays, refuses and lies, all on one
  * simulated clock. Whatever happens in between, {@link heal} must bring it to the end that money demands.
  */
-export class Simulation {
-  now: Instant = START;
+export class Simulation extends SimulatedProvider {
   book: CheckoutBook;
-  readonly charges: SimulatedCharge[] = [];
   readonly trace: string[] = [];
-  /** Effects that come after their call was given up. */
-  #late: { at: Instant; effect: () => void }[] = [];
-  #ids = 0;
   #healed = false;
   #told: CheckoutStatus = 'creating';
   readonly #policy: CheckoutPolicy;
@@ -91,16 +63,13 @@ export class Simulation {
     private readonly fate: () => Fate,
     private readonly meanwhile: () => void,
   ) {
+    super();
     this.#policy = { ...DEFAULT_POLICY, ...policy };
     this.book = CheckoutBook.open(intent, this.#policy, this.now);
   }
 
   get paid(): SimulatedCharge[] {
     return this.charges.filter(({ status }) => status === 'successful');
-  }
-
-  get refunds() {
-    return this.charges.flatMap(({ refunds }) => refunds);
   }
 
   /** Does what is due until nothing is, then lets time pass; so on for `milliseconds`. */
@@ -113,7 +82,7 @@ export class Simulation {
       this.check();
       const step = this.book.next(this.now);
       if (step.do === 'close') {
-        this.#elapse(until);
+        this.elapse(until);
         return;
       }
       if (step.do !== 'wait') {
@@ -122,20 +91,20 @@ export class Simulation {
         continue;
       }
       if (step.until > until || this.now >= until) {
-        this.#elapse(until);
+        this.elapse(until);
         return;
       }
-      this.#elapse(step.until);
+      this.elapse(step.until);
     }
   }
 
   /** From now on every call goes well and every payment is hinted at; runs until all is settled. */
   async heal(): Promise<void> {
     this.#healed = true;
-    await this.pass(2 * 86_400_000);
+    await this.pass(2 * DAY);
     for (const { id } of this.charges)
       this.book.hint(this.now, { eventId: 'e', eventKey: 'charge.update', chargeId: id });
-    await this.pass(2 * 86_400_000);
+    await this.pass(2 * DAY);
   }
 
   /** As continue-as-new does. */
@@ -166,15 +135,8 @@ export class Simulation {
     if (this.book.record.superseded !== null) this.#told = 'awaiting_payment';
   }
 
-  pay(charge: SimulatedCharge): void {
-    charge.status = 'successful';
-    charge.paidAt = this.now;
-  }
-
   refundElsewhere(charge: SimulatedCharge, amount: number): void {
-    if (amount > 0 && amount <= this.#restOf(charge)) {
-      charge.refunds.push({ id: this.#id('rfnd'), amount, isVoid: false, key: null });
-    }
+    this.makeRefund(charge, amount, false, null);
   }
 
   /** What holds at every moment. */
@@ -185,8 +147,7 @@ export class Simulation {
       throw new Broken(`${status} without a payment`);
     }
     for (const charge of this.charges) {
-      const given = charge.refunds.reduce((sum, { amount }) => sum + amount, 0);
-      if (given > intent.amount) throw new Broken('more was refunded than paid');
+      if (sumOf(charge.refunds) > intent.amount) throw new Broken('more was refunded than paid');
     }
     const promised = this.book.refunds
       .filter((one) => one.status !== 'rejected' && one.charge_id === this.book.record.kept)
@@ -212,26 +173,6 @@ export class Simulation {
     this.book.wasReported();
   }
 
-  #elapse(until: Instant): void {
-    for (;;) {
-      const next = this.#late.filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at)[0];
-      if (next === undefined) break;
-      this.#late = this.#late.filter((one) => one !== next);
-      this.now = instant(Math.max(this.now, next.at));
-      next.effect();
-    }
-    this.now = instant(Math.max(this.now, until));
-  }
-
-  #id(prefix: string): string {
-    this.#ids += 1;
-    return `${prefix}_test_${this.#ids}`;
-  }
-
-  #restOf({ refunds }: SimulatedCharge): number {
-    return intent.amount - refunds.reduce((sum, { amount }) => sum + amount, 0);
-  }
-
   /** One mutating call: its effect, or none, and what its caller hears. */
   async #mutate<T>(
     { sendBy, deadlineMs }: SendWindow,
@@ -242,7 +183,7 @@ export class Simulation {
     const fate = this.#healed ? 'well' : this.fate();
     if (fate !== 'well') this.trace.push(`  ${fate}`);
     const unknown = { kind: 'unknown', code: 'timeout', message: fate } as const;
-    const giveUp = (): void => this.#elapse(instant(Math.max(sendBy, this.now) + deadlineMs));
+    const giveUp = (): void => this.elapse(instant(Math.max(sendBy, this.now) + deadlineMs));
     switch (fate) {
       case 'lost before':
         return unknown;
@@ -251,15 +192,15 @@ export class Simulation {
         return unknown;
       case 'late':
         // Sent in the last moment, done in the last moment.
-        this.#late.push({ at: instant(sendBy + deadlineMs - 1), effect });
+        this.at(instant(sendBy + deadlineMs - 1), effect);
         return unknown;
       case 'too late':
         // A worker that froze between its check of the time and the first byte.
-        this.#late.push({ at: plus(this.now, 4 * MINUTE), effect });
+        this.after(4 * MINUTE, effect);
         giveUp();
         return unknown;
       case 'refused':
-        return { kind: 'rejected', code: 'refused', message: 'no', retryable: false };
+        return refused('refused');
       case 'not sent':
         return { kind: 'rejected', code: 'connection', message: 'no', retryable: true };
       case 'lying':
@@ -268,7 +209,7 @@ export class Simulation {
         giveUp();
         return unknown;
       case 'well':
-        this.#elapse(plus(this.now, 20));
+        this.elapse(plus(this.now, 20));
         return effect();
     }
   }
@@ -278,10 +219,10 @@ export class Simulation {
     const fate = this.#healed ? 'well' : this.fate();
     if (fate === 'silent' || fate === 'not sent') {
       this.trace.push('  unseen');
-      this.#elapse(plus(this.now, 5_000));
+      this.elapse(plus(this.now, 5_000));
       return { unseen: 'no answer', code: 'timeout' };
     }
-    this.#elapse(plus(this.now, 10));
+    this.elapse(plus(this.now, 10));
     return { seen: see() };
   }
 
@@ -289,88 +230,26 @@ export class Simulation {
     createSource: (call) =>
       this.#mutate(
         call,
-        () => ({ kind: 'done', value: { sourceId: this.#id('src') } }),
+        () => ({ kind: 'done', value: { sourceId: this.id('src') } }),
         (truth) => truth,
       ),
-    createCharge: (call) =>
+    createCharge: (call) => this.#mutate(call, () => this.makeCharge(call), withOtherAmount<ChargeFacts>),
+    expireCharge: (call) =>
       this.#mutate(
         call,
-        () => this.#createCharge(call),
-        (truth) => (truth.kind === 'done' ? { kind: 'done', value: { ...truth.value, amount: 1 } } : truth),
-      ),
-    expireCharge: (call) =>
-      this.#mutate<ChargeFacts>(
-        call,
-        () => {
-          const charge = this.charges.find(({ id }) => id === call.chargeId);
-          if (charge?.status !== 'pending')
-            return { kind: 'rejected', code: 'failed_expire', message: 'no', retryable: false };
-          charge.status = 'expired';
-          return { kind: 'done', value: toFacts(charge, this.now) };
-        },
+        () => this.expire(call.chargeId),
         (truth) => truth,
       ),
-    createRefund: (call) =>
-      this.#mutate<RefundFacts>(
-        call,
-        () => this.#createRefund(call),
-        (truth) => (truth.kind === 'done' ? { kind: 'done', value: { ...truth.value, amount: 1 } } : truth),
-      ),
+    createRefund: (call) => this.#mutate(call, () => this.refund(call), withOtherAmount<RefundFacts>),
     retrieveCharge: async (chargeId) => {
-      const charge = this.charges.find(({ id }) => id === chargeId);
+      const charge = this.charge(chargeId);
       if (charge === undefined) return { unseen: 'not found', code: 'not_found' };
-      return this.#read(() => toFacts(charge, this.now));
+      return this.#read(() => this.facts(charge));
     },
-    findCharges: () => this.#read(() => this.charges.map((charge) => toFacts(charge, this.now))),
-  };
-
-  /** Unlike the real provider it lets a source serve many charges: nothing may depend on its refusing that. */
-  #createCharge({ sourceId, metadata }: CreateChargeCall): Outcome<ChargeFacts> {
-    const charge: SimulatedCharge = {
-      id: this.#id('chrg'),
-      sourceId,
-      metadata,
-      status: 'pending',
-      paidAt: null,
-      refunds: [],
-    };
-    this.charges.push(charge);
-    return { kind: 'done', value: toFacts(charge, this.now) };
-  }
-
-  #createRefund({ chargeId, amount, asVoid, metadata }: CreateRefundCall): Outcome<RefundFacts> {
-    const charge = this.charges.find(({ id }) => id === chargeId);
-    const isOpen = charge?.paidAt !== null && charge?.paidAt !== undefined && isRefundable(charge.paidAt, this.now);
-    const refused = { kind: 'rejected', code: 'failed_refund', message: 'no', retryable: false } as const;
-    if (charge === undefined || charge.paidAt === null || !isOpen || amount > this.#restOf(charge)) return refused;
-    if (asVoid && (!isVoidable(charge.paidAt, this.now) || amount !== intent.amount)) return refused;
-    const refund = { id: this.#id('rfnd'), amount, isVoid: asVoid, key: metadata['refund_key'] ?? null };
-    charge.refunds.push(refund);
-    return { kind: 'done', value: toRefundFacts(refund) };
-  }
-}
-
-function toFacts(charge: SimulatedCharge, now: Instant): ChargeFacts {
-  const { paidAt, refunds, metadata } = charge;
-  return {
-    chargeId: charge.id,
-    sourceId: charge.sourceId,
-    status: charge.status,
-    amount: intent.amount,
-    currency: intent.currency,
-    checkoutId: metadata['checkout'] ?? null,
-    attempt: metadata['attempt'] ?? null,
-    isOtherMode: false,
-    failureCode: charge.status === 'failed' ? 'payment_rejected' : null,
-    failureMessage: null,
-    paidAt: paidAt === null ? null : new Date(paidAt).toISOString(),
-    qr: charge.status === 'pending' ? { downloadUri: `https://provider.test/${charge.id}`, rawData: charge.id } : null,
-    refundedAmount: refunds.reduce((sum, { amount }) => sum + amount, 0),
-    refunds: refunds.map(toRefundFacts),
-    canVoid: paidAt !== null && refunds.length === 0 && isVoidable(paidAt, now),
+    findCharges: () => this.#read(() => this.charges.map((charge) => this.facts(charge))),
   };
 }
 
-function toRefundFacts({ id, amount, isVoid, key }: SimulatedCharge['refunds'][number]): RefundFacts {
-  return { refundId: id, amount, isVoid, key };
+function withOtherAmount<T extends { readonly amount: number }>(truth: Outcome<T>): Outcome<T> {
+  return truth.kind === 'done' ? { kind: 'done', value: { ...truth.value, amount: 1 } } : truth;
 }
