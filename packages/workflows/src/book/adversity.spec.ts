@@ -182,6 +182,30 @@ describe('refunded_amount above the listed', () => {
   });
 });
 
+describe('a list that lags', () => {
+  it('does not prove by one look that nothing was made, however late the look', async () => {
+    const world = new World();
+    world.onCharge.push((effect) => {
+      effect();
+      world.down = true;
+      return lost;
+    });
+    await world.pass(5 * MINUTE + 10 * SECOND);
+    const { findCharges } = world.calls;
+    let looks = 0;
+    world.calls.findCharges = async (call) => {
+      looks += 1;
+      return looks === 1 ? { seen: [] } : findCharges(call);
+    };
+    world.down = false;
+    // One look at its usual pause, five minutes, and one that confirms it.
+    await world.pass(30 * SECOND);
+    expect(looks).toBe(2);
+    expect(world.charges).toHaveLength(1);
+    expect(world.state.qr).not.toBeNull();
+  });
+});
+
 describe('attention', () => {
   it('a forged hint does not leave a paid checkout with provider_unreachable for a year', async () => {
     const world = await World.paid();

@@ -5,6 +5,8 @@ import type { Resolving } from './record.js';
 
 /** How many looks must show no effect before an unknown outcome is taken for none. */
 const ABSENCES = 2;
+/** The pause before the look that confirms the first: the second of the policy's, 5 s. */
+const CONFIRMING = 1;
 /** Pauses between calls that provably had no effect stop growing at this step. */
 const SLOWEST_RETRY = 3;
 
@@ -60,9 +62,15 @@ export function hurry(call: Resolving, now: Instant): void {
   call.tries = 0;
 }
 
-/** @returns whether this look, which showed no effect, proves that there was none and that none will come. */
+/**
+ * @returns whether this look, which showed no effect, proves that there was none and that none will come. Where earlier
+ * looks were not answered it must be confirmed, and soon: pauses grew for a provider that was silent, and is no more.
+ */
 export function provesAbsence(call: Resolving, lookedAt: Instant): boolean {
   call.absences += 1;
   if (call.refusal !== null && !call.doubted) return true;
-  return call.absences >= ABSENCES && lookedAt >= call.quietAt;
+  if (lookedAt < call.quietAt) return false;
+  if (call.absences >= ABSENCES) return true;
+  call.tries = CONFIRMING;
+  return false;
 }
