@@ -423,7 +423,7 @@ describe('reconcile', () => {
       expect(dry.out).toMatch(/^rec_\S+: completed, dry run$/m);
       expect(dry.out).toMatch(
         new RegExp(
-          `^status +${body.id} +awaiting_payment THB 1,500.00 +successful THB 1,500.00 +tillflow resolve`,
+          `^status +${body.id} +awaiting_payment THB 1,500.00 +successful THB 1,500.00 +pnpm tillflow resolve`,
           'm',
         ),
       );

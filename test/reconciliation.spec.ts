@@ -242,7 +242,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     expect((await stack.get(`/v1/checkouts/${missed.id}`)).body.status).toBe('awaiting_payment');
     expect((await stack.timeline(missed.id)).map(({ what }) => what)).not.toContain('reconciliation');
     const [found] = dry.breaks;
-    expect(found?.suggested_action).toBe(`tillflow resolve ${missed.id} --look --reason reconciliation`);
+    expect(found?.suggested_action).toBe(`pnpm tillflow resolve ${missed.id} --look --reason reconciliation`);
     const real = await desk.completed(await desk.start());
     expect(told(real.breaks)).toEqual([`status ${missed.id} healed`]);
   });
@@ -257,7 +257,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful', force: true });
       const { breaks } = await new ReconciliationDesk(stack).run();
       expect(told(breaks)).toEqual([`status ${id} open`]);
-      expect(breaks[0]?.suggested_action).toMatch(/^tillflow backfill --from \d{4}-/);
+      expect(breaks[0]?.suggested_action).toMatch(/^pnpm tillflow backfill --from \d{4}-/);
     }));
 
   it('calls nothing healed that it has not seen healed: a payment that its checkout does not believe stays open', () =>

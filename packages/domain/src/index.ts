@@ -49,6 +49,7 @@ export { examinePayment, type Rules } from './reconciliation/examine.js';
 export { examineReceipt, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/receipts.js';
 export {
   beginningOf,
+  comparable,
   LISTED_BEFORE_MS,
   reconcile,
   type Foreign,

@@ -201,7 +201,7 @@ export const reconciliation: ReconciliationReply = {
       expected: { status: 'awaiting_payment', amount: 150_000, currency: 'THB' },
       actual: { status: 'successful', amount: 150_000, currency: 'THB' },
       age_seconds: 61_200,
-      suggested_action: `tillflow resolve ${ID} --look --reason reconciliation`,
+      suggested_action: `pnpm tillflow resolve ${ID} --look --reason reconciliation`,
       healed: true,
     },
   ],

@@ -66,8 +66,7 @@ export class ReconciliationsService {
 
   /** Everything that it found as one table. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
   async csv(id: string): Promise<string> {
-    const { breaks, foreign, totals } = await this.completed(id);
-    return toCsv({ breaks, foreign, totals });
+    return toCsv(await this.completed(id));
   }
 
   /** @throws {Problem} `not_found`, `reconciliation_incomplete`. */

@@ -70,7 +70,6 @@ function toOurCheckout({ intent, state, refunds, closed }: StoredCheckout): OurC
     amount: intent.amount,
     currency: intent.currency,
     paidAt: state.paid_at === null ? null : parseInstant(state.paid_at),
-    refundedAmount: state.refunded_amount,
     closed,
     charges: chargesOf({ state, refunds }),
     refunds: refunds.map(({ id, key, charge_id, amount, status }) => ({

@@ -88,30 +88,34 @@ export function toBreak({ ageMs, around, isClosed = false, ...facts }: BreakFact
 }
 
 function suggestedAction(
-  { type, checkout_id: checkout, charge_id: charge, refund_id: refund }: Omit<BreakFacts, 'ageMs' | 'around'>,
+  { type, checkout_id: checkout, charge_id: charge, refund_id: refund, actual }: Omit<BreakFacts, 'ageMs' | 'around'>,
   { from, to }: BreakFacts['around'],
   isClosed: boolean,
 ): string {
-  const again = `tillflow reconcile --from ${from} --to ${to} --dry-run`;
+  const again = `pnpm tillflow reconcile --from ${from} --to ${to} --dry-run`;
+  const backfill = `pnpm tillflow backfill --from ${from}`;
   if (checkout === null || checkout === undefined) return again;
+  const show = `pnpm tillflow show ${checkout}`;
+  const look = `pnpm tillflow resolve ${checkout} --look --reason reconciliation`;
   switch (type) {
     // The event tail then places what came for a checkout that was not there, or had closed.
     case 'missing_here':
-      return `tillflow backfill --from ${from}`;
+      return backfill;
     case 'amount':
     case 'currency':
     case 'fee_difference':
-      return `tillflow show ${checkout}`;
+      return show;
     case 'status':
-      if (isClosed) return `tillflow backfill --from ${from}`;
-      return `tillflow resolve ${checkout} --look --reason reconciliation`;
+      if (!isClosed) return look;
+      // A closed checkout is opened again by a payment alone.
+      return actual?.status === 'successful' && (refund ?? null) === null ? backfill : show;
     case 'missing_there':
     case 'refund_made_outside':
-      if (isClosed) return `tillflow show ${checkout}`;
-      return `tillflow resolve ${checkout} --look --reason reconciliation`;
+      return isClosed ? show : look;
     // It is verified, and goes back by itself once the checkout knows of it.
     case 'duplicate_payment':
-      return `tillflow resolve ${checkout} --adopt ${refund ?? charge ?? ''} --reason reconciliation`;
+      if (isClosed) return backfill;
+      return `pnpm tillflow resolve ${checkout} --adopt ${refund ?? charge ?? ''} --reason reconciliation`;
     case 'unsettled':
     case 'receipt_total':
       return again;

@@ -5,6 +5,7 @@ const found = (status: string) =>
   toCsv({
     foreign: [],
     totals: [],
+    omitted: { breaks: 0, foreign: 0 },
     breaks: [
       {
         type: 'status',
@@ -16,7 +17,7 @@ const found = (status: string) =>
         expected: { status: 'paid', amount: 150_000, currency: 'THB' },
         actual: { status, amount: 150_000, currency: 'THB' },
         age_seconds: 60,
-        suggested_action: 'tillflow show chk_default_a',
+        suggested_action: 'pnpm tillflow show chk_default_a',
         healed: false,
       },
     ],
@@ -24,8 +25,13 @@ const found = (status: string) =>
 
 it('a line has a cell for each column, empty where there is nothing', () => {
   expect(found('failed')).toBe(
-    'break,status,chk_default_a,chrg_1,,,,paid,150000,THB,failed,150000,THB,60,,false,tillflow show chk_default_a',
+    'break,status,chk_default_a,chrg_1,,,,paid,150000,THB,failed,150000,THB,60,,false,pnpm tillflow show chk_default_a',
   );
+});
+
+it('what was left out is told: a table without it would be taken for all there is', () => {
+  const lines = toCsv({ breaks: [], foreign: [], totals: [], omitted: { breaks: 1_000, foreign: 0 } }).split('\r\n');
+  expect(lines.slice(1)).toEqual(['omitted,breaks,,,,,,,,,,1000,,,,,', '']);
 });
 
 it.each([

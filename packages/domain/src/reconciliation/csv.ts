@@ -7,6 +7,8 @@ export type Exported = {
   readonly breaks: readonly Break[];
   readonly foreign: readonly Foreign[];
   readonly totals: readonly CurrencyTotals[];
+  /** Found and counted, but not among the others. */
+  readonly omitted: { readonly breaks: number; readonly foreign: number };
 };
 
 const COLUMNS = [
@@ -32,10 +34,11 @@ const COLUMNS = [
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | null>>;
 
 /**
- * One table, as RFC 4180 has it: a line for each break, each foreign charge (`actual_amount`), and each total of a
- * currency (its name in `type`, its value in `actual_amount`). Amounts are in the smallest unit.
+ * One table, as RFC 4180 has it: a line for each break, each foreign charge (`actual_amount`), each total of a currency
+ * (its name in `type`, its value in `actual_amount`), and, where there were too many, how many breaks or foreign charges
+ * were left out. Amounts are in the smallest unit.
  */
-export function toCsv({ breaks, foreign, totals }: Exported): string {
+export function toCsv({ breaks, foreign, totals, omitted }: Exported): string {
   const rows: Row[] = [
     ...breaks.map(rowOfBreak),
     ...foreign.map(({ charge_id, amount, currency, paid_at }) => ({
@@ -53,6 +56,9 @@ export function toCsv({ breaks, foreign, totals }: Exported): string {
         actual_currency: total.currency,
       })),
     ),
+    ...Object.entries(omitted)
+      .filter(([, count]) => count > 0)
+      .map(([type, count]) => ({ record: 'omitted', type, actual_amount: count })),
   ];
   const lines = [COLUMNS.join(','), ...rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','))];
   return lines.map((line) => `${line}\r\n`).join('');

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { plus } from '../instant.js';
 import { healsByLooking, type Break } from './breaks.js';
-import { examineAbsence, examinePayment } from './examine.js';
+import { examineAbsence, examineDebit, examinePayment } from './examine.js';
 import { agreeingBooks, DAY_MS, randomOf, TO } from './seeded-books.js';
 import type { Movement, OurCheckout, OurRefund, TheirCharge, TheirRefund } from './sides.js';
 
@@ -57,6 +57,22 @@ describe('a payment', () => {
     ['of another amount', { charge: { amount: theirs.amount + 1 } }, ['amount']],
     ['of another currency', { charge: { currency: 'SGD' } }, ['currency']],
     ['that was reversed', { charge: { status: 'reversed' } }, ['status']],
+    ['that was reversed, without a checkout', { checkout: null, charge: { status: 'reversed' } }, []],
+    [
+      'of a status that nobody knows, and unpaid with us',
+      { checkout: { status: 'expired', paidAt: null, charges: [] }, charge: { status: 'settled' } },
+      ['status'],
+    ],
+    [
+      'of another amount that was given back',
+      { checkout: { charges: [] }, charge: { amount: theirs.amount + 1, refundedAmount: theirs.amount + 1 } },
+      [],
+    ],
+    [
+      'of another currency that was reversed',
+      { checkout: { charges: [] }, charge: { currency: 'SGD', status: 'reversed' } },
+      [],
+    ],
     ['that nobody noticed', { checkout: { status: 'expired', paidAt: null, charges: [] } }, ['status']],
     ['beside another', { checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] } }, ['duplicate_payment']],
     [
@@ -121,7 +137,7 @@ describe('a payment', () => {
       expected: { status: 'awaiting_payment', amount: ours.amount, currency: 'THB' },
       actual: { status: 'successful', amount: ours.amount, currency: 'THB' },
       age_seconds: Math.floor((TO - (theirs.paidAt ?? 0)) / 1_000),
-      suggested_action: `tillflow resolve ${ours.id} --look --reason reconciliation`,
+      suggested_action: `pnpm tillflow resolve ${ours.id} --look --reason reconciliation`,
       healed: false,
     });
   });
@@ -169,6 +185,30 @@ describe('a refund', () => {
       },
       [],
     ],
+    [
+      'of ours over another amount than was asked for',
+      {
+        checkout: { refunds: [entry({ id: null, status: 'pending', amount: 2_000 })] },
+        charge: refunded(refund({ key: 'till', createdAt: plus(TO, -900_000) })),
+      },
+      ['amount'],
+    ],
+    [
+      'that may be ours on its way and does not say so',
+      {
+        checkout: { refunds: [entry({ id: null, status: 'pending' })] },
+        charge: refunded(refund({ createdAt: plus(TO, -899_999) })),
+      },
+      [],
+    ],
+    [
+      'that could have been ours long ago',
+      {
+        checkout: { refunds: [entry({ id: null, status: 'pending' })] },
+        charge: refunded(refund({ createdAt: plus(TO, -900_000) })),
+      },
+      ['refund_made_outside'],
+    ],
     ['that is in the sum and not in the list', { charge: { refundedAmount: 1_000 } }, ['amount']],
   ])('%s: %s', (_, change, expected) => {
     expect(types(change)).toEqual(expected);
@@ -177,6 +217,73 @@ describe('a refund', () => {
   it('that we took over is healed already', () => {
     const [found] = examine({ checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) });
     expect(found).toMatchObject({ refund_id: 'rfnd_1', healed: true });
+  });
+});
+
+describe('a refund of ours that was made twice', () => {
+  const charge = refunded(refund({ key: 'till' }), refund({ id: 'rfnd_2', key: 'till' }));
+
+  it.each([
+    ['before the checkout knows', [entry()]],
+    ['after the checkout took the second for one of elsewhere', [entry(), entry({ id: 'rfnd_2', key: 'rfnd_2' })]],
+  ])('is over more than was asked for, and does not heal, %s', (_, refunds) => {
+    const found = examine({ checkout: { refunds }, charge });
+    expect(found).toMatchObject([
+      { type: 'amount', refund_id: 'rfnd_2', healed: false, expected: { amount: 1_000 }, actual: { amount: 2_000 } },
+    ]);
+    expect(found.map(healsByLooking)).toEqual([false]);
+  });
+});
+
+describe('what a refund takes from the balance', () => {
+  const { net = 0 } = theirs.fees ?? {};
+  const whole = refund({ amount: theirs.amount });
+  const debit = (fields: Partial<Movement>): Movement => ({ ...credit, chargeId: null, refundId: 'rfnd_1', ...fields });
+
+  it.each<[string, Partial<TheirCharge>, Partial<Movement>, string[]]>([
+    ['what was given back', refunded(refund()), { amount: 1_000 }, []],
+    ['more', refunded(refund()), { amount: 5_000 }, ['fee_difference']],
+    ['less', refunded(refund()), { amount: 999 }, ['fee_difference']],
+    ['another currency', refunded(refund()), { amount: 1_000, currency: 'SGD' }, ['fee_difference']],
+    ['all of it', refunded(whole), { amount: theirs.amount }, []],
+    ['what a void leaves of it, the fee returned', refunded(whole), { amount: net }, []],
+    ['anything, of a charge that states no fees', { ...refunded(refund()), fees: null }, { amount: 5_000 }, []],
+  ])('may be %s: %j', (_, charge, movement, expected) => {
+    const found = examineDebit({ ...theirs, ...charge }, debit(movement), RULES);
+    expect(found.map(({ type }) => type)).toEqual(expected);
+  });
+});
+
+describe('what is suggested', () => {
+  const unpaid = { status: 'expired', paidAt: null, charges: [] } as const;
+  const twice = { charges: [{ id: 'chrg_other', status: 'successful' }] } as const;
+
+  it.each<[string, Change, RegExp]>([
+    ['a missed payment', { checkout: unpaid }, /^pnpm tillflow resolve \S+ --look --reason reconciliation$/],
+    [
+      'a missed payment of a closed checkout',
+      { checkout: { ...unpaid, closed: true } },
+      /^pnpm tillflow backfill --from \S+Z$/,
+    ],
+    ['a second payment', { checkout: twice }, /^pnpm tillflow resolve \S+ --adopt chrg_\w+ --reason reconciliation$/],
+    [
+      'a second payment of a closed checkout',
+      { checkout: { ...twice, closed: true } },
+      /^pnpm tillflow backfill --from \S+Z$/,
+    ],
+    [
+      'a payment that was reversed, of a closed checkout',
+      { checkout: { closed: true }, charge: { status: 'reversed' } },
+      /^pnpm tillflow show \S+$/,
+    ],
+    ['a charge without a checkout', { checkout: null }, /^pnpm tillflow backfill --from \S+Z$/],
+    [
+      'money that the balance does not show',
+      { movement: null },
+      /^pnpm tillflow reconcile --from \S+Z --to \S+Z --dry-run$/,
+    ],
+  ])('for %s is a command that can do something about it', (_, change, command) => {
+    expect(examine(change)[0]?.suggested_action).toMatch(command);
   });
 });
 

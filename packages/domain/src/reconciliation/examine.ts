@@ -14,6 +14,14 @@ export type Rules = {
   readonly settleWithinMs: number | null;
 };
 
+/** A charge of such a status brought no money, or none that is still there. Any other one is taken for paid where it says when. */
+const UNPAID: ReadonlySet<string> = new Set(['pending', 'failed', 'expired', 'reversed']);
+
+/** Whether its money came, and was not taken back by the provider. */
+export function isMoneyThere({ status }: TheirCharge): boolean {
+  return !UNPAID.has(status);
+}
+
 /** Fees may be rounded otherwise than we do. Smallest currency unit. */
 const ROUNDING = 1;
 const AROUND_MS = 60_000;
@@ -29,14 +37,19 @@ export function examinePayment(
   rules: Rules,
 ): Break[] {
   const about = aboutCharge(charge, checkout, rules);
-  if (checkout === null) return [about('missing_here', null, stated(charge))];
+  if (checkout === null) return isMoneyThere(charge) ? [about('missing_here', null, stated(charge))] : [];
   const ours: Stated = { status: checkout.status, amount: checkout.amount, currency: checkout.currency };
+  const isKnownPaid = knowsPaid(checkout, charge.id);
+  // What the checkout never took for paid, and is not with us any more, is where it belongs.
+  const isGone = !isMoneyThere(charge) || charge.refundedAmount >= charge.amount;
   // Of another amount or currency it is not the payment that was asked for: nothing else of it can be compared.
-  if (charge.currency !== checkout.currency) return [about('currency', ours, stated(charge))];
-  if (charge.amount !== checkout.amount) return [about('amount', ours, stated(charge))];
-  const known = checkout.charges.find(({ id }) => id === charge.id);
-  const isKnownPaid = known?.status === 'successful';
-  if (charge.status !== 'successful') return isKnownPaid ? [about('status', ours, stated(charge))] : [];
+  if (charge.currency !== checkout.currency) {
+    return isGone && !isKnownPaid ? [] : [about('currency', ours, stated(charge))];
+  }
+  if (charge.amount !== checkout.amount) return isGone && !isKnownPaid ? [] : [about('amount', ours, stated(charge))];
+  if (charge.status !== 'successful') {
+    return isKnownPaid || isMoneyThere(charge) ? [about('status', ours, stated(charge))] : [];
+  }
   const books = examineBooks(charge, movement, about, rules);
   if (isKnownPaid) {
     const isDoubled = checkout.charges.filter(({ status }) => status === 'successful').length > 1;
@@ -47,6 +60,11 @@ export function examinePayment(
   // The money of a second payment that went back is where it belongs.
   if (charge.refundedAmount >= charge.amount) return books;
   return [about('duplicate_payment', ours, stated(charge)), ...books];
+}
+
+/** Whether our books say that this charge was paid. */
+export function knowsPaid({ charges }: OurCheckout, chargeId: string): boolean {
+  return charges.some(({ id, status }) => id === chargeId && status === 'successful');
 }
 
 /** A payment or refund of ours that the provider does not have, or shows as not paid. */
@@ -164,6 +182,19 @@ export function examineRefunds(charge: TheirCharge, checkout: OurCheckout, rules
   const breaks: Break[] = [];
   for (const refund of charge.refunds) {
     const at = refund.createdAt ?? charge.paidAt ?? charge.createdAt;
+    const asked = refund.key === null ? undefined : ours.find(({ key }) => key === refund.key);
+    if (asked !== undefined && asked.id !== null && asked.id !== refund.id) {
+      // One request of ours, carried out twice: taken in or not, this money should not have gone.
+      const amount = charge.refunds.reduce((sum, { key, amount: one }) => (key === refund.key ? sum + one : sum), 0);
+      breaks.push(
+        about('amount', at, {
+          refund_id: refund.id,
+          expected: mine(asked),
+          actual: { ...theirs(refund), amount },
+        }),
+      );
+      continue;
+    }
     const known = ours.find(({ id }) => id === refund.id);
     if (known !== undefined) {
       if (known.amount !== refund.amount) {
@@ -180,18 +211,17 @@ export function examineRefunds(charge: TheirCharge, checkout: OurCheckout, rules
       }
       continue;
     }
-    const asked = refund.key === null ? undefined : ours.find(({ key }) => key === refund.key);
-    // Its answer may still be on its way to us.
-    if (asked !== undefined && rules.now - at < rules.youngMs) continue;
-    breaks.push(
-      asked === undefined
-        ? about('refund_made_outside', at, { refund_id: refund.id, actual: theirs(refund) })
-        : about('status', at, {
-            refund_id: refund.id,
-            expected: mine(asked),
-            actual: { ...theirs(refund), status: 'successful' },
-          }),
-    );
+    // Its answer may still be on its way to us; a provider that keeps no metadata does not say that it is ours.
+    const mayBeOurs = asked !== undefined || (refund.key === null && ours.some((one) => isInFlight(one, refund)));
+    if (mayBeOurs && rules.now - at < rules.youngMs) continue;
+    if (asked === undefined) {
+      breaks.push(about('refund_made_outside', at, { refund_id: refund.id, actual: theirs(refund) }));
+    } else if (asked.amount !== refund.amount) {
+      breaks.push(about('amount', at, { refund_id: refund.id, expected: mine(asked), actual: theirs(refund) }));
+    } else {
+      const actual = { ...theirs(refund), status: 'successful' };
+      breaks.push(about('status', at, { refund_id: refund.id, expected: mine(asked), actual }));
+    }
   }
   const at = charge.paidAt ?? charge.createdAt;
   for (const refund of ours) {
@@ -208,6 +238,34 @@ export function examineRefunds(charge: TheirCharge, checkout: OurCheckout, rules
     );
   }
   return breaks;
+}
+
+function isInFlight({ id, status, amount }: OurRefund, refund: TheirRefund): boolean {
+  return id === null && status === 'pending' && amount === refund.amount;
+}
+
+/**
+ * What a refund took from the balance: its amount, or, where the fee comes back with a void, what the payment had
+ * brought. A charge without fees that can be compared is not compared here either.
+ */
+export function examineDebit(charge: TheirCharge, movement: Movement, rules: Rules): Break[] {
+  const { fees, currency } = charge;
+  const refund = charge.refunds.find(({ id }) => id === movement.refundId);
+  if (refund === undefined || fees === null) return [];
+  const isFeeReturned = refund.amount === charge.amount && movement.amount === fees.net;
+  if (movement.currency === currency && (movement.amount === refund.amount || isFeeReturned)) return [];
+  return [
+    toBreak({
+      type: 'fee_difference',
+      checkout_id: charge.checkoutId,
+      charge_id: charge.id,
+      refund_id: refund.id,
+      transaction_id: movement.id,
+      expected: { status: 'debited', amount: refund.amount, currency },
+      actual: { status: 'debited', amount: movement.amount, currency: movement.currency },
+      ...since(movement.createdAt, rules),
+    }),
+  ];
 }
 
 /** One of two payments: the money that the checkout returns by itself, and has not all returned yet. */

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { plus, type Instant } from '../instant.js';
+import { instant, plus, type Instant } from '../instant.js';
 import { BREAK_TYPES, compareBreaks, type Break, type BreakType } from './breaks.js';
 import { examineReceipt, NO_FEES } from './receipts.js';
-import { beginningOf, reconcile, type Foreign, type Place } from './reconcile.js';
+import { beginningOf, comparable, reconcile, type Foreign, type Place } from './reconcile.js';
+import type { Movement, OurCheckout, TheirCharge } from './sides.js';
 import {
   agreeingBooks,
   booksOf,
@@ -214,8 +215,130 @@ describe('a refund in the window, of a payment before it', () => {
     expect((await compare(books('till', before))).breaks).toEqual([]);
   });
 
+  it('is a break when the balance lost more than was given back, whoever asked for it', async () => {
+    const { lookups, sides } = books('till', plus(FROM, -40 * 86_400_000));
+    async function* dear(movements: AsyncIterable<Movement>) {
+      for await (const one of movements) yield { ...one, amount: 5_000 };
+    }
+    const changed: Books = {
+      lookups,
+      sides: (from, listFrom) => {
+        const all = sides(from, listFrom);
+        return { ...all, movements: dear(all.movements) };
+      },
+    };
+    const { breaks } = await compare(changed);
+    expect(breaks).toMatchObject([
+      { type: 'fee_difference', refund_id: 'rfnd_1', expected: { amount: 1_000 }, actual: { amount: 5_000 } },
+    ]);
+  });
+
+  it('is not told again where a list begins before the time it was asked for', async () => {
+    const { lookups, sides } = books(null, plus(FROM, -40 * 86_400_000));
+    const early: Books = { lookups, sides: (from, listFrom) => sides(plus(from, -86_400_000), listFrom) };
+    expect((await compare(early, { sliceSize: 1, stopsAfter: (stretch) => stretch % 2 === 0 })).breaks).toHaveLength(1);
+  });
+
   it('is told once when the payment is in the window too', async () => {
     expect((await compare(books(null, FROM))).breaks.map(({ type }) => type)).toEqual(['refund_made_outside']);
+  });
+});
+
+describe('money that moves while books are read', () => {
+  const one = agreeingBooks(200, randomOf(5)).find(({ checkout }) => checkout?.status === 'paid');
+  if (one?.checkout == null || one.charge === null) throw new Error('No payment');
+  const { checkout, charge } = one;
+  const given = { id: 'rfnd_1', amount: 1_000, createdAt: TO, key: 'till' };
+  const after: TheirCharge = { ...charge, refundedAmount: 1_000, refunds: [given] };
+  const entry = { id: 'rfnd_1', key: 'till', chargeId: charge.id, amount: 1_000, status: 'succeeded' as const };
+  const told: OurCheckout = { ...checkout, refunds: [entry] };
+
+  /** The list is read before the refund, and everything is looked up as it is at that moment. */
+  const findings = async (charges: TheirCharge[]): Promise<Result> => {
+    const books = booksOf([{ ...one, checkout: told, charge }]);
+    const lookups = { ...books.lookups, charge: () => Promise.resolve(charges.shift() ?? after) };
+    return compare({ ...books, lookups });
+  };
+
+  it('between the reads of charge and checkout is no break', async () => {
+    expect((await findings([charge, after])).breaks).toEqual([]);
+    expect((await findings([after, after])).breaks).toEqual([]);
+  });
+
+  it('and is not shown by the provider afterwards either is one', async () => {
+    expect((await findings([charge, charge])).breaks).toMatchObject([{ type: 'missing_there', refund_id: 'rfnd_1' }]);
+  });
+
+  it('is in the sums of both sides', async () => {
+    const { totals } = await findings([charge, after]);
+    expect(totals).toMatchObject([{ refunded_here: 1_000, refunded_there: 1_000, breaks: 0 }]);
+  });
+});
+
+it('counts a second payment that went back for both sides', async () => {
+  const one = agreeingBooks(200, randomOf(5)).find(({ checkout }) => checkout?.status === 'paid');
+  if (one?.checkout == null || one.charge === null || one.movement === null) throw new Error('No payment');
+  const { checkout, charge, movement } = one;
+  const { amount } = charge;
+  const second = { ...charge, id: 'chrg_second', transactionId: 'trxn_second', refundedAmount: amount };
+  const back = { id: 'rfnd_1', key: 'auto:chrg_second', chargeId: 'chrg_second', amount, status: 'succeeded' as const };
+  const { breaks, totals } = await compare(
+    booksOf([
+      {
+        ...one,
+        checkout: {
+          ...checkout,
+          charges: [...checkout.charges, { id: 'chrg_second', status: 'successful' }],
+          refunds: [back],
+        },
+      },
+      {
+        id: 'second',
+        checkout: null,
+        charge: { ...second, refunds: [{ id: 'rfnd_1', amount, createdAt: TO, key: back.key }] },
+        movement: { ...movement, id: 'trxn_second', chargeId: 'chrg_second' },
+      },
+    ]),
+  );
+  expect(breaks).toEqual([]);
+  expect(totals).toMatchObject([
+    {
+      checkouts: 1,
+      charges: 2,
+      paid_here: 2 * amount,
+      paid_there: 2 * amount,
+      refunded_here: amount,
+      refunded_there: amount,
+    },
+  ]);
+});
+
+it('does not count a payment that was reversed as paid there, nor one of another system', async () => {
+  const reversed = agreeingBooks(200, randomOf(5)).map(({ id, checkout, charge, movement }): Payment => ({
+    id,
+    checkout,
+    movement,
+    charge: charge && { ...charge, status: 'reversed' },
+  }));
+  const { totals, foreign, breaks } = await compare(booksOf(reversed));
+  expect(totals).toMatchObject([{ charges: 0, paid_there: 0, foreign: 0, breaks: breaks.length }]);
+  expect(foreign).toEqual([]);
+  expect(new Set(breaks.map(({ type }) => type))).toEqual(new Set(['status']));
+});
+
+describe('a window', () => {
+  it.each([
+    ['of the year 1', Date.parse('0001-01-01T00:00:00Z'), Date.parse('0001-01-31T00:00:00Z')],
+    ['of the year 9999', Date.parse('9999-12-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')],
+  ])('%s has nothing that could be compared', (_, from, to) => {
+    const window = comparable({ from, to }, TO);
+    expect(window.from).toBeGreaterThanOrEqual(window.to);
+    expect(beginningOf(window).listFrom).toBeGreaterThanOrEqual(0);
+  });
+
+  it('ends where what was paid is too young', () => {
+    expect(comparable({ from: FROM, to: plus(TO, 1) }, TO)).toEqual(WINDOW);
+    expect(comparable({ from: FROM, to: instant(TO - 1) }, TO)).toEqual({ from: FROM, to: TO - 1 });
   });
 });
 

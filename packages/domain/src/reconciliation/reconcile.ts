@@ -1,6 +1,14 @@
-import { formatInstant, plus, type Instant } from '../instant.js';
-import { compareBreaks, type Break } from './breaks.js';
-import { examineAbsence, examinePayment, examineRefunds, type Rules } from './examine.js';
+import { formatInstant, instant, plus, type Instant } from '../instant.js';
+import { compareBreaks, idsOf, type Break } from './breaks.js';
+import {
+  examineAbsence,
+  examineDebit,
+  examinePayment,
+  examineRefunds,
+  isMoneyThere,
+  knowsPaid,
+  type Rules,
+} from './examine.js';
 import { Peekable } from './peekable.js';
 import type { Movement, OurCheckout, TheirCharge } from './sides.js';
 import { inSlices, type Slice } from './slices.js';
@@ -21,6 +29,14 @@ export const LISTED_BEFORE_MS = 24 * 3_600_000;
 
 /** Payments made from `from` on and before `to` are compared. */
 export type Window = { readonly from: Instant; readonly to: Instant };
+
+/**
+ * The part of a window, in milliseconds, that can be compared: lists begin in 1970, and what was paid after `oldEnough`
+ * is left to the next run.
+ */
+export function comparable({ from, to }: { readonly from: number; readonly to: number }, oldEnough: Instant): Window {
+  return { from: instant(Math.max(from, LISTED_BEFORE_MS)), to: instant(Math.min(to, oldEnough)) };
+}
 
 /** Everything paid before `at` was compared; charges that were not are among those made from `listFrom` on. */
 export type Place = { readonly at: Instant; readonly listFrom: Instant };
@@ -79,7 +95,7 @@ export async function* reconcile(
   { window, place, rules, sliceSize = SLICE_SIZE }: Comparison,
 ): AsyncGenerator<Stretch, void, undefined> {
   const checkouts = new Peekable(ours);
-  const credits = new Peekable(movements);
+  const credits = new Peekable(since(movements, place.at));
   try {
     for await (const slice of inSlices(theirs, { at: place.at, to: window.to, size: sliceSize })) {
       const stretch = new SliceComparison(slice, lookups, window, rules);
@@ -89,6 +105,11 @@ export async function* reconcile(
   } finally {
     await Promise.all([checkouts.close(), credits.close()]);
   }
+}
+
+/** A list may begin a little before the time it was asked for: what lies there was met before. */
+async function* since(movements: AsyncIterable<Movement>, at: Instant): AsyncGenerator<Movement, void, undefined> {
+  for await (const movement of movements) if (movement.createdAt >= at) yield movement;
 }
 
 /** A charge, and what was found of it in the other two books. */
@@ -148,7 +169,9 @@ class SliceComparison {
   /** Of a payment in the window it is examined with its charge; what was refunded of earlier ones is examined here. */
   async #meetRefund(movement: Movement): Promise<void> {
     const charge = await this.lookups.refunded(movement);
-    if (charge === null || charge.checkoutId === null || this.#isSelected(charge)) return;
+    if (charge === null || charge.checkoutId === null) return;
+    this.#add(examineDebit(charge, movement, this.rules), charge.currency);
+    if (this.#isSelected(charge)) return;
     const checkout = await this.lookups.checkout(charge.checkoutId);
     if (checkout === null) return;
     const breaks = examineRefunds(charge, checkout, this.rules);
@@ -159,8 +182,7 @@ class SliceComparison {
   }
 
   async #meetCheckout(checkout: OurCheckout): Promise<void> {
-    const { currency, amount, refundedAmount } = checkout;
-    this.#totals.add(currency, { checkouts: 1, paid_here: amount, refunded_here: refundedAmount });
+    this.#totals.add(checkout.currency, { checkouts: 1 });
     for (const { id, status } of checkout.charges) {
       if (status !== 'successful') continue;
       const met = this.#met.get(id);
@@ -175,35 +197,59 @@ class SliceComparison {
     if (examineAbsence(checkout, chargeId, charge, this.rules).length === 0) return;
     const now = await this.lookups.checkout(checkout.id);
     if (now === null) return;
-    this.#add(examineAbsence(now, chargeId, await this.lookups.charge(chargeId), this.rules), checkout.currency);
+    const breaks = examineAbsence(now, chargeId, await this.lookups.charge(chargeId), this.rules);
+    if (breaks.length > 0) this.#countOurs(now, chargeId);
+    this.#add(breaks, checkout.currency);
   }
 
   async #examine({ charge, checkout, movement }: Met): Promise<void> {
-    const { id, checkoutId, amount, currency, paidAt, createdAt, refundedAmount, fees } = charge;
+    const { id, checkoutId, amount, currency, paidAt, createdAt } = charge;
     if (checkout === null && checkoutId === null) {
+      if (!isMoneyThere(charge)) return;
       this.#foreign.push({ charge_id: id, amount, currency, paid_at: formatInstant(paidAt ?? createdAt) });
       this.#totals.add(currency, { foreign: 1, foreign_amount: amount });
       return;
     }
     const ours = checkout ?? (checkoutId === null ? null : await this.lookups.checkout(checkoutId));
     const credit = movement ?? (await this.#movementOf(charge));
-    this.#totals.add(currency, {
+    const read: Met = { charge, checkout: ours, movement: credit };
+    const isTheSame = examinePayment(charge, ours, credit, this.rules).length === 0;
+    this.#count(isTheSame ? read : await this.#examineAgain(read));
+  }
+
+  /**
+   * Both sides as they are now: what was read a moment ago may have been on its way. Money may also move between two
+   * reads: so the charge is read before its checkout and after it, and a break is one that both show.
+   */
+  async #examineAgain({ charge: listed, checkout: known, movement: credit }: Met): Promise<Met> {
+    const before = (await this.lookups.charge(listed.id)) ?? listed;
+    const id = known?.id ?? before.checkoutId;
+    const checkout = id === null ? null : ((await this.lookups.checkout(id)) ?? known);
+    const charge = (await this.lookups.charge(listed.id)) ?? listed;
+    const movement = credit ?? (await this.#movementOf(charge));
+    const shown = new Set(examinePayment(before, checkout, movement, this.rules).map(idsOf));
+    const breaks = examinePayment(charge, checkout, movement, this.rules).filter((one) => shown.has(idsOf(one)));
+    this.#add(breaks, charge.currency);
+    return { charge, checkout, movement };
+  }
+
+  /** Each payment is counted for both sides where it is met, so that the sums are of the same ones. */
+  #count({ charge, checkout, movement }: Met): void {
+    const { amount, refundedAmount, fees, currency } = charge;
+    const paid = {
       charges: 1,
       paid_there: amount,
       refunded_there: refundedAmount,
       fees: fees === null ? 0 : fees.fee + fees.vat,
-      credited: credit?.amount ?? 0,
-    });
-    if (examinePayment(charge, ours, credit, this.rules).length > 0) await this.#examineAgain(charge, ours, credit);
+    };
+    this.#totals.add(currency, { ...(isMoneyThere(charge) ? paid : {}), credited: movement?.amount ?? 0 });
+    if (checkout !== null && knowsPaid(checkout, charge.id)) this.#countOurs(checkout, charge.id);
   }
 
-  /** Both sides as they are now: what was read a moment ago may have been on its way. */
-  async #examineAgain(listed: TheirCharge, known: OurCheckout | null, credit: Movement | null): Promise<void> {
-    const charge = (await this.lookups.charge(listed.id)) ?? listed;
-    const id = known?.id ?? charge.checkoutId;
-    const checkout = id === null ? null : await this.lookups.checkout(id);
-    const movement = credit ?? (await this.#movementOf(charge));
-    this.#add(examinePayment(charge, checkout, movement, this.rules), charge.currency);
+  #countOurs({ currency, amount, refunds }: OurCheckout, chargeId: string): void {
+    const given = refunds.filter((refund) => refund.chargeId === chargeId && refund.status === 'succeeded');
+    const refunded_here = given.reduce((sum, refund) => sum + refund.amount, 0);
+    this.#totals.add(currency, { paid_here: amount, refunded_here });
   }
 
   async #movementOf({ transactionId }: TheirCharge): Promise<Movement | null> {
@@ -215,6 +261,7 @@ class SliceComparison {
   }
 
   #add(breaks: readonly Break[], currency: string): void {
+    if (breaks.length === 0) return;
     this.#breaks.push(...breaks);
     this.#totals.add(currency, { breaks: breaks.length });
   }

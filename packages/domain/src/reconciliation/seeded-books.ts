@@ -95,7 +95,6 @@ function payment(n: number, random: () => number, grainMs: number): Payment {
           amount,
           currency: 'THB',
           paidAt: seenAt < TO ? seenAt : paidAt,
-          refundedAmount: refunded,
           closed: false,
           charges: [{ id: charge, status: 'successful' }],
           refunds:

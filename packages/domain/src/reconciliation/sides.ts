@@ -22,8 +22,6 @@ export type OurCheckout = {
   readonly currency: string;
   /** Null until it was seen paid. */
   readonly paidAt: Instant | null;
-  /** What was given back of the payment that counts, in the smallest currency unit. */
-  readonly refundedAmount: number;
   readonly charges: readonly { readonly id: string; readonly status: ChargeStatus }[];
   readonly refunds: readonly OurRefund[];
   /** Its workflow has ended: nobody looks any more. */
