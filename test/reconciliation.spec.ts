@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { reconcile } from '@tillflow/workflows/workflows';
 import { startDirectly } from './support/paths.js';
 import { ReconciliationDesk, type BreakJson } from './support/reconciliations.js';
-import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
+import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson } from './support/stack.js';
 import { TamperedProvider } from './support/tampered-provider.js';
 import { withStack } from './support/with-stack.js';
 import { WorkerProcess } from './support/worker-process.js';
@@ -271,6 +271,82 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect(looked).toMatchObject({ status: 'awaiting_payment', attention: { code: 'integrity_mismatch' } });
     }));
 
+  it('of a payment that another charge of an attempt was made besides finds nothing, and the same sums', () =>
+    withStack({ ...DEAF, worker: true }, async (stack) => {
+      const { body: first } = await stack.create();
+      await stack.until(first.id, ({ qr }) => qr !== null);
+      await stack.post(`/v1/checkouts/${first.id}/attempts`, { after: 1 });
+      const second = await stack.until(first.id, ({ attempts, qr }) => attempts.length === 2 && qr !== null);
+      stack.sandbox.mark(second.attempts[1]?.charge_id ?? '', { status: 'successful' });
+      await look(stack, first);
+      // The charge of attempt 1 has expired; a customer pays another one of it.
+      const besides = await chargeElsewhere(stack, { 'metadata[checkout]': first.id, 'metadata[attempt]': '1' });
+      await stack
+        .workflowOf(first.id)
+        .signal('hint', { eventId: 'evnt_test', eventKey: 'charge.update', chargeId: besides });
+      const returned = async () => (await stack.memoOf(first.id)).refunds ?? [];
+      await expect
+        .poll(returned, { timeout: 20_000 })
+        .toMatchObject([{ charge_id: besides, status: 'succeeded', amount: 150_000 }]);
+      const { breaks, totals } = await new ReconciliationDesk(stack).run();
+      expect(breaks).toEqual([]);
+      expect(totals).toMatchObject([
+        {
+          checkouts: 1,
+          charges: 2,
+          paid_here: 300_000,
+          paid_there: 300_000,
+          refunded_here: 150_000,
+          refunded_there: 150_000,
+        },
+      ]);
+    }));
+
+  it('tells and heals what it found of payments where receipts cannot be read, and says so', async () => {
+    const missed = await pay(stack);
+    stack.sandbox.faults.add({
+      method: 'GET',
+      path: '/receipts',
+      action: 'status',
+      status: 403,
+      code: 'not_authorized',
+    });
+    try {
+      const { breaks, not_compared } = await desk.completed(await desk.start());
+      expect(told(breaks)).toEqual([`status ${missed.id} healed`]);
+      expect(not_compared).toMatchObject([{ what: 'receipts', code: 'not_authorized' }]);
+    } finally {
+      stack.sandbox.faults.clear();
+    }
+  });
+
+  it('of a time long before there was anything to pay ends, and finds nothing', async () => {
+    const id = await desk.start({ from: '0001-01-01T00:00:00Z', to: '0001-01-31T00:00:00Z' });
+    await expect.poll(async () => (await desk.get(id)).status, { timeout: 20_000 }).toBe('completed');
+    expect(await desk.get(id)).toMatchObject({ breaks: [], totals: [], foreign: [] });
+  });
+
+  it('is not found by an id that no engine would take', async () => {
+    const answer = await stack.request('GET', `/v1/reconciliations/rec_x_${'-'.repeat(36)}`, { key: KEYS.ops });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
+  });
+
+  it('takes what is of the other mode for no money', () =>
+    withStack({ ...DEAF }, async (stack) => {
+      const provider = await TamperedProvider.before(stack.sandboxUrl);
+      const worker = await WorkerProcess.start({ ...stack.workerEnvironment(), PROVIDER_BASE_URL: provider.url });
+      try {
+        const live = await pay(stack);
+        const foreign = await chargeElsewhere(stack, {});
+        for (const id of [chargeIdOf(live), foreign]) provider.tamper(id, (charge) => ({ ...charge, livemode: true }));
+        const { breaks, foreign: others, totals } = await new ReconciliationDesk(stack).run();
+        expect([breaks, others, totals]).toEqual([[], [], []]);
+      } finally {
+        await worker.stop();
+        provider.close();
+      }
+    }));
+
   it('keeps to its own task queue: another stack on the namespace has another provider', () =>
     withStack({ ...DEAF, worker: true }, async (other) => {
       await paid(other);
@@ -331,8 +407,13 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     const young = await Stack.start({ ...DEAF, sandbox: {} });
     try {
       const missed = await pay(young);
-      const { breaks, totals } = await new ReconciliationDesk(young).run();
+      const { breaks, totals, to, compared_until } = await new ReconciliationDesk(young).run();
       expect([breaks, totals]).toEqual([[], []]);
+      // Who goes on from here misses nothing.
+      const until = Date.parse(compared_until ?? '');
+      expect(until).toBeLessThanOrEqual(Date.now() - 900_000);
+      expect(until).toBeGreaterThan(Date.now() - 1_800_000);
+      expect(until).toBeLessThan(Date.parse(to));
       expect((await young.get(`/v1/checkouts/${missed.id}`)).body.status).toBe('awaiting_payment');
     } finally {
       await young.stop();

@@ -18,6 +18,8 @@ export type ReconciliationJson = {
   status: string;
   from: string;
   to: string;
+  compared_until: string | null;
+  not_compared: { what: string; code: string }[];
   breaks: BreakJson[];
   foreign: { charge_id: string }[];
   totals: TotalsJson[];

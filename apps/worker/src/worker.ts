@@ -75,7 +75,7 @@ export async function startWorker(
       dataConverter: dataConverter(settings),
       activities: {
         ...paymentActivities(client, livemode),
-        ...reconciliationActivities(client, temporal, settings),
+        ...reconciliationActivities(client, temporal, settings, livemode),
         ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
         ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
       },

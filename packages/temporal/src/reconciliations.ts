@@ -24,6 +24,8 @@ export type StoredReconciliation = {
   readonly id: string;
   readonly status: 'running' | 'completed' | 'failed';
   readonly summary: ReconcileSummary;
+  /** Started by the Schedule. */
+  readonly isDaily: boolean;
   /** ISO 8601 UTC. */
   readonly createdAt: string;
 };
@@ -44,7 +46,7 @@ export class ReconciliationNotFoundError extends Error {
 /** A run of a workflow. */
 type Run = { readonly workflowId: string; readonly runId: string };
 
-const ID = /^rec_([A-Za-z0-9:.-]{1,64})_([0-9a-f-]{36})$/;
+const ID = /^rec_([A-Za-z0-9:.-]{1,64})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const DAILY = 'daily-';
 const ASKED_FOR = 'reconcile/default/';
 /** A result is one payload of up to 2 MB. */
@@ -80,7 +82,8 @@ export class Reconciliations {
         staticSummary: `Payments from ${summary.from} to ${summary.to}${input.dry_run ? ', dry run' : ''}`,
       }),
     );
-    return { id: this.#idOf({ workflowId, runId }), status: 'running', summary, createdAt: new Date().toISOString() };
+    const id = this.#idOf({ workflowId, runId });
+    return { id, status: 'running', summary, isDaily: false, createdAt: new Date().toISOString() };
   }
 
   /** @throws {ReconciliationNotFoundError} */
@@ -139,13 +142,14 @@ export class Reconciliations {
     info: Pick<WorkflowExecutionInfo, 'memo' | 'status' | 'startTime' | 'workflowId' | 'runId'>,
   ): StoredReconciliation {
     const { memo, status, startTime, workflowId, runId } = info;
-    const { reconciliation } = (memo ?? {}) as Partial<ReconcileMemo>;
+    const { reconciliation, daily } = (memo ?? {}) as Partial<ReconcileMemo>;
     const at = startTime.getTime();
     return {
       id: this.#idOf({ workflowId, runId }),
       status: status.name === 'RUNNING' ? 'running' : status.name === 'COMPLETED' ? 'completed' : 'failed',
       // One that the Schedule has just started tells its window with its first step.
       summary: reconciliation ?? emptySummary({ from: at, to: at, dry_run: false }),
+      isDaily: daily === true,
       createdAt: startTime.toISOString(),
     };
   }

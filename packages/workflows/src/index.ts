@@ -98,6 +98,7 @@ export {
   DEFAULT_RECONCILE_POLICY,
   emptySummary,
   RECONCILE_WORKFLOW,
+  type NotCompared,
   type ReconcileInput,
   type ReconcileMemo,
   type ReconcileResult,

@@ -1,9 +1,29 @@
 import { BREAK_TYPES } from '@tillflow/domain';
-import type { FullReconciliation, Reconciliations } from '@tillflow/temporal';
+import type { FullReconciliation, Reconciliations, StoredReconciliation } from '@tillflow/temporal';
 import { Gauge, type Registry } from 'prom-client';
 
-/** Enough to find the last daily run among those that people started. */
-const LATEST = 20;
+/** Enough to find the last daily run among those that people and their scripts started. */
+const RUNS_PER_PAGE = 100;
+const MOST_PAGES = 5;
+
+/**
+ * The run whose findings stand for the books: the newest that completed, was not dry, and compared at least what the last
+ * daily one did. One of a narrower window says nothing of the rest of them. Without a daily run, the newest; null for none.
+ * @param runs the newest first
+ */
+export function standing(runs: readonly StoredReconciliation[]): StoredReconciliation | null {
+  const told = runs.filter(isTold);
+  const daily = told.find(({ isDaily }) => isDaily);
+  return told.find((one) => daily === undefined || covers(one, daily)) ?? null;
+}
+
+function isTold({ status, summary }: StoredReconciliation): boolean {
+  return status === 'completed' && !summary.dry_run;
+}
+
+function covers({ summary: wide }: StoredReconciliation, { summary: narrow }: StoredReconciliation): boolean {
+  return Date.parse(wide.from) <= Date.parse(narrow.from) && Date.parse(wide.to) >= Date.parse(narrow.to);
+}
 
 /** What the last reconciliation found, as gauges. */
 export class ReconciliationGauges {
@@ -29,9 +49,8 @@ export class ReconciliationGauges {
 
   /** The last run that completed. @throws what Temporal's client throws. */
   async read(reconciliations: Reconciliations): Promise<FullReconciliation | null> {
-    const { data } = await reconciliations.page(LATEST, null);
-    const last = data.find(({ status, summary }) => status === 'completed' && !summary.dry_run);
-    if (last === undefined) return null;
+    const last = standing(await recentRuns(reconciliations));
+    if (last === null) return null;
     if (this.#known?.id !== last.id) this.#known = await reconciliations.get(last.id);
     return this.#known;
   }
@@ -42,4 +61,17 @@ export class ReconciliationGauges {
     for (const type of BREAK_TYPES) this.#breaks.set({ type }, left.filter((one) => one.type === type).length);
     this.#age.set(last === null ? 0 : Math.max(0, now - Date.parse(last.createdAt)) / 1_000);
   }
+}
+
+/** The newest runs, back to the last daily one that completed. */
+async function recentRuns(reconciliations: Reconciliations): Promise<StoredReconciliation[]> {
+  const runs: StoredReconciliation[] = [];
+  let token: Uint8Array | null = null;
+  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+    const page: Awaited<ReturnType<Reconciliations['page']>> = await reconciliations.page(RUNS_PER_PAGE, token);
+    runs.push(...page.data);
+    token = page.nextPageToken;
+    if (token === null || runs.some((one) => one.isDaily && isTold(one))) break;
+  }
+  return runs;
 }

@@ -173,6 +173,7 @@ export const reconciliation: ReconciliationReply = {
   status: 'completed',
   from: '2026-11-20T00:00:00.000Z',
   to: '2026-11-21T00:00:00.000Z',
+  compared_until: '2026-11-21T00:00:00.000Z',
   dry_run: false,
   totals: [
     {
@@ -214,6 +215,7 @@ export const reconciliation: ReconciliationReply = {
     },
   ],
   omitted: { breaks: 0, foreign: 0 },
+  not_compared: [],
   failure: null,
   created_at: '2026-11-21T00:30:00.004Z',
   location: `/v1/reconciliations/${RECONCILIATION}`,
@@ -228,6 +230,7 @@ export const reconciliations: ReconciliationsReply = {
       status: 'completed',
       from: reconciliation.from,
       to: reconciliation.to,
+      compared_until: reconciliation.compared_until,
       dry_run: false,
       totals: reconciliation.totals,
       created_at: reconciliation.created_at,

@@ -91,6 +91,9 @@ const summary = {
   status: z.enum(['running', 'completed', 'failed']),
   from: time,
   to: time,
+  compared_until: time.nullable().meta({
+    description: 'What was paid from here on was too young, and is left to the next run; null until it is known',
+  }),
   dry_run: z.boolean(),
   totals: z.array(totals),
   created_at: time,
@@ -110,6 +113,9 @@ export const reconciliationReply = z
     omitted: z
       .object({ breaks: z.int(), foreign: z.int() })
       .meta({ description: 'Found and counted, but too many to be told: narrow the window to see them' }),
+    not_compared: z
+      .array(z.object({ what: z.enum(['receipts']), code: z.string(), detail: z.string() }))
+      .meta({ description: 'Books that could not be read: nothing is said of them' }),
     failure: z.object({ code: z.string(), detail: z.string() }).nullable(),
   })
   .meta({ id: 'Reconciliation' });

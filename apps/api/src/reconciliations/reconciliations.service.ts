@@ -96,13 +96,15 @@ function toReply({ result, failure, ...stored }: FullReconciliation): Reconcilia
     breaks: [...(result?.found ?? [])],
     foreign: [...(result?.foreign ?? [])],
     omitted: result?.omitted ?? { breaks: 0, foreign: 0 },
+    not_compared: [...(result?.not_compared ?? [])],
     failure,
   };
 }
 
 function toSummary({ id, status, summary, createdAt }: StoredReconciliation) {
-  const { from, to, dry_run, totals } = summary;
-  return { id, status, from, to, dry_run, totals: [...totals], created_at: createdAt, location: locationOf(id) };
+  const { from, to, compared_until = null, dry_run, totals } = summary;
+  const window = { from, to, compared_until };
+  return { id, status, ...window, dry_run, totals: [...totals], created_at: createdAt, location: locationOf(id) };
 }
 
 function locationOf(id: string): string {

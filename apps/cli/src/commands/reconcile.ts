@@ -22,7 +22,7 @@ export const reconcile = command({
     '  --dry-run       only compare: nothing is healed',
     '',
     'Waits until it is done; it goes on when this command is stopped, and the same window joins it.',
-    '1: there is a break, healed or not. Each says what to do about it.',
+    '1: there is a break, healed or not, and each says what to do about it; or not all could be compared.',
   ],
   takes: 0,
   options: { from: { type: 'string' }, to: { type: 'string' }, 'dry-run': { type: 'boolean' } },
@@ -67,21 +67,40 @@ async function ended(
 }
 
 function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {
-  const { from, to, dry_run, totals } = summary;
+  const { from, to, compared_until = null, dry_run, totals } = summary;
   const breaks = result?.found ?? [];
-  const { foreign = [], omitted = { breaks: 0, foreign: 0 } } = result ?? {};
-  const isFinding = status !== 'completed' || breaks.length > 0 || omitted.breaks > 0;
+  const { foreign = [], omitted = { breaks: 0, foreign: 0 }, not_compared = [] } = result ?? {};
+  const others = foreign.length + omitted.foreign;
+  const isFinding = status !== 'completed' || breaks.length > 0 || omitted.breaks > 0 || not_compared.length > 0;
   return {
     exit: isFinding ? EXIT.finding : EXIT.ok,
-    json: { id, status, from, to, dry_run, totals, breaks, foreign, omitted, failure, created_at: createdAt },
+    json: {
+      id,
+      status,
+      from,
+      to,
+      compared_until,
+      dry_run,
+      totals,
+      breaks,
+      foreign,
+      omitted,
+      not_compared,
+      failure,
+      created_at: createdAt,
+    },
     lines: [
       `${id}: ${status}${dry_run ? ', dry run' : ''}`,
       `${utc(from)} to ${utc(to)}`,
+      ...(compared_until === null || compared_until === to
+        ? []
+        : [`compared until ${utc(compared_until)}: what was paid later is left to the next run`]),
       ...(failure === null ? [] : [`${failure.code}: ${failure.detail}`]),
       ...totals.map(
         ({ currency, charges, breaks: found }) => `${currency}: ${charges} charges compared, ${found} breaks`,
       ),
-      ...(foreign.length === 0 ? [] : [`${foreign.length} payments of another system on the same account`]),
+      ...not_compared.map(({ what, code, detail }) => `not compared: ${what} (${code}: ${detail})`),
+      ...(others === 0 ? [] : [`${others} payments of another system on the same account`]),
       ...(breaks.length === 0 ? [] : ['', ...columns([BREAK_TITLES, ...breaks.map(rowOf)])]),
       ...(omitted.breaks === 0 ? [] : [`… and ${omitted.breaks} more: narrow the window to see them`]),
     ],

@@ -5,11 +5,8 @@ import {
   idsOf,
   parseCheckoutId,
   reconcile,
-  Totals,
   type Break,
-  type Foreign,
   type Lookups,
-  type Place,
   type Rules,
 } from '@tillflow/domain';
 import {
@@ -20,35 +17,38 @@ import {
   type PaymentsClient,
 } from '@tillflow/payments-client';
 import { Checkouts, UnreadablePayloadError, type Temporal } from '@tillflow/temporal';
-import { RECONCILIATION, type CompareCall, type Compared, type ReconciliationActivities } from '@tillflow/workflows';
+import { RECONCILIATION, type ReconciliationActivities } from '@tillflow/workflows';
 import { Ours } from '../reconciliation/ours.js';
 import { compareReceipts } from '../reconciliation/receipts.js';
 import { lastDaily, PastRuns, reportedBefore } from '../reconciliation/past-runs.js';
+import { Progress } from '../reconciliation/progress.js';
 import { Theirs } from '../reconciliation/theirs.js';
 import type { WorkerSettings } from '../settings.js';
 import { toReadFailure } from './failures.js';
 
-/** Breaks and foreign charges that one call tells: what it hands over, and each heartbeat, stays small. */
-const TOLD_PER_CALL = 500;
-/** How long a checkout has to look after it was asked to, and how often it is read meanwhile, in milliseconds. */
+/** How long a checkout has to look after it was asked to, and the first pause before it is read, in milliseconds. */
 const HEALED_WITHIN_MS = 20_000;
 const READ_AGAIN_MS = 500;
 /** A page of checkouts takes longer than one. */
 const READ_WITHIN_MS = 15_000;
 const DAY_MS = 86_400_000;
 
-/** The activities of a reconciliation. They change nothing but to ask checkouts for a look. */
+/**
+ * The activities of a reconciliation. They change nothing but to ask checkouts for a look.
+ * @param livemode whether the client's key is a live one
+ */
 export function reconciliationActivities(
   client: PaymentsClient,
   temporal: Temporal,
   settings: Pick<WorkerSettings, 'TEMPORAL_TASK_QUEUE' | 'RECONCILE_SETTLEMENT_DAYS'>,
+  livemode: boolean,
 ): ReconciliationActivities {
   const { TEMPORAL_TASK_QUEUE: taskQueue, RECONCILE_SETTLEMENT_DAYS: days } = settings;
   const checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
   const pastRuns = new PastRuns(temporal, taskQueue);
   const ours = new Ours(checkouts, taskQueue);
   const settleWithinMs = days === 0 ? null : days * DAY_MS;
-  const theirsOf = (account: string) => new Theirs(client, account, Context.current().cancellationSignal);
+  const theirsOf = (account: string) => new Theirs(client, account, livemode, Context.current().cancellationSignal);
   const lookupsOf = (account: string): Lookups => {
     const theirs = theirsOf(account);
     return {
@@ -60,7 +60,7 @@ export function reconciliationActivities(
   };
   return {
     compareBooks: (call) =>
-      beating(Progress.of(call), async (progress) => {
+      beating(Progress.of(call, activityInfo().heartbeatDetails), async (progress) => {
         const { window, account } = call;
         const { place } = progress;
         const theirs = theirsOf(account);
@@ -93,14 +93,16 @@ export function reconciliationActivities(
         for (const one of breaks) if (await hint(checkouts, one, runId)) open.add(one);
         const lookups = lookupsOf(account);
         const healed = new Set<Break>();
-        for (const end = Date.now() + HEALED_WITHIN_MS; open.size > 0;) {
+        const end = Date.now() + HEALED_WITHIN_MS;
+        // Twice as long each time: those that do not heal would cost the provider a request each, many times a second.
+        for (let pause = READ_AGAIN_MS; open.size > 0; pause *= 2) {
+          await Context.current().sleep(Math.min(pause, Math.max(end - Date.now(), 1)));
           for (const one of open) {
             if (!(await isGone(one, lookups, { ...rules, settleWithinMs }))) continue;
             healed.add(one);
             open.delete(one);
           }
-          if (Date.now() > end) break;
-          if (open.size > 0) await Context.current().sleep(READ_AGAIN_MS);
+          if (Date.now() >= end) break;
         }
         return breaks.map((one) => healed.has(one));
       }),
@@ -110,63 +112,6 @@ export function reconciliationActivities(
     recallReported: ({ refundIds }) =>
       beating({ snapshot: () => undefined }, () => reportedBefore(pastRuns, refundIds)),
   };
-}
-
-/** What a worker that takes over must know: kept by the engine with each heartbeat. */
-type Snapshot = Omit<Compared, 'next'> & { readonly next: Place | null; readonly charges: number };
-
-/** What one call has compared so far. */
-class Progress {
-  readonly #totals = new Totals();
-  #breaks: readonly Break[] = [];
-  #foreign: readonly Foreign[] = [];
-  #next: Place | null;
-  #charges = 0;
-
-  private constructor(private readonly call: CompareCall) {
-    this.#next = call.place;
-  }
-
-  /** As far as the last try of the same call had come. */
-  static of(call: CompareCall): Progress {
-    const progress = new Progress(call);
-    const before = activityInfo().heartbeatDetails as Snapshot | undefined;
-    if (before === undefined) return progress;
-    progress.#totals.addAll(before.totals);
-    progress.#breaks = before.breaks;
-    progress.#foreign = before.foreign;
-    progress.#next = before.next;
-    progress.#charges = before.charges;
-    return progress;
-  }
-
-  /** Where to go on: where it began when everything was compared already. */
-  get place(): Place {
-    const { window } = this.call;
-    return this.#next ?? { at: window.to, listFrom: window.to };
-  }
-
-  get isEnough(): boolean {
-    const told = this.#breaks.length + this.#foreign.length;
-    return this.#charges >= this.call.chargesPerCall || told >= TOLD_PER_CALL;
-  }
-
-  add({ totals, breaks, foreign, next }: Compared): void {
-    const { room } = this.call;
-    this.#totals.addAll(totals);
-    this.#breaks = [...this.#breaks, ...breaks].slice(0, Math.max(room.breaks, 0));
-    this.#foreign = [...this.#foreign, ...foreign].slice(0, Math.max(room.foreign, 0));
-    this.#charges += totals.reduce((sum, one) => sum + one.charges + one.foreign, 0);
-    this.#next = next;
-  }
-
-  result(): Compared {
-    return { totals: this.#totals.list(), breaks: this.#breaks, foreign: this.#foreign, next: this.#next };
-  }
-
-  snapshot(): Snapshot {
-    return { ...this.result(), charges: this.#charges };
-  }
 }
 
 /** @returns whether the checkout is open: it looks by itself then, and believes nothing else of the hint. */

@@ -1,5 +1,6 @@
 import { instant, parseCheckoutId, parseInstant, type Instant, type OurCheckout } from '@tillflow/domain';
 import { CheckoutNotFoundError, paidCheckouts, type Checkouts, type StoredCheckout } from '@tillflow/temporal';
+import { showsPayment } from '@tillflow/workflows';
 
 /** One page of the engine's list; beyond it, the stretch of time is made shorter instead. */
 const PAGE = 200;
@@ -63,7 +64,7 @@ function refuseUnreadable(_workflowId: string, error: Error): never {
   throw error;
 }
 
-function toOurCheckout({ intent, state, refunds, closed }: StoredCheckout): OurCheckout {
+function toOurCheckout({ intent, state, refunds, timeline, closed }: StoredCheckout): OurCheckout {
   return {
     id: intent.id,
     status: state.status,
@@ -71,7 +72,7 @@ function toOurCheckout({ intent, state, refunds, closed }: StoredCheckout): OurC
     currency: intent.currency,
     paidAt: state.paid_at === null ? null : parseInstant(state.paid_at),
     closed,
-    charges: chargesOf({ state, refunds }),
+    charges: chargesOf({ state, refunds, timeline }),
     refunds: refunds.map(({ id, key, charge_id, amount, status }) => ({
       id,
       key,
@@ -82,10 +83,24 @@ function toOurCheckout({ intent, state, refunds, closed }: StoredCheckout): OurC
   };
 }
 
-/** Those that attempts name, and those that were paid besides: their money goes back, by a refund. */
-function chargesOf({ state, refunds }: Pick<StoredCheckout, 'state' | 'refunds'>): OurCheckout['charges'] {
+/**
+ * Those that attempts name, and those that were paid besides: their money goes back, by a refund. An attempt is shown as
+ * paid also where another charge of it was: then the timeline says which.
+ */
+function chargesOf({
+  state: { attempts },
+  refunds,
+  timeline,
+}: Pick<StoredCheckout, 'state' | 'refunds' | 'timeline'>): OurCheckout['charges'] {
+  const isPaidBesides = timeline.some(
+    ({ what, detail }) => what === 'paid_twice' && !attempts.some(({ charge_id: id }) => id === detail),
+  );
   const charges = new Map<string, OurCheckout['charges'][number]>();
-  for (const { charge_id: id, status } of state.attempts) if (id !== null) charges.set(id, { id, status });
+  for (const { charge_id: id, status } of attempts) {
+    if (id === null) continue;
+    const isOther = isPaidBesides && status === 'successful' && !showsPayment({ timeline }, id);
+    charges.set(id, { id, status: isOther ? 'expired' : status });
+  }
   for (const { charge_id: id } of refunds) charges.set(id, { id, status: 'successful' });
   return [...charges.values()];
 }

@@ -48,7 +48,8 @@ export async function reportedBefore(runs: PastRuns, refundIds: readonly string[
 export async function lastDaily(runs: PastRuns, before: number): Promise<number | null> {
   let last: number | null = null;
   for await (const { memo } of runs.completed()) {
-    const to = Date.parse(memo.reconciliation.to);
+    const { reconciliation } = memo;
+    const to = Date.parse(reconciliation.compared_until ?? reconciliation.to);
     if (memo.daily === true && to < before && (last === null || to > last)) last = to;
   }
   return last;

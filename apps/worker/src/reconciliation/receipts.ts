@@ -1,10 +1,8 @@
 import {
   examineReceipt,
   formatInstant,
-  instant,
   monthOf,
   NO_FEES,
-  parseInstant,
   plus,
   type Break,
   type FeesOfMonth,
@@ -32,6 +30,7 @@ export async function compareReceipts(
   { options, onProgress }: { readonly options: RequestOptions; readonly onProgress: () => void },
 ): Promise<Break[]> {
   const months = new Map<number, Month>();
+  if (window.from >= window.to) return [];
   // Issued at the very end of the window, it is of the next one.
   const bounds = { from: formatInstant(window.from), to: formatInstant(plus(window.to, -1)) };
   for await (const issued of client.receipts.iterate(bounds, options)) {
@@ -80,13 +79,16 @@ function voidedAt(charge: Charge): number | null {
   return voided === undefined ? null : instantOf(voided.created_at);
 }
 
-function toReceipt(receipt: TheirReceipt): Receipt | null {
-  const { id, currency, issued_on: issuedOn, total, adjustment_transaction: adjustment } = receipt;
-  if (typeof currency !== 'string' || typeof total !== 'number' || typeof issuedOn !== 'string') return null;
+/** Null where it does not say what it is over, or when it was issued. */
+export function toReceipt(receipt: TheirReceipt): Receipt | null {
+  const { id, currency, total, adjustment_transaction: adjustment } = receipt;
+  const day = (textOf(receipt.issued_on) ?? '').slice(0, 10);
+  const issuedOn = instantOf(`${day}T00:00:00Z`) ?? instantOf(receipt.created_at);
+  if (typeof currency !== 'string' || typeof total !== 'number' || issuedOn === null) return null;
   return {
     id,
     currency,
-    issuedOn: instant(parseInstant(`${issuedOn}T00:00:00Z`)),
+    issuedOn,
     chargeFee: receipt.charge_fee ?? 0,
     transactionFee: receipt.transaction_fee ?? 0,
     transferFee: receipt.transfer_fee ?? 0,

@@ -56,10 +56,23 @@ describe('a charge in a reconciliation', () => {
 
   it.each([
     ['no rates', null],
+    ['no rate of VAT', { fee_flat: '0.0', fee_rate: '1.65' }],
+    ['an empty rate', { fee_flat: '0.0', fee_rate: '', vat_rate: '7.0' }],
     ['rates of nothing', { fee_flat: '0', fee_rate: '0.0', vat_rate: '7' }],
     ['rates that are no numbers', { fee_flat: 'free', fee_rate: '1.65', vat_rate: '7' }],
   ])('with %s is not compared with them', (_, transaction_fees) => {
     expect(toTheirs({ transaction_fees }).fees?.byRates).toBeNull();
+  });
+
+  it('that was voided, and whose fee was given back, has none that could be compared', () => {
+    expect(toTheirs({ voided: true, fee: 0, fee_vat: 0, net: 0 }).fees).toBeNull();
+    expect(toTheirs({ voided: true }).fees).toMatchObject({ fee: 2_475 });
+  });
+
+  it('that does not say how much was given back has given back what its refunds come to', () => {
+    const refund = { object: 'refund', id: 'rfnd_1', amount: 1_000, currency: 'THB', status: 'closed' } as const;
+    expect(toTheirCharge(charge({ refunded_amount: null }), [refund, refund]).refundedAmount).toBe(2_000);
+    expect(toTheirCharge(charge({ refunded_amount: 1_500 }), [refund, refund]).refundedAmount).toBe(1_500);
   });
 
   it('takes interest for what the customer paid, not for a fee', () => {

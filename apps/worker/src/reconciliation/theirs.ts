@@ -35,6 +35,8 @@ export class Theirs {
   constructor(
     private readonly client: PaymentsClient,
     private readonly account: string,
+    /** Of our key: what is of the other mode is no money, or not ours to see. */
+    private readonly livemode: boolean,
     signal: AbortSignal,
   ) {
     this.#options = { ...PAGE_LIMITS, signal };
@@ -43,21 +45,21 @@ export class Theirs {
   /** Charges made from `from` to `to`, inclusive, with all of their refunds. */
   async *charges(from: Instant, to: Instant): AsyncGenerator<TheirCharge, void, undefined> {
     for await (const charge of inTime((bounds) => this.client.charges.iterate(bounds, this.#options), from, to)) {
-      yield await this.#withRefunds(charge);
+      if (this.#isOfOurMode(charge)) yield await this.#withRefunds(charge);
     }
   }
 
   /** What payments and refunds moved the balance from `from` to `to`, inclusive. */
   async *movements(from: Instant, to: Instant): AsyncGenerator<Movement, void, undefined> {
     for await (const one of inTime((bounds) => this.client.transactions.iterate(bounds, this.#options), from, to)) {
-      const movement = toMovement(one);
+      const movement = this.#isOfOurMode(one) ? toMovement(one) : null;
       if (movement !== null) yield movement;
     }
   }
 
   async charge(id: string): Promise<TheirCharge | null> {
     const charge = await orNull(this.client.charges.retrieve(id, this.#options));
-    return charge === null ? null : this.#withRefunds(charge);
+    return charge === null || !this.#isOfOurMode(charge) ? null : this.#withRefunds(charge);
   }
 
   async movement(id: string): Promise<Movement | null> {
@@ -76,6 +78,10 @@ export class Theirs {
       if (data.id === refundId && chargeId !== null) return this.charge(chargeId);
     }
     return null;
+  }
+
+  #isOfOurMode({ livemode }: { readonly livemode?: boolean | null | undefined }): boolean {
+    return (livemode ?? this.livemode) === this.livemode;
   }
 
   async #withRefunds(charge: Charge): Promise<TheirCharge> {
@@ -99,7 +105,7 @@ export function toTheirCharge(charge: Charge, refunds: readonly Refund[], accoun
     currency: charge.currency,
     createdAt,
     paidAt: instantOf(charge.paid_at) ?? (isPaid ? createdAt : null),
-    refundedAmount: charge.refunded_amount ?? 0,
+    refundedAmount: charge.refunded_amount ?? refunds.reduce((sum, { amount }) => sum + amount, 0),
     refunds: refunds.map((refund) => {
       const { refundId, amount, key } = toRefundFacts(refund);
       return { id: refundId, amount, key, createdAt: instantOf(refund.created_at) };
@@ -116,13 +122,17 @@ function feesOf(charge: Charge): Fees | null {
   const { fee, fee_vat: vat, net, currency, funding_currency: funding } = charge;
   if (typeof fee !== 'number' || typeof vat !== 'number' || typeof net !== 'number') return null;
   if (typeof funding === 'string' && funding !== currency) return null;
+  // A void gives the fee back: nothing is left to compare with the rates.
+  if (charge.voided === true && fee === 0) return null;
   const interest = (charge.interest ?? 0) + (charge.interest_vat ?? 0);
   return { fee, vat, net: net + interest, byRates: byRates(charge) };
 }
 
-/** Rates are in percent, a flat fee in the smallest unit. Null where there are none. Source: assumption, "Rates of fees". */
+/** Rates are in percent, a flat fee in the smallest unit. Null where not all are said. Source: assumption, "Rates of fees". */
 function byRates({ amount, transaction_fees: rates }: Charge): Fees['byRates'] {
-  const [flat, rate, vatRate] = [rates?.fee_flat, rates?.fee_rate, rates?.vat_rate].map((text) => Number(text ?? '0'));
+  const [flat, rate, vatRate] = [rates?.fee_flat, rates?.fee_rate, rates?.vat_rate].map((text) =>
+    Number(text === '' ? Number.NaN : (text ?? Number.NaN)),
+  );
   if (flat === undefined || rate === undefined || vatRate === undefined) return null;
   if (![flat, rate, vatRate].every(Number.isFinite) || (flat === 0 && rate === 0)) return null;
   const fee = Math.round((amount * rate) / 100 + flat);

@@ -1,7 +1,7 @@
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { workflowInfo } from '@temporalio/workflow';
-import type { ReconcileInput } from './messages.js';
+import { DEFAULT_RECONCILE_POLICY, type ReconcileInput } from './messages.js';
 
 const DAY_MS = 86_400_000;
 /** The longest window that a run compares. */
@@ -10,11 +10,18 @@ const LONGEST_MS = 31 * DAY_MS;
 /** Written by the engine into what a Schedule starts: when it was due, however late it comes. */
 const DUE_AT = defineSearchAttributeKey('TemporalScheduledStartTime', 'DATETIME');
 
-/** The end of the day, in UTC, that a run compares which the Schedule starts: the one before the day it was due on. */
-export function endOfDay(): number {
+/** When this run was due, in milliseconds; when it was started, where no Schedule did. */
+export function dueAt(): number {
   const { typedSearchAttributes, startTime } = workflowInfo();
-  const due = typedSearchAttributes.get(DUE_AT) ?? startTime;
-  return Math.floor(due.getTime() / DAY_MS) * DAY_MS;
+  return (typedSearchAttributes.get(DUE_AT) ?? startTime).getTime();
+}
+
+/**
+ * The end of the last day, in UTC, all of whose payments are old enough to be compared at `due`. One that is not would
+ * be taken for compared by the next run.
+ */
+export function endOfDay(due: number): number {
+  return Math.floor((due - DEFAULT_RECONCILE_POLICY.youngMs) / DAY_MS) * DAY_MS;
 }
 
 /**
@@ -22,6 +29,7 @@ export function endOfDay(): number {
  * @param comparedUntil the end of what that run compared, in milliseconds; null when there is none.
  */
 export function dailyInput(to: number, comparedUntil: number | null): ReconcileInput {
-  const isToGoOn = comparedUntil !== null && comparedUntil < to && comparedUntil >= to - LONGEST_MS;
-  return { account: DEFAULT_ACCOUNT, from: isToGoOn ? comparedUntil : to - DAY_MS, to, dry_run: false };
+  const isToGoOn = comparedUntil !== null && comparedUntil < to;
+  const from = isToGoOn ? Math.max(comparedUntil, to - LONGEST_MS) : to - DAY_MS;
+  return { account: DEFAULT_ACCOUNT, from, to, dry_run: false };
 }

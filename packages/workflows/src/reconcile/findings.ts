@@ -1,16 +1,34 @@
-import { compareBreaks, Totals, type Break, type CurrencyTotals, type Foreign } from '@tillflow/domain';
+import {
+  compareBreaks,
+  formatInstant,
+  instant,
+  Totals,
+  type Break,
+  type CurrencyTotals,
+  type Foreign,
+  type Window,
+} from '@tillflow/domain';
 import type { Compared, Room } from './activities.js';
-import { emptySummary, type ReconcileInput, type ReconcilePolicy, type ReconcileResult } from './messages.js';
-import type { ReconcileSummary } from './messages.js';
+import {
+  emptySummary,
+  type NotCompared,
+  type ReconcileInput,
+  type ReconcilePolicy,
+  type ReconcileResult,
+  type ReconcileSummary,
+} from './messages.js';
 
 /** Everything that one run has found so far. */
 export class Findings {
   readonly #totals = new Totals();
   #breaks: Break[] = [];
   #foreign: Foreign[] = [];
+  #notCompared: NotCompared[] = [];
 
   constructor(
     private readonly input: ReconcileInput,
+    /** What of it is old enough. */
+    private readonly window: Window,
     private readonly policy: ReconcilePolicy,
   ) {}
 
@@ -29,7 +47,11 @@ export class Findings {
   add({ totals, breaks, foreign }: Pick<Compared, 'totals' | 'breaks' | 'foreign'>): void {
     this.#totals.addAll(totals);
     this.#breaks = [...this.#breaks, ...breaks].toSorted(compareBreaks);
-    this.#foreign = [...this.#foreign, ...foreign];
+    this.#foreign = [...this.#foreign, ...foreign].toSorted(compareForeign);
+  }
+
+  missed(what: NotCompared): void {
+    this.#notCompared = [...this.#notCompared, what];
   }
 
   /** Of breaks that no total counts yet. */
@@ -48,8 +70,10 @@ export class Findings {
   }
 
   summary(): ReconcileSummary {
+    const { from, to } = this.window;
     return {
       ...emptySummary(this.input),
+      compared_until: formatInstant(instant(Math.max(from, to))),
       totals: this.#totals.list(),
       breaks: this.#breaks.length,
       healed: this.#breaks.filter(({ healed }) => healed).length,
@@ -69,8 +93,15 @@ export class Findings {
         breaks: counted('breaks') - this.#breaks.length,
         foreign: counted('foreign') - this.#foreign.length,
       },
+      ...(this.#notCompared.length === 0 ? {} : { not_compared: this.#notCompared }),
     };
   }
+}
+
+/** The one order in which they are listed, however a run was cut. */
+function compareForeign(a: Foreign, b: Foreign): number {
+  if (a.paid_at !== b.paid_at) return a.paid_at < b.paid_at ? -1 : 1;
+  return a.charge_id < b.charge_id ? -1 : 1;
 }
 
 function currencyOf({ actual, expected }: Break): string {

@@ -37,6 +37,8 @@ export type ReconcileSummary = {
   /** ISO 8601 UTC. */
   readonly from: string;
   readonly to: string;
+  /** ISO 8601 UTC: what was paid from here on was too young. Absent until it is known. */
+  readonly compared_until?: string;
   readonly dry_run: boolean;
   readonly totals: readonly CurrencyTotals[];
   /** How many breaks are told, how many of them have healed, and how many were made by refunds outside. */
@@ -52,12 +54,17 @@ export type ReconcileMemo = {
   readonly daily?: true;
 };
 
+/** A part of the books that could not be read: nothing is said of it. */
+export type NotCompared = { readonly what: 'receipts'; readonly code: string; readonly detail: string };
+
 /** What a reconciliation found: the workflow's result. */
 export type ReconcileResult = ReconcileSummary & {
   readonly found: readonly Break[];
   readonly foreign: readonly Foreign[];
   /** Found and counted, but not told: narrow the window to see them. */
   readonly omitted: { readonly breaks: number; readonly foreign: number };
+  /** Absent when everything was. */
+  readonly not_compared?: readonly NotCompared[];
 };
 
 /** A summary before anything was compared. */

@@ -1,5 +1,6 @@
 import {
   beginningOf,
+  comparable,
   formatMoney,
   healsByLooking,
   instant,
@@ -8,12 +9,19 @@ import {
   type Break,
   type Instant,
   type Place,
-  type Window,
 } from '@tillflow/domain';
-import { proxyActivities, setCurrentDetails, upsertMemo, workflowInfo } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  isCancellation,
+  proxyActivities,
+  setCurrentDetails,
+  upsertMemo,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { clock } from '../clock.js';
-import type { ReconciliationActivities } from './activities.js';
-import { dailyInput, endOfDay } from './daily.js';
+import type { ReceiptsCall, ReconciliationActivities } from './activities.js';
+import { dailyInput, dueAt, endOfDay } from './daily.js';
 import { Findings } from './findings.js';
 import { DEFAULT_RECONCILE_POLICY, type ReconcileInput, type ReconcileMemo, type ReconcileResult } from './messages.js';
 
@@ -21,12 +29,21 @@ import { DEFAULT_RECONCILE_POLICY, type ReconcileInput, type ReconcileMemo, type
 const HEARTBEAT_TIMEOUT = '10 seconds';
 /** A provider that is down for no longer costs time only. */
 const TRY_FOR = '24 hours';
+/** What was found of payments is not held up for longer by receipts. */
+const TRY_RECEIPTS_FOR = '2 hours';
 /** So many breaks are healed by one call. */
 const HEALED_AT_ONCE = 100;
 
 const worker = proxyActivities<ReconciliationActivities>({
   startToCloseTimeout: '2 hours',
   scheduleToCloseTimeout: TRY_FOR,
+  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+});
+
+const receiptsWorker = proxyActivities<Pick<ReconciliationActivities, 'compareReceipts'>>({
+  startToCloseTimeout: TRY_RECEIPTS_FOR,
+  scheduleToCloseTimeout: TRY_RECEIPTS_FOR,
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
 });
@@ -41,8 +58,8 @@ export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult
   const policy = { ...DEFAULT_RECONCILE_POLICY, ...input.policy };
   const now = clock();
   const rules = { now, youngMs: policy.youngMs };
-  const window = windowOf(input, plus(now, -policy.youngMs));
-  const findings = new Findings(input, policy);
+  const window = comparable(input, plus(now, -policy.youngMs));
+  const findings = new Findings(input, window, policy);
   tell(findings, `compare payments from ${timeOf(window.from)}`);
 
   for (let place: Place | null = window.from < window.to ? beginningOf(window) : null; place !== null;) {
@@ -56,12 +73,8 @@ export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult
     place = page.next;
     tell(findings, place === null ? 'compare receipts' : `compare payments from ${timeOf(place.at)}`);
   }
-  findings.addBreaks(
-    await worker.compareReceipts.executeWithOptions(
-      { summary: `Compare receipts issued from ${timeOf(window.from)} to ${timeOf(window.to)}` },
-      [{ account, window: { from: instant(input.from), to: instant(input.to) }, rules }],
-    ),
-  );
+  // A receipt is compared as soon as it is there.
+  await compareReceipts(findings, { account, window: { from: window.from, to: instant(input.to) }, rules });
   await dropReported(findings);
   if (!input.dry_run) await heal(findings, { account, rules });
   tell(findings, 'nothing: it is done');
@@ -70,14 +83,23 @@ export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult
 
 async function daily(): Promise<ReconcileInput> {
   upsertMemo({ daily: true } satisfies Pick<ReconcileMemo, 'daily'>);
-  const before = endOfDay();
+  const before = endOfDay(dueAt());
   const summary = 'Recall until when earlier days were compared';
   return dailyInput(before, await worker.lastDaily.executeWithOptions({ summary }, [{ before }]));
 }
 
-/** What is too young is left to the next run. */
-function windowOf({ from, to }: ReconcileInput, oldEnough: Instant): Window {
-  return { from: instant(from), to: instant(Math.min(to, oldEnough)) };
+/** Payments count without receipts: where these cannot be read, it is said, and what was found is told and healed. */
+async function compareReceipts(findings: Findings, call: ReceiptsCall): Promise<void> {
+  const { from, to } = call.window;
+  const summary = `Compare receipts issued from ${timeOf(from)} to ${timeOf(to)}`;
+  try {
+    findings.addBreaks(await receiptsWorker.compareReceipts.executeWithOptions({ summary }, [call]));
+  } catch (error) {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    const { cause } = error;
+    const code = cause instanceof ApplicationFailure ? (cause.type ?? 'failed') : 'no_answer';
+    findings.missed({ what: 'receipts', code, detail: cause?.message ?? error.message });
+  }
 }
 
 /** A refund that was made outside and taken over since is told once: by the first run that sees it. */

@@ -1,0 +1,51 @@
+import type { StoredReconciliation } from '@tillflow/temporal';
+import { describe, expect, it } from 'vitest';
+import { standing } from './reconciliation.js';
+
+type Summary = StoredReconciliation['summary'];
+
+const run = (
+  id: string,
+  fields: Partial<StoredReconciliation> = {},
+  summary: Partial<Summary> = {},
+): StoredReconciliation => ({
+  id,
+  status: 'completed',
+  isDaily: false,
+  createdAt: '2026-11-21T00:30:00.000Z',
+  summary: {
+    from: '2026-11-20T00:00:00.000Z',
+    to: '2026-11-21T00:00:00.000Z',
+    dry_run: false,
+    totals: [],
+    breaks: 0,
+    healed: 0,
+    outside: 0,
+    ...summary,
+  },
+  ...fields,
+});
+const daily = run('daily', { isDaily: true });
+
+describe('the reconciliation that stands for the books', () => {
+  it.each<[string, readonly StoredReconciliation[], string | undefined]>([
+    ['is none, where none was', [], undefined],
+    ['is the newest, where no daily one was', [run('b'), run('a')], 'b'],
+    [
+      'is the daily one, after one of some minutes of it',
+      [run('b', {}, { from: '2026-11-20T23:50:00.000Z' }), daily],
+      'daily',
+    ],
+    ['is the daily one, after one of another day', [run('b', {}, { to: '2026-11-20T00:00:00.000Z' }), daily], 'daily'],
+    ['is one of the same day, made after it', [run('b'), daily], 'b'],
+    ['is one of more days, made after it', [run('b', {}, { from: '2026-11-01T00:00:00.000Z' }), daily], 'b'],
+    ['is never a dry one', [...Array.from({ length: 30 }, () => run('dry', {}, { dry_run: true })), daily], 'daily'],
+    [
+      'is never one that runs or failed',
+      [run('a', { status: 'running' }), run('b', { status: 'failed' }), daily],
+      'daily',
+    ],
+  ])('%s', (_, runs, expected) => {
+    expect(standing(runs)?.id).toBe(expected);
+  });
+});

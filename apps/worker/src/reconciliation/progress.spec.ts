@@ -1,0 +1,47 @@
+import { instant, Totals } from '@tillflow/domain';
+import type { Compared } from '@tillflow/workflows';
+import { expect, it } from 'vitest';
+import { Progress } from './progress.js';
+
+const [FROM, HALF, TO] = [instant(0), instant(3_600_000), instant(7_200_000)];
+const CALL = {
+  account: 'default',
+  window: { from: FROM, to: TO },
+  place: { at: FROM, listFrom: FROM },
+  rules: { now: TO, youngMs: 0 },
+  room: { breaks: 10, foreign: 10 },
+  chargesPerCall: 3,
+};
+const totals = new Totals();
+totals.add('THB', { charges: 2 });
+const half: Compared = { totals: totals.list(), breaks: [], foreign: [], next: { at: HALF, listFrom: FROM } };
+
+it('goes on from where the last try has come to', () => {
+  const before = Progress.of(CALL, undefined);
+  before.add(half);
+  const next = Progress.of(CALL, JSON.parse(JSON.stringify(before.snapshot())));
+  expect(next.place).toEqual(half.next);
+  next.add(half);
+  expect(next.result().totals).toMatchObject([{ charges: 4 }]);
+  expect([before.isEnough, next.isEnough]).toEqual([false, true]);
+});
+
+it('has nothing left to compare when the last try had compared everything', () => {
+  const before = Progress.of(CALL, undefined);
+  before.add({ ...half, next: null });
+  expect(Progress.of(CALL, before.snapshot()).place).toEqual({ at: TO, listFrom: TO });
+});
+
+it.each([
+  ['nothing', undefined],
+  ['null', null],
+  ['a number', 7],
+  ['a list', []],
+  ['a place alone', { next: { at: HALF, listFrom: FROM } }],
+  ['a place of another shape', { ...half, charges: 2, next: { at: '2026-11-21T00:00:00Z' } }],
+  ['totals of another shape', { ...half, charges: 2, totals: { THB: 2 } }],
+])('begins anew where the last heartbeat told %s', (_, heartbeat) => {
+  const progress = Progress.of(CALL, heartbeat);
+  expect(progress.place).toEqual(CALL.place);
+  expect(progress.result()).toEqual({ totals: [], breaks: [], foreign: [], next: CALL.place });
+});

@@ -1,0 +1,76 @@
+import { Totals, type Break, type Foreign, type Place } from '@tillflow/domain';
+import type { CompareCall, Compared } from '@tillflow/workflows';
+
+/** Breaks and foreign charges that one call tells: what it hands over, and each heartbeat, stays small. */
+const TOLD_PER_CALL = 500;
+
+/** What a worker that takes over must know: kept by the engine with each heartbeat. */
+type Snapshot = Compared & { readonly charges: number };
+
+/** What one call has compared so far. */
+export class Progress {
+  readonly #totals = new Totals();
+  #breaks: readonly Break[] = [];
+  #foreign: readonly Foreign[] = [];
+  #next: Place | null;
+  #charges = 0;
+
+  private constructor(private readonly call: CompareCall) {
+    this.#next = call.place;
+  }
+
+  /** @param heartbeat how far the last try of the same call had come. One of another release may tell it otherwise: then the call begins anew. */
+  static of(call: CompareCall, heartbeat: unknown): Progress {
+    const progress = new Progress(call);
+    if (!isSnapshot(heartbeat)) return progress;
+    progress.#totals.addAll(heartbeat.totals);
+    progress.#breaks = heartbeat.breaks;
+    progress.#foreign = heartbeat.foreign;
+    progress.#next = heartbeat.next;
+    progress.#charges = heartbeat.charges;
+    return progress;
+  }
+
+  /** Where to go on: where it began when everything was compared already. */
+  get place(): Place {
+    const { window } = this.call;
+    return this.#next ?? { at: window.to, listFrom: window.to };
+  }
+
+  get isEnough(): boolean {
+    const told = this.#breaks.length + this.#foreign.length;
+    return this.#charges >= this.call.chargesPerCall || told >= TOLD_PER_CALL;
+  }
+
+  add({ totals, breaks, foreign, next }: Compared): void {
+    const { room } = this.call;
+    this.#totals.addAll(totals);
+    this.#breaks = [...this.#breaks, ...breaks].slice(0, Math.max(room.breaks, 0));
+    this.#foreign = [...this.#foreign, ...foreign].slice(0, Math.max(room.foreign, 0));
+    this.#charges += totals.reduce((sum, one) => sum + one.charges + one.foreign, 0);
+    this.#next = next;
+  }
+
+  result(): Compared {
+    return { totals: this.#totals.list(), breaks: this.#breaks, foreign: this.#foreign, next: this.#next };
+  }
+
+  snapshot(): Snapshot {
+    return { ...this.result(), charges: this.#charges };
+  }
+}
+
+function isSnapshot(details: unknown): details is Snapshot {
+  if (!isObject(details)) return false;
+  const { totals, breaks, foreign, next, charges } = details;
+  const areLists = Array.isArray(totals) && Array.isArray(breaks) && Array.isArray(foreign);
+  return areLists && typeof charges === 'number' && (next === null || isPlace(next));
+}
+
+function isPlace(value: unknown): boolean {
+  return isObject(value) && Number.isSafeInteger(value['at']) && Number.isSafeInteger(value['listFrom']);
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
