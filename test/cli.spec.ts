@@ -408,6 +408,33 @@ describe('backfill and notices', () => {
 describe('reconcile', () => {
   const agoMs = (milliseconds: number): string => new Date(Date.now() - milliseconds).toISOString();
 
+  it('suggests commands that run as they are written', async () => {
+    const deaf = await Stack.start({
+      api: { POLL_INTERVAL_MS: '86400000' },
+      shared: { RECONCILE_SETTLEMENT_DAYS: '1' },
+      sandbox: { now: agoMs(3_600_000) },
+      webhookUrl: null,
+    });
+    try {
+      const { id, ...body } = await opened(deaf);
+      deaf.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      const compare = ['reconcile', '--from', agoMs(7_200_000), '--to', agoMs(0), '--dry-run', '--json'];
+      const dry = await tillflow(compare, operatorOf(deaf));
+      const { breaks } = JSON.parse(dry.out) as { breaks: { type: string; suggested_action: string }[] };
+      const runSuggested = (of: string): Promise<Ended> => {
+        const action = breaks.find(({ type }) => type === of)?.suggested_action ?? '';
+        expect(action).toMatch(/^pnpm tillflow /);
+        return tillflow(action.split(' ').slice(2), operatorOf(deaf));
+      };
+      const again = await runSuggested('unsettled');
+      expect(again).toMatchObject({ code: 1, out: expect.stringMatching(new RegExp(`^unsettled +${id}`, 'm')) });
+      expect(await runSuggested('status')).toMatchObject({ code: 0 });
+      expect((await deaf.get(`/v1/checkouts/${id}`)).body.status).toBe('paid');
+    } finally {
+      await deaf.stop();
+    }
+  });
+
   it('finds a payment that was missed, heals it unless it is a dry run, and finds nothing then', async () => {
     const deaf = await Stack.start({
       api: { POLL_INTERVAL_MS: '86400000' },

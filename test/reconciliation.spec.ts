@@ -312,12 +312,30 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       code: 'not_authorized',
     });
     try {
-      const { breaks, not_compared } = await desk.completed(await desk.start());
+      const id = await desk.start();
+      const { breaks, not_compared } = await desk.completed(id);
       expect(told(breaks)).toEqual([`status ${missed.id} healed`]);
       expect(not_compared).toMatchObject([{ what: 'receipts', code: 'not_authorized' }]);
+      const csv = await desk.export(id, 'csv');
+      expect(String(csv.body)).toContain('\r\nnot_compared,receipts,,,,,,,,,not_authorized,,,,,,\r\n');
     } finally {
       stack.sandbox.faults.clear();
     }
+  });
+
+  it('tells what it found where the provider shuts us out while checkouts look', async () => {
+    const missed = await pay(stack);
+    // The break is looked at twice before it is told.
+    const path = `/charges/${chargeIdOf(missed)}`;
+    const code = 'authentication_failure';
+    stack.sandbox.faults.add({ method: 'GET', path, after: 2, action: 'status', status: 401, code });
+    try {
+      const { breaks } = await desk.completed(await desk.start());
+      expect(told(breaks)).toEqual([`status ${missed.id} open`]);
+    } finally {
+      stack.sandbox.faults.clear();
+    }
+    expect(told((await desk.completed(await desk.start())).breaks)).toEqual([`status ${missed.id} healed`]);
   });
 
   it('of a time long before there was anything to pay ends, and finds nothing', async () => {

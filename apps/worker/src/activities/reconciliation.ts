@@ -79,12 +79,7 @@ export function reconciliationActivities(
 
     compareReceipts: ({ window, rules }) =>
       beating({ snapshot: () => undefined }, () =>
-        compareReceipts(
-          client,
-          window,
-          { ...rules, settleWithinMs },
-          { options: { signal: Context.current().cancellationSignal }, onProgress: () => undefined },
-        ),
+        compareReceipts(client, window, { ...rules, settleWithinMs }, { signal: Context.current().cancellationSignal }),
       ),
 
     healBreaks: ({ breaks, account, runId, rules }) =>

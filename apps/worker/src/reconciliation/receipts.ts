@@ -19,15 +19,12 @@ const BEFORE_MS = 2 * 86_400_000;
 
 type Month = Window & { readonly receipts: Receipt[] };
 
-/**
- * Receipts issued in a window, each compared with the charges of its month, which are read for it.
- * @param onProgress called after each charge that was read.
- */
+/** Receipts issued in a window, each compared with the charges of its month, which are read for it. */
 export async function compareReceipts(
   client: PaymentsClient,
   window: Window,
   rules: Rules,
-  { options, onProgress }: { readonly options: RequestOptions; readonly onProgress: () => void },
+  options: RequestOptions,
 ): Promise<Break[]> {
   const months = new Map<number, Month>();
   if (window.from >= window.to) return [];
@@ -41,7 +38,7 @@ export async function compareReceipts(
   }
   const breaks: Break[] = [];
   for (const month of months.values()) {
-    const fees = await feesOf(client, month, { options, onProgress });
+    const fees = await feesOf(client, month, options);
     for (const receipt of month.receipts) {
       breaks.push(...examineReceipt(receipt, fees.get(receipt.currency) ?? NO_FEES, rules));
     }
@@ -53,12 +50,11 @@ export async function compareReceipts(
 async function feesOf(
   client: PaymentsClient,
   month: Window,
-  { options, onProgress }: { readonly options: RequestOptions; readonly onProgress: () => void },
+  options: RequestOptions,
 ): Promise<Map<string, FeesOfMonth>> {
   const sums = new Map<string, FeesOfMonth>();
   const list = (bounds: { readonly from: string; readonly to: string }) => client.charges.iterate(bounds, options);
   for await (const charge of inTime(list, plus(month.from, -BEFORE_MS), month.to)) {
-    onProgress();
     const { fee, fee_vat: vat, currency } = charge;
     if (typeof fee !== 'number' || typeof vat !== 'number') continue;
     const isIn = (at: number | null): boolean => at !== null && at >= month.from && at < month.to;

@@ -6,6 +6,7 @@ const found = (status: string) =>
     foreign: [],
     totals: [],
     omitted: { breaks: 0, foreign: 0 },
+    not_compared: [],
     breaks: [
       {
         type: 'status',
@@ -30,8 +31,14 @@ it('a line has a cell for each column, empty where there is nothing', () => {
 });
 
 it('what was left out is told: a table without it would be taken for all there is', () => {
-  const lines = toCsv({ breaks: [], foreign: [], totals: [], omitted: { breaks: 1_000, foreign: 0 } }).split('\r\n');
-  expect(lines.slice(1)).toEqual(['omitted,breaks,,,,,,,,,,1000,,,,,', '']);
+  const omitted = { breaks: 1_000, foreign: 0 };
+  const not_compared = [{ what: 'receipts', code: 'not_authorized' }];
+  const lines = toCsv({ breaks: [], foreign: [], totals: [], omitted, not_compared }).split('\r\n');
+  expect(lines.slice(1)).toEqual([
+    'omitted,breaks,,,,,,,,,,1000,,,,,',
+    'not_compared,receipts,,,,,,,,,not_authorized,,,,,,',
+    '',
+  ]);
 });
 
 it.each([

@@ -9,6 +9,8 @@ export type Exported = {
   readonly totals: readonly CurrencyTotals[];
   /** Found and counted, but not among the others. */
   readonly omitted: { readonly breaks: number; readonly foreign: number };
+  /** Books that could not be read, and why. */
+  readonly not_compared: readonly { readonly what: string; readonly code: string }[];
 };
 
 const COLUMNS = [
@@ -35,10 +37,10 @@ type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | 
 
 /**
  * One table, as RFC 4180 has it: a line for each break, each foreign charge (`actual_amount`), each total of a currency
- * (its name in `type`, its value in `actual_amount`), and, where there were too many, how many breaks or foreign charges
- * were left out. Amounts are in the smallest unit.
+ * (its name in `type`, its value in `actual_amount`), and for what is not in it: how many breaks or foreign charges were
+ * left out, and which books could not be read (why in `actual_status`). Amounts are in the smallest unit.
  */
-export function toCsv({ breaks, foreign, totals, omitted }: Exported): string {
+export function toCsv({ breaks, foreign, totals, omitted, not_compared }: Exported): string {
   const rows: Row[] = [
     ...breaks.map(rowOfBreak),
     ...foreign.map(({ charge_id, amount, currency, paid_at }) => ({
@@ -59,6 +61,7 @@ export function toCsv({ breaks, foreign, totals, omitted }: Exported): string {
     ...Object.entries(omitted)
       .filter(([, count]) => count > 0)
       .map(([type, count]) => ({ record: 'omitted', type, actual_amount: count })),
+    ...not_compared.map(({ what, code }) => ({ record: 'not_compared', type: what, actual_status: code })),
   ];
   const lines = [COLUMNS.join(','), ...rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','))];
   return lines.map((line) => `${line}\r\n`).join('');

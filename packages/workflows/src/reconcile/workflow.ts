@@ -29,23 +29,33 @@ import { DEFAULT_RECONCILE_POLICY, type ReconcileInput, type ReconcileMemo, type
 const HEARTBEAT_TIMEOUT = '10 seconds';
 /** A provider that is down for no longer costs time only. */
 const TRY_FOR = '24 hours';
-/** What was found of payments is not held up for longer by receipts. */
+/** What was found of payments is not held up for longer by receipts, and by checkouts that are to look. */
 const TRY_RECEIPTS_FOR = '2 hours';
+const TRY_TO_HEAL_FOR = '1 hour';
 /** So many breaks are healed by one call. */
 const HEALED_AT_ONCE = 100;
 
-const worker = proxyActivities<ReconciliationActivities>({
-  startToCloseTimeout: '2 hours',
-  scheduleToCloseTimeout: TRY_FOR,
+const OPTIONS = {
   heartbeatTimeout: HEARTBEAT_TIMEOUT,
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+} as const;
+
+const worker = proxyActivities<Omit<ReconciliationActivities, 'compareReceipts' | 'healBreaks'>>({
+  ...OPTIONS,
+  startToCloseTimeout: '2 hours',
+  scheduleToCloseTimeout: TRY_FOR,
 });
 
 const receiptsWorker = proxyActivities<Pick<ReconciliationActivities, 'compareReceipts'>>({
+  ...OPTIONS,
   startToCloseTimeout: TRY_RECEIPTS_FOR,
   scheduleToCloseTimeout: TRY_RECEIPTS_FOR,
-  heartbeatTimeout: HEARTBEAT_TIMEOUT,
-  retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
+});
+
+const healer = proxyActivities<Pick<ReconciliationActivities, 'healBreaks'>>({
+  ...OPTIONS,
+  startToCloseTimeout: TRY_TO_HEAL_FOR,
+  scheduleToCloseTimeout: TRY_TO_HEAL_FOR,
 });
 
 /**
@@ -95,7 +105,7 @@ async function compareReceipts(findings: Findings, call: ReceiptsCall): Promise<
   try {
     findings.addBreaks(await receiptsWorker.compareReceipts.executeWithOptions({ summary }, [call]));
   } catch (error) {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    if (!isFailedCall(error)) throw error;
     const { cause } = error;
     const code = cause instanceof ApplicationFailure ? (cause.type ?? 'failed') : 'no_answer';
     findings.missed({ what: 'receipts', code, detail: cause?.message ?? error.message });
@@ -124,13 +134,23 @@ async function heal(
   const gone = new Set<Break>();
   for (let first = 0; first < curable.length; first += HEALED_AT_ONCE) {
     const breaks = curable.slice(first, first + HEALED_AT_ONCE);
-    const healed = await worker.healBreaks.executeWithOptions(
-      { summary: `Let ${breaks.length} checkouts look at what they missed` },
-      [{ runId, account, rules, breaks }],
-    );
+    const summary = `Let ${breaks.length} checkouts look at what they missed`;
+    let healed: readonly boolean[] = [];
+    try {
+      healed = await healer.healBreaks.executeWithOptions({ summary }, [{ runId, account, rules, breaks }]);
+    } catch (error) {
+      // They may have looked all the same; it was not seen.
+      if (!isFailedCall(error)) throw error;
+      break;
+    }
     for (const [index, one] of breaks.entries()) if (healed[index] === true) gone.add(one);
   }
   findings.markHealed(gone);
+}
+
+/** A call that was given up; not one that ended with the run. */
+function isFailedCall(error: unknown): error is ActivityFailure {
+  return error instanceof ActivityFailure && !isCancellation(error);
 }
 
 /** The memo that the API reads, and what a person sees in the Temporal UI. */
