@@ -1,6 +1,7 @@
-import type { Charge } from '@tillflow/payments-client';
+import { formatInstant, instant, plus } from '@tillflow/domain';
+import type { Charge, PaymentsClient } from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
-import { toTheirCharge } from './theirs.js';
+import { Theirs, toTheirCharge } from './theirs.js';
 
 const charge = (fields: Readonly<Record<string, unknown>> = {}): Charge =>
   ({
@@ -91,5 +92,47 @@ describe('a charge in a reconciliation', () => {
   it('names its movement by id, also where it carries the whole record', () => {
     expect(toTheirs({ transaction: { id: 'trxn_test_2' } }).transactionId).toBe('trxn_test_2');
     expect(toTheirs({ transaction: null }).transactionId).toBeNull();
+  });
+});
+
+describe('the charge of a refund that moved the balance', () => {
+  const createdAt = instant(Date.parse('2026-03-10T09:00:00Z'));
+  const movement = {
+    id: 'trxn_1',
+    chargeId: null,
+    refundId: 'rfnd_1',
+    amount: 1_000,
+    currency: 'THB',
+    createdAt,
+    transferableAt: null,
+  };
+
+  /** A provider whose event comes later than the movement: the sandbox books both at once. */
+  const sought = async (laterMs: number, data: Readonly<Record<string, unknown>>) => {
+    const at = formatInstant(plus(createdAt, laterMs));
+    const client = {
+      events: {
+        async *iterate({ from, to }: { readonly from: string; readonly to: string }) {
+          if (at >= from && at <= to) yield await Promise.resolve({ data });
+        },
+      },
+      charges: { retrieve: (id: string) => Promise.resolve(charge({ id })) },
+    } as unknown as PaymentsClient;
+    return (await new Theirs(client, 'default', false, new AbortController().signal).refunded(movement))?.id;
+  };
+
+  it.each([
+    ['at once', 0, 'chrg_test_1'],
+    ['seconds later', 5_000, 'chrg_test_1'],
+    ['minutes later', 300_000, 'chrg_test_1'],
+    ['before', -300_000, 'chrg_test_1'],
+    ['much later', 300_001, undefined],
+  ])('is named by an event that came %s', async (_, laterMs, expected) => {
+    expect(await sought(laterMs, { id: 'rfnd_1', charge: 'chrg_test_1' })).toBe(expected);
+  });
+
+  it('is not named by the event of another refund, nor by one that names none', async () => {
+    expect(await sought(0, { id: 'rfnd_2', charge: 'chrg_test_1' })).toBeUndefined();
+    expect(await sought(0, { id: 'rfnd_1' })).toBeUndefined();
   });
 });

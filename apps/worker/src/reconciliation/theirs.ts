@@ -25,8 +25,8 @@ const PAGE_LIMITS = { timeoutMs: 15_000, deadlineMs: 60_000 } as const;
 /** A credit of this origin is a payment's, a debit a refund's. Source: assumption, "Transactions of a paid charge". */
 const CHARGE = 'chrg_';
 const REFUND = 'rfnd_';
-/** An event and the movement of the same refund are this close at most, in milliseconds. */
-const SAME_MOMENT_MS = 5_000;
+/** How close an event and the movement of the same refund are, in milliseconds: as a rule, and at most. */
+const SAME_MOMENT_MS = [5_000, 300_000];
 
 /** The provider's books, read in the order in which they were written. */
 export class Theirs {
@@ -69,13 +69,12 @@ export class Theirs {
 
   /** No refund can be retrieved by its id: the event of the moment names its charge. */
   async refunded({ refundId, createdAt }: Movement): Promise<TheirCharge | null> {
-    const bounds = {
-      from: formatInstant(plus(createdAt, -SAME_MOMENT_MS)),
-      to: formatInstant(plus(createdAt, SAME_MOMENT_MS)),
-    };
-    for await (const { data } of this.client.events.iterate(bounds, this.#options)) {
-      const chargeId = textOf(data['charge']);
-      if (data.id === refundId && chargeId !== null) return this.charge(chargeId);
+    for (const apart of SAME_MOMENT_MS) {
+      const bounds = { from: formatInstant(plus(createdAt, -apart)), to: formatInstant(plus(createdAt, apart)) };
+      for await (const { data } of this.client.events.iterate(bounds, this.#options)) {
+        const chargeId = textOf(data['charge']);
+        if (data.id === refundId && chargeId !== null) return this.charge(chargeId);
+      }
     }
     return null;
   }

@@ -8,11 +8,8 @@ export type Receipt = {
   readonly currency: string;
   /** The day on it. */
   readonly issuedOn: Instant;
-  readonly chargeFee: number;
   readonly transactionFee: number;
   readonly transferFee: number;
-  readonly voidedFee: number;
-  readonly vat: number;
   readonly wht: number;
   readonly total: number;
   /** The movement that it booked besides; null for none. */
