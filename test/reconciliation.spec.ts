@@ -2,6 +2,7 @@ import { BREAK_TYPES } from '@tillflow/domain';
 import { nameOnQueue, setUpSchedules } from '@tillflow/temporal';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { reconcile } from '@tillflow/workflows/workflows';
+import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { startDirectly } from './support/paths.js';
 import { ReconciliationDesk, type BreakJson } from './support/reconciliations.js';
 import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson } from './support/stack.js';
@@ -296,6 +297,75 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
           charges: 2,
           paid_here: 300_000,
           paid_there: 300_000,
+          refunded_here: 150_000,
+          refunded_there: 150_000,
+        },
+      ]);
+    }));
+
+  it('of late money that went back finds nothing, and the same sums, also in the window of the next day', () =>
+    withStack({ ...DEAF, worker: true, sandbox: { now: hoursAgo(3) } }, async (stack) => {
+      const { body } = await stack.create();
+      const open = await stack.until(body.id, ({ qr }) => qr !== null);
+      await stack.post(`/v1/checkouts/${body.id}/cancel`);
+      await stack.untilStatus(body.id, 'cancelled');
+      const charge = chargeIdOf(open);
+      stack.sandbox.mark(charge, { status: 'successful', force: true });
+      const paidAt = stack.sandbox.now();
+      // It goes back an hour after it came, by the provider's clock: what took it there is of another window.
+      stack.sandbox.advance(3_600);
+      await stack.workflowOf(body.id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
+      const returned = async () => (await stack.memoOf(body.id)).refunds ?? [];
+      await expect
+        .poll(returned, { timeout: 20_000 })
+        .toMatchObject([{ charge_id: charge, status: 'succeeded', amount: 150_000 }]);
+      const desk = new ReconciliationDesk(stack);
+      const boundary = new Date(Date.parse(paidAt) + 1_800_000).toISOString();
+      const paid = await desk.completed(await desk.start({ to: boundary }));
+      expect(paid.breaks).toEqual([]);
+      expect(paid.totals).toMatchObject([
+        {
+          checkouts: 1,
+          charges: 1,
+          paid_here: 150_000,
+          paid_there: 150_000,
+          refunded_here: 150_000,
+          refunded_there: 150_000,
+        },
+      ]);
+      const given = await desk.completed(await desk.start({ from: boundary }));
+      expect([given.breaks, given.totals]).toEqual([[], []]);
+    }));
+
+  it('of a closed checkout that was opened again, of which the engine lists two runs, counts it once', () =>
+    withStack({ ...DEAF, worker: true, shared: QUICK_TAIL }, async (stack) => {
+      const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
+      const open = await stack.until(id, ({ qr }) => qr !== null);
+      const charge = chargeIdOf(open);
+      stack.sandbox.mark(charge, { status: 'failed' });
+      await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
+      await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).result();
+      stack.sandbox.mark(charge, { status: 'successful', force: true });
+      const desk = new ReconciliationDesk(stack);
+      const before = await desk.run();
+      expect(told(before.breaks)).toEqual([`status ${id} open`]);
+      const tail = await TailRun.start(stack);
+      try {
+        const returned = async () => (await stack.memoOf(id)).refunds ?? [];
+        await expect.poll(returned, { timeout: 20_000 }).toMatchObject([{ charge_id: charge, status: 'succeeded' }]);
+      } finally {
+        await tail.stop();
+      }
+      const checkouts = async () => (await desk.run()).totals.map((total) => total.checkouts);
+      await expect.poll(checkouts, { timeout: 20_000 }).toEqual([1]);
+      const after = await desk.run();
+      expect(after.breaks).toEqual([]);
+      expect(after.totals).toMatchObject([
+        {
+          checkouts: 1,
+          charges: 1,
+          paid_here: 150_000,
+          paid_there: 150_000,
           refunded_here: 150_000,
           refunded_there: 150_000,
         },
