@@ -408,6 +408,16 @@ describe('backfill and notices', () => {
 describe('reconcile', () => {
   const agoMs = (milliseconds: number): string => new Date(Date.now() - milliseconds).toISOString();
 
+  it('that no worker takes ends with 3, soon, and says that it goes on by itself', async () => {
+    const idle = await Stack.start({ worker: false });
+    try {
+      const ended = await tillflow(['reconcile', '--from', agoMs(7_200_000), '--to', agoMs(0)], operatorOf(idle));
+      expect(ended).toMatchObject({ code: 3, err: expect.stringContaining(`No worker polls ${idle.taskQueue}`) });
+    } finally {
+      await idle.stop();
+    }
+  });
+
   it('suggests commands that run as they are written', async () => {
     const deaf = await Stack.start({
       api: { POLL_INTERVAL_MS: '86400000' },

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, type Break, type Instant } from '@tillflow/domain';
-import { Reconciliations, type FullReconciliation } from '@tillflow/temporal';
+import { describeTaskQueue, Reconciliations, type FullReconciliation, type Temporal } from '@tillflow/temporal';
 import { command, type Report } from '../command.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
 import { cliSettings } from '../settings.js';
@@ -9,7 +9,10 @@ import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
 
 const LONGEST_WINDOW_MS = 31 * 86_400_000;
 const ASK_EVERY_MS = 500;
-/** The greatest part of a run takes less; a run that stands still for longer has no worker. */
+/** A worker takes it up within this time, where there is one that Temporal has heard of lately. */
+const TAKEN_WITHIN_MS = 10_000;
+const SEEN_WITHIN_MS = 90_000;
+/** The greatest part of a run takes less, where the provider answers. */
 const STILL_MS = 300_000;
 
 export const reconcile = command({
@@ -35,18 +38,34 @@ export const reconcile = command({
       const dryRun = values['dry-run'] === true;
       const { id } = await reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run: dryRun });
       progress(`${id} is running`);
-      return toReport(await ended(reconciliations, id, progress));
+      return toReport(
+        await ended(reconciliations, id, {
+          progress,
+          hasWorker: () => hasWorker(temporal, settings.TEMPORAL_TASK_QUEUE),
+          taskQueue: settings.TEMPORAL_TASK_QUEUE,
+        }),
+      );
     });
   },
 });
 
+/** It goes on without this command, and the same command joins it. */
+const GOES_ON = 'It goes on by itself; the same command joins it.';
+
+type Watch = {
+  readonly progress: (line: string) => void;
+  readonly hasWorker: () => Promise<boolean>;
+  readonly taskQueue: string;
+};
+
 async function ended(
   reconciliations: Reconciliations,
   id: string,
-  progress: (line: string) => void,
+  { progress, hasWorker, taskQueue }: Watch,
 ): Promise<FullReconciliation> {
   let told = '';
   let changedAt = performance.now();
+  let isTaken = false;
   for (;;) {
     const run = await reconciliations.get(id);
     if (run.status !== 'running') return run;
@@ -57,13 +76,22 @@ async function ended(
       const charges = run.summary.totals.reduce((sum, total) => sum + total.charges, 0);
       if (charges > 0) progress(`${charges} charges compared`);
     }
-    if (performance.now() - changedAt > STILL_MS) {
-      throw new UnreachableError(
-        `${id} stands still: does a worker run? It goes on by itself; the same command joins it.`,
-      );
+    const stillMs = performance.now() - changedAt;
+    if (!isTaken && stillMs > TAKEN_WITHIN_MS) {
+      isTaken = await hasWorker();
+      if (!isTaken) throw new UnreachableError(`No worker polls ${taskQueue}: ${id} waits for one. ${GOES_ON}`);
+    }
+    if (stillMs > STILL_MS) {
+      throw new UnreachableError(`${id} has not come further for 5 min: pnpm tillflow doctor may tell why. ${GOES_ON}`);
     }
     await sleep(ASK_EVERY_MS);
   }
+}
+
+/** Temporal remembers a poller for minutes after its end. */
+async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean> {
+  const { pollers } = await describeTaskQueue(temporal, taskQueue, 'workflows');
+  return pollers.some(({ seenAt }) => Date.now() - seenAt < SEEN_WITHIN_MS);
 }
 
 function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {
