@@ -398,6 +398,33 @@ describe('backfill and notices', () => {
         timeout: 30_000,
       });
       expect((await operateTailed(...dismiss)).code).toBe(1);
+
+      // An event that cannot be placed is shown with its reason, and given up by its own id.
+      await fetch(`${tailed.sandboxUrl}/charges`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${tailed.sandbox.keys.secret}:`)}` },
+        body: new URLSearchParams({
+          amount: '150000',
+          currency: 'THB',
+          'source[type]': 'wallet_mpm',
+          'metadata[checkout]': 'chk_default_gone',
+        }),
+      });
+      const paid = tailed.sandbox
+        .state(['charges'])
+        .charges?.find(({ metadata }) => metadata['checkout'] === 'chk_default_gone');
+      tailed.sandbox.mark(paid?.id ?? '', { status: 'successful' });
+      const event = tailed.sandbox.state(['events']).events?.at(-1)?.id ?? '';
+      const shown = new RegExp(`^${event} .* charge.complete of chk_default_gone: checkout_missing`, 'm');
+      await vi.waitFor(async () => expect((await operateTailed('notices')).out).toMatch(shown), { timeout: 30_000 });
+      const giveUp = ['notices', '--dismiss', event, '--reason', 'another stage'];
+      expect(await operateTailed(...giveUp)).toMatchObject({
+        code: 0,
+        out: expect.stringContaining('checkout_missing'),
+      });
+      await vi.waitFor(async () => expect((await operateTailed('notices')).out).toBe('No notices.\n'), {
+        timeout: 30_000,
+      });
     } finally {
       await tail.stop();
       await tailed.stop();

@@ -149,6 +149,7 @@ const ROUND_TRIPS: Readonly<Record<MethodName, () => Promise<unknown>>> = {
 
   'events.list': () => client.events.list(),
   'events.iterate': () => client.events.iterate(ALL).toArray(),
+  'events.iterateTolerant': () => client.events.iterateTolerant(ALL).toArray(),
   'events.retrieve': () => client.events.retrieve(made.event),
 
   'transactions.list': () => client.transactions.list(),

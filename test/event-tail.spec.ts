@@ -289,7 +289,8 @@ describe('a tail that ended', () => {
     const { runId } = await tail.describe();
     stack.sandbox.seedBooks({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
-    await expect.poll(notices, { timeout: 20_000 }).toBe(1);
+    // It was started with nothing in mind, so it tells of the one before as well.
+    await expect.poll(notices, { timeout: 20_000 }).toBe(2);
     const run = async () => (await tail.describe()).runId;
     await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
     const skipped = async () => (await schedule().describe()).info.numActionsSkippedOverlap;
@@ -297,7 +298,7 @@ describe('a tail that ended', () => {
     await schedule().trigger('SKIP');
     await expect.poll(skipped, { timeout: 20_000 }).toBeGreaterThan(skips);
     expect(await runningTails()).toEqual([tail.workflowId]);
-    expect(await notices()).toBe(1);
+    expect(await notices()).toBe(2);
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -422,4 +423,217 @@ describe('with the event tail', () => {
       await tail.stop();
     });
   }, 120_000);
+});
+
+describe('an event that cannot be read', () => {
+  it('stops nothing: a person is told, whom it names is told to look, all others are delivered', async () => {
+    const stack = await Stack.start(DEAF);
+    const tail = await TailRun.start(stack);
+    try {
+      // Nobody reads them before they are as they are to be read.
+      stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 503 });
+      const { body: odd } = await stack.create();
+      const { body: other } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
+      stack.sandbox.seedBooks({ disputes: [{}] });
+      stack.sandbox.mark(chargeIdOf(other), { status: 'successful' });
+      const events = stack.sandbox.state(['events']).events ?? [];
+      const payment = events.find(({ key, data }) => key === 'charge.complete' && data.id === chargeIdOf(odd));
+      const dispute = events.find(({ key }) => key === 'dispute.create');
+      if (payment === undefined || dispute === undefined) throw new Error('Nothing happened');
+      const records = { [payment.id]: { ...payment, key: null }, [dispute.id]: { ...dispute, data: 'gone' } };
+      stack.sandbox.faults.clear();
+      stack.sandbox.faults.add({ method: 'GET', path: '/events*', action: 'replace_records', records });
+
+      await stack.untilStatus(odd.id, 'paid');
+      await stack.untilStatus(other.id, 'paid');
+      const told = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'event_unreadable');
+      await expect.poll(told, { timeout: 20_000 }).toMatchObject([
+        {
+          subject: payment.id,
+          checkout_id: odd.id,
+          since: payment.created_at,
+          detail: expect.stringContaining('key: '),
+        },
+        { subject: dispute.id, detail: expect.stringContaining('dispute.create') },
+      ]);
+      await tail.nextPass();
+      const memo = await tail.memo();
+      expect(memo.failing ?? null).toBeNull();
+      expect(memo.unplaced).toMatchObject([
+        { event_id: dispute.id, event_key: 'dispute.create', why: expect.stringContaining('unreadable: ') },
+      ]);
+      expect(memo.pass?.watermark).toBe(events.at(-1)?.created_at);
+
+      await tail.handle.signal(dismissNotice, { id: `event_unreadable:${payment.id}`, reason: 'it was the payment' });
+      await expect.poll(told, { timeout: 20_000 }).toMatchObject([{ subject: dispute.id }]);
+      // Once it can be read, it tells what it had to tell.
+      stack.sandbox.faults.clear();
+      const unplaced = async () => (await tail.memo()).unplaced ?? [];
+      await expect.poll(unplaced, { timeout: 90_000, interval: 500 }).toEqual([]);
+      expect((await tail.memo()).notices).toContainEqual(
+        expect.objectContaining({ code: 'dispute_opened', event_id: dispute.id }),
+      );
+    } finally {
+      await tail.stop();
+      await stack.stop();
+    }
+  }, 180_000);
+
+  it('and has no id is told of, and stops nothing either; a page that is no list is read again', async () => {
+    const stack = await Stack.start(DEAF);
+    const tail = await TailRun.start(stack);
+    try {
+      stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'garbage_body' });
+      const failing = async () => (await tail.memo()).failing ?? null;
+      await expect.poll(failing, { timeout: 20_000 }).toMatchObject({ code: 'unexpected_response' });
+      const { body: odd } = await stack.create();
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      const lost = stack.sandbox
+        .state(['events'])
+        .events?.find(({ key, data }) => key === 'charge.complete' && data.id === chargeIdOf(odd));
+      stack.sandbox.faults.clear();
+      const records = { [lost?.id ?? '']: ['nothing', 'of', 'it'] };
+      stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'replace_records', records });
+      await stack.untilStatus(body.id, 'paid');
+      const subjects = async () => ((await tail.memo()).notices ?? []).map(({ subject }) => subject);
+      await expect.poll(subjects, { timeout: 20_000 }).toEqual([expect.stringMatching(/^unreadable_/)]);
+      await tail.nextPass();
+      const { failing: still = null, unplaced = [] } = await tail.memo();
+      expect({ still, unplaced }).toEqual({ still: null, unplaced: [] });
+    } finally {
+      await tail.stop();
+      await stack.stop();
+    }
+  });
+});
+
+describe('what one checkout or one operator does', () => {
+  /** A checkout whose memo is encrypted under a key that is gone, and that has this charge; no worker takes its tasks. */
+  async function unreadable(stack: Stack, reference: string, chargeId: string) {
+    const { connection } = stack.temporal;
+    const workflowId = `checkout/default/${reference}`;
+    const bytes = (text: string) => Buffer.from(text);
+    const sealed = { encoding: bytes('binary/encrypted'), 'encryption-key-id': bytes('gone') };
+    const listed = { encoding: bytes('json/plain'), type: bytes('KeywordList') };
+    await connection.workflowService.startWorkflowExecution({
+      namespace: 'default',
+      workflowId,
+      workflowType: { name: 'checkout' },
+      taskQueue: { name: `nobody-${randomUUID()}` },
+      requestId: randomUUID(),
+      memo: { fields: { intent: { metadata: sealed, data: bytes('x'.repeat(64)) } } },
+      searchAttributes: { indexedFields: { ChargeId: { metadata: listed, data: bytes(JSON.stringify([chargeId])) } } },
+    });
+    const { workflow } = stack.temporal.client;
+    const count = async () => (await workflow.count(`ChargeId = '${chargeId}'`)).count;
+    await expect.poll(count, { timeout: 20_000 }).toBe(1);
+    return workflow.getHandle(workflowId);
+  }
+
+  it('a checkout that cannot be read, open or closed, stops no other', async () => {
+    const stack = await Stack.start(DEAF);
+    try {
+      const foreign = await chargeElsewhere(stack);
+      const open = await unreadable(stack, `open-${randomUUID()}`, foreign);
+      const reference = `closed-${randomUUID()}`;
+      const late = await chargeElsewhere(stack, { checkout: `chk_default_${reference}`, attempt: '1' });
+      const closed = await unreadable(stack, reference, late);
+      await closed.terminate('a test');
+      for (const charge of [foreign, late]) stack.sandbox.mark(charge, { status: 'successful' });
+      await stack.refundElsewhere(foreign, 20_000);
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      const tail = await TailRun.start(stack);
+      await stack.untilStatus(body.id, 'paid');
+      const unplaced = async () => (await tail.memo()).unplaced;
+      await expect
+        .poll(unplaced, { timeout: 20_000 })
+        .toMatchObject([{ charge_id: late, why: expect.stringContaining('checkout_unreadable') }]);
+      const { events } = await open.fetchHistory();
+      expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toHaveLength(1);
+      await tail.stop();
+      await open.terminate('the test is over');
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  it('a backfill from before any event, and one while the provider does not answer, leave the tail running', async () => {
+    const stack = await Stack.start(DEAF);
+    const tail = await TailRun.start(stack, SHORT_LIVED);
+    try {
+      const read = (from: string) => tail.handle.executeUpdate(backfill, { args: [{ from }] });
+      expect(await read('0001-01-01T00:00:00Z')).toMatchObject({ unplaced: 0 });
+      stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401 });
+      const { runId } = await tail.handle.describe();
+      await expect(read('2000-01-01T00:00:00Z')).rejects.toMatchObject({ cause: { type: 'backfill_unfinished' } });
+      const run = async () => (await tail.handle.describe()).runId;
+      await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
+    } finally {
+      await tail.stop();
+      await stack.stop();
+    }
+  });
+
+  it('a backfill delivers also what the worker has dealt with, as after a store that was restored from a backup', async () => {
+    const stack = await Stack.start(DEAF);
+    const tail = await TailRun.start(stack);
+    try {
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid');
+      await tail.nextPass();
+      const workflowId = `checkout/default/${body.reference}`;
+      await stack.temporal.connection.workflowService.deleteWorkflowExecution({
+        namespace: 'default',
+        workflowExecution: { workflowId },
+      });
+      const status = async () => (await stack.get(`/v1/checkouts/${body.id}`)).status;
+      await expect.poll(status, { timeout: 20_000 }).toBe(404);
+      expect(await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] })).toMatchObject({
+        unplaced: 1,
+      });
+      const about = { checkout_id: body.id, charge_id: chargeIdOf(body) };
+      const memo = await tail.memo();
+      expect(memo).toMatchObject({ notices: [{ code: 'checkout_missing', ...about }], unplaced: [about] });
+      // Seen to by a person, its event is not tried any more.
+      await tail.handle.signal(dismissNotice, { id: `checkout_missing:${chargeIdOf(body)}`, reason: 'booked by hand' });
+      const left = async () => {
+        const { notices = [], unplaced = [] } = await tail.memo();
+        return { notices, unplaced };
+      };
+      await expect.poll(left, { timeout: 20_000 }).toEqual({ notices: [], unplaced: [] });
+      await tail.nextPass();
+      expect(await left()).toEqual({ notices: [], unplaced: [] });
+    } finally {
+      await tail.stop();
+      await stack.stop();
+    }
+  });
+
+  it('a checkout that was terminated while late money was on its way back goes on giving it back', async () => {
+    const stack = await Stack.start(DEAF);
+    const tail = await TailRun.start(stack);
+    try {
+      const closed = await closedUnpaid(stack);
+      stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 429 });
+      payLate(stack, closed);
+      const told = async () => (await stack.timeline(closed.id)).map(({ what }) => what);
+      await expect.poll(told, { timeout: 30_000 }).toContain('refund_requested');
+      await stack.workflowOf(closed.id).terminate('a test');
+      stack.sandbox.faults.clear();
+      expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(0);
+      expect(await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] })).toMatchObject({
+        reopened: 1,
+      });
+      await stack.untilStatus(closed.id, 'refunded', 90_000);
+      expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(150_000);
+    } finally {
+      await tail.stop();
+      await stack.stop();
+    }
+  }, 180_000);
 });

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { PaymentsClient } from '@tillflow/payments-client';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { TailRun } from './support/event-tail.js';
 import { asOperator, dayFromNow, seedRecords } from './support/resources.js';
 import { chargeIdOf, KEYS, Stack } from './support/stack.js';
 
@@ -188,6 +189,14 @@ describe('the routes of the API and the workflows behind them', () => {
     const { data } = await expectDone<Found>('GET', '/v1/receipts?query=R-17');
     expect(data.length).toBe(1);
   });
+});
+
+it('the event tail uses events', async () => {
+  const tail = await TailRun.start(stack);
+  await tail.nextPass();
+  const { failing = null } = await tail.memo();
+  expect(failing).toBeNull();
+  await tail.stop();
 });
 
 describe('after that', () => {

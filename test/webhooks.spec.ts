@@ -144,6 +144,21 @@ describe('a webhook', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
   });
 
+  it('that is signed and not of the shape that is known is a hint all the same, as far as it says what about', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const event = JSON.parse(eventAbout(body, {})) as object;
+    const odd = await deliverSigned(JSON.stringify({ ...event, id: 7, key: null }));
+    expect(odd).toMatchObject({ status: 200, body: { outcome: 'hinted' } });
+    await stack.untilStatus(body.id, 'paid');
+    expect(await deliverSigned('{"object":"event","data":[]}')).toMatchObject({
+      status: 200,
+      body: { outcome: 'ignored' },
+    });
+    const refused = await deliverSigned<ProblemJson>('no json');
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+  });
+
   it.each(['', 'no json', '[]', 'null', '{"data":{}}'])('with the body %j never breaks the API', async (body) => {
     const answer = await deliverSigned<ProblemJson & Receipt>(body);
     expect([200, 400]).toContain(answer.status);
@@ -200,6 +215,17 @@ describe('a webhook about money given back', () => {
       .toContainEqual(expect.objectContaining({ eventKey: 'refund.create', chargeId: chargeIdOf(body) }));
     const refunded = await stack.untilStatus(body.id, 'partially_refunded');
     expect(refunded.refunded_amount).toBe(20_000);
+  });
+
+  it('of a charge is not lost among repeated news of its payment, which a paid checkout pays no heed to', async () => {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await deliverSigned(eventAbout(body, {}));
+    await stack.untilStatus(body.id, 'paid');
+    const keys = ['charge.complete', 'charge.complete', 'charge.complete', 'charge.update', 'charge.reverse'];
+    await Promise.all(keys.map((key) => deliverSigned(eventAbout(body, {}, key))));
+    const others = expect.objectContaining({ eventKey: expect.stringMatching(/^charge\.(update|reverse)$/) });
+    await expect.poll(() => hintsOf(body), { timeout: 10_000 }).toContainEqual(others);
   });
 
   it('of a charge that is not ours changes nothing, however often it comes', async () => {

@@ -151,7 +151,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowEventsUnplaced',
     fires: [stays('tillflow_event_tail_unplaced_events', 2)],
-    summary: '2 events about checkouts of ours could not be delivered',
+    summary: '2 events could not be delivered',
     quiet: [stays('tillflow_event_tail_unplaced_events', 0)],
   },
   {

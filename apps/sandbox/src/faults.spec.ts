@@ -140,6 +140,34 @@ describe('a fault', () => {
   });
 });
 
+describe('replaced records', () => {
+  it('take the place of one in a list, and of the one that is asked for; all others are as they are', async () => {
+    const bench = await openSandbox();
+    const [first, second] = [
+      await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE }),
+      await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE }),
+    ];
+    const { id } = first.body;
+    bench.sandbox.faults.add({ action: 'replace_records', path: '/charges*', records: { [id]: { id, amount: null } } });
+    const list = await bench.call<{ data: unknown[]; total: number }>('GET', '/charges');
+    expect(list).toMatchObject({
+      status: 200,
+      body: { total: 2, data: [{ id, amount: null }, { id: second.body.id }] },
+    });
+    expect(list.body.data[0]).toEqual({ id, amount: null });
+    expect((await bench.call('GET', `/charges/${id}`)).body).toEqual({ id, amount: null });
+    expect((await bench.call('GET', `/charges/${second.body.id}`)).body).toMatchObject({ amount: second.body.amount });
+    expect((await bench.call('GET', '/charges/chrg_test_x')).status).toBe(404);
+  });
+
+  it('may be anything', async () => {
+    const bench = await openSandbox();
+    const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
+    await bench.control('POST', '/faults', [{ action: 'replace_records', path: '/charges', records: { [id]: null } }]);
+    expect((await bench.call('GET', '/charges')).body).toMatchObject({ data: [null] });
+  });
+});
+
 describe('a truncated body', () => {
   it('breaks off in the middle of an answer whose work is done', async () => {
     const bench = await struckBy({ action: 'truncated_body', path: '/charges', times: 1 });

@@ -18,6 +18,7 @@ export const FAULT_EFFECTS = {
   commit_then_delay: { works: true, ends: 'answer' },
   garbage_body: { works: true, ends: 'garbage' },
   truncated_body: { works: true, ends: 'truncated' },
+  replace_records: { works: true, ends: 'replaced' },
 } as const;
 
 export type FaultAction = keyof typeof FAULT_EFFECTS;
@@ -40,6 +41,8 @@ export const faultSchema = z.strictObject({
   code: z.string().min(1).optional(),
   /** Sent in place of the error body, or as the garbage. */
   body: z.string().optional(),
+  /** What `replace_records` shows, by the id of the record whose place it takes: any JSON. */
+  records: z.record(z.string(), z.unknown()).optional(),
   /** `Retry-After` header of that answer, in seconds. */
   retry_after: z.int().min(0).optional(),
   /** Wall time; 1000 for `delay` and `commit_then_delay` when left out, else 0. */

@@ -303,6 +303,9 @@ export class Server {
         this.#options.observe('response', record);
         sendTruncated(response, answer);
         return;
+      case 'replaced':
+        if (answer !== null) send({ ...answer, body: withRecords(answer.body, fault?.records ?? {}) });
+        return;
       case 'reset':
         this.#options.observe('response', record);
         abort(request);
@@ -447,6 +450,17 @@ function sendJson(response: ServerResponse, { status, body, retryAfter }: Answer
   headers['Content-Type'] = `${type}; charset=utf-8`;
   headers['Content-Length'] = Buffer.byteLength(body);
   response.writeHead(status, headers).end(body);
+}
+
+/** The answer with others in place of some of its records: of those in a list, or of the one that it is. */
+function withRecords(body: string, records: Readonly<Record<string, unknown>>): string {
+  const shown = (record: unknown): unknown => {
+    const { id } = (record ?? {}) as { readonly id?: unknown };
+    return typeof id === 'string' && Object.hasOwn(records, id) ? records[id] : record;
+  };
+  const answer: unknown = JSON.parse(body);
+  const { data } = answer as { readonly data?: unknown };
+  return JSON.stringify(Array.isArray(data) ? { ...(answer as object), data: data.map(shown) } : shown(answer));
 }
 
 /** Announces the whole body, sends half of it, and ends the connection. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkoutId, checkoutWorkflowId, isReference, parseCheckoutId } from './ids.js';
+import { checkoutId, checkoutWorkflowId, isReference, parseCheckoutId, parseCheckoutWorkflowId } from './ids.js';
 
 const reference = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/);
 const account = fc.stringMatching(/^[a-z0-9-]{1,32}$/);
@@ -11,6 +11,7 @@ describe('the id of a checkout', () => {
       fc.property(account, reference, (accountName, name) => {
         const key = { account: accountName, reference: name };
         expect(parseCheckoutId(checkoutId(key))).toEqual(key);
+        expect(parseCheckoutWorkflowId(checkoutWorkflowId(key))).toEqual(key);
       }),
     );
   });
@@ -39,3 +40,10 @@ describe('the id of a checkout', () => {
     },
   );
 });
+
+it.each(['', 'checkout', 'checkout/default', 'checkout/default/', 'checkout/default/a/b', 'reconcile/default/a'])(
+  'no checkout is kept under the workflow id %j',
+  (id) => {
+    expect(parseCheckoutWorkflowId(id)).toBeNull();
+  },
+);

@@ -36,5 +36,12 @@ export function checkoutWorkflowId({ account, reference }: CheckoutKey): string 
   return `checkout/${account}/${reference}`;
 }
 
+/** Null when no checkout is kept under this id. */
+export function parseCheckoutWorkflowId(text: string): CheckoutKey | null {
+  const [kind, account = '', reference = '', ...others] = text.split('/');
+  const isOne = kind === 'checkout' && ACCOUNT.test(account) && REFERENCE.test(reference) && others.length === 0;
+  return isOne ? { account, reference } : null;
+}
+
 /** Begins the keys of what is done without a key of a caller's. No caller's key may begin so. */
 export const OWN_KEY_PREFIX = 'auto:';

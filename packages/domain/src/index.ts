@@ -6,6 +6,7 @@ export {
   DEFAULT_ACCOUNT,
   isReference,
   parseCheckoutId,
+  parseCheckoutWorkflowId,
   type CheckoutId,
   type CheckoutKey,
   OWN_KEY_PREFIX,

@@ -14,6 +14,7 @@ describe('an event', () => {
       subject: 'chrg_test_1',
       checkout: { account: 'default', reference: 'a' },
       chargeId: 'chrg_test_1',
+      showsMetadata: true,
     });
   });
 
@@ -30,7 +31,7 @@ describe('an event', () => {
     { object: 'transfer', charge: 'chrg_test_1' },
     { object: 'charge' },
     { object: 'refund', charge: null },
-    { object: 'refund', charge: { id: 'chrg_test_1' } },
+    { id: 'trsf_test_1' },
     { object: 'refund', charge: `chrg_' OR ''='` },
     { object: 'charge', id: 'rfnd_test_1' },
   ])('with the data %j names no charge', (data) => {
@@ -49,9 +50,26 @@ describe('an event', () => {
     expect(routeEvent(event({ ...CHARGE, metadata: {} }))?.chargeId).toBe('chrg_test_1');
   });
 
-  it.each([null, 7, {}, { id: 'evnt_1', key: 'x' }, event(null), { ...event({}), id: 7 }])('%j is none', (body) => {
-    expect(routeEvent(body)).toBeNull();
+  it.each([
+    { object: 'refund', charge: { id: 'chrg_test_1' } },
+    { id: 'chrg_test_1' },
+    { object: null, id: 'chrg_test_1', metadata: null },
+  ])('with the data %j, as another API version may show it, names its charge', (data) => {
+    expect(routeEvent(event(data))).toMatchObject({ chargeId: 'chrg_test_1', showsMetadata: false });
   });
+
+  it('that does not fit is routed by what can be read of it', () => {
+    const routed = routeEvent({ id: 7, key: null, data: { object: 'charge', id: null, metadata } });
+    expect(routed).toMatchObject({ id: '', key: '', subject: '', checkout: { reference: 'a' }, chargeId: null });
+    expect(routed !== null && isNews(routed)).toBe(true);
+  });
+
+  it.each([null, 7, {}, { id: 'evnt_1', key: 'x' }, event(null), event([]), event('chrg_test_1')])(
+    '%j is none',
+    (body) => {
+      expect(routeEvent(body)).toBeNull();
+    },
+  );
 
   it('is news of a checkout when it may be about one of ours, whatever kind of event it is, but for our own creates', () => {
     const isNewsWith = (key: string, data: unknown): boolean => {

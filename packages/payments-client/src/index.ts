@@ -22,6 +22,7 @@ export type { KeyKind, Logger, PaymentsClientOptions, RequestOptions } from './o
 export type { Listing } from './listing.js';
 export type { List, ListOrder, ListParams } from './paging.js';
 export type { Search, SearchParams } from './search.js';
+export { UnreadableRecord } from './unreadable.js';
 export {
   type WebhookConstructOptions,
   type WebhookHeaders,

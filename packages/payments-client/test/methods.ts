@@ -80,6 +80,7 @@ export const METHODS: { readonly [N in MethodName]: Row<N> } = {
 
   'events.list': { endpoint: 'GET /events', args: [{}], reply: listOf(EVENT) },
   'events.iterate': { endpoint: 'GET /events', args: [{}], reply: listOf(EVENT) },
+  'events.iterateTolerant': { endpoint: 'GET /events', args: [{}], reply: listOf(EVENT) },
   'events.retrieve': { endpoint: 'GET /events/{id}', args: ['evnt_test_1'], reply: EVENT },
 
   'transactions.list': { endpoint: 'GET /transactions', args: [{}], reply: listOf(TRANSACTION) },

@@ -10,7 +10,7 @@ export type {
   RefundFacts,
   SendWindow,
 } from './activities.js';
-export { reopen, showsPayment } from './book/reopened.js';
+export { owesBack, reopen, showsPayment } from './book/reopened.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './book/policy.js';
 export type { AftercareInput } from './aftercare/workflow.js';
 export type { CheckoutInput } from './checkout/workflow.js';
@@ -24,6 +24,7 @@ export {
   type TailNoticeCode,
   type UnplacedEvent,
 } from './event-tail/memo.js';
+export { latestNotices, latestUnplaced, MAX_NOTICES, MAX_UNPLACED, namesNobody } from './event-tail/kept.js';
 export { retryAt } from './event-tail/tail.js';
 export type { EventTailInput } from './event-tail/workflow.js';
 export { backfill, dismissNotice, type Backfill, type EventCounts } from './event-tail/messages.js';

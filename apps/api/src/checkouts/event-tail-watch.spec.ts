@@ -12,6 +12,11 @@ describe('the event tail', () => {
     expect(isAwake({ pass: { ...pass, interval_ms: 1_000 } }, AT + 30_001, 25_000)).toBe(false);
   });
 
+  it('is not relied on where its last pass is in the future: by that clock it would be awake long after its end', () => {
+    expect(isAwake({ pass }, AT - 45_000, 25_000)).toBe(true);
+    expect(isAwake({ pass }, AT - 45_001, 25_000)).toBe(false);
+  });
+
   it('is not relied on before its first pass, while its passes fail, or when it looks less often than a checkout would', () => {
     expect(isAwake({}, AT, 25_000)).toBe(false);
     expect(isAwake({ pass, failing: { since: pass.at, code: 'timeout', message: 'm' } }, AT, 25_000)).toBe(false);

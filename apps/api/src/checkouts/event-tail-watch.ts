@@ -53,5 +53,6 @@ export class EventTailWatch {
 /** @param pollMs how often a checkout looks by itself. */
 export function isAwake({ pass, failing }: EventTailMemo, now: number, pollMs: number): boolean {
   if (pass === undefined || (failing !== null && failing !== undefined) || pass.interval_ms > pollMs) return false;
-  return now - Date.parse(pass.at) <= Math.max(MISSED_MS, MISSED_PASSES * pass.interval_ms);
+  // A pass in the future is a clock that is off: how long ago it really was is not known.
+  return Math.abs(now - Date.parse(pass.at)) <= Math.max(MISSED_MS, MISSED_PASSES * pass.interval_ms);
 }

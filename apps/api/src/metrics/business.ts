@@ -46,7 +46,7 @@ type Reading = {
   readonly unread: number;
   readonly workflowPollers: number;
   readonly activityPollers: number;
-  readonly tail: EventTailMemo | null;
+  readonly tail: { readonly memo: EventTailMemo; readonly startedAt: number } | null;
   readonly reconciled: FullReconciliation | null;
 };
 
@@ -129,7 +129,7 @@ export class BusinessMetrics {
       unread: all - data.length,
       workflowPollers: presentOf(queues[0]),
       activityPollers: presentOf(queues[1]),
-      tail: tail?.memo ?? null,
+      tail: tail === null ? null : { memo: tail.memo, startedAt: tail.run.startTime.getTime() },
       reconciled,
     };
   }

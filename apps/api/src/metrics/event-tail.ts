@@ -19,7 +19,7 @@ export class EventTailGauges {
     });
     this.#passAge = new Gauge({
       name: 'tillflow_event_tail_pass_age_seconds',
-      help: 'Since the tail last read all there was.',
+      help: 'Since the tail last read all there was, or, where it never has, since it was started.',
       registers,
     });
     this.#watermarkAge = new Gauge({
@@ -34,22 +34,26 @@ export class EventTailGauges {
     });
     this.#unplaced = new Gauge({
       name: 'tillflow_event_tail_unplaced_events',
-      help: 'Events about checkouts of ours that could not be delivered yet.',
+      help: 'Events that could not be delivered, or not be read, yet. At most 50 are kept.',
       registers,
     });
     this.#notices = new Gauge({
       name: 'tillflow_event_tail_notices',
-      help: 'What an operator should know of and no checkout shows, by code: plans, transfers, disputes.',
+      help: 'What an operator should know of and no checkout shows, by code: plans, transfers, disputes, unreadable events.',
       labelNames: ['code'],
       registers,
     });
   }
 
-  /** @param memo null: no tail runs. @param now milliseconds. */
-  show(memo: EventTailMemo | null, now: number): void {
-    const { pass, failing = null, unplaced = [], notices = [] } = memo ?? {};
-    this.#up.set(memo === null ? 0 : 1);
-    this.#passAge.set(pass === undefined ? 0 : Math.max(0, now - Date.parse(pass.at)) / 1_000);
+  /**
+   * @param tail null: none runs. One that has not read anything since it was started is as old as that.
+   * @param now milliseconds.
+   */
+  show(tail: { readonly memo: EventTailMemo; readonly startedAt: number } | null, now: number): void {
+    const { pass, failing = null, unplaced = [], notices = [] } = tail?.memo ?? {};
+    this.#up.set(tail === null ? 0 : 1);
+    const readAt = pass === undefined ? (tail?.startedAt ?? now) : Date.parse(pass.at);
+    this.#passAge.set(Math.max(0, now - readAt) / 1_000);
     this.#watermarkAge.set(pass === undefined ? 0 : Math.max(0, now - Date.parse(pass.watermark)) / 1_000);
     this.#failing.set(failing === null ? 0 : 1);
     this.#unplaced.set(unplaced.length);

@@ -28,7 +28,8 @@ export class WebhooksService {
   ) {}
 
   /**
-   * @throws {Problem} `signature_invalid`; `temporal_unavailable`, so that the provider sends it again.
+   * @throws {Problem} `signature_invalid`; `invalid_request` for what is no JSON; `temporal_unavailable`, so that the
+   * provider sends it again.
    */
   async receive(rawBody: Buffer, headers: Readonly<Record<string, string | string[] | undefined>>): Promise<Receipt> {
     const sent = this.#verified(rawBody, headers);
@@ -69,10 +70,18 @@ export class WebhooksService {
       return webhooks.construct(rawBody, headers, { secrets });
     } catch (error) {
       if (!(error instanceof WebhookVerificationError)) throw error;
+      if (error.reason === 'body_malformed') return this.#unfit(rawBody);
       this.metrics.webhookRefused(error.reason);
       this.logger.warn({ reason: error.reason }, 'webhook refused');
       throw new Problem('signature_invalid', `The signature was refused: ${error.reason}`);
     }
+  }
+
+  /** The provider signed it, so it is read as far as it can be: it is only a reason to look. */
+  #unfit(rawBody: Buffer): unknown {
+    const sent = parseJson(rawBody);
+    this.logger.warn('a webhook is not of the shape that is known');
+    return sent;
   }
 
   #ignored(reason: string, event?: RoutedEvent): Receipt {
@@ -81,9 +90,13 @@ export class WebhooksService {
   }
 }
 
-/** What floods together passes together: the news of one object of one checkout, or of one charge whose owner is sought. */
-function gateOf({ checkout, subject, chargeId }: RoutedEvent): string {
-  return checkout === null ? `charge ${chargeId ?? ''}` : `${checkout.reference} ${subject}`;
+/**
+ * What floods together passes together: the news of one object of one checkout, or of one charge whose owner is sought.
+ * A payment, which a paid checkout pays no heed to, does not speak for the others.
+ */
+function gateOf({ key, checkout, subject, chargeId }: RoutedEvent): string {
+  const of = checkout === null ? `charge ${chargeId ?? ''}` : `${checkout.reference} ${subject}`;
+  return key === 'charge.complete' ? `payment of ${of}` : of;
 }
 
 /** When the event happened, in milliseconds, or null. For the metrics only. */

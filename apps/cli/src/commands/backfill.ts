@@ -1,6 +1,7 @@
+import { ApplicationFailure, WorkflowUpdateFailedError } from '@temporalio/client';
 import { parseInstant } from '@tillflow/domain';
 import { isTooSlow, within, type Temporal } from '@tillflow/temporal';
-import { backfill as backfillUpdate, type EventCounts } from '@tillflow/workflows';
+import { backfill as backfillUpdate, MAX_UNPLACED, type EventCounts } from '@tillflow/workflows';
 import { command } from '../command.js';
 import { tailOf } from '../event-tail.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
@@ -56,6 +57,9 @@ async function ask({ client, connection }: Temporal, tail: string, from: string)
       client.workflow.getHandle(tail).executeUpdate(backfillUpdate, { args: [{ from }] }),
     );
   } catch (error) {
+    if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
+      throw new UnreachableError(`The event tail gave up: ${error.cause.message}`);
+    }
     if (!isTooSlow(error)) throw error;
     throw new UnreachableError(
       'The event tail did not end reading in time. It may go on; the same command is safe to repeat.',
@@ -68,7 +72,7 @@ function describe({ read, hinted, reopened, unplaced }: EventCounts): string[] {
     `events read: ${read}`,
     `checkouts told to look: ${hinted}`,
     `closed checkouts opened again for money that came: ${reopened}`,
-    `not delivered yet, tried again by itself: ${unplaced}`,
+    `not delivered yet, tried again by itself: ${unplaced}${unplaced > MAX_UNPLACED ? ` (the last ${MAX_UNPLACED} of them; pnpm tillflow reconcile finds the other payments)` : ''}`,
   ];
 }
 

@@ -30,7 +30,7 @@ export function faultRoutes(desk: Desk): void {
 }
 
 /** Fields that were left empty are left out; the sandbox checks the rest. */
-function readFault(form: FormMap): Fault {
+function readFault(form: FormMap): Omit<Fault, 'records'> {
   const fields = {
     action: textOf(form, 'action'),
     method: textOf(form, 'method'),
@@ -44,7 +44,7 @@ function readFault(form: FormMap): Fault {
     code: textOf(form, 'code'),
     body: textOf(form, 'body'),
   };
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Fault;
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null)) as Omit<Fault, 'records'>;
 }
 
 function faultsPage(desk: Desk, form: FormMap, outcome?: string | null, problem?: Problem): PageAnswer {
@@ -64,7 +64,7 @@ ${
 
 function cellsOf({ id, action, method, path, matched, struck, ...rest }: FaultState): Content[] {
   const { times, ...how } = rest;
-  const told = Object.entries(how).map(([name, value]) => `${name.replaceAll('_', ' ')} ${String(value)}`);
+  const told = Object.entries(how).map(([name, value]) => `${name.replaceAll('_', ' ')} ${wordsFor(value)}`);
   return [
     markup`<strong>${action}</strong> <span class="quiet">#${id}</span>`,
     markup`<code>${method?.toUpperCase() ?? 'any method'} ${path ?? 'any route'}</code>`,
@@ -74,8 +74,16 @@ function cellsOf({ id, action, method, path, matched, struck, ...rest }: FaultSt
   ];
 }
 
+/** Of records only which: what takes their place may be long. */
+function wordsFor(value: unknown): string {
+  return typeof value === 'object' && value !== null ? Object.keys(value).join(', ') : String(value);
+}
+
 function addForm(form: FormMap): Markup {
-  const actions = (Object.keys(FAULT_EFFECTS) as FaultAction[]).map((action) => [action, wordsOf(action)] as const);
+  const actions = (Object.keys(FAULT_EFFECTS) as FaultAction[])
+    // Records are JSON: for the control route.
+    .filter((action) => action !== 'replace_records')
+    .map((action) => [action, wordsOf(action)] as const);
   const number = (name: string, label: string, hint: string): Markup =>
     field({ id: name, name, label, hint, value: entered(form, name), more: markup` inputmode="numeric"` });
   return postForm(
@@ -115,6 +123,7 @@ const ENDS: Readonly<Record<string, string>> = {
   hang: 'no answer',
   garbage: 'an unreadable answer',
   truncated: 'half an answer',
+  replaced: 'an answer with other records in it',
 };
 
 function wordsOf(action: FaultAction): string {

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
-import { checkoutWorkflowId, instant, type CheckoutKey } from '@tillflow/domain';
+import { checkoutWorkflowId, instant, parseCheckoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
 import { UnreadablePayloadError } from '@tillflow/temporal';
 import {
   AFTERCARE_WORKFLOW,
@@ -14,10 +14,13 @@ import {
   type CheckoutPolicy,
   type Hint,
 } from '@tillflow/workflows';
+import { listRuns } from './runs.js';
 
-/** What the engine has of a checkout. The memo is null where a key to read it is missing. */
+/** What the engine has of a checkout. */
 export type FoundCheckout =
-  | { readonly is: 'open'; readonly memo: CheckoutMemo | null }
+  | { readonly is: 'open'; readonly memo: CheckoutMemo }
+  /** A key to read what it knows is missing. If it is open, it can be told all the same. */
+  | { readonly is: 'unreadable' }
   | { readonly is: 'closed'; readonly memo: CheckoutMemo; readonly run: WorkflowExecutionDescription }
   | { readonly is: 'absent' };
 
@@ -40,8 +43,7 @@ export class TailCheckouts {
       return run.status.name === 'RUNNING' ? { is: 'open', memo } : { is: 'closed', memo, run };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return { is: 'absent' };
-      // What it knows cannot be read; it can be told all the same.
-      if (error instanceof UnreadablePayloadError) return { is: 'open', memo: null };
+      if (error instanceof UnreadablePayloadError) return { is: 'unreadable' };
       throw error;
     }
   }
@@ -67,10 +69,10 @@ export class TailCheckouts {
         `ExecutionStatus = 'Running'`,
         `${searchAttributes.chargeId.name} IN (${sought.map((id) => `'${id}'`).join(', ')})`,
       ].join(' AND ');
-      for await (const { memo, typedSearchAttributes } of this.client.workflow.list({ query, pageSize: SEARCH_SIZE })) {
-        const { intent } = (memo ?? {}) as Partial<CheckoutMemo>;
+      for await (const { workflowId, typedSearchAttributes } of listRuns(this.client, query)) {
+        const key = parseCheckoutWorkflowId(workflowId);
         const charges = typedSearchAttributes.get(searchAttributes.chargeId) ?? [];
-        if (intent !== undefined) for (const id of charges) found.set(id, intent);
+        if (key !== null) for (const id of charges) found.set(id, key);
       }
     }
     return found;

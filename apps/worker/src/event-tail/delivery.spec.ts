@@ -1,5 +1,5 @@
 import { ConnectionError, NotFoundError } from '@tillflow/payments-client';
-import { initialState, type CheckoutIntent, type CheckoutMemo } from '@tillflow/workflows';
+import { initialState, type CheckoutIntent, type CheckoutMemo, type Refund } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import type { FoundCheckout } from './checkouts.js';
 import { Delivery, type News } from './delivery.js';
@@ -38,12 +38,41 @@ const paid: CheckoutMemo = {
   timeline: [{ at: '2020-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }],
 };
 
+/** Paid after it was reported as expired, and to be given back. */
+const late: CheckoutMemo = {
+  ...paid,
+  state: {
+    ...initialState(intent),
+    status: 'expired',
+    paid_at: '2020-03-10T09:20:00.000Z',
+    attempts: [{ ...attempt, status: 'successful' }],
+  },
+};
+const second: Partial<CheckoutMemo> = {
+  state: { ...initialState(intent), status: 'paid', paid_at: '2020-03-10T09:01:00.000Z' },
+  timeline: [{ at: '2020-03-10T09:02:00.000Z', what: 'paid_twice', detail: 'chrg_1' }],
+};
+const refundOf = (amount: number): Refund => ({
+  id: 'rfnd_1',
+  key: 'auto:chrg_1',
+  charge_id: 'chrg_1',
+  amount,
+  currency: 'THB',
+  kind: 'refund',
+  status: 'succeeded',
+  reason: null,
+  failure_code: null,
+  failure_message: null,
+  created_at: '2020-03-10T09:21:00.000Z',
+});
+
 const news = (key: string, more: Partial<News> = {}): News => ({
   id: 'evnt_1',
   key,
   subject: 'chrg_1',
   checkout: { account: 'default', reference: 'a' },
   chargeId: 'chrg_1',
+  showsMetadata: true,
   also: [],
   createdAt: null,
   before: null,
@@ -54,14 +83,15 @@ type World = {
   readonly found: FoundCheckout;
   /** The charge as the provider shows it, or why it does not. */
   readonly charge?: Readonly<Record<string, unknown>> | Error;
+  readonly takesHints?: boolean;
 };
 
 /** A delivery to one checkout; what it did is written down. */
-function deliveryTo({ found, charge = {} }: World) {
+function deliveryTo({ found, charge = {}, takesHints = true }: World) {
   const done: string[] = [];
   const checkouts = {
     find: async () => found,
-    hint: async () => done.push('hint') > 0,
+    hint: async () => done.push('hint') > 0 && takesHints,
     reopen: async () => void done.push('reopen'),
   };
   const retrieve = async () => {
@@ -74,7 +104,7 @@ function deliveryTo({ found, charge = {} }: World) {
   return { done, deliver: (one: News) => delivery.deliver(one, new Map()) };
 }
 
-const open = (known: CheckoutMemo | null): FoundCheckout => ({ is: 'open', memo: known });
+const open = (known: CheckoutMemo): FoundCheckout => ({ is: 'open', memo: known });
 const closed = (known: CheckoutMemo): FoundCheckout => ({ is: 'closed', memo: known, run: {} as never });
 
 describe('an open checkout', () => {
@@ -97,9 +127,15 @@ describe('an open checkout', () => {
     expect(await deliver(news('charge.expire', { also }))).toEqual({ as: 'hinted' });
   });
 
-  it('whose memo cannot be read is told', async () => {
-    const { deliver } = deliveryTo({ found: open(null) });
-    expect(await deliver(news('charge.complete'))).toEqual({ as: 'hinted' });
+  it('whose memo cannot be read is told, and remembered where it has closed', async () => {
+    const found: FoundCheckout = { is: 'unreadable' };
+    expect(await deliveryTo({ found }).deliver(news('charge.complete'))).toEqual({ as: 'hinted' });
+    const closedOne = deliveryTo({ found, takesHints: false });
+    expect(await closedOne.deliver(news('charge.complete'))).toMatchObject({
+      as: 'unplaced',
+      event: { why: expect.stringContaining('checkout_unreadable') },
+    });
+    expect(closedOne.done).toEqual(['hint']);
   });
 
   it('that only its attempt shows as paid is told: another charge of it may have been', async () => {
@@ -123,6 +159,18 @@ describe('a closed checkout', () => {
     expect(done).toEqual(['retrieve']);
   });
 
+  it.each<[string, Partial<CheckoutMemo>, 'reopened' | 'settled']>([
+    ['late money was on its way back', {}, 'reopened'],
+    ['a part of it had gone back', { refunds: [refundOf(50_000)] }, 'reopened'],
+    ['all of it had gone back', { refunds: [refundOf(150_000)] }, 'settled'],
+    ['it was the second payment', { ...second, refunds: [] }, 'reopened'],
+    ['it was the second payment, and went back', { ...second, refunds: [refundOf(150_000)] }, 'settled'],
+  ])('that ended from outside while %s is opened only for what is left', async (_, told, as) => {
+    const state = { ...initialState(intent), ...late.state, ...told.state };
+    const { deliver } = deliveryTo({ found: closed({ ...late, ...told, state }) });
+    expect(await deliver(news('charge.complete'))).toEqual({ as });
+  });
+
   it.each([{ metadata: { checkout: 'chk_default_b' } }, { livemode: true }])(
     'stays closed for a payment of someone else: %j',
     async (charge) => {
@@ -142,6 +190,20 @@ describe('a closed checkout', () => {
     expect(await deliver(news('charge.complete', { before: twice }))).toEqual({ as: 'settled' });
     expect(await deliver(news('charge.expire'))).toEqual({ as: 'settled' });
     expect(done).not.toContain('reopen');
+  });
+
+  it('is not waited for where the event is old, and for ever where the provider shows no end yet', async () => {
+    const old = { createdAt: '2020-03-10T09:20:00.000Z' };
+    const failed = deliveryTo({ found: closed(memo), charge: { status: 'failed' } });
+    expect(await failed.deliver(news('charge.complete', old))).toEqual({ as: 'settled' });
+    const pending = deliveryTo({ found: closed(memo), charge: { status: 'pending' } });
+    const first = await pending.deliver(news('charge.complete', old));
+    expect(first).toMatchObject({ as: 'unplaced' });
+    const before = first.as === 'unplaced' ? { ...first.event, tries: 100 } : null;
+    expect(await pending.deliver(news('charge.complete', { before }))).toMatchObject({
+      as: 'unplaced',
+      event: { tries: 101 },
+    });
   });
 
   it.each([
@@ -196,6 +258,12 @@ describe('an event that names no checkout', () => {
       expect(done).toEqual(['retrieve']);
     },
   );
+
+  it('and shows no metadata is taken to the checkout that its charge names', async () => {
+    const { deliver, done } = deliveryTo({ found: open(memo) });
+    expect(await deliver(news('charge.complete', { checkout: null, showsMetadata: false }))).toEqual({ as: 'hinted' });
+    expect(done).toEqual(['retrieve', 'hint']);
+  });
 
   it('about a charge is nobody’s when no open checkout has it', async () => {
     const { deliver, done } = deliveryTo({ found: open(paid) });

@@ -1,17 +1,14 @@
 import {
   checkoutId,
   DEFAULT_ACCOUNT,
-  formatInstant,
-  instant,
   isFinalCharge,
   parseCheckoutId,
   type CheckoutKey,
   type RoutedEvent,
 } from '@tillflow/domain';
 import { NotFoundError, PaymentsError, type Charge, type PaymentsClient } from '@tillflow/payments-client';
-import { isGrpcServiceError, ServiceError } from '@temporalio/client';
 import {
-  retryAt,
+  owesBack,
   showsPayment,
   type ChargeFacts,
   type CheckoutMemo,
@@ -20,7 +17,9 @@ import {
 } from '@tillflow/workflows';
 import { toFacts } from '../activities/facts.js';
 import type { FoundCheckout, TailCheckouts } from './checkouts.js';
-import { toNotice } from './notices.js';
+import { createdAt, toNotice } from './notices.js';
+import { isTemporalDown } from './temporal-down.js';
+import { toUnplaced } from './unplaced.js';
 
 /** What an event says happened to what. */
 type Happening = Pick<RoutedEvent, 'key' | 'subject'>;
@@ -51,6 +50,8 @@ const LOOK = { timeoutMs: 3_000, deadlineMs: 10_000 } as const;
 const UNPAID: ReadonlySet<string> = new Set(['pending', 'failed', 'expired']);
 /** So often a payment that an event tells of, and that is not shown, is looked for once more. */
 const EARLY_TRIES = 2;
+/** What happened longer ago the provider shows by now. */
+const EARLY_MS = 600_000;
 
 /** Takes events to the checkouts they are about. A delivery that fails for good is told of, and never holds up others. */
 export class Delivery {
@@ -79,40 +80,48 @@ export class Delivery {
     const key = news.checkout ?? (await this.#ownerOf(news, owners));
     if (key === null) return SETTLED;
     const found = await this.checkouts.find(key);
-    if (found.is === 'open') {
-      if (found.memo !== null && isKnown(news, found.memo)) return SETTLED;
-      if (await this.checkouts.hint(key, hintOf(news))) return { as: 'hinted' };
-      return this.#deliver(news, owners);
-    }
-    return this.#late(news, key, found);
+    if (found.is === 'open' && isKnown(news, found.memo)) return SETTLED;
+    if (found.is === 'closed' || found.is === 'absent') return this.#late(news, key, found);
+    if (await this.checkouts.hint(key, hintOf(news))) return { as: 'hinted' };
+    if (found.is === 'open') return this.#deliver(news, owners);
+    return this.#unplaced(news, 'checkout_unreadable: it has closed, and PAYLOAD_KEYS lacks a key of it', null);
   }
 
-  /** A refund that was made elsewhere names a charge, and the charge its checkout. */
-  async #ownerOf({ chargeId, subject }: News, owners: ReadonlyMap<string, CheckoutKey>): Promise<CheckoutKey | null> {
+  /**
+   * By its charge: a refund that was made elsewhere names no checkout, nor does an event that shows no metadata. What
+   * shows some without our name is of someone else.
+   */
+  async #ownerOf(
+    { chargeId, subject, showsMetadata }: News,
+    owners: ReadonlyMap<string, CheckoutKey>,
+  ): Promise<CheckoutKey | null> {
     if (chargeId === null) return null;
     const owner = owners.get(chargeId);
-    if (owner !== undefined || subject === chargeId) return owner ?? null;
+    if (owner !== undefined) return owner;
+    if (subject === chargeId && showsMetadata) return null;
     const charge = await this.#retrieve(chargeId);
     const named = parseCheckoutId(charge === null ? '' : (toFacts(charge, this.livemode).checkoutId ?? ''));
     return named?.account === DEFAULT_ACCOUNT ? named : null;
   }
 
   /** The checkout takes no hint: only a payment that it does not know of matters now. */
-  async #late(news: News, key: CheckoutKey, found: Exclude<FoundCheckout, { is: 'open' }>): Promise<Delivered> {
+  async #late(
+    news: News,
+    key: CheckoutKey,
+    found: Extract<FoundCheckout, { is: 'closed' | 'absent' }>,
+  ): Promise<Delivered> {
     if (news.chargeId === null) return SETTLED;
     const charge = await this.#retrieve(news.chargeId);
     if (charge === null) return this.#unplaced(news, 'not_found: the provider does not show the charge', null);
     const facts = toFacts(charge, this.livemode);
     if (UNPAID.has(facts.status)) {
-      // An event may come before the provider shows what it is about.
-      const isEarly =
-        happeningsOf(news).some(({ key: kind }) => kind === 'charge.complete') &&
-        (news.before?.tries ?? 0) < EARLY_TRIES;
-      return isEarly ? this.#unplaced(news, `not_paid: the provider shows it as ${facts.status}`, null) : SETTLED;
+      if (!mayBeEarly(news, facts)) return SETTLED;
+      return this.#unplaced(news, `not_paid: the provider shows it as ${facts.status}`, null);
     }
     if (facts.checkoutId !== checkoutId(key) || facts.isOtherMode) return SETTLED;
     if (found.is === 'absent') return this.#missing(news, facts);
-    if (showsPayment(found.memo, facts.chargeId)) return SETTLED;
+    const { memo } = found;
+    if (showsPayment(memo, facts.chargeId) && !owesBack(memo, facts.chargeId)) return SETTLED;
     await this.checkouts.reopen(key, found, facts, hintOf(news));
     return { as: 'reopened' };
   }
@@ -130,20 +139,18 @@ export class Delivery {
   }
 
   #unplaced(news: News, why: string, notice: TailNotice | null): Delivered {
-    const now = instant(Date.now());
-    const tries = (news.before?.tries ?? 0) + 1;
-    const event: UnplacedEvent = {
+    const about = {
       event_id: news.id,
       event_key: happeningsOf(news).find(({ key }) => key === 'charge.complete')?.key ?? news.key,
       subject: news.subject,
       checkout_id: news.checkout === null ? null : checkoutId(news.checkout),
       charge_id: news.chargeId,
-      since: news.before?.since ?? formatInstant(now),
-      retry_at: formatInstant(retryAt(now, tries)),
-      tries,
-      why,
     };
-    return { as: 'unplaced', event, notice: news.before === null ? notice : null };
+    return {
+      as: 'unplaced',
+      event: toUnplaced(about, why, news.before),
+      notice: news.before === null ? notice : null,
+    };
   }
 
   async #retrieve(chargeId: string): Promise<Charge | null> {
@@ -154,6 +161,14 @@ export class Delivery {
       throw error;
     }
   }
+}
+
+/** An event may come before the provider shows what it is about; what is pending has no end yet, whatever was told. */
+function mayBeEarly(news: News, { status }: ChargeFacts): boolean {
+  if (!happeningsOf(news).some(({ key }) => key === 'charge.complete')) return false;
+  if (status === 'pending') return true;
+  const at = createdAt({ created_at: news.createdAt });
+  return (news.before?.tries ?? 0) < EARLY_TRIES && (at === null || Date.now() - at < EARLY_MS);
 }
 
 function hintOf({ id, key, chargeId }: News) {
@@ -182,8 +197,4 @@ function isShown({ key, subject }: Happening, chargeId: string | null, memo: Che
     default:
       return false;
   }
-}
-
-function isTemporalDown(error: unknown): boolean {
-  return error instanceof ServiceError || isGrpcServiceError(error);
 }

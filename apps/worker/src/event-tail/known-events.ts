@@ -1,4 +1,7 @@
-/** Events that this process has dealt with, so that those in the overlap of two passes are not delivered again. */
+/**
+ * Events that this process has dealt with and that left nothing to remember, so that those in the overlap of two passes
+ * are not delivered again.
+ */
 export class KnownEvents {
   readonly #ids = new Set<string>();
 

@@ -1,6 +1,7 @@
 import { formatInstant, instant, parseInstant } from '@tillflow/domain';
 import type { Event, Occurrence } from '@tillflow/payments-client';
 import type { TailNotice, TailNoticeCode } from '@tillflow/workflows';
+import { brief } from './brief.js';
 
 /** Kinds of event that a person should know of. Source: assumption, "Event kinds". */
 const NOTICES: Readonly<Record<string, { readonly code: TailNoticeCode; readonly what: string }>> = {
@@ -14,11 +15,11 @@ const NOTICES: Readonly<Record<string, { readonly code: TailNoticeCode; readonly
 
 /** What an event tells a person, or null. Nothing is read of it but ids: for the rest they look at the resource. */
 export function noticeOf(event: Event): TailNotice | null {
-  const notice = NOTICES[event.key];
+  const notice = Object.hasOwn(NOTICES, event.key) ? NOTICES[event.key] : undefined;
   if (notice === undefined) return null;
   const { id: subject, charge, schedule, object } = event.data;
   return toNotice(event, notice.code, subject ?? '', {
-    detail: `${notice.what} ${subject ?? '(without an id)'}`,
+    detail: `${notice.what} ${brief(subject ?? '(without an id)')}`,
     charge_id: textOf(charge),
     plan_id: object === 'schedule' ? (subject ?? null) : textOf(schedule),
   });
@@ -45,12 +46,12 @@ const ENDS: Readonly<Record<string, TailNoticeCode>> = {
 /** What an occurrence, read at the time of an event, tells a person, or null. */
 export function noticeOfOccurrence(event: Event, plan: string, occurrence: Occurrence): TailNotice | null {
   const { id, status, scheduled_on: day, processed_at, result, message } = occurrence;
-  const code = ENDS[status];
+  const code = Object.hasOwn(ENDS, status) ? ENDS[status] : undefined;
   const at = createdAt({ created_at: processed_at ?? (typeof day === 'string' ? `${day}T00:00:00Z` : null) });
   if (code === undefined || (at !== null && at < (createdAt(event) ?? Date.now()) - NEWS_MS)) return null;
   const told = { id, created_at: processed_at ?? event.created_at };
   return toNotice(told, code, id, {
-    detail: `The occurrence of plan ${plan} on ${day ?? 'an unknown day'} ${status}: ${message ?? 'no reason given'}`,
+    detail: `The occurrence of plan ${plan} on ${day ?? 'an unknown day'} ${status}: ${brief(message ?? 'no reason given')}`,
     charge_id: result?.startsWith('chrg_') === true ? result : null,
     plan_id: plan,
   });
@@ -63,10 +64,10 @@ export function toNotice(
   about: Pick<TailNotice, 'detail'> & Partial<Pick<TailNotice, 'charge_id' | 'plan_id' | 'checkout_id'>>,
 ): TailNotice {
   return {
-    id: `${code}:${subject}`,
+    id: `${code}:${brief(subject)}`,
     code,
     since: formatInstant(createdAt(event) ?? instant(Date.now())),
-    subject,
+    subject: brief(subject),
     event_id: event.id,
     charge_id: null,
     plan_id: null,
@@ -86,5 +87,5 @@ export function createdAt({ created_at: at }: Pick<Event, 'created_at'>) {
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? value : null;
+  return typeof value === 'string' ? brief(value) : null;
 }

@@ -1,4 +1,10 @@
-import type { Event } from '@tillflow/payments-client';
+import {
+  NotFoundError,
+  ServerError,
+  UnexpectedResponseError,
+  UnreadableRecord,
+  type Event,
+} from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
 import type { Delivered, News } from './delivery.js';
 import { KnownEvents } from './known-events.js';
@@ -18,12 +24,19 @@ const event = (number: number, more: Partial<Event> = {}): Event => ({
 const events = (count: number): Event[] => Array.from({ length: count }, (_, index) => event(index + 1));
 
 type World = {
-  readonly listed: readonly Event[];
+  readonly listed: readonly (Event | UnreadableRecord)[];
   /** What the provider does after the last of them. */
   readonly atLast?: () => never;
   readonly deliver?: (news: News) => Delivered;
   readonly begun?: Progress;
   readonly known?: KnownEvents;
+  readonly remembered?: readonly string[];
+  readonly again?: boolean;
+  readonly watermark?: string;
+  /** Of every plan, or why they are not shown. */
+  readonly occurrences?: readonly object[] | Error;
+  /** An event that is read by its id, or why it is not. */
+  readonly retrieved?: Event | Error;
 };
 
 /** A pass over events that no sandbox lists: with dates of the future, or ending in the middle of a list. */
@@ -33,6 +46,11 @@ function passOver({
   deliver = () => ({ as: 'hinted' }),
   begun,
   known = new KnownEvents(1_000),
+  remembered = [],
+  again = false,
+  watermark = WATERMARK,
+  occurrences = [],
+  retrieved = new NotFoundError('no such event', { code: 'not_found' } as never),
 }: World) {
   const delivered: string[] = [];
   const asked: unknown[] = [];
@@ -41,9 +59,18 @@ function passOver({
     yield* listed;
     atLast?.();
   }
+  const answer = <T>(given: T | Error): T => {
+    if (given instanceof Error) throw given;
+    return given;
+  };
+  const listOccurrences = async (plan: string) => {
+    delivered.push(plan);
+    return { data: answer(occurrences) };
+  };
+  const retrieve = async () => answer(retrieved);
   const pass = new Pass(
     {
-      provider: { events: { iterate } } as never,
+      provider: { events: { iterateTolerant: iterate, retrieve }, schedules: { listOccurrences } } as never,
       checkouts: { findByCharges: async () => new Map() } as never,
       delivery: {
         deliver: async (news: News) => {
@@ -53,10 +80,12 @@ function passOver({
         },
       } as never,
       known,
+      remembered: new Set(remembered),
+      again,
       overlapMs: 60_000,
       signal: new AbortController().signal,
     },
-    WATERMARK,
+    watermark,
     begun ?? null,
   );
   return { pass, delivered, asked };
@@ -104,10 +133,9 @@ describe('a pass', () => {
   it('is not led past anything by a date of the future, or by none', async () => {
     const future = { created_at: '2999-01-01T00:00:00Z' };
     const { pass } = passOver({ listed: [event(1), event(2, future), event(3, { created_at: null })] });
-    const before = new Date().toISOString();
     await pass.run([]);
-    expect(pass.progress.watermark >= before).toBe(true);
-    expect(pass.progress.watermark <= new Date().toISOString()).toBe(true);
+    // Not to now: by our clock what happens next may have happened before.
+    expect(pass.progress.watermark).toBe(at(1));
     const undated = passOver({ listed: [event(1, { created_at: null })] });
     await undated.pass.run([]);
     expect(undated.pass.progress.watermark).toBe(WATERMARK);
@@ -157,6 +185,111 @@ describe('a pass', () => {
     expect(pass.progress.notices).toHaveLength(50);
   });
 
+  it('finds again what it told where its answer was lost, until the tail remembers it', async () => {
+    const known = new KnownEvents(1_000);
+    const dispute = event(1, { key: 'dispute.create', data: { object: 'dispute', id: 'dspt_1' } });
+    const deliver = ({ id }: News): Delivered =>
+      id === 'evnt_2' ? { as: 'unplaced', event: unplaced(id), notice: null } : HINTED;
+    const world = { listed: [dispute, event(2), event(3)], known, deliver };
+    const lost = passOver(world);
+    await lost.pass.run([]);
+    expect(lost.delivered).toEqual(['evnt_2', 'evnt_3']);
+    const second = passOver(world);
+    await second.pass.run([]);
+    expect(second.delivered).toEqual(['evnt_2']);
+    expect(second.pass.progress).toMatchObject({
+      notices: [{ subject: 'dspt_1' }],
+      unplaced: [{ event_id: 'evnt_2' }],
+    });
+    const third = passOver({ ...world, remembered: ['evnt_1', 'evnt_2'] });
+    await third.pass.run([]);
+    expect(third.delivered).toEqual([]);
+    expect(third.pass.progress).toEqual({
+      watermark: at(3),
+      counts: { read: 3, hinted: 0, reopened: 0, unplaced: 0 },
+    });
+  });
+
+  it('delivers what is known and remembered, too, where someone asks for all of it again', async () => {
+    const world = { listed: events(3), known: new KnownEvents(1_000), remembered: ['evnt_2'] };
+    await passOver(world).pass.run([]);
+    const again = passOver({ ...world, again: true });
+    await again.pass.run([]);
+    expect(again.delivered).toEqual(['evnt_1', 'evnt_2', 'evnt_3']);
+  });
+
+  it('begins in 1970 where it is to begin before any event', async () => {
+    const { pass, asked } = passOver({ listed: [], watermark: '0001-01-01T00:00:00.000Z' });
+    await pass.run([]);
+    expect(asked).toMatchObject([{ from: '1970-01-01T00:00:00.000Z' }]);
+  });
+
+  it('is stopped by nothing that cannot be read: it is told, delivered by its ids, or remembered', async () => {
+    const { data } = event(1);
+    const listed = [
+      unreadable({ object: 'event', id: 'evnt_1', key: null, created_at: at(1), data }),
+      unreadable({ id: 'evnt_2', key: 'customer.update', created_at: at(2), data: { id: 7 } }),
+      unreadable(null),
+      event(4),
+    ];
+    const { pass, delivered } = passOver({ listed });
+    await pass.run([]);
+    expect(delivered).toEqual(['evnt_1', 'evnt_4']);
+    const { watermark, counts, unplaced: left, notices } = pass.progress;
+    expect({ watermark, counts }).toEqual({
+      watermark: at(4),
+      counts: { read: 4, hinted: 2, reopened: 0, unplaced: 1 },
+    });
+    expect(left).toMatchObject([{ event_id: 'evnt_2', event_key: 'customer.update', tries: 1, checkout_id: null }]);
+    expect(notices).toMatchObject([
+      { code: 'event_unreadable', event_id: 'evnt_1', since: at(1), checkout_id: 'chk_default_1', charge_id: 'chrg_1' },
+      { code: 'event_unreadable', event_id: 'evnt_2', since: at(2) },
+      { code: 'event_unreadable', event_id: expect.stringMatching(/^unreadable_/) },
+    ]);
+  });
+
+  it('reads an event again that could not be read, and deals with it once it can be', async () => {
+    const before = { ...unplaced('evnt_7'), checkout_id: null, charge_id: null };
+    const cannot = passOver({ listed: [], retrieved: misfit });
+    await cannot.pass.run([before]);
+    expect(cannot.pass.progress).toMatchObject({ unplaced: [{ event_id: 'evnt_7', tries: 2, since: before.since }] });
+    expect(cannot.pass.progress).not.toHaveProperty('settled');
+    const can = passOver({ listed: [], retrieved: event(7) });
+    await can.pass.run([before]);
+    expect(can.delivered).toEqual(['evnt_7']);
+    expect(can.pass.progress).toMatchObject({ settled: ['evnt_7'], counts: { hinted: 1 } });
+    expect(can.pass.progress).not.toHaveProperty('unplaced');
+  });
+
+  it('looks at plans after the payments, and once more at one that the provider did not show', async () => {
+    const data = { object: 'schedule', id: 'schd_1' };
+    const listed = [event(1, { key: 'schedule.expiring', data }), event(2)];
+    const down = new ServerError('no answer', { code: 'http_503', outcome: 'unknown' } as never);
+    const { pass, delivered } = passOver({ listed, occurrences: down });
+    await pass.run([]);
+    expect(delivered).toEqual(['evnt_2', 'schd_1']);
+    expect(pass.progress.unplaced).toMatchObject([
+      { event_id: 'evnt_1', subject: 'schd_1', why: 'http_503: no answer' },
+    ]);
+    const failed = { object: 'occurrence', id: 'occu_1', status: 'failed', processed_at: at(1) };
+    const [retrieved] = listed;
+    const later = passOver({ listed: [], occurrences: [failed], ...(retrieved === undefined ? {} : { retrieved }) });
+    await later.pass.run(pass.progress.unplaced ?? []);
+    expect(later.pass.progress).toMatchObject({
+      notices: [{ code: 'plan_occurrence_failed', plan_id: 'schd_1' }],
+      settled: ['evnt_1'],
+    });
+    const odd = passOver({ listed, occurrences: [null as never] });
+    await odd.pass.run([]);
+    expect(odd.pass.progress).toMatchObject({
+      watermark: at(2),
+      unplaced: [{ subject: 'schd_1', why: expect.stringContaining('TypeError') }],
+    });
+    const gone = passOver({ listed, occurrences: new NotFoundError('gone', { code: 'not_found' } as never) });
+    await gone.pass.run([]);
+    expect(gone.pass.progress).not.toHaveProperty('unplaced');
+  });
+
   it('leaves out what is no news of ours', async () => {
     const listed = [
       event(1, { key: 'charge.create' }),
@@ -171,6 +304,13 @@ describe('a pass', () => {
 });
 
 const HINTED: Delivered = { as: 'hinted' };
+
+const misfit = new UnexpectedResponseError('GET /events: a record of another shape.', {
+  code: 'unexpected_response',
+  outcome: 'unknown',
+  retryable: false,
+});
+const unreadable = (json: unknown): UnreadableRecord => new UnreadableRecord(json, misfit);
 
 const unplaced = (id: string) => ({
   event_id: id,

@@ -1,30 +1,55 @@
-import { formatInstant, instant, isNews, parseCheckoutId, parseInstant, plus, routeEvent } from '@tillflow/domain';
-import { PaymentsError, type Event, type PaymentsClient } from '@tillflow/payments-client';
-import type { EventCounts, EventsRead, ReadEventsCall, TailNotice, UnplacedEvent } from '@tillflow/workflows';
+import { formatInstant, instant, isNews, parseCheckoutId, parseInstant, routeEvent } from '@tillflow/domain';
+import {
+  InvalidRequestError,
+  NotFoundError,
+  PaymentsError,
+  UnreadableRecord,
+  type Event,
+  type PaymentsClient,
+} from '@tillflow/payments-client';
+import {
+  latestNotices,
+  latestUnplaced,
+  namesNobody,
+  type EventCounts,
+  type EventsRead,
+  type ReadEventsCall,
+  type TailNotice,
+  type UnplacedEvent,
+} from '@tillflow/workflows';
 import { FAR_AHEAD } from '../activities/payments.js';
 import type { TailCheckouts } from './checkouts.js';
 import type { Delivered, Delivery, News } from './delivery.js';
 import type { KnownEvents } from './known-events.js';
 import { createdAt, noticeOf, noticeOfOccurrence, planOf } from './notices.js';
+import { noticeOfUnreadable, salvage } from './unreadable.js';
+import { toUnplaced, type About } from './unplaced.js';
 
 /** Delivered together, before the watermark moves past them. */
 const BATCH_SIZE = 100;
-/** Deliveries at a time. */
+/** Deliveries, and looks at plans, at a time. */
 const CONCURRENCY = 10;
-/** Of unplaced events and of notices as many are brought back: the tail keeps no more. */
-const KEPT = 50;
 /** Of a plan, at each event of it. */
 const LATEST_OCCURRENCES = 20;
 const PAGE = { timeoutMs: 5_000, deadlineMs: 15_000 } as const;
+/** Payments of the next page wait for it. */
+const LOOK = { timeoutMs: 3_000, deadlineMs: 5_000 } as const;
 
 /** How far a pass came. Whoever takes it up begins here. */
 export type Progress = Omit<EventsRead, 'intervalMs' | 'failure'>;
+
+/** An event of the list, or what came in its place. */
+type Listed = Event | UnreadableRecord;
 
 export type PassParts = {
   readonly provider: PaymentsClient;
   readonly checkouts: TailCheckouts;
   readonly delivery: Delivery;
   readonly known: KnownEvents;
+  /** Ids of what the tail itself remembers, told or to be tried again: it need not be read to it once more. */
+  readonly remembered: ReadonlySet<string>;
+  /** All is to be delivered again, whatever is known: someone asked for it. */
+  readonly again: boolean;
   readonly overlapMs: number;
   readonly signal: AbortSignal;
 };
@@ -33,9 +58,11 @@ export type PassParts = {
 export class Pass {
   #watermark: string;
   #counts: EventCounts = { read: 0, hinted: 0, reopened: 0, unplaced: 0 };
-  readonly #unplaced = new Map<string, UnplacedEvent>();
-  readonly #settled: string[];
-  readonly #notices: TailNotice[];
+  #notices: readonly TailNotice[];
+  #unplaced = new Map<string, UnplacedEvent>();
+  readonly #settled: Set<string>;
+  /** What is tried again, by the event's id. */
+  readonly #before = new Map<string, UnplacedEvent>();
 
   /** @param begun what an earlier try of the same pass did. */
   constructor(
@@ -45,35 +72,34 @@ export class Pass {
   ) {
     this.#watermark = begun?.watermark ?? watermark;
     this.#counts = begun?.counts ?? this.#counts;
-    this.#settled = [...(begun?.settled ?? [])];
-    this.#notices = [...(begun?.notices ?? [])];
+    this.#settled = new Set(begun?.settled);
+    this.#notices = begun?.notices ?? [];
     for (const event of begun?.unplaced ?? []) this.#unplaced.set(event.event_id, event);
   }
 
   /** What is done. Empty parts are left out. */
   get progress(): Progress {
-    const unplaced = [...this.#unplaced.values()].slice(-KEPT);
-    const notices = this.#notices.slice(-KEPT);
+    const unplaced = [...this.#unplaced.values()];
     return {
       watermark: this.#watermark,
       ...(Object.values(this.#counts).every((count) => count === 0) ? {} : { counts: this.#counts }),
       ...(unplaced.length === 0 ? {} : { unplaced }),
-      ...(this.#settled.length === 0 ? {} : { settled: this.#settled }),
-      ...(notices.length === 0 ? {} : { notices }),
+      ...(this.#settled.size === 0 ? {} : { settled: [...this.#settled] }),
+      ...(this.#notices.length === 0 ? {} : { notices: this.#notices }),
     };
   }
 
   /** @throws what stopped it: then the {@link progress} holds all the same. */
   async run(retries: ReadEventsCall['retries']): Promise<void> {
-    const again = retries.filter(({ event_id }) => !this.#settled.includes(event_id));
-    await this.#deliverAll(again.map(toNews));
+    await this.#retry(retries.filter(({ event_id }) => !this.#settled.has(event_id)));
     const { provider, overlapMs, signal } = this.parts;
-    const from = formatInstant(plus(parseInstant(this.#watermark), -overlapMs));
+    // Nothing happened before 1970, and the years before the first are no date.
+    const from = formatInstant(instant(Math.max(parseInstant(this.#watermark) - overlapMs, 0)));
     // Without an upper bound in time: the provider's clock may be ahead of ours.
-    const events = provider.events.iterate({ from, to: FAR_AHEAD, order: 'chronological' }, { ...PAGE, signal });
-    let batch: Event[] = [];
-    for await (const event of events) {
-      batch.push(event);
+    const all = { from, to: FAR_AHEAD, order: 'chronological' } as const;
+    let batch: Listed[] = [];
+    for await (const listed of provider.events.iterateTolerant(all, { ...PAGE, signal })) {
+      batch.push(listed);
       if (batch.length < BATCH_SIZE) continue;
       await this.#take(batch);
       batch = [];
@@ -81,77 +107,153 @@ export class Pass {
     await this.#take(batch);
   }
 
+  /** What is remembered with its checkout or charge is delivered; of the others, the event is read again. */
+  async #retry(unplaced: readonly UnplacedEvent[]): Promise<void> {
+    for (const event of unplaced) this.#before.set(event.event_id, event);
+    await this.#deliverAll(unplaced.filter((event) => !namesNobody(event)).map(toNews));
+    await inTurns(unplaced.filter(namesNobody), (event) => this.#readAgain(event));
+    this.#keepLatest();
+  }
+
+  async #readAgain(before: UnplacedEvent): Promise<void> {
+    const { provider, signal } = this.parts;
+    const { event_id: id } = before;
+    this.#unplaced.delete(id);
+    try {
+      await this.#deal([await provider.events.retrieve(id, { ...LOOK, signal })]);
+    } catch (error) {
+      if (!(error instanceof PaymentsError) || signal.aborted) throw error;
+      this.#remember(before, `${error.code}: ${error.message}`);
+    }
+    if (!this.#unplaced.has(id)) this.#settled.add(id);
+  }
+
   /** What was delivered is behind us; what was only read is not. */
-  async #take(batch: readonly Event[]): Promise<void> {
-    const fresh = batch.filter(({ id }) => !this.parts.known.has(id));
-    await this.#takeNotice(fresh);
-    const routed = fresh.flatMap((event): News[] => {
-      const news = routeEvent(event);
-      return news === null || !isNews(news)
-        ? []
-        : [{ ...news, also: [], createdAt: event.created_at ?? null, before: null }];
-    });
-    await this.#deliverAll(coalesced(routed));
-    for (const { id } of fresh) this.parts.known.add(id);
+  async #take(batch: readonly Listed[]): Promise<void> {
+    await this.#deal(batch.filter(({ id }) => this.#isFresh(id)));
+    this.#keepLatest();
     this.#counts = { ...this.#counts, read: this.#counts.read + batch.length };
     const now = Date.now();
-    const latest = Math.max(...batch.map((event) => createdAt(event) ?? 0), parseInstant(this.#watermark));
-    // A date of the future would skip whatever comes before it.
-    this.#watermark = formatInstant(instant(Math.max(Math.min(latest, now), parseInstant(this.#watermark))));
+    // A date of the future moves nothing: what comes before it would be skipped, by our clock or by the provider's.
+    const dates = batch.map((one) => createdAt(happenedAt(one)) ?? 0).filter((date) => date <= now);
+    this.#watermark = formatInstant(instant(Math.max(parseInstant(this.#watermark), ...dates)));
+  }
+
+  #isFresh(id: string): boolean {
+    const { known, remembered, again } = this.parts;
+    return again || !(known.has(id) || remembered.has(id));
+  }
+
+  /**
+   * Takes events to whom they concern. Only what leaves nothing to remember is known afterwards to this process: what it
+   * tells the tail may be lost on the way, and then has to be found again.
+   */
+  async #deal(events: readonly Listed[]): Promise<void> {
+    await this.#deliverAll(coalesced(events.flatMap((one) => this.#newsOf(one))));
+    const told = new Map(events.map((one): [string, TailNotice[]] => [one.id, noticesOf(one)]));
+    for (const one of events) if (one instanceof UnreadableRecord) this.#rememberUnreadable(one);
+    for (const [id, notices] of await this.#lookAtPlans(events)) told.get(id)?.push(...notices);
+    this.#notices = latestNotices([...this.#notices, ...[...told.values()].flat()]);
+    const { known, remembered } = this.parts;
+    for (const [id, notices] of told) {
+      const isTold = notices.every(({ event_id }) => remembered.has(event_id));
+      if (isTold && !this.#unplaced.has(id)) known.add(id);
+    }
+  }
+
+  /** News of whoever is concerned, also where the event does not fit: it is only a reason to look. */
+  #newsOf(one: Listed): News[] {
+    const routed = routeEvent(one instanceof UnreadableRecord ? one.json : one);
+    if (routed === null || !isNews(routed)) return [];
+    const { created_at: at = null } = happenedAt(one);
+    return [{ ...routed, id: one.id, also: [], createdAt: at, before: this.#before.get(one.id) ?? null }];
   }
 
   async #deliverAll(all: readonly News[]): Promise<void> {
     const { checkouts, delivery } = this.parts;
     const sought = all.flatMap(({ checkout, chargeId }) => (checkout === null && chargeId !== null ? [chargeId] : []));
     const owners = await checkouts.findByCharges([...new Set(sought)]);
-    const left = [...all];
-    const work = async (): Promise<void> => {
-      for (let news = left.shift(); news !== undefined; news = left.shift()) {
-        this.#count(news, await delivery.deliver(news, owners));
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(CONCURRENCY, all.length) }, work));
+    await inTurns(all, async (news) => this.#count(news, await delivery.deliver(news, owners)));
   }
 
   #count(news: News, delivered: Delivered): void {
     const { hinted, reopened, unplaced } = this.#counts;
     if (delivered.as === 'unplaced') {
       this.#unplaced.set(news.id, delivered.event);
-      if (delivered.notice !== null) this.#notices.push(delivered.notice);
+      if (delivered.notice !== null) this.#notices = latestNotices([...this.#notices, delivered.notice]);
       this.#counts = { ...this.#counts, unplaced: unplaced + 1 };
       return;
     }
-    if (news.before !== null) this.#settled.push(news.id);
+    if (news.before !== null) {
+      this.#settled.add(news.id);
+      // It would begin anew while it is in the overlap.
+      this.#unplaced.delete(news.id);
+      this.parts.known.add(news.id);
+    }
     if (delivered.as === 'hinted') this.#counts = { ...this.#counts, hinted: hinted + 1 };
     if (delivered.as === 'reopened') this.#counts = { ...this.#counts, reopened: reopened + 1 };
   }
 
-  async #takeNotice(events: readonly Event[]): Promise<void> {
-    const plans = new Map<string, Event>();
-    for (const event of events) {
-      const told = noticeOf(event);
-      if (told !== null) this.#notices.push(told);
-      const plan = planOf(event);
-      if (plan !== null) plans.set(plan, event);
-    }
-    for (const [plan, event] of plans) await this.#lookAtPlan(plan, event);
+  /** It is told in any case. Where it does not say whom it concerns, it may be better to read later. */
+  #rememberUnreadable(record: UnreadableRecord): void {
+    const { isRouted, ...about } = salvage(record);
+    if (!isRouted && record.hasOwnId) this.#remember(about, `unreadable: ${record.error.message}`);
   }
 
-  /** What became of a plan is asked for: an event is never believed, and of an occurrence that was skipped there is none. */
-  async #lookAtPlan(plan: string, event: Event): Promise<void> {
+  #remember(about: About, why: string): void {
+    // What is to be delivered comes before what is to be looked at.
+    if (this.#unplaced.has(about.event_id)) return;
+    this.#unplaced.set(about.event_id, toUnplaced(about, why, this.#before.get(about.event_id) ?? null));
+    this.#counts = { ...this.#counts, unplaced: this.#counts.unplaced + 1 };
+  }
+
+  #keepLatest(): void {
+    const kept = latestUnplaced([...this.#unplaced.values()]);
+    this.#unplaced = new Map(kept.map((event) => [event.event_id, event]));
+  }
+
+  /** What became of each plan that there is news of, by the event that told of it. */
+  async #lookAtPlans(events: readonly Listed[]): Promise<ReadonlyMap<string, readonly TailNotice[]>> {
+    const newest = new Map<string, Event>();
+    for (const one of events) {
+      if (one instanceof UnreadableRecord) continue;
+      const plan = planOf(one);
+      if (plan !== null) newest.set(plan, one);
+    }
+    const told = new Map<string, readonly TailNotice[]>();
+    await inTurns([...newest], async ([plan, event]) => {
+      told.set(event.id, await this.#lookAtPlan(plan, event));
+    });
+    return told;
+  }
+
+  /** It is asked for: an event is never believed, and of an occurrence that was skipped there is none. */
+  async #lookAtPlan(plan: string, event: Event): Promise<TailNotice[]> {
     const { provider, signal } = this.parts;
     try {
       const newest = { order: 'reverse_chronological', limit: LATEST_OCCURRENCES } as const;
-      const { data } = await provider.schedules.listOccurrences(plan, newest, { ...PAGE, signal });
-      for (const occurrence of data) {
-        const told = noticeOfOccurrence(event, plan, occurrence);
-        if (told !== null) this.#notices.push(told);
-      }
+      const { data } = await provider.schedules.listOccurrences(plan, newest, { ...LOOK, signal });
+      return data.flatMap((occurrence) => noticeOfOccurrence(event, plan, occurrence) ?? []);
     } catch (error) {
-      // A person finds it in the plan as well: no reason to hold up everyone's payments.
-      if (!(error instanceof PaymentsError) || signal.aborted) throw error;
+      if (signal.aborted) throw error;
+      // There is no such plan: nothing is to be told of it.
+      if (error instanceof NotFoundError || error instanceof InvalidRequestError) return [];
+      const about = { event_id: event.id, event_key: event.key, subject: plan, checkout_id: null, charge_id: null };
+      // Whatever it is, it is this plan's alone: nobody's payment waits for it.
+      this.#remember(about, error instanceof PaymentsError ? `${error.code}: ${error.message}` : String(error));
+      return [];
     }
   }
+}
+
+/** A few at a time. The first failure ends it, so that nothing is begun any more. */
+async function inTurns<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
+  const left = [...all];
+  const take = async (): Promise<void> => {
+    for (let one = left.shift(); one !== undefined; one = left.shift()) await work(one);
+  };
+  const turns = Array.from({ length: Math.min(CONCURRENCY, all.length) }, take);
+  await Promise.all(turns).finally(() => left.splice(0));
 }
 
 /** All news of one charge of one checkout as one. What a paid checkout pays no heed to does not speak for the others. */
@@ -174,8 +276,19 @@ function toNews(event: UnplacedEvent): News {
     subject: event.subject,
     checkout: parseCheckoutId(event.checkout_id ?? ''),
     chargeId: event.charge_id,
+    // The charge itself says whose it is.
+    showsMetadata: false,
     also: [],
     createdAt: null,
     before: event,
   };
+}
+
+function happenedAt(one: Listed): { readonly created_at?: string | null | undefined } {
+  return one instanceof UnreadableRecord ? salvage(one) : one;
+}
+
+function noticesOf(one: Listed): TailNotice[] {
+  const notice = one instanceof UnreadableRecord ? noticeOfUnreadable(one) : noticeOf(one);
+  return notice === null ? [] : [notice];
 }

@@ -1,11 +1,14 @@
+import { z } from 'zod';
 import type { Listing } from '../listing.js';
 import type { RequestOptions } from '../options.js';
 import { iteratePages, type List, listOf, type ListParams } from '../paging.js';
 import { path } from '../path.js';
 import type { Transport } from '../transport.js';
+import { readTolerantly, type UnreadableRecord } from '../unreadable.js';
 import { type Event, event, type EventId } from './schema.js';
 
 const eventList = listOf(event);
+const anyList = listOf(z.unknown());
 
 /** Records of what happened. Source: API reference, "Events". */
 export class Events {
@@ -23,6 +26,17 @@ export class Events {
   /** Every event, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
     return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+  }
+
+  /**
+   * As {@link iterate}, for those whom one event must not stop: what is not of the documented shape comes in its place as
+   * an {@link UnreadableRecord}, where otherwise it would fail its page. A page that is no list fails as ever.
+   */
+  iterateTolerant(params: ListParams = {}, options?: RequestOptions): Listing<Event | UnreadableRecord> {
+    return iteratePages(params, this.#http.now(), async (page) => {
+      const list = await this.#http.get(path`/events`, page, anyList, options);
+      return { ...list, data: list.data.map((json) => readTolerantly(event, json, 'GET /events')) };
+    });
   }
 
   retrieve(id: EventId, options?: RequestOptions): Promise<Event> {

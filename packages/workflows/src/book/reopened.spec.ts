@@ -4,7 +4,7 @@ import type { CheckoutMemo, CheckoutState, Refund } from '../view.js';
 import { initialState } from '../view.js';
 import { CheckoutBook } from './book.js';
 import { emptyRecord } from './packed.js';
-import { DEFAULT_POLICY } from './policy.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
 import { reopen, showsPayment } from './reopened.js';
 import { intent } from './simulated-provider.js';
 
@@ -21,6 +21,20 @@ const attempt = {
   expires_at: '2026-03-10T09:15:00.000Z',
 } as const;
 const expired: CheckoutState = { ...initialState(intent), status: 'expired', attempts: [attempt] };
+
+const pending: Refund = {
+  id: null,
+  key: 'k',
+  charge_id: 'chrg_1',
+  amount: 50_000,
+  currency: 'THB',
+  kind: 'refund',
+  status: 'pending',
+  reason: null,
+  failure_code: null,
+  failure_message: null,
+  created_at: '2026-03-10T10:00:00.000Z',
+};
 
 function reopened(told: Partial<CheckoutMemo>, charge = late): CheckoutBook {
   const { resume = emptyRecord() } = reopen({ intent, opener: 'o', ...told }, {}, charge, NOW);
@@ -48,27 +62,22 @@ describe('a checkout that is opened again', () => {
   });
 
   it('looks for a refund that was under way when it ended before it asks for it again', () => {
-    const refund: Refund = {
-      id: null,
-      key: 'k',
-      charge_id: 'chrg_1',
-      amount: 50_000,
-      currency: 'THB',
-      kind: 'refund',
-      status: 'pending',
-      reason: null,
-      failure_code: null,
-      failure_message: null,
-      created_at: '2026-03-10T10:00:00.000Z',
-    };
     const paid = { ...attempt, status: 'successful' } as const;
     const state: CheckoutState = { ...expired, status: 'paid', attempts: [paid], paid_at: '2026-03-10T09:01:00.000Z' };
     const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
-    const book = reopened({ state, refunds: [refund], timeline });
+    const book = reopened({ state, refunds: [pending], timeline });
     book.advance(NOW);
     expect(book.record.refunding).toMatchObject({ key: 'k', stage: 'doubt', doubted: true });
     expect(book.record.refunding?.quietAt).toBeGreaterThan(NOW);
     expect(book.next(NOW)).toEqual({ do: 'look', chargeId: 'chrg_1' });
+  });
+
+  it('waits for what may still leave by the policy of the run that ended', () => {
+    const told: CheckoutMemo = { intent, opener: 'o', state: expired, refunds: [pending] };
+    const quietAt = (policy: Partial<CheckoutPolicy>): number =>
+      (reopen(told, policy, late, NOW).resume?.refunds[0]?.quietAt ?? 0) - NOW;
+    expect(quietAt({})).toBe(20_000);
+    expect(quietAt({ sendWithinMs: 60_000, callDeadlineMs: 30_000 })).toBe(95_000);
   });
 
   it('that ended while late money went back goes on giving it back', () => {

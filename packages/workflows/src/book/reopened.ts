@@ -1,4 +1,4 @@
-import { formatInstant, instant, isPaid, parseInstant, type Instant, OWN_KEY_PREFIX } from '@tillflow/domain';
+import { formatInstant, isPaid, parseInstant, type Instant, OWN_KEY_PREFIX } from '@tillflow/domain';
 import type { ChargeFacts } from '../activities.js';
 import type { CheckoutInput } from '../checkout/workflow.js';
 import {
@@ -30,7 +30,7 @@ export function reopen(
   now: Instant,
 ): CheckoutInput {
   const { intent } = memo;
-  return { intent, ...(policy === undefined ? {} : { policy }), resume: recordOf(memo, late, now) };
+  return { intent, ...(policy === undefined ? {} : { policy }), resume: recordOf(memo, policy, late, now) };
 }
 
 /**
@@ -41,13 +41,31 @@ export function showsPayment({ timeline = [] }: Pick<CheckoutMemo, 'timeline'>, 
   return timeline.some(({ what, detail }) => (what === 'paid' || what === 'paid_twice') && detail === chargeId);
 }
 
-function recordOf(memo: CheckoutMemo, late: LateCharge, now: Instant): CheckoutRecord {
+/**
+ * Whether the payment of this charge was to go back by itself, and has not gone: the checkout was ended from outside on
+ * the way. What the provider refused to take back is shown as kept, and is a matter for a person.
+ */
+export function owesBack({ intent, state, refunds = [], timeline = [] }: CheckoutMemo, chargeId: string): boolean {
+  if (state === undefined) return false;
+  const isSecond = timeline.some(({ what, detail }) => what === 'paid_twice' && detail === chargeId);
+  const isLate = keptOf(state, timeline) === chargeId && !isPaid(state.status);
+  return (isSecond || isLate) && givenBack(chargeId, refunds) < intent.amount;
+}
+
+function recordOf(
+  memo: CheckoutMemo,
+  policy: Partial<CheckoutPolicy> | undefined,
+  late: LateCharge,
+  now: Instant,
+): CheckoutRecord {
   const { intent, state = initialState(memo.intent), refunds = [], timeline = [], version = 0 } = memo;
   const attempts = state.attempts.map(toAttempt);
   // One that was never told of: its charge could not be believed otherwise.
   const numbers = Math.min(Math.max(Number(late.attempt ?? 1) || 1, attempts.length), MAX_ATTEMPTS);
   while (attempts.length < numbers) attempts.push(untold(intent, attempts.length + 1));
   const kept = keptOf(state, timeline);
+  // What the ended run was doing may still leave, for as long as its own policy lets it.
+  const { quietAt } = sendWindow({ ...DEFAULT_POLICY, ...policy }, now);
   return {
     ...emptyRecord(),
     reopened: true,
@@ -59,7 +77,7 @@ function recordOf(memo: CheckoutMemo, late: LateCharge, now: Instant): CheckoutR
     strays: [...new Set(refunds.map(({ charge_id }) => charge_id))]
       .filter((id) => !state.attempts.some(({ charge_id }) => charge_id === id))
       .map((id) => ({ id, lookAt: now, tries: 0 })),
-    refunds: refunds.map((refund) => toEntry(refund, now)),
+    refunds: refunds.map((refund) => toEntry(refund, now, quietAt)),
     kept,
     lateAfter: kept !== null && !isPaid(state.status) ? state.status : null,
     cancelRequested: state.status === 'cancelled',
@@ -121,7 +139,7 @@ function givenBack(chargeId: string, refunds: readonly Refund[]): number {
     .reduce((sum, { amount }) => sum + amount, 0);
 }
 
-function toEntry(refund: Refund, now: Instant): RefundEntry {
+function toEntry(refund: Refund, now: Instant, quietAt: Instant): RefundEntry {
   const { key, id, status } = refund;
   const by = key.startsWith(OWN_KEY_PREFIX) ? 'us' : key === id ? 'elsewhere' : 'caller';
   return {
@@ -140,6 +158,6 @@ function toEntry(refund: Refund, now: Instant): RefundEntry {
     refusals: by === 'us' && status === 'rejected' ? 1 : 0,
     retryAt: by === 'us' && status === 'rejected' ? now : null,
     // It may have been sent by the run that ended: it is looked for before it is asked for again.
-    quietAt: status === 'pending' ? sendWindow(DEFAULT_POLICY, instant(now)).quietAt : null,
+    quietAt: status === 'pending' ? quietAt : null,
   };
 }

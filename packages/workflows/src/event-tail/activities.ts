@@ -6,6 +6,13 @@ export type ReadEventsCall = {
   readonly watermark: string | null;
   /** What could not be placed before, and is to be tried now. */
   readonly retries: readonly UnplacedEvent[];
+  /**
+   * Ids of what the tail remembers, told or to be tried again: read once more, it need not be dealt with. What is not
+   * among them may have been lost on its way here.
+   */
+  readonly remembered?: readonly string[];
+  /** Someone asked for it: what was dealt with before is dealt with again. */
+  readonly again?: boolean;
 };
 
 /** Small when nothing happened: parts that are empty are left out. */

@@ -14,9 +14,11 @@ export type TailNoticeCode =
   | 'dispute_changed'
   | 'dispute_closed'
   /** A payment names a checkout of ours that is not there: nothing is given back without a person. */
-  | 'checkout_missing';
+  | 'checkout_missing'
+  /** An event is not of the shape that this version knows: whom it names is told to look, the rest is for a person. */
+  | 'event_unreadable';
 
-/** Stays until it is dismissed, or newer ones take its place. Wire names. */
+/** Stays until it is dismissed, or newer ones of its code take its place. Wire names. */
 export type TailNotice = {
   /** `<code>:<subject>`: a later event about the same takes the place of an earlier one. */
   readonly id: string;
@@ -35,7 +37,7 @@ export type TailNotice = {
   readonly checkout_id: string | null;
 };
 
-/** An event about a checkout of ours that could not be delivered. It is tried again. Wire names. */
+/** An event that could not be delivered, or not be read. It is tried again until it is dismissed. Wire names. */
 export type UnplacedEvent = {
   readonly event_id: string;
   readonly event_key: string;
@@ -64,10 +66,12 @@ export type EventTailMemo = {
   };
   /** Why passes fail, and since when; null while they do not. */
   readonly failing?: { readonly since: string; readonly code: string; readonly message: string } | null;
-  /** The latest are kept. */
+  /** The latest are kept, those that name no one go first. */
   readonly unplaced?: readonly UnplacedEvent[];
-  /** The latest are kept, the oldest first. */
+  /** The latest of each code are kept, the oldest first. */
   readonly notices?: readonly TailNotice[];
+  /** Ids of the events that a person has seen to last: they are told and tried no more. */
+  readonly dismissed?: readonly string[];
 };
 
 /** One run of the event tail, as a list shows it. */

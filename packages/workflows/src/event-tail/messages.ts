@@ -17,9 +17,13 @@ export type Backfill = { readonly from: string };
 
 /**
  * Reads all events from an instant on and delivers them; answers when that is done. Repeated, it does no harm: what
- * a checkout knows already is not delivered. @throws ApplicationFailure `invalid_backfill`.
+ * a checkout knows already is not delivered. @throws ApplicationFailure `invalid_backfill`; `backfill_unfinished` when
+ * the events cannot be read for hours.
  */
 export const backfill = defineUpdate<EventCounts, [Backfill]>('backfill');
 
-/** A person has seen to a notice: it is taken off the list. The reason is logged. */
+/**
+ * A person has seen to a notice, or to an event that cannot be placed, by the id of either: it is taken off the list,
+ * and with a notice its event. The reason is logged.
+ */
 export const dismissNotice = defineSignal<[{ readonly id: string; readonly reason: string }]>('dismissNotice');

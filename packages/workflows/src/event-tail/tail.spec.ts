@@ -33,6 +33,7 @@ const unplaced = (number: number): UnplacedEvent => ({
   tries: 1,
   why: 'no answer',
 });
+const nameless = (number: number): UnplacedEvent => ({ ...unplaced(number), checkout_id: null, charge_id: null });
 const tailAt = (watermark = WATERMARK): Tail => Tail.after({ pass: { at: WATERMARK, watermark, interval_ms: 15_000 } });
 const ids = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
 
@@ -106,7 +107,7 @@ describe('the tail', () => {
     expect(tail.begin(NOW).retries).toEqual([]);
     expect(tail.begin(plus(NOW, 1_000)).retries).toEqual([unplaced(1)]);
     const again = { ...unplaced(1), tries: 2 };
-    tail.ended(NOW, NOW, read({ unplaced: [again] }));
+    tail.ended(NOW, NOW, read({ unplaced: [{ ...again, since: LATER }] }));
     expect(tail.memo.unplaced).toEqual([again]);
     tail.ended(NOW, NOW, read({ settled: ['evnt_1'] }));
     expect(tail.memo.unplaced).toEqual([]);
@@ -130,6 +131,59 @@ describe('the tail', () => {
     expect(tail.memo.notices).toEqual([]);
     tail.ended(NOW, NOW, read({ notices: [{ ...notice(1), event_id: 'evnt_2' }] }));
     expect(tail.memo.notices).toHaveLength(1);
+  });
+
+  it('keeps the latest of each kind: many of one push out none of another', () => {
+    const tail = tailAt();
+    const missing: TailNotice = { ...notice(0), id: 'checkout_missing:chrg_1', code: 'checkout_missing' };
+    tail.ended(NOW, NOW, read({ notices: [missing] }));
+    tail.ended(NOW, NOW, read({ notices: ids(0, 80).map(notice) }));
+    expect(tail.memo.notices).toEqual([missing, ...ids(31, 80).map(notice)]);
+    tail.ended(NOW, NOW, read({ unplaced: [unplaced(0)] }));
+    tail.ended(NOW, NOW, read({ unplaced: ids(1, 80).map(nameless) }));
+    expect(tail.memo.unplaced?.map(({ event_id }) => event_id)).toEqual([0, ...ids(31, 80)].map((id) => `evnt_${id}`));
+  });
+
+  it('says what it remembers, so that only what was lost on the way is told again', () => {
+    const tail = tailAt();
+    tail.ended(NOW, NOW, read({ notices: [notice(1), notice(2)], unplaced: [unplaced(3)] }));
+    tail.dismiss(notice(2).id);
+    expect(tail.begin(NOW).remembered?.toSorted()).toEqual(['evnt_1', 'evnt_2', 'evnt_3']);
+  });
+
+  it('dismisses with a notice its event, by the id of either, for good', () => {
+    for (const id of [notice(1).id, 'evnt_1']) {
+      const tail = tailAt();
+      const both = { notices: [notice(1), notice(2)], unplaced: [unplaced(1), unplaced(2)] };
+      tail.ended(NOW, NOW, read(both));
+      tail.dismiss(id);
+      // Tried again meanwhile, and in vain.
+      tail.ended(NOW, NOW, read(both));
+      expect(tail.memo).toMatchObject({ notices: [{ event_id: 'evnt_2' }], unplaced: [{ event_id: 'evnt_2' }] });
+    }
+  });
+
+  it('that was ended from outside leaves to the next what it knew', () => {
+    const ended = tailAt();
+    ended.ended(NOW, NOW, read({ notices: [notice(1), notice(2)], unplaced: [unplaced(3)] }));
+    ended.dismiss(notice(1).id);
+    const next = Tail.after({ ...ended.memo, notices: [notice(1), notice(2)] });
+    next.ended(NOW, NOW, read({ notices: [notice(1)] }));
+    expect(next.memo).toMatchObject({ notices: [notice(2)], unplaced: [unplaced(3)] });
+  });
+
+  it('asks for all of it again until that is read', () => {
+    const tail = tailAt();
+    const asked = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
+    expect(tail.begin(NOW).again).toBe(true);
+    tail.ended(NOW, NOW, read({ failure }));
+    expect(tail.begin(NOW).again).toBe(true);
+    tail.ended(NOW, NOW, read());
+    expect(tail.begin(NOW)).not.toHaveProperty('again');
+    expect(asked.isDone).toBe(true);
+    const givenUp = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
+    tail.giveUp(givenUp);
+    expect(tail.begin(NOW)).not.toHaveProperty('again');
   });
 
   it('waits longer before each try, and at last a day', () => {

@@ -1,11 +1,9 @@
 import { formatInstant, instant, parseInstant, plus, type Instant } from '@tillflow/domain';
 import type { EventsRead, ReadEventsCall } from './activities.js';
+import { latestNotices, latestUnplaced } from './kept.js';
 import type { EventCounts } from './messages.js';
 import type { EventTailMemo, TailNotice, UnplacedEvent } from './memo.js';
 
-/** The memo stays small. What is dropped here is found by reconciliation. */
-const MAX_UNPLACED = 50;
-const MAX_NOTICES = 50;
 /** So many that were dismissed are known, so that an event which is read twice does not bring them back. */
 const MAX_DISMISSED = 50;
 /** Tried again in one pass, at most. */
@@ -19,7 +17,7 @@ export type TailRecord = {
   readonly intervalMs: number;
   readonly unplaced: readonly UnplacedEvent[];
   readonly notices: readonly TailNotice[];
-  /** Ids of the events whose notices were dismissed. */
+  /** Ids of the events that were dismissed. */
   readonly dismissed: readonly string[];
   readonly failing: NonNullable<EventTailMemo['failing']> | null;
 };
@@ -41,12 +39,15 @@ export class Tail {
 
   /** @param memo what the tail before said, or null where there was none. */
   static after(memo: EventTailMemo | null): Tail {
+    const { pass, unplaced = [], notices = [], dismissed = [] } = memo ?? {};
+    // Parts of the memo may be of different runs.
+    const isLeft = ({ event_id }: TailNotice | UnplacedEvent): boolean => !dismissed.includes(event_id);
     return new Tail({
-      watermark: memo?.pass?.watermark ?? null,
-      intervalMs: memo?.pass?.interval_ms ?? FIRST_INTERVAL_MS,
-      unplaced: memo?.unplaced ?? [],
-      notices: memo?.notices ?? [],
-      dismissed: [],
+      watermark: pass?.watermark ?? null,
+      intervalMs: pass?.interval_ms ?? FIRST_INTERVAL_MS,
+      unplaced: unplaced.filter(isLeft),
+      notices: notices.filter(isLeft),
+      dismissed,
       failing: null,
     });
   }
@@ -70,24 +71,37 @@ export class Tail {
     return rereading;
   }
 
+  /** Waits no longer for a reading that was asked for. */
+  giveUp(rereading: Rereading): void {
+    this.#rereadings = this.#rereadings.filter((one) => one !== rereading);
+  }
+
+  /** @param id of a notice, or of an event: it goes with all that is told and remembered of its event. */
   dismiss(id: string): void {
-    const dismissed = this.#record.notices.filter((notice) => notice.id === id).map(({ event_id }) => event_id);
+    const { notices, unplaced, dismissed } = this.#record;
+    const events = new Set([id, ...notices.filter((notice) => notice.id === id).map(({ event_id }) => event_id)]);
+    const isSeenTo = ({ event_id }: TailNotice | UnplacedEvent): boolean => events.has(event_id);
+    const seenTo = [...notices, ...unplaced].filter(isSeenTo).map(({ event_id }) => event_id);
     this.#record = {
       ...this.#record,
-      notices: this.#record.notices.filter((notice) => notice.id !== id),
-      dismissed: [...this.#record.dismissed, ...dismissed].slice(-MAX_DISMISSED),
+      notices: notices.filter((one) => !isSeenTo(one)),
+      unplaced: unplaced.filter((one) => !isSeenTo(one)),
+      dismissed: [...new Set([...dismissed, ...seenTo])].slice(-MAX_DISMISSED),
     };
   }
 
   /** The next pass. It covers every reading that was asked for until now. */
   begin(now: Instant): ReadEventsCall {
-    const { watermark, unplaced } = this.#record;
+    const { watermark, unplaced, notices, dismissed } = this.#record;
+    const remembered = [...[...unplaced, ...notices].map(({ event_id }) => event_id), ...dismissed];
     const asked = this.#rereadings.filter(({ isUnderWay }) => !isUnderWay);
     const from = Math.min(...asked.map((one) => one.from), watermark === null ? Infinity : parseInstant(watermark));
     for (const one of asked) one.isUnderWay = true;
     return {
       watermark: Number.isFinite(from) ? formatInstant(instant(from)) : null,
       retries: unplaced.filter(({ retry_at }) => parseInstant(retry_at) <= now).slice(0, MAX_RETRIES),
+      ...(remembered.length === 0 ? {} : { remembered }),
+      ...(this.#rereadings.length === 0 ? {} : { again: true }),
     };
   }
 
@@ -95,14 +109,17 @@ export class Tail {
   ended(begunAt: Instant, now: Instant, read: EventsRead): void {
     const { counts = NOTHING, unplaced = [], settled = [], notices = [], failure } = read;
     const replaced = new Set([...settled, ...unplaced.map(({ event_id }) => event_id)]);
+    const left = this.#record.unplaced.filter(({ event_id }) => !replaced.has(event_id));
+    const since = new Map(this.#record.unplaced.map((event) => [event.event_id, event.since]));
+    const again = this.#notDismissed(unplaced).map((event) =>
+      Object.assign({}, event, { since: since.get(event.event_id) ?? event.since }),
+    );
     this.#record = {
       ...this.#record,
       watermark: read.watermark,
       intervalMs: read.intervalMs,
-      unplaced: [...this.#record.unplaced.filter(({ event_id }) => !replaced.has(event_id)), ...unplaced].slice(
-        -MAX_UNPLACED,
-      ),
-      notices: this.#withNotices(notices),
+      unplaced: latestUnplaced([...left, ...again]),
+      notices: latestNotices([...this.#record.notices, ...this.#notDismissed(notices)]),
     };
     for (const one of this.#rereadings.filter(({ isUnderWay }) => isUnderWay)) {
       one.counts = sum(one.counts, counts);
@@ -121,7 +138,7 @@ export class Tail {
 
   /** What the memo should say. The pass only once there was one. */
   get memo(): EventTailMemo {
-    const { watermark, intervalMs, unplaced, notices, failing } = this.#record;
+    const { watermark, intervalMs, unplaced, notices, dismissed, failing } = this.#record;
     return {
       ...(this.#lastPassAt === null || watermark === null
         ? {}
@@ -129,14 +146,12 @@ export class Tail {
       failing,
       unplaced,
       notices,
+      dismissed,
     };
   }
 
-  #withNotices(fresh: readonly TailNotice[]): readonly TailNotice[] {
-    const { notices, dismissed } = this.#record;
-    const isNew = ({ event_id }: TailNotice): boolean => !dismissed.includes(event_id);
-    const byId = new Map([...notices, ...fresh.filter(isNew)].map((notice) => [notice.id, notice]));
-    return [...byId.values()].slice(-MAX_NOTICES);
+  #notDismissed<T extends TailNotice | UnplacedEvent>(fresh: readonly T[]): readonly T[] {
+    return fresh.filter(({ event_id }) => !this.#record.dismissed.includes(event_id));
   }
 
   #note(now: Instant, failure: { readonly code: string; readonly message: string } | null): void {

@@ -30,6 +30,9 @@ export type EventTailInput = {
 /** About forty minutes of passes: the history is loaded whole by a worker that has not seen it. */
 const MAX_HISTORY_EVENTS = 2_000;
 
+/** Whoever waits for events to be read keeps the history from ending: so many times the usual length, and no longer. */
+const TOO_LONG = 2;
+
 const { readEvents } = proxyActivities<EventTailActivities>({
   // A pass tells how far it came, and is taken up there: of an hour's events, and of a worker that died.
   startToCloseTimeout: '10 minutes',
@@ -47,10 +50,10 @@ const { recallTail } = proxyActivities<EventTailActivities>({
  * starts it when it does not run. Source: API reference, "Events".
  */
 export async function eventTail(input?: EventTailInput): Promise<never> {
-  const desk = new Desk();
+  const maxHistoryEvents = input?.maxHistoryEvents ?? MAX_HISTORY_EVENTS;
+  const desk = new Desk(maxHistoryEvents * TOO_LONG);
   desk.open();
   desk.tail = input === undefined ? Tail.after(await recall()) : new Tail(input.record);
-  const maxHistoryEvents = input?.maxHistoryEvents ?? MAX_HISTORY_EVENTS;
   for (;;) {
     await pass(desk.tail);
     if (workflowInfo().historyLength >= maxHistoryEvents && allHandlersFinished()) {
@@ -68,14 +71,22 @@ export async function eventTail(input?: EventTailInput): Promise<never> {
 class Desk {
   tail: Tail | null = null;
 
+  /** @param patience events in the history after which nobody is waited for. */
+  constructor(private readonly patience: number) {}
+
   open(): void {
     setHandler(
       backfill,
       async ({ from }) => {
         await condition(() => this.tail !== null);
         const asked = this.#known.reread(parseInstant(from));
-        await condition(() => asked.isDone);
-        return asked.counts;
+        await condition(() => asked.isDone || workflowInfo().historyLength >= this.patience);
+        if (asked.isDone) return asked.counts;
+        this.#known.giveUp(asked);
+        throw ApplicationFailure.nonRetryable(
+          'The events cannot be read for so long that this is given up: ask again when they can',
+          'backfill_unfinished',
+        );
       },
       { validator: refuseBackfill },
     );
@@ -138,6 +149,8 @@ function report(tail: Tail): void {
   if (changed.length > 0) upsertMemo(Object.fromEntries(changed));
 }
 
+const LISTS: ReadonlySet<string> = new Set(['unplaced', 'notices', 'dismissed']);
+
 function emptyPart(name: string): unknown {
-  return name === 'unplaced' || name === 'notices' ? [] : null;
+  return LISTS.has(name) ? [] : null;
 }
