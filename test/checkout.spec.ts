@@ -189,6 +189,23 @@ describe('a checkout', () => {
 });
 
 describe('one reference', () => {
+  it('asked for twice at once with one source is one checkout, although its source is used by then', async () => {
+    const response = await fetch(`${stack.sandboxUrl}/sources`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${stack.sandbox.keys.public}:`)}` },
+      body: new URLSearchParams({ type: 'wallet_mpm', amount: '150000', currency: 'THB' }),
+    });
+    const { id: source } = (await response.json()) as { id: string };
+    const reference = newReference();
+    // Both ask before there is a checkout; the second is answered when the first has used the source.
+    for (const delay_ms of [300, 2_000]) {
+      stack.sandbox.faults.add({ method: 'GET', path: `/sources/${source}`, action: 'delay', delay_ms, times: 1 });
+    }
+    const answers = await Promise.all([stack.create({ reference, source }), stack.create({ reference, source })]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 201]);
+    expect(stack.chargesOf(answers[0].body.id)).toHaveLength(1);
+  });
+
   it('asked for 20 times at once is one source, one charge and twenty equal answers, one of them 201', async () => {
     const reference = newReference();
     const before = stack.requests('POST /sources').length;
@@ -308,6 +325,13 @@ describe('the list of checkouts', () => {
       cursor = next_cursor;
     } while (cursor !== null);
     expect(seen).toEqual([ids[3], ids[2], ids[1], ids[0], closed]);
+
+    // By creation, whichever was paid first.
+    stack.sandbox.mark(chargeIdOf((await stack.get(`/v1/checkouts/${ids[2] ?? ''}`)).body), { status: 'successful' });
+    await stack.untilStatus(ids[2] ?? '', 'paid');
+    await expect
+      .poll(async () => (await page({ from, to })).data.map(({ id }) => id), { timeout: 5_000 })
+      .toEqual([ids[3], ids[1], ids[0], closed, ids[2]]);
 
     const { next_cursor: ours } = await page({ from, to, limit: '2' });
     const elsewhere = new URLSearchParams({ from, limit: '2', cursor: ours ?? '' });

@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { expect, inject, it } from 'vitest';
+import { expect, inject, it, vi } from 'vitest';
 
 const DEV = fileURLToPath(new URL('../tools/dist/dev.js', import.meta.url));
 
@@ -14,7 +14,21 @@ function processesMarked(mark: string): number[] {
     .map((line) => Number.parseInt(line, 10));
 }
 
-it('dev keeps the stack running, starts a killed worker again, and leaves no process when it is interrupted', async () => {
+/** The workers among them, not what guards them. */
+function workersMarked(mark: string): number[] {
+  return processesMarked(mark).filter((pid) => /^\S+ apps\/worker\/dist\/main\.js/.test(argumentsOf(pid)));
+}
+
+function argumentsOf(pid: number): string {
+  try {
+    return execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
+  } catch {
+    // It has ended.
+    return '';
+  }
+}
+
+it('dev keeps the stack running, starts a killed worker again, also one that was starting, and leaves no process when it is interrupted', async () => {
   const mark = `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const dev = spawn(process.execPath, [DEV], {
     env: {
@@ -23,6 +37,7 @@ it('dev keeps the stack running, starts a killed worker again, and leaves no pro
       TEMPORAL_TASK_QUEUE: mark,
       STACK_MARK: mark,
       LOG_LEVEL: 'warn',
+      PUBLIC_URL: 'http://till.example:3000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
@@ -50,13 +65,19 @@ it('dev keeps the stack running, starts a killed worker again, and leaves no pro
         headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
         body: JSON.stringify({ reference, amount: 150_000, currency: 'THB' }),
       });
-    expect((await create(`${mark}-1`)).status).toBe(201);
+    const created = await create(`${mark}-1`);
+    expect(created.status).toBe(201);
+    // What other machines reach the API at, where it is set.
+    expect(await created.json()).toMatchObject({
+      qr: { image_url: expect.stringMatching(/^http:\/\/till\.example:3000\/v1\//) },
+    });
 
-    const workers = processesMarked(mark).filter((pid) =>
-      execFileSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).includes('worker/dist/main.js'),
-    );
-    expect(workers.length).toBeGreaterThan(0);
-    process.kill(workers.at(-1) ?? 0, 'SIGKILL');
+    const worker = workersMarked(mark).at(-1) ?? 0;
+    process.kill(worker, 'SIGKILL');
+    // The next one is killed too, before it is ready.
+    await until(() => count('The worker ended by itself') === 1);
+    const next = await vi.waitUntil(() => workersMarked(mark).find((pid) => pid !== worker), { interval: 10 });
+    process.kill(next, 'SIGKILL');
     await until(() => count('worker ready') === 2);
     expect((await create(`${mark}-2`)).status).toBe(201);
   } finally {

@@ -134,6 +134,25 @@ describe('while the provider', () => {
     }
   });
 
+  it.each([
+    ['behind', { now: new Date(Date.now() - 7_200_000).toISOString() }, 0],
+    ['ahead', {}, 7_200],
+  ] as const)(
+    'has a clock far %s, a charge whose answer was lost is found all the same',
+    async (_, sandbox, seconds) => {
+      const skewed = await Stack.start({ api: FAST, sandbox });
+      try {
+        skewed.sandbox.advance(seconds);
+        skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
+        const { body } = await skewed.create({ expires_in: 86_400 });
+        expect(body).toMatchObject({ status: 'awaiting_payment' });
+        expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
+      } finally {
+        await skewed.stop();
+      }
+    },
+  );
+
   it('stays silent, an unknown charge is never failed: attention says so, and the first answer settles it', async () => {
     const slow = await Stack.start({ api: { ...FAST, ATTENTION_AFTER_MS: '300', ANSWER_WITHIN_MS: '1000' } });
     try {

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 import { GuardedChild } from './guarded-child.js';
@@ -7,6 +8,9 @@ import { startTemporalServer, type TemporalServer } from './temporal-server.js';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readyWithinMs = 90_000;
 const tries = 3;
+/** So often in a row a service that ended is started again, with a pause between. */
+const revivals = 10;
+const revivalPauseMs = 500;
 
 export interface StackOptions {
   readonly env: NodeJS.ProcessEnv;
@@ -74,6 +78,9 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     const output = await ended;
     if (!stopping) reportBroken(new Error(`The ${name} ended by itself. Its last output:\n${output}`));
   };
+  const forget = (child: GuardedChild): void => {
+    if (started.includes(child)) started.splice(started.indexOf(child), 1);
+  };
   const run = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<GuardedChild> => {
     if (stopping) throw new Error('Stopped while starting.');
     const child = new GuardedChild(process.execPath, [`apps/${app}/dist/main.js`], {
@@ -82,8 +89,26 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       onLine: (line) => options.onLine(name, line),
     });
     started.push(child);
-    await child.waitForLine(new RegExp(`^${name} ready`), readyWithinMs);
+    try {
+      await child.waitForLine(new RegExp(`^${name} ready`), readyWithinMs);
+    } catch (error) {
+      await child.stop();
+      forget(child);
+      throw error;
+    }
     return child;
+  };
+  /** What is killed while it starts is started once more; what does not come up at all breaks the stack. */
+  const runAgain = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<GuardedChild> => {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await run(name, app, env);
+      } catch (error) {
+        if (stopping || attempt === revivals) throw error;
+        options.log(`The ${name} ended while it started, and is started again.`);
+        await sleep(revivalPauseMs);
+      }
+    }
   };
   const service = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
     const child = await run(name, app, env);
@@ -99,9 +124,9 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
       for (;;) {
         const code = await child.exited;
         if (stopping) return;
-        started.splice(started.indexOf(child), 1);
+        forget(child);
         options.log(`The ${name} ended by itself (${code}) and is started again.`);
-        child = await run(name, app, env);
+        child = await runAgain(name, app, env);
       }
     };
     revive().catch((error: unknown) => {
@@ -137,7 +162,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     await Promise.all([
       revivedService('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
       revivedService('api', 'api', {
-        PUBLIC_URL: apiUrl,
+        PUBLIC_URL: (inherited['PUBLIC_URL'] ?? '') === '' ? apiUrl : inherited['PUBLIC_URL'],
         ...(temporal.uiUrl === undefined ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
         ...shared,
         HOST: settings.apiHost,

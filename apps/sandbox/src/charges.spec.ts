@@ -360,6 +360,19 @@ describe('a charge', () => {
     expect(eventKeys(bench)).toEqual(['charge.create', 'charge.expire']);
   });
 
+  it('takes an expires_at of a caller whose clock did not leap along as that much time from now', async () => {
+    const bench = await openSandbox();
+    bench.sandbox.setNow('2999-01-01T00:00:00Z');
+    const asked = Date.now() + 900_000;
+    const form = { ...NEW_CHARGE, expires_at: new Date(asked).toISOString() };
+    const { body } = await bench.call<ChargeJson>('POST', '/charges', { form });
+    const [from, to] = [Date.parse(body.created_at), Date.parse(body.expires_at)];
+    expect(to - from).toBeGreaterThan(800_000);
+    expect(to - from).toBeLessThanOrEqual(900_000);
+    bench.sandbox.advance(901);
+    expect((await bench.call<ChargeJson>('GET', `/charges/${body.id}`)).body.status).toBe('expired');
+  });
+
   it('expires by the clock at its very expires_at, a millisecond before that it is pending', async () => {
     const bench = await open();
     const form = { ...NEW_CHARGE, expires_at: '2026-03-10T16:10:00.500+07:00' };

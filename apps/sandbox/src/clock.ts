@@ -44,6 +44,11 @@ export class Clock {
     return this.#now;
   }
 
+  /** Milliseconds until `at` by the machine's own clock, which callers read; not above 0 when it has passed there. */
+  wallUntil(at: Instant): number {
+    return at - Date.now();
+  }
+
   /** Runs what is due, in order, each at its own instant, then moves `now` to the present and answers it. */
   tick(): Instant {
     this.#runUntil(this.#reading());

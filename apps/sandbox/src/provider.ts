@@ -110,8 +110,7 @@ export class Provider {
   createCharge(input: NewCharge): ChargeRecord {
     const now = this.#keeper.now();
     checkLimits(input);
-    if (input.expiresAt !== null && input.expiresAt <= now)
-      throw new ApiError('bad_request', 'expires_at must be in the future.');
+    const expiresAt = this.#expiry(input.expiresAt, now);
     const unused = typeof input.source === 'string' ? this.#unusedSource(input.source) : this.#newSource(input.source);
     if (unused.amount !== input.amount || unused.currency !== input.currency) {
       throw new ApiError('invalid_charge', 'amount and currency must match the source.');
@@ -132,7 +131,7 @@ export class Provider {
       metadata: input.metadata,
       returnUri: input.returnUri,
       webhookEndpoints: input.webhookEndpoints,
-      expiresAt: input.expiresAt ?? plus(now, this.#keeper.assumptions.expiresAfterMs),
+      expiresAt,
       ...NEWLY_PENDING,
     });
     this.books.tokens.set(charge.token, id);
@@ -257,6 +256,15 @@ export class Provider {
     });
     this.#keeper.emit('charge.create', { object: 'charge', record: charge });
     return failureCode === null ? this.#paid(charge) : this.#failed(charge, failureCode);
+  }
+
+  /** A caller's clock does not leap along: what is still ahead there is as far ahead here. */
+  #expiry(asked: Instant | null, now: Instant): Instant {
+    if (asked === null) return plus(now, this.#keeper.assumptions.expiresAfterMs);
+    if (asked > now) return asked;
+    const ahead = this.#keeper.clock.wallUntil(asked);
+    if (ahead <= 0) throw new ApiError('bad_request', 'expires_at must be in the future.');
+    return plus(now, ahead);
   }
 
   /** Each is rounded half up. Source: assumption, "Fees in the sandbox". */

@@ -32,11 +32,14 @@ const slice = (all: Row[], params: ListParams, most = 100): List<Row> => {
   return { data: all.slice(offset, offset + limit), limit, offset, total: all.length };
 };
 
+/** Clocks that agree. */
+const AT_0 = { now: () => 0, ahead: () => 0 };
+
 describe('iterate', () => {
   test('pages by 100 with one upper bound, and stops where page and total agree that it is the end', async () => {
     const all = rows(0, 250);
     const { asked, read } = listing((params) => slice(all, params));
-    expect(await collect(iteratePages({ order: 'chronological' }, 0, read))).toEqual(all);
+    expect(await collect(iteratePages({ order: 'chronological' }, AT_0, read))).toEqual(all);
     expect(asked.map(({ limit, offset }) => [limit, offset])).toEqual([
       [100, 0],
       [100, 100],
@@ -46,15 +49,34 @@ describe('iterate', () => {
     expect(asked[0]).toMatchObject({ to: new Date(0), order: 'chronological' });
   });
 
+  test('a provider whose clock is ahead is read up to its own time, and told so from the first page on', async () => {
+    const hour = 3_600_000;
+    let known = 0;
+    const time = { now: () => 0, ahead: () => known };
+    const { asked, read } = listing((params) => {
+      known = hour;
+      return slice(Number(params.to) >= hour ? rows(0, 150) : [], params);
+    });
+    expect(await collect(iteratePages({}, time, read))).toEqual(rows(0, 150));
+    expect(asked.map(({ to, offset }) => [Number(to), offset])).toEqual([
+      [0, 0],
+      [hour, 0],
+      [hour, 100],
+    ]);
+    asked.length = 0;
+    await collect(iteratePages({}, time, read));
+    expect(asked.map(({ to }) => Number(to))).toEqual([hour, hour]);
+  });
+
   test("the caller's upper bound is kept", async () => {
     const { asked, read } = listing((params) => slice(rows(0, 101), params));
-    await collect(iteratePages({ to: '2025-06-09T00:00:00Z', from: '2025-06-08T00:00:00Z' }, 0, read));
+    await collect(iteratePages({ to: '2025-06-09T00:00:00Z', from: '2025-06-08T00:00:00Z' }, AT_0, read));
     expect(asked.every(({ to, from }) => to === '2025-06-09T00:00:00Z' && from === '2025-06-08T00:00:00Z')).toBe(true);
   });
 
   test('an empty list is one request', async () => {
     const { asked, read } = listing((params) => slice([], params));
-    expect(await collect(iteratePages({}, 0, read))).toEqual([]);
+    expect(await collect(iteratePages({}, AT_0, read))).toEqual([]);
     expect(asked).toHaveLength(1);
   });
 
@@ -62,28 +84,28 @@ describe('iterate', () => {
     const all = rows(0, 230);
     for (const total of [0, 1, 100, 229, null]) {
       const { read } = listing((params) => ({ ...slice(all, params), total }));
-      expect(await collect(iteratePages({}, 0, read))).toEqual(all);
+      expect(await collect(iteratePages({}, AT_0, read))).toEqual(all);
     }
   });
 
   test('a total that is too high ends too', async () => {
     const all = rows(0, 30);
     const { read } = listing((params) => ({ ...slice(all, params), total: 9_999 }));
-    expect(await collect(iteratePages({}, 0, read))).toEqual(all);
+    expect(await collect(iteratePages({}, AT_0, read))).toEqual(all);
   });
 
   test('a page size that the provider lowered is followed, whether it says so or not', async () => {
     const all = rows(0, 95);
     for (const says of [true, false]) {
       const { read } = listing((params) => ({ ...slice(all, params, 20), ...(says ? {} : { limit: 100 }) }));
-      expect(await collect(iteratePages({}, 0, read))).toEqual(all);
+      expect(await collect(iteratePages({}, AT_0, read))).toEqual(all);
     }
   });
 
   test('a lowered page size together with a total of one page ends nothing', async () => {
     const all = rows(0, 95);
     const { read } = listing((params) => ({ ...slice(all, params, 20), total: 20 }));
-    expect(await collect(iteratePages({}, 0, read))).toEqual(all);
+    expect(await collect(iteratePages({}, AT_0, read))).toEqual(all);
   });
 
   test('a page that only repeats is passed over', async () => {
@@ -93,18 +115,18 @@ describe('iterate', () => {
       const page = slice(grown, params);
       return { ...page, data: page.data.filter(({ id }) => !id.startsWith('r10') || id.length < 5) };
     });
-    expect(await collect(iteratePages({}, 0, read))).toEqual(all);
+    expect(await collect(iteratePages({}, AT_0, read))).toEqual(all);
   });
 
   test('a list that ignores the offset fails instead of being read for ever', async () => {
     const { asked, read } = listing(() => ({ data: rows(0, 100), limit: 100, total: 500 }));
-    await expect(collect(iteratePages({}, 0, read))).rejects.toMatchObject({ code: 'list_does_not_advance' });
+    await expect(collect(iteratePages({}, AT_0, read))).rejects.toMatchObject({ code: 'list_does_not_advance' });
     expect(asked.length).toBeLessThan(100);
   });
 
   test('breaking out sends nothing more', async () => {
     const { asked, read } = listing((params) => slice(rows(0, 500), params));
-    for await (const { id } of iteratePages({}, 0, read)) if (id === 'r99') break;
+    for await (const { id } of iteratePages({}, AT_0, read)) if (id === 'r99') break;
     expect(asked).toHaveLength(1);
   });
 
@@ -126,7 +148,7 @@ describe('iterate', () => {
             all = newestFirst ? [...late.toReversed(), ...all] : [...all, ...late];
             return slice(all, params, most);
           });
-          const ids = (await collect(iteratePages({}, 0, read))).map(({ id }) => id);
+          const ids = (await collect(iteratePages({}, AT_0, read))).map(({ id }) => id);
           expect(new Set(ids).size).toBe(ids.length);
           expect(ids).toEqual(expect.arrayContaining(there.map(({ id }) => id)));
         },
@@ -150,6 +172,19 @@ describe('over the wire', () => {
       '/charges?from=2025-06-08T00%3A00%3A00.000Z&to=2025-06-09T00%3A00%3A00Z&offset=10&limit=5&order=reverse_chronological',
     );
     expect(page).toMatchObject({ object: 'list', total: 7, limit: 5, data: [{ id: 'chrg_test_1' }] });
+  });
+
+  test('iterate finds what a provider made whose clock is ahead, as its replies are dated', async () => {
+    const hour = 3_600_000;
+    const now = Date.UTC(2025, 5, 9, 12);
+    const fake = await provider((response, request) => {
+      response.setHeader('date', new Date(now + hour).toUTCString());
+      const to = Date.parse(new URLSearchParams(request.url.split('?')[1]).get('to') ?? '');
+      reply(200, listOf(to >= now + hour ? [chargeOf()] : []))(response, request);
+    });
+    const client = clientOf(fake, { clock: virtualClock(now) });
+    expect(await client.charges.iterate().toArray()).toHaveLength(1);
+    expect(fake.seen).toHaveLength(2);
   });
 
   test('list without parameters has no query', async () => {

@@ -41,22 +41,42 @@ export function listOf<T>(record: z.ZodType<T>): z.ZodType<List<T>> {
   return z.object({ data: z.array(record), limit: z.int().nullish(), total: z.int().nullish() });
 }
 
+/** Whose clock bounds a list. Both in milliseconds. */
+interface Time {
+  now(): number;
+  /** 0 when the provider's clock is not ahead. */
+  ahead(): number;
+}
+
+/** A reply is dated in whole seconds: two of one clock may differ by as much. */
+const DATE_STEP_MS = 1_000;
+
 /**
  * Reads a list to its end, each record once, while records are being added: the upper bound is pinned to `now`, the
  * offset moves by what each page really held, and a record that came before is dropped. `total` alone never ends it.
- * @param now epoch milliseconds; the upper bound where `params.to` gives none
+ * A provider whose clock turns out to be ahead is asked for the first page once more, up to its own time: what it made
+ * just before the call would lie in our future.
+ * @param time the caller's clock, and how far the provider's is ahead of it; the upper bound where `params.to` gives none
  * @param readPage reads one page; nothing is read ahead
  */
 export function iteratePages<T extends { id: string }>(
   params: ListParams,
-  now: number,
+  time: Time,
   readPage: (params: ListParams) => Promise<List<T>>,
 ): Listing<T> {
   const limit = Math.min(params.limit ?? MAX_PAGE_SIZE, MAX_PAGE_SIZE);
-  const pinned = { ...params, to: params.to ?? new Date(now), limit };
+  const calledAt = time.now();
+  let ahead = time.ahead();
+  let isFirst = true;
   return new Listing(async function* pages() {
-    for (let offset = pinned.offset ?? 0; ;) {
-      const page = await readPage({ ...pinned, offset });
+    for (let offset = params.offset ?? 0; ;) {
+      const page = await readPage({ ...params, to: params.to ?? new Date(calledAt + ahead), limit, offset });
+      if (isFirst && params.to === undefined && time.ahead() > ahead + DATE_STEP_MS) {
+        ahead = time.ahead();
+        isFirst = false;
+        continue;
+      }
+      isFirst = false;
       yield page.data;
       offset += page.data.length;
       if (page.data.length === 0 || (page.data.length < (page.limit ?? limit) && page.total === offset)) return;

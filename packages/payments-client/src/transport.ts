@@ -12,7 +12,7 @@ import {
   ServerError,
   UnexpectedResponseError,
 } from './errors.js';
-import { type Ending, exchange, type Lateness, type Outlet } from './exchange.js';
+import { type Ending, exchange, header, type Lateness, type Outlet } from './exchange.js';
 import { EncodedBody, encodeForm, UnreadBody } from './form.js';
 import type { Intent } from './integrity.js';
 import { MAX_TIMER_MS } from './clock.js';
@@ -25,6 +25,8 @@ import { abortedWaiting, judge, type Method, type Question, timeUp } from './ver
 
 /** A host that does not complete a handshake within this is not worth the rest of a long `timeoutMs`. */
 const MAX_CONNECT_MS = 10_000;
+
+const LAST_OF_SECOND_MS = 999;
 
 const FORM = 'application/x-www-form-urlencoded';
 
@@ -68,6 +70,9 @@ export class Transport {
   readonly #redactor: Redactor;
   readonly #secret: Identity;
   readonly #public: Identity | undefined;
+  /** The `Date` of the last reply, and when it came by our clock. */
+  #date = '';
+  #datedAt = 0;
   /** Calls not yet answered. */
   #open = 0;
   #onIdle: (() => void) | undefined;
@@ -117,6 +122,13 @@ export class Transport {
   /** Wall clock of this client, in epoch milliseconds. */
   now(): number {
     return this.#settings.clock.now();
+  }
+
+  /** By how many milliseconds the provider's clock is ahead of ours, as its last reply was dated; 0 when it is not. */
+  ahead(): number {
+    const ahead = Date.parse(this.#date) - this.#datedAt;
+    // A date is of whole seconds: the end of its second counts.
+    return ahead > 0 ? ahead + LAST_OF_SECOND_MS : 0;
   }
 
   /** Refuses new calls, lets those under way finish, and closes the sockets. A `dispatcher` of the caller's stays open. */
@@ -228,6 +240,8 @@ export class Transport {
     for (let retry = 0; ; retry++) {
       this.#stopIfOver(call, previous);
       const ending = await this.#send(call, progress);
+      this.#date = header(ending.head, 'date') ?? '';
+      this.#datedAt = clock.now();
       const verdict = judge(call.question, ending, { previous, clock, redactor: this.#redactor });
       if ('reply' in verdict) {
         progress.status = verdict.status;

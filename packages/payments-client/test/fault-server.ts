@@ -17,6 +17,8 @@ export class FaultServer {
     const seen = { method: request.method ?? '', body: [] as Buffer[] };
     this.requests.push(seen);
     const nth = this.requests.length;
+    // The clients of the tests have clocks of their own: a real date would be ahead of them.
+    response.sendDate = false;
     request.on('error', () => undefined);
     response.on('error', () => undefined);
     if (this.fault.early) {

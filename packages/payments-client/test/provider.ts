@@ -32,6 +32,8 @@ export interface Provider {
 export async function provider(...answers: readonly Answer[]): Promise<Provider> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
+    // Tests set their own clocks: a real date would be ahead of them.
+    response.sendDate = false;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('error', () => undefined);

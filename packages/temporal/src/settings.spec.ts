@@ -39,6 +39,10 @@ describe('settings', () => {
     expect(message).not.toContain('nowhere');
   });
 
+  it('that are missing are said to be needed, in words for people', () => {
+    expect(() => readSettings(schema, {})).toThrow('Wrong settings:\n  - NAMES: is needed\n  - SECRET: is needed');
+  });
+
   it.each(['1e3', '0x1', ' 1', '1.0', '--1', 'NaN'])('do not take "%s" for a whole number', (COUNT) => {
     expect(() => readSettings(z.object({ COUNT: integer(1, 0, 10_000) }), { COUNT })).toThrow(SettingsError);
   });

@@ -47,7 +47,7 @@ export function integer(fallback: number, min: number, max: number): z.ZodType<n
 /** Comma-separated, blanks trimmed, at least one entry. */
 export function list(): z.ZodType<string[]> {
   return z
-    .string()
+    .string('is needed')
     .transform((text) =>
       text
         .split(',')

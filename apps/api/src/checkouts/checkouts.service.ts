@@ -7,9 +7,11 @@ import {
   formatInstant,
   formatMoney,
   instant,
+  isAwaitingPayment,
   isCurrency,
   isPaid,
   isWithinChargeLimits,
+  type CheckoutKey,
   type CheckoutStatus,
   type Currency,
   type Money,
@@ -55,9 +57,7 @@ export class CheckoutsService {
   async begin(request: CreateCheckout): Promise<Begun> {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
-    if (request.source !== undefined && !(await this.repository.has(intent))) {
-      await this.sources.mustFit(request.source, money);
-    }
+    if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
     const opener = randomUUID();
     const { values } = this.settings;
     const input = { intent, policy: checkoutPolicy(values, { hasTail: this.tail.isAwake }) };
@@ -95,7 +95,10 @@ export class CheckoutsService {
       data.push(...wanted.filter(({ id }) => !data.some((listed) => listed.id === id)));
       place = next(place, page.nextPageToken, searches.length);
     }
-    return { data, next_cursor: place === null ? null : this.cursors.write(place, searches) };
+    return {
+      data: data.toSorted(openThenNewest),
+      next_cursor: place === null ? null : this.cursors.write(place, searches),
+    };
   }
 
   /** @throws {Problem} `already_paid` when the customer was faster. */
@@ -108,6 +111,16 @@ export class CheckoutsService {
     const checkout = { ...present, qr: null };
     if (isPaid(checkout.status)) throw new Problem('already_paid', `Paid at ${checkout.paid_at ?? 'an unknown time'}`);
     return { checkout, status: UNPAID_ENDS.has(checkout.status) ? 200 : 202 };
+  }
+
+  /** One that the checkout of this reference uses already fits: the same request may come twice at once. */
+  async #sourceMustFit(source: string, money: Money, key: CheckoutKey): Promise<void> {
+    if (await this.repository.has(key)) return;
+    try {
+      await this.sources.mustFit(source, money);
+    } catch (error) {
+      if (!(await this.repository.has(key))) throw error;
+    }
   }
 
   /** The checkout is read in the moment after its start: an engine that does not have it yet did not take it. */
@@ -127,6 +140,13 @@ const BEGINNING: Place = { search: 0, token: null };
 function next({ search }: Place, token: Uint8Array | null, searches: number): Place | null {
   if (token !== null) return { search, token };
   return search + 1 < searches ? { search: search + 1, token: null } : null;
+}
+
+/** The engine orders by the start of a run, and a paid checkout's began with the payment. */
+function openThenNewest(a: CheckoutReply, b: CheckoutReply): number {
+  const [isOpenA, isOpenB] = [isAwaitingPayment(a.status), isAwaitingPayment(b.status)];
+  if (isOpenA !== isOpenB) return isOpenA ? -1 : 1;
+  return Date.parse(b.created_at) - Date.parse(a.created_at);
 }
 
 /** Round trips to the engine for one page of ours. */

@@ -11,6 +11,9 @@ const QR_SOURCE = 'wallet_mpm';
 /** Clocks of ours and of the provider may differ by this much when charges are searched by time. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
+/** So many charges, the newest first, are searched where the provider's clock is further from ours than that. */
+const MOST_SEARCHED = 1_000;
+
 /** After everything that there can be. ISO 8601 UTC. */
 export const FAR_AHEAD = '9999-01-01T00:00:00.000Z';
 
@@ -91,20 +94,33 @@ async function findCharges(
   { sourceId, checkoutId, since, until }: FindChargesCall,
   options: RequestOptions,
 ): Promise<Charge[]> {
-  const source = sourceId === null ? null : await client.sources.retrieve(sourceId, options);
+  const isUsed = sourceId !== null && (await client.sources.retrieve(sourceId, options)).charge_status !== 'unknown';
   const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
   const to = formatInstant(plus(parseInstant(until), CLOCK_SKEW_MS));
+  const order = 'reverse_chronological';
+  const listed = await pick(client.charges.iterate({ from, to, order }, options), { sourceId, checkoutId });
+  if (!isUsed || listed.isExplained) return listed.found;
+  const all = client.charges.iterate({ to: FAR_AHEAD, order }, options);
+  const newest = await pick(all, { sourceId, checkoutId, most: MOST_SEARCHED });
+  if (newest.isExplained) return newest.found;
+  throw ApplicationFailure.retryable(`Source ${sourceId} is used, but its charge is not listed`, 'charge_not_listed');
+}
+
+/** The charges that may be ours, and whether the one on the source is among those that were looked through. */
+async function pick(
+  charges: AsyncIterable<Charge>,
+  { sourceId, checkoutId, most = Infinity }: Pick<FindChargesCall, 'sourceId' | 'checkoutId'> & { most?: number },
+): Promise<{ readonly found: Charge[]; readonly isExplained: boolean }> {
   const found: Charge[] = [];
-  let isExplained = source === null || source.charge_status === 'unknown';
-  for await (const charge of client.charges.iterate({ from, to, order: 'reverse_chronological' }, options)) {
+  let isExplained = false;
+  let left = most;
+  for await (const charge of charges) {
     const checkout = charge.metadata?.['checkout'];
     const isOnSource = sourceId !== null && charge.source?.id === sourceId;
     if (isOnSource) isExplained = true;
     if (checkout === checkoutId || (isOnSource && typeof checkout !== 'string')) found.push(charge);
+    left -= 1;
+    if (left <= 0) break;
   }
-  if (isExplained) return found;
-  throw ApplicationFailure.retryable(
-    `Source ${sourceId ?? ''} is used, but its charge is not listed`,
-    'charge_not_listed',
-  );
+  return { found, isExplained };
 }

@@ -107,6 +107,16 @@ describe('a pass', () => {
     });
   });
 
+  it('takes an id that comes again with another date for another event: the provider began anew', async () => {
+    const known = new KnownEvents(10);
+    const before = passOver({ listed: [event(1)], known });
+    await before.pass.run([]);
+    const after = passOver({ listed: [event(1), event(1, { created_at: at(50) })], known });
+    await after.pass.run([]);
+    expect(after.delivered).toEqual(['evnt_1']);
+    expect(after.pass.progress.watermark).toBe(at(50));
+  });
+
   it('says nothing but the watermark when there is nothing', async () => {
     const { pass } = passOver({ listed: [] });
     await pass.run([]);

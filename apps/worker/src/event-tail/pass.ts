@@ -130,7 +130,7 @@ export class Pass {
 
   /** What was delivered is behind us; what was only read is not. */
   async #take(batch: readonly Listed[]): Promise<void> {
-    await this.#deal(batch.filter(({ id }) => this.#isFresh(id)));
+    await this.#deal(batch.filter((one) => this.#isFresh(one)));
     this.#keepLatest();
     this.#counts = { ...this.#counts, read: this.#counts.read + batch.length };
     const now = Date.now();
@@ -139,9 +139,9 @@ export class Pass {
     this.#watermark = formatInstant(instant(Math.max(parseInstant(this.#watermark), ...dates)));
   }
 
-  #isFresh(id: string): boolean {
+  #isFresh(one: Listed): boolean {
     const { known, remembered, again } = this.parts;
-    return again || !(known.has(id) || remembered.has(id));
+    return again || !(known.has(identityOf(one)) || remembered.has(one.id));
   }
 
   /**
@@ -155,9 +155,9 @@ export class Pass {
     for (const [id, notices] of await this.#lookAtPlans(events)) told.get(id)?.push(...notices);
     this.#notices = latestNotices([...this.#notices, ...[...told.values()].flat()]);
     const { known, remembered } = this.parts;
-    for (const [id, notices] of told) {
-      const isTold = notices.every(({ event_id }) => remembered.has(event_id));
-      if (isTold && !this.#unplaced.has(id)) known.add(id);
+    for (const one of events) {
+      const isTold = told.get(one.id)?.every(({ event_id }) => remembered.has(event_id)) ?? true;
+      if (isTold && !this.#unplaced.has(one.id)) known.add(identityOf(one));
     }
   }
 
@@ -254,6 +254,11 @@ async function inTurns<T>(all: readonly T[], work: (one: T) => Promise<void>): P
   };
   const turns = Array.from({ length: Math.min(CONCURRENCY, all.length) }, take);
   await Promise.all(turns).finally(() => left.splice(0));
+}
+
+/** A provider in test mode that begins anew may give an id again. */
+function identityOf(one: Listed): string {
+  return `${one.id} ${happenedAt(one).created_at ?? ''}`;
 }
 
 /** All news of one charge of one checkout as one. What a paid checkout pays no heed to does not speak for the others. */

@@ -39,7 +39,7 @@ export class ChargeSchedules {
 
   /** Every schedule that charges, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
-    return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page) => this.list(page, options));
   }
 
   /**

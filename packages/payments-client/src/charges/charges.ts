@@ -74,7 +74,7 @@ export class Charges {
 
   /** Every charge, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Charge> {
-    return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page) => this.list(page, options));
   }
 
   /**
@@ -95,7 +95,7 @@ export class Charges {
 
   /** Every refund of a charge, each once. `options` holds for each page. */
   iterateRefunds(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Refund> {
-    return iteratePages(params, this.#http.now(), (page) => this.listRefunds(id, page, options));
+    return iteratePages(params, this.#http, (page) => this.listRefunds(id, page, options));
   }
 
   /** One page of what happened to a charge. */
@@ -105,7 +105,7 @@ export class Charges {
 
   /** Every event of a charge, each once. `options` holds for each page. */
   iterateEvents(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Event> {
-    return iteratePages(params, this.#http.now(), (page) => this.listEvents(id, page, options));
+    return iteratePages(params, this.#http, (page) => this.listEvents(id, page, options));
   }
 
   /** Test mode: as if the customer had paid. @throws {InvalidRequestError} on a live or no longer pending charge. */

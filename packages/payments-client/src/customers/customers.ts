@@ -38,7 +38,7 @@ export class Customers {
 
   /** Every card of a customer, each once. `options` holds for each page. */
   iterateCards(id: CustomerId, params: ListParams = {}, options?: RequestOptions): Listing<Card> {
-    return iteratePages(params, this.#http.now(), (page) => this.listCards(id, page, options));
+    return iteratePages(params, this.#http, (page) => this.listCards(id, page, options));
   }
 
   retrieveCard(id: CustomerId, cardId: CardId, options?: RequestOptions): Promise<Card> {

@@ -29,7 +29,7 @@ export class Disputes {
 
   /** Every document of a dispute, each once. `options` holds for each page. */
   iterateDocuments(id: DisputeId, params: ListParams = {}, options?: RequestOptions): Listing<Document> {
-    return iteratePages(params, this.#http.now(), (page) => this.listDocuments(id, page, options));
+    return iteratePages(params, this.#http, (page) => this.listDocuments(id, page, options));
   }
 
   retrieveDocument(id: DisputeId, documentId: DocumentId, options?: RequestOptions): Promise<Document> {

@@ -25,7 +25,7 @@ export class Events {
 
   /** Every event, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
-    return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page) => this.list(page, options));
   }
 
   /**
@@ -33,7 +33,7 @@ export class Events {
    * an {@link UnreadableRecord}, where otherwise it would fail its page. A page that is no list fails as ever.
    */
   iterateTolerant(params: ListParams = {}, options?: RequestOptions): Listing<Event | UnreadableRecord> {
-    return iteratePages(params, this.#http.now(), async (page) => {
+    return iteratePages(params, this.#http, async (page) => {
       const list = await this.#http.get(path`/events`, page, anyList, options);
       return { ...list, data: list.data.map((json) => readTolerantly(event, json, 'GET /events')) };
     });

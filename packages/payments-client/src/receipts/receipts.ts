@@ -35,7 +35,7 @@ export class Receipts {
 
   /** Every receipt, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Receipt> {
-    return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page) => this.list(page, options));
   }
 
   retrieve(id: ReceiptId, options?: RequestOptions): Promise<Receipt> {

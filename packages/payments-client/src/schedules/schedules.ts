@@ -73,7 +73,7 @@ export class Schedules {
 
   /** Every schedule, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
-    return iteratePages(params, this.#http.now(), (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page) => this.list(page, options));
   }
 
   /**
@@ -101,6 +101,6 @@ export class Schedules {
 
   /** Every occurrence of a schedule, each once. `options` holds for each page. */
   iterateOccurrences(id: ScheduleId, params: ListParams = {}, options?: RequestOptions): Listing<Occurrence> {
-    return iteratePages(params, this.#http.now(), (page) => this.listOccurrences(id, page, options));
+    return iteratePages(params, this.#http, (page) => this.listOccurrences(id, page, options));
   }
 }

@@ -1,6 +1,7 @@
 import { formatInstant, isAwaitingPayment, parseInstant, plus, type Instant } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import type { Resolution } from '../messages.js';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
 import type { Outcome } from '../outcome.js';
 import { CheckoutBook } from './book.js';
@@ -495,5 +496,10 @@ describe('a book', () => {
     ['something that is no charge and no refund', { action: 'adopt', id: 'src_1', reason: 'because' }],
   ] as const)('refuses a resolution with %s', (_, resolution) => {
     expect(paidBook().refuseResolution(resolution)?.code).toBe('invalid_resolution');
+  });
+
+  it('refuses a resolution that there is not: nobody can declare a checkout paid, nor make the timeline say so', () => {
+    const sent: unknown = JSON.parse('{ "action": "paid", "reason": "seen by eye" }');
+    expect(openBook().refuseResolution(sent as Resolution)?.code).toBe('invalid_resolution');
   });
 });

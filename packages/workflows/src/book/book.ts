@@ -37,6 +37,9 @@ export type Seen<T> = { readonly seen: T } | { readonly unseen: string; readonly
 
 export type Refused = { readonly code: Refusal; readonly message: string };
 
+/** Who sends the update by hand may ask for anything. */
+const RESOLUTIONS: readonly Resolution['action'][] = ['look', 'adopt', 'abandon'];
+
 /** The last instant of the refund window is still in it. */
 const AFTER_THE_LAST_MS = 1;
 
@@ -244,6 +247,9 @@ export class CheckoutBook {
   }
 
   refuseResolution(resolution: Resolution): Refused | null {
+    if (!RESOLUTIONS.includes(resolution.action)) {
+      return { code: 'invalid_resolution', message: `A resolution is one of ${RESOLUTIONS.join(', ')}` };
+    }
     if (resolution.reason.trim() === '') return { code: 'invalid_resolution', message: 'A reason is needed' };
     if (resolution.action === 'adopt' && !/^(?:chrg|rfnd)_\w+$/.test(resolution.id)) {
       return { code: 'invalid_resolution', message: 'Only a charge or a refund can be adopted' };
