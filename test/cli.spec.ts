@@ -59,7 +59,11 @@ describe('tillflow', () => {
     [['refund', 'x', '--key', 'k', '--amount', '5.0'], '--amount must be'],
     [['refund', 'x', '--key', 'k', '--amount', '0'], '--amount must be'],
     [['refund', 'x', '--key', 'k', '--amount', '-5'], 'refund'],
+    [['refund', 'x', '--key', 'k', '--amount', '500.00', '--amount', '50.00'], '--amount is given twice'],
+    [['refund', 'x', '--key', 'k', '--reason', 'x'.repeat(201)], 'at most 200 characters'],
+    [['resolve', 'x', '--look', '--reason', 'two\nlines'], 'one line'],
     [['notices', '--dismiss', 'x'], 'wants a --reason'],
+    [['notices', '--reason', 'x'], 'goes with --dismiss'],
     [['reconcile', '--to', '2026-11-21T00:00:00Z'], 'wants a --from'],
     [['reconcile', '--from', '2026-11-21', '--to', '2026-11-22'], '--from must be ISO 8601'],
     [['reconcile', '--from', '2026-11-21T00:00:00Z', '--to', '2026-11-21T00:00:00Z'], '--from must be before --to'],
@@ -154,6 +158,16 @@ describe('list and show', () => {
     expect(await operateAsProgram('show', reference)).toMatchObject({ json: { id: body.id } });
   });
 
+  it('a name that is the id of one checkout and the reference of another is refused: 2', async () => {
+    const first = await opened(stack);
+    const second = await opened(stack, { reference: first.id });
+    const { code, err } = await operate('show', first.id);
+    expect(code).toBe(2);
+    expect(err).toContain(`say ${first.reference} or ${second.id}`);
+    expect(await operateAsProgram('show', second.id)).toMatchObject({ json: { id: second.id } });
+    expect(await operateAsProgram('show', first.reference)).toMatchObject({ json: { id: first.id } });
+  });
+
   it('lists by status, as many as asked for, and says that there are more', async () => {
     const paid = [await pay(), await pay(), await pay()];
     const listed = async (...args: string[]) =>
@@ -190,7 +204,12 @@ describe('refund', () => {
     const paid = await pay();
     const first = ['refund', paid.reference, '--key', 'k-1', '--amount', '500.00', '--reason', 'cold'] as const;
     expect(await operate(...first)).toMatchObject({ code: 0, out: expect.stringContaining('given back: THB 500.00') });
-    expect((await operate(...first)).code).toBe(0);
+    expect(await operate(...first)).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^given back already: THB 500\.00 .+ Nothing more was given back now\.$/m),
+    });
+    const other = await operate('refund', paid.id, '--key', 'k-1', '--amount', '1.00', '--dry-run');
+    expect(other).toMatchObject({ code: 1, out: expect.stringContaining('the key k-1 is a refund of THB 500.00') });
     const second = await operateAsProgram('refund', paid.id, '--key', 'k-2', '--amount', '25000');
     expect(second).toMatchObject({ code: 0, json: { outcome: 'succeeded', refund: { amount: 25_000, key: 'k-2' } } });
     expect((await operate('refund', paid.id, '--key', 'k-3')).code).toBe(0);
@@ -213,7 +232,65 @@ describe('refund', () => {
   });
 });
 
+describe('a refund that an operator has stopped waiting for', () => {
+  it('is not told as one that was not made', async () => {
+    const odd = await Stack.start({
+      webhookUrl: null,
+      api: {
+        POLL_INTERVAL_MS: '500',
+        ATTENTION_AFTER_MS: '500',
+        LOOK_DELAYS_MS: '3600000',
+        SETTLE_DELAY_MS: '3600000',
+        CALL_DEADLINE_MS: '1000',
+        ANSWER_WITHIN_MS: '500',
+      },
+    });
+    try {
+      const open = await opened(odd);
+      odd.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+      await odd.untilStatus(open.id, 'paid');
+      odd.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_hang' });
+      await odd.request('POST', `/v1/checkouts/${open.id}/refunds`, { headers: { 'idempotency-key': 'k' } });
+      await odd.until(open.id, ({ attention }) => attention?.code === 'outcome_unknown');
+      const abandon = ['resolve', open.id, '--abandon', '--reason', 'tired of waiting'];
+      expect(await tillflow(abandon, operatorOf(odd))).toMatchObject({ code: 0 });
+      const { code, out } = await tillflow(['refund', open.id, '--key', 'k'], operatorOf(odd));
+      expect(code).toBe(1);
+      expect(out).toContain('whether it was made is not known');
+      expect(out).not.toContain('No money was given back');
+      expect((await tillflow(['refund', open.id, '--key', 'k', '--dry-run'], operatorOf(odd))).code).toBe(1);
+    } finally {
+      await odd.stop();
+    }
+  });
+});
+
 describe.concurrent('resolve', () => {
+  it('that the provider does not answer says so: 3, and that nothing was learnt', async () => {
+    const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
+    try {
+      const body = await opened(silent);
+      silent.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      silent.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'status', status: 500 });
+      const look = ['resolve', body.id, '--look', '--reason', 'the customer shows a receipt'];
+      const { code, out } = await tillflow(look, operatorOf(silent));
+      expect({ code, out }).toMatchObject({ code: 3, out: expect.stringContaining('the provider has not answered') });
+      expect(out).not.toContain('done');
+    } finally {
+      await silent.stop();
+    }
+  });
+
+  it('with --adopt of what is not of this checkout, or is not there, says that it was not: 1', async () => {
+    const [mine, other] = [await opened(stack), await opened(stack)];
+    for (const id of [chargeIdOf(other), 'rfnd_test_nowhere']) {
+      const adopt = await operate('resolve', mine.id, '--adopt', id, '--reason', 'a guess');
+      expect(adopt).toMatchObject({ code: 1, out: expect.stringContaining(`not adopted: ${id}`) });
+    }
+    const own = ['resolve', mine.id, '--adopt', chargeIdOf(mine), '--reason', 'it is'] as const;
+    expect(await operate(...own)).toMatchObject({ code: 0, out: expect.stringContaining('done: adopt') });
+  });
+
   it('with --look finds a payment that no webhook told of', async () => {
     const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
     try {
@@ -254,7 +331,7 @@ describe.concurrent('resolve', () => {
       const body = await opened(idle);
       await idle.stopWorker();
       const { code, err } = await tillflow(['resolve', body.id, '--look', '--reason', 'why not'], operatorOf(idle));
-      expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('No worker answered in time') });
+      expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('nothing was asked') });
     } finally {
       await idle.stop();
     }
@@ -358,6 +435,23 @@ describe('backfill and notices', () => {
     const { code, err } = await operate('notices');
     expect(code).toBe(3);
     expect(err).toContain('No event tail runs');
+  });
+
+  it('backfill that no worker would carry out is not asked for: 3', async () => {
+    const idle = await Stack.start({ worker: false });
+    const tail = await TailRun.start(idle);
+    try {
+      await vi.waitFor(
+        async () => {
+          const { code, err } = await tillflow(['backfill', '--from', '2026-01-01T00:00:00Z'], operatorOf(idle));
+          expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('nothing was asked') });
+        },
+        { timeout: 60_000 },
+      );
+    } finally {
+      await tail.stop();
+      await idle.stop();
+    }
   });
 
   it('read the events again, and show and dismiss what happened at the provider', async () => {

@@ -264,6 +264,15 @@ describe('a command', () => {
 });
 
 describe('a read', () => {
+  it('asks for the version of PROVIDER_API_VERSION, as the worker does', async () => {
+    await withStack({ api: { PROVIDER_API_VERSION: '1999-01-01' }, worker: false }, async (dated) => {
+      expect((await asOperator<ProblemJson>(dated, 'GET', '/v1/account')).status).not.toBe(200);
+    });
+    await withStack({ api: { PROVIDER_API_VERSION: '2019-05-29' }, worker: false }, async (dated) => {
+      expect((await asOperator<ProblemJson>(dated, 'GET', '/v1/account')).status).toBe(200);
+    });
+  });
+
   it.each([
     ['does not answer', { action: 'hang' }, 504, 'provider_timeout'],
     ['is broken', { action: 'status', status: 500 }, 502, 'provider_unavailable'],

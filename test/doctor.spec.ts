@@ -1,6 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '@tillflow/cli';
+import { nameOnQueue } from '@tillflow/temporal';
 import { createSandbox, type Sandbox, type SandboxOptions } from '@tillflow/sandbox';
 import { startWorker, workerSettings } from '@tillflow/worker';
 import { bundleChanged } from './support/bundle.js';
@@ -149,6 +152,44 @@ describe.concurrent('tillflow doctor finds', () => {
     });
   });
 
+  it('that it was not told the webhook secret, or that there is none', async () => {
+    const untold = await examine({ PROVIDER_WEBHOOK_SECRET: undefined });
+    expect(untold.findings).toMatchObject([
+      { code: 'setting_missing', what: 'PROVIDER_WEBHOOK_SECRET is not set here' },
+    ]);
+    expect(codesOf(await examine({ PROVIDER_WEBHOOK_SECRET: 'off' }))).toEqual(['webhook_secret_mismatch']);
+  });
+
+  it('an address that answers, and is not the API', async () => {
+    const elsewhere = createServer((request, reply) => {
+      reply.writeHead(request.url === '/moved' ? 301 : 200, { location: '/' });
+      reply.end('welcome');
+    });
+    await new Promise<void>((resolve) => elsewhere.listen(0, '127.0.0.1', resolve));
+    const { port } = elsewhere.address() as AddressInfo;
+    try {
+      for (const path of ['moved', 'welcome']) {
+        await withProvider({ webhookUrl: `http://127.0.0.1:${port}/${path}` }, async (_, settings) => {
+          expect(codesOf(await examine({ ...settings, PUBLIC_URL: undefined }))).toEqual(['webhook_unreachable']);
+        });
+      }
+    } finally {
+      elsewhere.close();
+    }
+  });
+
+  it('all there is to find where the provider answers a part of what it is asked', async () => {
+    await withProvider({}, async (sandbox, settings) => {
+      sandbox.faults.add({ path: '/events', action: 'status', status: 503 });
+      const wrong = { ...settings, PROVIDER_WEBHOOK_SECRET: secret('another') };
+      expect(codesOf(await examine(wrong))).toEqual(['webhook_secret_mismatch', 'provider_unreachable']);
+    });
+    await withProvider({ assumptions: { supportedCurrencies: ['THB'] } }, async (sandbox, settings) => {
+      sandbox.faults.add({ path: '/sources/{id}', action: 'status', status: 400 });
+      expect(codesOf(await examine(settings))).toEqual(['currency_unsupported']);
+    });
+  });
+
   it('an API that takes webhooks without a signature', async () => {
     const careless = await Stack.start({ api: { PROVIDER_WEBHOOK_SECRET: 'off' } });
     try {
@@ -221,6 +262,43 @@ describe.concurrent('tillflow doctor finds', () => {
     expect(missing).toContainEqual(expect.stringContaining('30 days'));
   });
 
+  it('a schedule that somebody paused, and what they said', async () => {
+    const paused = await Stack.start();
+    try {
+      await tillflow(['setup'], operatorOf(paused));
+      const schedule = paused.temporal.client.schedule.getHandle(nameOnQueue('reconcile-daily', paused.taskQueue));
+      await schedule.pause('while the provider moves house');
+      expect((await examine({}, { of: paused })).findings).toMatchObject([
+        { code: 'schedule_paused', what: expect.stringContaining('while the provider moves house') },
+      ]);
+      await schedule.unpause();
+      expect(codesOf(await examine({}, { of: paused }))).toEqual([]);
+    } finally {
+      await forgetSchedules(paused);
+      await paused.stop();
+    }
+  });
+
+  it('a key that payloads are encrypted with and that is not here, and takes no worker for dead by it', async () => {
+    const key = `k1:${randomBytes(32).toString('base64')}`;
+    const encrypting = await Stack.start({ shared: { PAYLOAD_KEYS: key } });
+    try {
+      await tillflow(['setup'], operatorOf(encrypting));
+      await encrypting.create();
+      expect(codesOf(await examine({}, { of: encrypting }))).toEqual([]);
+      expect(codesOf(await examine({ PAYLOAD_KEYS: undefined }, { of: encrypting }))).toEqual(['payload_key_missing']);
+    } finally {
+      await forgetSchedules(encrypting);
+      await encrypting.stop();
+    }
+  });
+
+  it("a clock of this machine that is ahead of everyone else's, and takes no worker for gone by it", async () => {
+    const ahead = { CLOCK_SHIFT_MS: '200000' };
+    const codes = codesOf(await examine(ahead, { inOwnProcess: true, nodeArgs: ['--import', SHIFTED_CLOCK] }));
+    expect(new Set(codes)).toEqual(new Set(['clock_skew']));
+  });
+
   it('schedules that were never set up', async () => {
     const codes = codesOf(await examine({ TEMPORAL_TASK_QUEUE: `other-${randomUUID()}` }));
     expect(new Set(codes)).toEqual(new Set(['schedule_missing', 'no_worker']));
@@ -232,12 +310,12 @@ describe.concurrent('tillflow doctor finds', () => {
       await tillflow(['setup'], operatorOf(short));
       expect(codesOf(await examine({}, { of: short }))).toEqual(['no_worker']);
       await short.startWorker();
-      const { body } = await short.create();
+      const { id } = (await short.create()).body;
+      await short.until(id, ({ qr }) => qr !== null);
       expect(codesOf(await examine({}, { of: short }))).toEqual([]);
       await short.stopWorker();
       const gone = await examine({}, { of: short });
       expect(gone.findings).toMatchObject([{ code: 'no_worker', what: expect.stringContaining('do not answer') }]);
-      expect(body.status).toBe('awaiting_payment');
     } finally {
       await forgetSchedules(short);
       await short.stop();
@@ -320,6 +398,12 @@ describe.concurrent('tillflow doctor finds workers', () => {
       await forgetSchedules(mixed);
       await mixed.stop();
     }
+  });
+
+  it('without a build, where one is meant to run', async () => {
+    expect((await examine({ WORKER_BUILD_ID: 'b' })).findings).toMatchObject([
+      { code: 'version_skew', what: expect.stringContaining('WORKER_BUILD_ID is b') },
+    ]);
   });
 
   it('of a build that gets no tasks, and that the build that is meant to run is not current', async () => {

@@ -67,6 +67,7 @@ it('a request can be followed to its workflow, the activity, and the name that t
         request_id: requestId,
         workflow_id: workflow,
         route: '/v1/checkouts',
+        key: 'checkout',
         method: 'POST',
       }),
     );

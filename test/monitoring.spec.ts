@@ -1,6 +1,12 @@
+import { randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { ATTENTION_CODES } from '@tillflow/workflows';
+import { apiSettings, startApi } from '@tillflow/api';
+import { run } from '@tillflow/cli';
+import { startWorker, workerSettings } from '@tillflow/worker';
+import { bundleChanged } from './support/bundle.js';
+import { nameOnQueue } from '@tillflow/temporal';
 import { freePorts } from '@tillflow/tools';
 import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { parse } from 'yaml';
@@ -10,6 +16,8 @@ import { readExpression, readMetrics, valueOf, type Families } from './support/p
 import { chargeIdOf, KEYS, newReference, Stack, type ProblemJson } from './support/stack.js';
 import { ApiProcess } from './support/api-process.js';
 import { CutLine } from './support/cut-line.js';
+import { operatorOf } from './support/tillflow.js';
+import { ReconciliationDesk } from './support/reconciliations.js';
 import { WorkerProcess } from './support/worker-process.js';
 
 const ROOT = new URL('../', import.meta.url);
@@ -133,6 +141,62 @@ describe('an alert', () => {
       { metric: 'a_bucket', labels: expect.arrayContaining(['x', 'y']) },
       { metric: 'b', labels: [] },
     ]);
+  });
+});
+
+describe('what happens to the provider', () => {
+  /** Whether a matcher of the expression, such as `outcome=~"a|b"`, takes this value; undefined: it has none for it. */
+  const takes = (expression: string, label: string, value: string): boolean | undefined => {
+    const [, operator = '', pattern = ''] = new RegExp(`${label}(=~|!~|!=|=)"([^"]+)"`).exec(expression) ?? [];
+    if (operator === '') return undefined;
+    const isTaken = operator.includes('~') ? new RegExp(`^(?:${pattern})$`).test(value) : pattern === value;
+    return operator.startsWith('!') ? !isTaken : isTaken;
+  };
+  const calls = (text: string) =>
+    [...text.matchAll(/^tillflow_provider_calls_total\{method="(\w+)",route="([^"]+)",outcome="(\w+)"\}/gm)].map(
+      ([, method, route, outcome]) => ({ method, route, outcome }),
+    );
+
+  it('pages where it takes no connection', async () => {
+    const [health = 0] = await freePorts(1);
+    const lost = await Stack.start({ worker: false });
+    const dead = await WorkerProcess.start({
+      ...lost.workerEnvironment(),
+      PROVIDER_BASE_URL: 'http://127.0.0.1:1',
+      WORKER_HEALTH_PORT: String(health),
+    });
+    try {
+      await lost.create();
+      const counted = async () => calls(await (await fetch(`http://127.0.0.1:${health}/metrics`)).text());
+      await expect.poll(async () => (await counted()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+      const outcomes = new Set((await counted()).map(({ outcome }) => outcome));
+      const paging = alerts.filter(({ labels }) => labels.severity === 'page');
+      for (const outcome of outcomes) {
+        expect(paging.filter(({ expr }) => takes(expr, 'outcome', outcome ?? '') === true)).not.toEqual([]);
+      }
+    } finally {
+      await dead.stop();
+      await lost.stop();
+    }
+  });
+
+  it('is nobody told of where a QR runs out: the provider had ended its charge already', async () => {
+    const [health = 0] = await freePorts(1);
+    const shop = await Stack.start({ worker: false, webhookUrl: null });
+    const selling = await WorkerProcess.start({ ...shop.workerEnvironment(), WORKER_HEALTH_PORT: String(health) });
+    try {
+      const { id } = (await shop.create({ expires_in: 5 })).body;
+      await shop.untilStatus(id, 'expired');
+      const counted = calls(await (await fetch(`http://127.0.0.1:${health}/metrics`)).text());
+      const refused = counted.filter(({ outcome }) => outcome === 'rejected');
+      expect(refused).toEqual([{ method: 'POST', route: '/charges/{id}/expire', outcome: 'rejected' }]);
+      const { expr } = alerts.find(({ alert: name }) => name === 'TillflowProviderRefuses') ?? { expr: '' };
+      expect(takes(expr, 'route', '/charges/{id}/expire')).toBe(false);
+      expect(takes(expr, 'route', '/charges')).toBe(true);
+    } finally {
+      await selling.stop();
+      await shop.stop();
+    }
   });
 });
 
@@ -284,6 +348,95 @@ describe('GET /metrics of the API', () => {
       await deaf.stop();
     }
   });
+
+  it('keeps what the daily reconciliation left, whatever window a person compares after it', async () => {
+    const yesterday = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000).toISOString();
+    const books = await Stack.start({
+      api: { METRICS_REFRESH_MS: '100' },
+      sandbox: { now: yesterday },
+      webhookUrl: null,
+    });
+    try {
+      const charged = await fetch(`${books.sandboxUrl}/charges`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${books.sandbox.keys.secret}:`)}` },
+        body: new URLSearchParams({
+          amount: '150000',
+          currency: 'THB',
+          'source[type]': 'wallet_mpm',
+          'metadata[checkout]': `chk_default_${newReference()}`,
+        }),
+      });
+      const { id } = (await charged.json()) as { id: string };
+      books.sandbox.mark(id, { status: 'successful' });
+      const { client } = books.temporal;
+      await client.workflow.execute('reconcile', {
+        workflowId: `${nameOnQueue('reconcile-daily', books.taskQueue)}-now`,
+        taskQueue: books.taskQueue,
+      });
+      const left = 'tillflow_reconciliation_breaks{type="missing_here"}';
+      await expect.poll(async () => valueOf(await metrics(books), left), { timeout: 20_000 }).toBe(1);
+
+      const desk = new ReconciliationDesk(books);
+      const now = Date.now();
+      const narrow = { from: new Date(now - 7_200_000).toISOString(), to: new Date(now - 3_600_000).toISOString() };
+      const run = await desk.completed(await desk.start(narrow));
+      expect(run.breaks).toEqual([]);
+      await expect
+        .poll(async () => (await desk.list()).map(({ id: listed, status }) => `${listed} ${status}`))
+        .toContain(`${run.id} completed`);
+      const readAt = 'tillflow_business_read_timestamp_seconds';
+      const listedAt = Date.now() / 1_000;
+      await expect
+        .poll(async () => valueOf(await metrics(books), readAt), { timeout: 20_000 })
+        .toBeGreaterThan(listedAt);
+      expect(valueOf(await metrics(books), left)).toBe(1);
+    } finally {
+      await books.stop();
+    }
+  });
+
+  it('counts what needs a person and cannot be read for the want of a key', async () => {
+    const shared = { PAYLOAD_KEYS: `k1:${randomBytes(32).toString('base64')}` };
+    const locked = await Stack.start({ shared, api: { ATTENTION_AFTER_MS: '500' } });
+    const settings = { ...locked.apiEnvironment(), PAYLOAD_KEYS: '', METRICS_OPEN: 'true', METRICS_REFRESH_MS: '100' };
+    const keyless = await startApi(apiSettings(settings), locked.logger);
+    try {
+      locked.sandbox.faults.add({ action: 'status', status: 500 });
+      await locked.create();
+      const unread = async () =>
+        valueOf(await (await fetch(`${keyless.url}/metrics`)).text(), 'tillflow_attention_unread_checkouts');
+      await expect.poll(unread, { timeout: 30_000 }).toBe(1);
+    } finally {
+      await keyless.close();
+      await locked.stop();
+    }
+  });
+
+  it('tells of checkouts that a bug of ours holds up', async () => {
+    const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' } });
+    const change = {
+      file: 'checkout/workflow.js',
+      from: 'const { intent, resume } = input;',
+      to: "throw new Error('bug');",
+    };
+    const { path: bundlePath, remove } = await bundleChanged([change]);
+    const worker = await startWorker(workerSettings(broken.workerEnvironment()), broken.logger, { bundlePath });
+    try {
+      expect(valueOf(await metrics(broken), 'tillflow_stuck_workflows')).toBe(0);
+      await broken.create();
+      const stuck = async () => valueOf(await metrics(broken), 'tillflow_stuck_workflows');
+      await expect.poll(stuck, { timeout: 170_000, interval: 500 }).toBe(1);
+      const { out } = await run(['doctor', '--json'], operatorOf(broken));
+      expect((JSON.parse(out) as { findings: { code: string }[] }).findings.map(({ code }) => code)).toContain(
+        'workflows_stuck',
+      );
+    } finally {
+      await worker.stop();
+      await remove();
+      await broken.stop();
+    }
+  }, 180_000);
 
   it('keeps answering while Temporal is down, and says that it is', async () => {
     const line = await CutLine.to(inject('temporalAddress'));

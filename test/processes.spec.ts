@@ -194,11 +194,20 @@ describe('docker-compose.yml', async () => {
 
   it('every setting that it gives to a program is listed in .env.example', async () => {
     const example = await readFile(`${ROOT}/.env.example`, 'utf8');
-    for (const name of ['api', 'worker', 'sandbox', 'setup']) {
+    for (const name of ['api', 'worker', 'sandbox', 'setup', 'cli']) {
       for (const setting of Object.keys(compose.services[name]?.environment ?? {})) {
         expect(example).toMatch(new RegExp(`^${setting}=`, 'm'));
       }
     }
+  });
+
+  it('has the command line for operators, with the settings that the doctor compares', () => {
+    const { build, environment = {} } = compose.services['cli'] ?? {};
+    expect(build?.target).toBe('cli');
+    for (const name of Object.keys(compose.services['worker']?.environment ?? {})) {
+      if (!name.startsWith('WORKER_')) expect(Object.keys(environment)).toContain(name);
+    }
+    expect(Object.keys(environment)).toContain('PROVIDER_WEBHOOK_SECRET');
   });
 
   it('runs as a user that is not root', async () => {

@@ -9,6 +9,8 @@ export type AlertCase = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly summary: string;
   readonly quiet: readonly Series[];
+  /** When it is looked at; minute 50 unless told. */
+  readonly at?: string;
 };
 
 const MINUTES = 60;
@@ -31,7 +33,7 @@ const REQUESTS = 'tillflow_http_request_duration_seconds_count';
 const WAITS = 'temporal_workflow_task_schedule_to_start_latency_seconds';
 const CALL_TIMES = 'tillflow_provider_call_duration_seconds';
 
-/** Each at minute 50 of an hour. An alert may be here twice, for each half of an `or`. */
+/** An alert may be here twice, for each half of an `or`. */
 export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowMoneyNeedsAPerson',
@@ -60,7 +62,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowAttentionUnread',
     fires: [stays('tillflow_attention_unread_checkouts', 3)],
-    summary: 'More than 500 checkouts need attention; 3 are not even measured',
+    summary: '3 checkouts that need attention are not even measured',
     quiet: [stays('tillflow_attention_unread_checkouts', 0)],
   },
   {
@@ -77,6 +79,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [stays('tillflow_reconciliation_age_seconds', 129_600)],
   },
   {
+    alert: 'TillflowNeverReconciled',
+    at: '37h',
+    fires: [['tillflow_reconciliation_age_seconds', '0x2400']],
+    summary: 'No reconciliation has ever completed, or none within the retention',
+    quiet: [['tillflow_reconciliation_age_seconds', '0x1380 60x1020']],
+  },
+  {
     alert: 'TillflowNotices',
     fires: [stays('tillflow_event_tail_notices{code="dispute"}', 1)],
     labels: { code: 'dispute' },
@@ -90,6 +99,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [grows(`${CALLS}{outcome="unknown"}`, 1), grows(`${CALLS}{outcome="done"}`, 20)],
   },
   {
+    alert: 'TillflowProviderUnreachable',
+    fires: [grows(`${CALLS}{outcome="not_sent"}`, 1), grows(`${CALLS}{outcome="done"}`, 9)],
+    summary: '10% of the calls to the provider cannot be sent',
+    quiet: [grows(`${CALLS}{outcome="not_sent"}`, 1), grows(`${CALLS}{outcome="done"}`, 20)],
+  },
+  {
     alert: 'TillflowProviderRefuses',
     fires: [
       grows(`${CALLS}{route="/charges",outcome="rejected"}`, 3),
@@ -101,6 +116,8 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [
       grows(`${CALLS}{route="/charges",outcome="rejected"}`, 1),
       grows(`${CALLS}{route="/charges",outcome="done"}`, 1),
+      grows(`${CALLS}{route="/charges/{id}/expire",outcome="rejected"}`, 3),
+      [`${CALLS}{route="/sources",outcome="rejected"}`, '0x45 3x15'],
     ],
   },
   {
@@ -119,6 +136,30 @@ export const ALERT_CASES: readonly AlertCase[] = [
     ],
   },
   {
+    alert: 'TillflowWebhooksRefused',
+    fires: [
+      ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
+      stays('tillflow_webhooks_total{result="hinted"}', 7),
+    ],
+    summary: 'Webhooks are refused: their signatures do not fit',
+    quiet: [
+      ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
+      ['tillflow_webhooks_total{result="hinted"}', '0x10 1x50'],
+    ],
+  },
+  {
+    alert: 'TillflowWebhooksMissing',
+    fires: [
+      grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
+      stays('tillflow_webhooks_total{result="hinted"}', 7),
+    ],
+    summary: 'Charges were made for an hour, and no webhook came',
+    quiet: [
+      grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
+      ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
+    ],
+  },
+  {
     alert: 'TillflowWebhooksFail',
     fires: [grows('tillflow_webhooks_total{result="failed"}', 1)],
     summary: 'Webhooks cannot be made durable and are answered 503',
@@ -132,9 +173,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'TillflowEventTailStopped',
-    fires: [stays('tillflow_event_tail_up', 0)],
+    fires: [stays('tillflow_event_tail_up', 0), stays('tillflow_temporal_up', 1)],
     summary: 'The event tail does not run',
-    quiet: [stays('tillflow_event_tail_up', 1)],
+    quiet: [stays('tillflow_event_tail_up{instance="a"}', 0), stays('tillflow_temporal_up{instance="a"}', 0)],
   },
   {
     alert: 'TillflowEventTailBehind',
@@ -191,6 +232,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     ],
   },
   {
+    alert: 'TillflowWorkflowsStuck',
+    fires: [stays('tillflow_stuck_workflows', 2)],
+    summary: '2 workflows cannot go on: the code of the worker fails in them',
+    quiet: [stays('tillflow_stuck_workflows', 0)],
+  },
+  {
     alert: 'TillflowTemporalDown',
     fires: [stays('tillflow_temporal_up', 0)],
     summary: 'The API cannot read Temporal',
@@ -224,5 +271,17 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="201"}`, 9)],
     summary: '10% of the requests to the API are answered with a 5xx',
     quiet: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="404"}`, 20)],
+  },
+  {
+    alert: 'TillflowRequestsFail',
+    fires: [
+      grows(`${REQUESTS}{route="/v1/checkouts",status="503"}`, 1),
+      grows(`${REQUESTS}{route="/health/live",status="200"}`, 99),
+    ],
+    summary: '100% of the requests to the API are answered with a 5xx',
+    quiet: [
+      grows(`${REQUESTS}{route="/v1/checkouts",status="201"}`, 1),
+      grows(`${REQUESTS}{route="/health/ready",status="503"}`, 99),
+    ],
   },
 ];

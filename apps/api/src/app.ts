@@ -11,6 +11,7 @@ import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { AppModule } from './app.module.js';
+import { keyNameOf } from './auth/auth.guard.js';
 import { allowCodecOrigins } from './codec/codec-origins.js';
 import { Metrics } from './metrics/metrics.js';
 import { takeMultipart } from './disputes/multipart.js';
@@ -38,6 +39,7 @@ export async function startApi(values: ApiSettings, logger: Logger): Promise<Run
   const provider = new PaymentsClient({
     baseUrl: values.PROVIDER_BASE_URL,
     secretKey: values.PROVIDER_SECRET_KEY,
+    apiVersion: values.PROVIDER_API_VERSION,
     logger,
   });
   const app = await createApp({ settings, temporal, provider, logger });
@@ -93,8 +95,8 @@ async function createApp(parts: Parameters<typeof AppModule.of>[0]): Promise<Nes
 }
 
 /**
- * Method, route, status, time, and the ids that tie it to what it brought about; never a header, a body, or an id in
- * the route.
+ * Method, route, status, time, the name of the caller's key, and the ids that tie it to what it brought about; never a
+ * header, a body, or an id in the route.
  */
 function logRequests(app: NestFastifyApplication, logger: Logger): void {
   const server = app.getHttpAdapter().getInstance();
@@ -120,6 +122,7 @@ function logRequests(app: NestFastifyApplication, logger: Logger): void {
       {
         request_id: request.id,
         ...correlations.get(request),
+        key: keyNameOf(request),
         method: request.method,
         route,
         status: reply.statusCode,

@@ -24,6 +24,11 @@ const schema = z.object({
   URL_SIGNING_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
+  /** Of each request; unset: the account's own. */
+  PROVIDER_API_VERSION: z
+    .string()
+    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
+    .optional(),
   /** Several while one is rotated. `off` when the provider does not sign: then only the look decides. */
   PROVIDER_WEBHOOK_SECRET: list().refine(
     (secrets) => (secrets.length === 1 && secrets[0] === 'off') || secrets.every((secret) => BASE64.test(secret)),

@@ -11,7 +11,8 @@ type Advice = {
 const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
   integrity_mismatch: {
     means: 'The provider shows another amount, currency, checkout or mode than was asked for. It is not believed.',
-    remedy: "Compare the charge at the provider's dashboard. If it is ours after all: resolve --look or --adopt.",
+    remedy:
+      "Compare the charge at the provider's dashboard. Ours after all: resolve --look. Not ours: give back what was paid, and when the QR has run out resolve --abandon.",
   },
   refund_doubled: {
     means: 'One refund was made twice: the customer has more back than was asked for.',
@@ -44,7 +45,7 @@ const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
   },
   expire_refused: {
     means: 'The provider does not let a charge go: a customer may be confirming. The QR is not shown any more.',
-    remedy: 'Wait. After an hour: ask the provider about the charge.',
+    remedy: 'Wait. After an hour: ask the provider about the charge; if nobody can pay it any more, resolve --abandon.',
   },
   provider_unreachable: {
     means: 'The provider has not answered for a while. Nothing is lost; it goes on by itself.',

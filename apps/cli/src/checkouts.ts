@@ -4,20 +4,29 @@ import { toCheckout, type Checkout } from '@tillflow/workflows';
 import { UsageError } from './exit.js';
 
 /**
- * The checkout that is meant: by its id, or by its reference. A reference may look like an id: the id is tried first.
- * @throws {UsageError} when it is neither. @throws {CheckoutNotFoundError}
+ * The checkout that is meant: by its id, or by its reference.
+ * @throws {UsageError} when it is neither, or is the id of one and the reference of another: money could go back for the
+ *   wrong one. @throws {CheckoutNotFoundError}
  */
 export async function findCheckout(checkouts: Checkouts, text: string): Promise<StoredCheckout> {
   const keys = keysOf(text);
   if (keys.length === 0) throw new UsageError(`${text} is neither a checkout's id (chk_…) nor a reference`);
-  for (const key of keys) {
-    try {
-      return await checkouts.get(key);
-    } catch (error) {
-      if (!(error instanceof CheckoutNotFoundError)) throw error;
-    }
+  const looks = await Promise.all(keys.map((key) => look(checkouts, key)));
+  const [found, other] = looks.filter((one) => one !== null);
+  if (found === undefined) throw new CheckoutNotFoundError(`No checkout has the id or the reference ${text}`);
+  if (other === undefined) return found;
+  throw new UsageError(
+    `${text} is the id of one checkout and the reference of another: say ${found.intent.reference} or ${other.intent.id}`,
+  );
+}
+
+async function look(checkouts: Checkouts, key: CheckoutKey): Promise<StoredCheckout | null> {
+  try {
+    return await checkouts.get(key);
+  } catch (error) {
+    if (error instanceof CheckoutNotFoundError) return null;
+    throw error;
   }
-  throw new CheckoutNotFoundError(`No checkout has the id or the reference ${text}`);
 }
 
 function keysOf(text: string): CheckoutKey[] {

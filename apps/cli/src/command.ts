@@ -64,8 +64,25 @@ export function command<const O extends Options>(definition: Definition<O>): Com
 }
 
 function parse(args: readonly string[], options: Options) {
+  const parsed = parseStrictly(args, options);
+  const named = new Set<string>();
+  for (const token of parsed.tokens) {
+    if (token.kind !== 'option') continue;
+    // Of two amounts neither is the one that is meant.
+    if (named.has(token.name)) throw new UsageError(`--${token.name} is given twice`);
+    named.add(token.name);
+  }
+  return parsed;
+}
+
+function parseStrictly(args: readonly string[], options: Options) {
   try {
-    return parseArgs({ args: [...args], allowPositionals: true, options: { ...options, json: { type: 'boolean' } } });
+    return parseArgs({
+      args: [...args],
+      allowPositionals: true,
+      tokens: true,
+      options: { ...options, json: { type: 'boolean' } },
+    });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));
   }

@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { run } from './program.js';
 
 /** Only for a person who watches: what is piped somewhere gets the outcome alone. */
@@ -11,6 +10,10 @@ await Promise.all([written(process.stdout, out), written(process.stderr, err)]);
 // A call that was given up may still be waiting to try again.
 process.exit(exit);
 
-async function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
-  if (text !== '' && !stream.write(text)) await once(stream, 'drain');
+/** Until it has left, or whoever reads has seen enough, as `head` has. */
+function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
+  return new Promise((resolve) => {
+    stream.once('error', () => resolve());
+    stream.write(text, () => resolve());
+  });
 }

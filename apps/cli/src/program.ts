@@ -10,7 +10,7 @@ import { resolve } from './commands/resolve.js';
 import { setup } from './commands/setup.js';
 import { show } from './commands/show.js';
 import { EXIT, UnreachableError, UsageError, type ExitCode } from './exit.js';
-import { columns } from './text.js';
+import { columns, printable } from './text.js';
 
 const COMMANDS: readonly Command[] = [setup, doctor, list, show, resolve, refund, reconcile, backfill, notices];
 
@@ -27,8 +27,10 @@ export async function run(
   progress: (line: string) => void = () => undefined,
 ): Promise<Outcome> {
   const [name, ...rest] = args;
-  const isAskedForHelp = args.includes('--help') || args.includes('-h');
-  const asJson = args.includes('--json');
+  const end = args.indexOf('--');
+  const options = end === -1 ? args : args.slice(0, end);
+  const isAskedForHelp = options.includes('--help') || options.includes('-h');
+  const asJson = options.includes('--json');
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) {
     if (name === undefined || name.startsWith('-')) {
@@ -60,7 +62,7 @@ function wordsOf(error: unknown, command: Command): string {
 }
 
 function told({ exit, lines, json }: Report, asJson: boolean): Outcome {
-  return said(exit, asJson ? JSON.stringify(json, null, 2) : lines.join('\n'));
+  return said(exit, asJson ? JSON.stringify(json, null, 2) : lines.map(printable).join('\n'));
 }
 
 function said(exit: ExitCode, text: string): Outcome {
@@ -69,7 +71,7 @@ function said(exit: ExitCode, text: string): Outcome {
 
 /** Programs read standard output, whatever came of it. */
 function failed(exit: ExitCode, words: string, asJson: boolean): Outcome {
-  if (!asJson) return { exit, out: '', err: `${words}\n` };
+  if (!asJson) return { exit, out: '', err: `${words.split('\n').map(printable).join('\n')}\n` };
   const [message] = words.split('\n\n', 1);
   return said(exit, JSON.stringify({ error: { code: NAMES[exit], message } }, null, 2));
 }

@@ -34,9 +34,15 @@ export function openProvider(
       ...options,
     });
   } catch (error) {
-    if (error instanceof ConfigurationError) throw new SettingsError([error.message]);
+    if (error instanceof ConfigurationError) throw new SettingsError([inOurWords(error.message)]);
     throw error;
   }
+}
+
+/** The client's names of its options are not those of the settings. */
+function inOurWords(message: string): string {
+  const names = { baseUrl: 'PROVIDER_BASE_URL', secretKey: 'PROVIDER_SECRET_KEY', publicKey: 'PROVIDER_PUBLIC_KEY' };
+  return Object.entries(names).reduce((text, [option, setting]) => text.replaceAll(option, setting), message);
 }
 
 /** Whether the provider is down, or something else answers in its place. */

@@ -12,6 +12,14 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
   );
 }
 
+/** What a terminal takes for a command, or shows in another order than it was written. */
+const INVISIBLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** One line as a terminal may show it: words of the provider's and of callers are in it. */
+export function printable(line: string): string {
+  return line.replace(INVISIBLE, '\ufffd');
+}
+
 /** To the second, UTC; a dash for what has not happened. @param time ISO 8601 UTC. */
 export function utc(time: string | null): string {
   return time === null ? '-' : time.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');

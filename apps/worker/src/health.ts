@@ -12,7 +12,7 @@ export type Vitals = {
 /** Answers `GET /health/live` and `GET /health/ready`, for a container's health check, and `GET /metrics`. */
 export async function serveHealth(port: number, vitals: Vitals): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, reply) => {
-    void answer(request, reply, vitals);
+    answer(request, reply, vitals).catch((error: unknown) => reply.destroy(error instanceof Error ? error : undefined));
   });
   await listening(server, port);
   const { port: bound } = server.address() as AddressInfo;
@@ -32,13 +32,24 @@ function listening(server: Server, port: number): Promise<void> {
   });
 }
 
-async function answer({ url }: IncomingMessage, reply: ServerResponse, { isReady, registry }: Vitals): Promise<void> {
-  if (url === '/metrics') {
+async function answer(
+  { url = '/' }: IncomingMessage,
+  reply: ServerResponse,
+  { isReady, registry }: Vitals,
+): Promise<void> {
+  const [path] = url.split('?', 1);
+  if (path === '/metrics') {
+    const text = await registry.metrics();
     reply.writeHead(200, { 'content-type': registry.contentType });
-    reply.end(await registry.metrics());
+    reply.end(text);
     return;
   }
-  const ok = url === '/health/live' || (url === '/health/ready' && (await isReady()));
-  reply.writeHead(ok ? 200 : 503, { 'content-type': 'application/json' });
-  reply.end(JSON.stringify({ status: ok ? 'ok' : 'not_ready' }));
+  const [code, status] =
+    path === '/health/live' || (path === '/health/ready' && (await isReady()))
+      ? ([200, 'ok'] as const)
+      : path === '/health/ready'
+        ? ([503, 'not_ready'] as const)
+        : ([404, 'not_found'] as const);
+  reply.writeHead(code, { 'content-type': 'application/json' });
+  reply.end(JSON.stringify({ status }));
 }

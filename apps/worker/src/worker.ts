@@ -53,7 +53,7 @@ export async function startWorker(
     baseUrl: settings.PROVIDER_BASE_URL,
     secretKey: settings.PROVIDER_SECRET_KEY,
     logger,
-    ...(settings.PROVIDER_API_VERSION === undefined ? {} : { apiVersion: settings.PROVIDER_API_VERSION }),
+    apiVersion: settings.PROVIDER_API_VERSION,
   });
   const connection = await NativeConnection.connect({
     ...(await connectionSettings(settings)),
@@ -62,7 +62,7 @@ export async function startWorker(
   const temporal = await openTemporal(settings);
   const close = async (): Promise<void> => {
     await connection.close();
-    await temporal.connection.close();
+    await temporal.close();
     await client.close();
   };
   const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);

@@ -43,6 +43,14 @@ export function runningCheckouts(
   return [OURS, RUNNING, `TaskQueue = '${taskQueue}'`, which].join(' AND ');
 }
 
+/**
+ * Workflows of this task queue whose code fails again and again: nothing moves in them until it is mended. Only for a
+ * server that writes this down (`reportedProblemsSearchAttribute`).
+ */
+export function stuckWorkflows(taskQueue: string): string {
+  return [`TaskQueue = '${taskQueue}'`, RUNNING, 'TemporalReportedProblems IS NOT NULL'].join(' AND ');
+}
+
 /** @param id letters, digits and underscores only. */
 export function checkoutOfCharge(id: string): string {
   return [OURS, RUNNING, `${chargeId.name} = '${id}'`].join(' AND ');

@@ -1,5 +1,11 @@
 export type { Payload } from '@temporalio/common';
-export { checkoutQueries, paidCheckouts, runningCheckouts, type CheckoutFilters } from './checkout-queries.js';
+export {
+  checkoutQueries,
+  paidCheckouts,
+  runningCheckouts,
+  stuckWorkflows,
+  type CheckoutFilters,
+} from './checkout-queries.js';
 export {
   CheckoutNotFoundError,
   Checkouts,
@@ -12,6 +18,7 @@ export { connectionSettings, openTemporal, type ConnectionSettings, type Tempora
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
 export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
+export { livenessOf } from './liveness.js';
 export type { PayloadKey } from './payload-keys.js';
 export {
   ReconciliationNotFoundError,
@@ -20,7 +27,7 @@ export {
   type StoredReconciliation,
 } from './reconciliations.js';
 export { Seal } from './seal.js';
-export { nameOnQueue, setUpSchedules } from './schedules.js';
+export { nameOnQueue, pausedSchedules, setUpSchedules } from './schedules.js';
 export {
   flag,
   integer,

@@ -96,6 +96,20 @@ export async function setUpSchedules(
   return steps;
 }
 
+/** The schedules of a task queue that an operator has paused, with what they wrote about it. */
+export async function pausedSchedules(
+  temporal: Temporal,
+  taskQueue: string,
+): Promise<{ readonly scheduleId: string; readonly note: string }[]> {
+  const paused: { readonly scheduleId: string; readonly note: string }[] = [];
+  for (const { name } of SCHEDULES) {
+    const scheduleId = nameOnQueue(name, taskQueue);
+    const state = (await describe(temporal, scheduleId))?.schedule?.state;
+    if (state?.paused === true) paused.push({ scheduleId, note: state.notes ?? '' });
+  }
+  return paused;
+}
+
 type Service = Temporal['connection']['workflowService'];
 type Description = Awaited<ReturnType<Service['describeSchedule']>>;
 type Schedule = NonNullable<Description['schedule']>;

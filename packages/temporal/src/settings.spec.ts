@@ -43,6 +43,15 @@ describe('settings', () => {
     expect(() => readSettings(schema, {})).toThrow('Wrong settings:\n  - NAMES: is needed\n  - SECRET: is needed');
   });
 
+  it.each([
+    { TEMPORAL_ADDRESS: '127.0.0.1:99999' },
+    // It becomes part of searches.
+    { TEMPORAL_TASK_QUEUE: "tills' own" },
+    { TEMPORAL_TASK_QUEUE: 'tills\\' },
+  ])('refuse %j', (wrong) => {
+    expect(() => readSettings(z.object(temporalSettings), wrong)).toThrow(Object.keys(wrong)[0]);
+  });
+
   it.each(['1e3', '0x1', ' 1', '1.0', '--1', 'NaN'])('do not take "%s" for a whole number', (COUNT) => {
     expect(() => readSettings(z.object({ COUNT: integer(1, 0, 10_000) }), { COUNT })).toThrow(SettingsError);
   });

@@ -68,10 +68,15 @@ export const temporalSettings = {
   TEMPORAL_ADDRESS: z
     .string()
     .regex(/^[^\s/]+:\d{1,5}$/, 'must be host:port')
+    .refine((address) => Number(address.slice(address.lastIndexOf(':') + 1)) <= 65_535, 'must be host:port')
     .default('127.0.0.1:7233'),
   TEMPORAL_NAMESPACE: z.string().default('default'),
   /** The queue that every workflow and activity of the product runs on. */
-  TEMPORAL_TASK_QUEUE: z.string().default(DEFAULT_TASK_QUEUE),
+  TEMPORAL_TASK_QUEUE: z
+    .string()
+    // It becomes part of searches.
+    .regex(/^[^'"\\]{1,200}$/, 'must be 1 to 200 characters, no quotes and no backslashes')
+    .default(DEFAULT_TASK_QUEUE),
   TEMPORAL_TLS: flag(false),
   TEMPORAL_TLS_CA_PATH: z.string().optional(),
   TEMPORAL_TLS_CERT_PATH: z.string().optional(),

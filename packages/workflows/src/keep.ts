@@ -181,7 +181,7 @@ class Desk {
     setHandler(newAttemptRequest, (request) => this.take(() => book.requestAttempt(clock(), request)));
     setHandler(refundRequest, (request) => this.take(() => book.requestRefundUnheard(clock(), request)));
     setHandler(hint, (news) => this.take(() => book.hint(clock(), news)));
-    setHandler(view, () => book.result(clock()));
+    setHandler(view, () => book.view(clock()));
     setDefaultSignalHandler((name) => log.warn('A signal that no handler takes', { signal: name }));
   }
 

@@ -1,6 +1,6 @@
 import type { CheckoutStatus } from '@tillflow/domain';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { CheckoutResult, CheckoutState, Refund } from './view.js';
+import type { CheckoutState, CheckoutView, Refund } from './view.js';
 
 /** The workflow's type, as `start` names it. */
 export const CHECKOUT_WORKFLOW = 'checkout';
@@ -109,4 +109,4 @@ export const resolve = defineUpdate<CheckoutStatus, [Resolution]>('resolve');
 export const hint = defineSignal<[Hint]>('hint');
 
 /** The checkout and its timeline, for operators. The API reads the memo instead, which needs no worker. */
-export const view = defineQuery<CheckoutResult>('view');
+export const view = defineQuery<CheckoutView>('view');

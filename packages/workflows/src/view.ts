@@ -112,11 +112,17 @@ export type Refund = {
   readonly created_at: string;
 };
 
-/** What a workflow answers with when it closes, and to the query `view`. */
+/** What a workflow answers with when it closes. */
 export type CheckoutResult = {
   readonly checkout: Checkout;
   readonly refunds: readonly Refund[];
   readonly timeline: readonly TimelineEntry[];
+};
+
+/** What a workflow answers to the query `view`. */
+export type CheckoutView = CheckoutResult & {
+  /** Since when the provider has not answered a look, ISO 8601 UTC; null while it does. */
+  readonly provider_silent_since: string | null;
 };
 
 /** The memo of a checkout's workflow. */

@@ -27,6 +27,12 @@ export type Caller = FastifyRequest & { caller?: string };
 /** No key has a colon in its name. */
 const LINK = 'link:';
 
+/** Whose key opened the route, as `API_KEYS` names it; `link` for a signed link, undefined for neither. */
+export function keyNameOf(request: FastifyRequest): string | undefined {
+  const { caller }: Caller = request;
+  return caller?.startsWith(LINK) === true ? 'link' : caller;
+}
+
 /** True when a signed link opened the route, not a key. */
 export function isByLink({ caller }: Caller): boolean {
   return caller?.startsWith(LINK) === true;

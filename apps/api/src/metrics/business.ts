@@ -6,17 +6,18 @@ import {
   isTemporalFailure,
   Reconciliations,
   runningCheckouts,
+  stuckWorkflows,
   within,
   type FullReconciliation,
   type StoredCheckout,
 } from '@tillflow/temporal';
-import { ATTENTION_CODES, findEventTail, type AttentionCode, type EventTailMemo } from '@tillflow/workflows';
+import { ATTENTION_CODES, findEventTail, type AttentionCode } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
 import { LOGGER } from '../logger.provider.js';
 import { Settings } from '../settings.provider.js';
 import { TemporalAccess } from '../temporal.provider.js';
-import { EventTailGauges } from './event-tail.js';
+import { EventTailGauges, type RunningTail } from './event-tail.js';
 import { Metrics } from './metrics.js';
 import { ReconciliationGauges } from './reconciliation.js';
 
@@ -44,9 +45,10 @@ type Reading = {
   readonly byStatus: ReadonlyMap<string, number>;
   readonly attentions: readonly StoredCheckout[];
   readonly unread: number;
+  readonly stuck: number;
   readonly workflowPollers: number;
   readonly activityPollers: number;
-  readonly tail: { readonly memo: EventTailMemo; readonly startedAt: number } | null;
+  readonly tail: RunningTail | null;
   readonly reconciled: FullReconciliation | null;
 };
 
@@ -93,8 +95,9 @@ export class BusinessMetrics {
       this.#gauges.up.set(1);
       this.#gauges.readAt.set(Date.now() / 1_000);
     } catch (error) {
-      if (!isTemporalFailure(error)) this.logger.error({ err: error }, 'the metrics of the business cannot be read');
-      this.#gauges.up.set(0);
+      const isDown = isTemporalFailure(error);
+      if (!isDown) this.logger.error({ err: error }, 'the metrics of the business cannot be read');
+      this.#gauges.up.set(isDown ? 0 : 1);
     } finally {
       this.#readAt = performance.now();
     }
@@ -104,17 +107,23 @@ export class BusinessMetrics {
     const { TEMPORAL_TASK_QUEUE: queue } = this.settings.values;
     // One call finds out whether it is there: a server that is down is not asked a dozen times.
     const { namespace } = this.temporal.client.options;
-    await this.temporal.connection.workflowService.describeNamespace({ namespace });
+    const { namespaceInfo } = await this.temporal.connection.workflowService.describeNamespace({ namespace });
+    const tellsOfStuck = namespaceInfo?.capabilities?.reportedProblemsSearchAttribute === true;
     const counting = SEARCHED.map(
       async (status) => [status, await this.#checkouts.count(runningCheckouts(queue, { status }))] as const,
     );
-    const reading = this.#checkouts.page(runningCheckouts(queue, 'attention'), MOST_ATTENTIONS, null, this.#skip);
+    let unreadable = 0;
+    const reading = this.#checkouts.page(runningCheckouts(queue, 'attention'), MOST_ATTENTIONS, null, (workflow) => {
+      unreadable += 1;
+      this.#skip(workflow);
+    });
     const workflows = describeTaskQueue(this.temporal, queue, 'workflows');
     const activities = describeTaskQueue(this.temporal, queue, 'activities');
     const tailing = findEventTail(this.temporal.client.workflow, queue);
     const reconciling = this.#reconciliation.read(this.#reconciliations);
-    const [counts, { data, nextPageToken }, tail, reconciled, ...queues] = await Promise.all([
+    const [counts, stuck, { data, nextPageToken }, tail, reconciled, ...queues] = await Promise.all([
       Promise.all(counting),
+      tellsOfStuck ? this.#checkouts.count(stuckWorkflows(queue)) : 0,
       reading,
       tailing,
       reconciling,
@@ -122,10 +131,13 @@ export class BusinessMetrics {
       activities,
     ]);
     const all =
-      nextPageToken === null ? data.length : await this.#checkouts.count(runningCheckouts(queue, 'attention'));
+      nextPageToken === null
+        ? data.length + unreadable
+        : await this.#checkouts.count(runningCheckouts(queue, 'attention'));
     return {
       byStatus: new Map(counts),
       attentions: data,
+      stuck,
       unread: all - data.length,
       workflowPollers: presentOf(queues[0]),
       activityPollers: presentOf(queues[1]),
@@ -138,8 +150,9 @@ export class BusinessMetrics {
     this.logger.warn({ workflow_id: workflow }, 'a checkout that needs attention cannot be read: a key is missing');
   };
 
-  #show({ byStatus, attentions, unread, workflowPollers, activityPollers, tail, reconciled }: Reading): void {
+  #show({ byStatus, attentions, unread, stuck, workflowPollers, activityPollers, tail, reconciled }: Reading): void {
     const gauges = this.#gauges;
+    gauges.stuck.set(stuck);
     for (const status of SEARCHED) gauges.checkouts.set({ status }, byStatus.get(status) ?? 0);
     const now = Date.now();
     for (const code of ATTENTION_CODES) {
@@ -197,7 +210,12 @@ function gaugesIn({ registry }: Metrics) {
     }),
     unread: new Gauge({
       name: 'tillflow_attention_unread_checkouts',
-      help: 'Checkouts with attention that were too many to be read: the three above and below leave them out.',
+      help: 'Checkouts with attention that were too many to be read, or whose key is missing: the others leave them out.',
+      registers,
+    }),
+    stuck: new Gauge({
+      name: 'tillflow_stuck_workflows',
+      help: 'Workflows whose code fails again and again, checkouts among them: a bug, and nothing moves there.',
       registers,
     }),
     atRisk: new Gauge({

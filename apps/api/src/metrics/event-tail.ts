@@ -1,6 +1,9 @@
 import type { EventTailMemo } from '@tillflow/workflows';
 import { Gauge, type Registry } from 'prom-client';
 
+/** The tail that runs, what it last said, and when it was started, in milliseconds. */
+export type RunningTail = { readonly memo: EventTailMemo; readonly startedAt: number };
+
 /** What the event tail says of itself, as gauges. */
 export class EventTailGauges {
   readonly #up: Gauge;
@@ -19,7 +22,7 @@ export class EventTailGauges {
     });
     this.#passAge = new Gauge({
       name: 'tillflow_event_tail_pass_age_seconds',
-      help: 'Since the tail last read all there was, or, where it never has, since it was started.',
+      help: 'Since the tail last read all there was, or was started.',
       registers,
     });
     this.#watermarkAge = new Gauge({
@@ -45,13 +48,11 @@ export class EventTailGauges {
     });
   }
 
-  /**
-   * @param tail null: none runs. One that has not read anything since it was started is as old as that.
-   * @param now milliseconds.
-   */
-  show(tail: { readonly memo: EventTailMemo; readonly startedAt: number } | null, now: number): void {
+  /** @param tail null: none runs. @param now milliseconds. */
+  show(tail: RunningTail | null, now: number): void {
     const { pass, failing = null, unplaced = [], notices = [] } = tail?.memo ?? {};
     this.#up.set(tail === null ? 0 : 1);
+    // One that has not come to the end of a pass since it was started may never.
     const readAt = pass === undefined ? (tail?.startedAt ?? now) : Date.parse(pass.at);
     this.#passAge.set(Math.max(0, now - readAt) / 1_000);
     this.#watermarkAge.set(pass === undefined ? 0 : Math.max(0, now - Date.parse(pass.watermark)) / 1_000);

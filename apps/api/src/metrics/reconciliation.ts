@@ -36,18 +36,21 @@ export class ReconciliationGauges {
     const registers = [registry];
     this.#breaks = new Gauge({
       name: 'tillflow_reconciliation_breaks',
-      help: 'Differences between our books and the provider’s that the last run left, by type. Dry runs do not count.',
+      help: 'Differences between our books and the provider’s that the last daily run left, or a later one of the same days, by type. Dry runs do not count.',
       labelNames: ['type'],
       registers,
     });
     this.#age = new Gauge({
       name: 'tillflow_reconciliation_age_seconds',
-      help: 'Since the last reconciliation was started that has completed; 0 before the first.',
+      help: 'Since that run was started; 0 before the first.',
       registers,
     });
   }
 
-  /** The last run that completed. @throws what Temporal's client throws. */
+  /**
+   * The last daily run that completed, or a later one that compared all of its days: a narrower one says nothing of the
+   * rest. @throws what Temporal's client throws.
+   */
   async read(reconciliations: Reconciliations): Promise<FullReconciliation | null> {
     const last = standing(await recentRuns(reconciliations));
     if (last === null) return null;

@@ -1,6 +1,6 @@
 import { ApplicationFailure, WorkflowUpdateFailedError } from '@temporalio/client';
 import { parseInstant } from '@tillflow/domain';
-import { isTooSlow, within, type Temporal } from '@tillflow/temporal';
+import { isTooSlow, livenessOf, within, type Temporal } from '@tillflow/temporal';
 import { backfill as backfillUpdate, MAX_UNPLACED, type EventCounts } from '@tillflow/workflows';
 import { command } from '../command.js';
 import { tailOf } from '../event-tail.js';
@@ -40,6 +40,9 @@ export const backfill = command({
             `the event tail has delivered all up to ${utc(watermark)}`,
           ],
         };
+      }
+      if ((await livenessOf(temporal, [run])) === 'silent') {
+        throw new UnreachableError('No worker answers for the event tail: nothing was asked. pnpm tillflow doctor.');
       }
       const counts = await ask(temporal, run.workflowId, from);
       return {

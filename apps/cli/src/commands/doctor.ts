@@ -1,7 +1,7 @@
 import { PaymentsError } from '@tillflow/payments-client';
 import { isTemporalFailure } from '@tillflow/temporal';
 import { command } from '../command.js';
-import { checkClocks, readHttpClock, readTemporalClock, type Reading } from '../doctor/clocks.js';
+import { checkClocks, readHttpClock, readTemporalClock, skewOf, type Reading } from '../doctor/clocks.js';
 import type { Check } from '../doctor/finding.js';
 import { checkKeys, isPublicKey, isSecretKey } from '../doctor/keys.js';
 import { checkProvider, providerFinding } from '../doctor/provider.js';
@@ -99,10 +99,13 @@ async function examineTemporal(settings: ProviderSettings): Promise<Examined> {
   const { TEMPORAL_TASK_QUEUE: taskQueue, WORKER_BUILD_ID: build } = settings;
   try {
     return await withTemporal(settings, ({ temporal }) =>
-      temporal.connection.withDeadline(Date.now() + TEMPORAL_WITHIN_MS, async () => ({
-        checks: [await checkTemporal(temporal, taskQueue), await checkWorkers(temporal, taskQueue, build)],
-        readings: [await readTemporalClock(temporal)],
-      })),
+      temporal.connection.withDeadline(Date.now() + TEMPORAL_WITHIN_MS, async () => {
+        const clock = await readTemporalClock(temporal);
+        const ahead = clock === null ? 0 : skewOf(clock);
+        const namespace = await checkTemporal(temporal, taskQueue);
+        const workers = await checkWorkers(temporal, taskQueue, build, Date.now() + ahead);
+        return { checks: [namespace, workers], readings: [clock] };
+      }),
     );
   } catch (error) {
     if (!(error instanceof UnreachableError) && !isTemporalFailure(error)) throw error;

@@ -51,9 +51,8 @@ async function read(checkouts: Checkouts, filters: CheckoutFilters, limit: numbe
   for (const query of checkoutQueries(filters)) {
     let token: Uint8Array | null = null;
     do {
-      // One more than asked for tells that there are more.
-      const size = Math.min(PAGE, limit + 1 - found.size);
-      const page = await checkouts.page(query, size, token, (workflow) => unreadable.push(workflow));
+      // Whole pages: of some statuses only a few of what is found are meant.
+      const page = await checkouts.page(query, PAGE, token, (workflow) => unreadable.push(workflow));
       for (const stored of page.data) {
         // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
         const isMeant = filters.status === undefined || stored.state.status === filters.status;
@@ -70,9 +69,9 @@ async function read(checkouts: Checkouts, filters: CheckoutFilters, limit: numbe
 
 function describe({ checkouts, more, unreadable }: Listed, attention: boolean): string[] {
   const now = Date.now();
-  const rows = checkouts.map(({ intent, state }) => [
+  const rows = checkouts.map(({ intent, state, closed }) => [
     intent.reference,
-    state.status,
+    closed && state.attention !== null ? `${state.status}, closed` : state.status,
     formatMoney(intent),
     utc(intent.created_at),
     ...(state.attention === null

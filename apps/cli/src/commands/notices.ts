@@ -2,6 +2,7 @@ import { dismissNotice, MAX_NOTICES, MAX_UNPLACED, type TailNotice, type Unplace
 import { command } from '../command.js';
 import { tailOf } from '../event-tail.js';
 import { EXIT, UsageError } from '../exit.js';
+import { checkReason } from '../reason.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns, utc } from '../text.js';
 import { withTemporal } from '../with-temporal.js';
@@ -19,6 +20,8 @@ export const notices = command({
   options: { dismiss: { type: 'string' }, reason: { type: 'string' }, 'dry-run': { type: 'boolean' } },
   async run({ values: { dismiss: id, reason = '', 'dry-run': dryRun = false }, environment }) {
     if (id !== undefined && reason.trim() === '') throw new UsageError('--dismiss wants a --reason');
+    if (id === undefined && reason !== '') throw new UsageError('--reason goes with --dismiss');
+    checkReason(reason);
     const settings = cliSettings(environment);
     return withTemporal(settings, async ({ temporal }) => {
       const { run, memo } = await tailOf(temporal, settings);

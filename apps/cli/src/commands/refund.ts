@@ -1,14 +1,18 @@
-import { formatMoney, isPaid, type Currency } from '@tillflow/domain';
+import { formatMoney, isPaid, OWN_KEY_PREFIX, type Currency } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { Refund, RefundRequest } from '@tillflow/workflows';
 import { findCheckout } from '../checkouts.js';
 import { command, type Report } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
+import { checkReason } from '../reason.js';
 import { cliSettings } from '../settings.js';
+import { utc } from '../text.js';
 import { withTemporal } from '../with-temporal.js';
 
 /** As long as a call of the provider's, and the look before it. */
 const WITHIN_MS = 30_000;
+/** What the workflow says of a refund that `resolve --abandon` has given up. */
+const ABANDONED = 'abandoned';
 const KEY = /^[\x21-\x7e]{1,128}$/;
 const SMALLEST_UNITS = /^[1-9]\d{0,12}$/;
 const MAJOR_UNITS = /^\d{1,11}\.\d{2}$/;
@@ -23,7 +27,8 @@ export const refund = command({
     '  --reason <text>     kept with the refund, for people',
     '  --dry-run           say what would be given back',
     '',
-    '1: refused, or its outcome is not known yet: then repeat the same command, the key makes it safe.',
+    '1: refused, or its outcome is not known yet: then repeat the same command, the key makes it safe. Repeated after it',
+    'was made it gives nothing more, and says so; one that was refused keeps its key.',
   ],
   takes: 1,
   options: {
@@ -45,9 +50,10 @@ export const refund = command({
 
 function requestOf(values: { readonly key?: string; readonly amount?: string; readonly reason?: string }) {
   const { key = '', amount, reason = null } = values;
-  if (!KEY.test(key) || key.startsWith('auto:')) {
-    throw new UsageError('--key must be 1 to 128 visible ASCII characters, and not begin with auto:');
+  if (!KEY.test(key) || key.startsWith(OWN_KEY_PREFIX)) {
+    throw new UsageError(`--key must be 1 to 128 visible ASCII characters, and not begin with ${OWN_KEY_PREFIX}`);
   }
+  if (reason !== null) checkReason(reason);
   return { key, amount: amount === undefined ? null : smallestUnits(amount), reason } satisfies RefundRequest;
 }
 
@@ -65,70 +71,117 @@ function leftOf({ intent, state, refunds }: StoredCheckout): number {
   return Math.max(0, intent.amount - state.refunded_amount - underWay);
 }
 
-function wouldRefund(stored: StoredCheckout, { key, amount, reason }: RefundRequest): Report {
+function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
+  const { key, amount, reason } = request;
   const { currency, id } = stored.intent;
-  const known = stored.refunds.find((entry) => entry.key === key);
+  const known = refundOf(stored, key);
   const left = leftOf(stored);
   const wanted = known?.amount ?? amount ?? left;
-  const isPossible = known !== undefined || (wanted > 0 && wanted <= left);
+  const obstacle = obstacleTo(stored, request, wanted);
   const what =
-    known === undefined
-      ? `${isPossible ? 'would give back' : 'would be refused: cannot give back'} ${money(wanted, currency)} of ${id}`
-      : `nothing to do: the key ${key} is a refund of ${money(known.amount, currency)} already (${known.status})`;
+    obstacle !== null
+      ? `would be refused: cannot give back ${money(amount ?? wanted, currency)} of ${id}: ${obstacle}`
+      : known === undefined
+        ? `would give back ${money(wanted, currency)} of ${id}`
+        : `nothing to do: the key ${key} is a refund of ${money(known.amount, currency)} already (${known.status})`;
   return {
-    exit: isPossible ? EXIT.ok : EXIT.finding,
-    json: { dry_run: true, key, amount: wanted, currency, reason, left, possible: isPossible },
+    exit: obstacle === null ? EXIT.ok : EXIT.finding,
+    json: { dry_run: true, key, amount: wanted, currency, reason, left, possible: obstacle === null },
     lines: [what, `left to be given back: ${money(left, currency)}`],
   };
 }
 
-function told(asked: Asked<Refund>, { key }: RefundRequest, { intent }: StoredCheckout): Report {
+/** What speaks against it, as far as is written down; null where nothing does. @param wanted smallest unit. */
+function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest, wanted: number): string | null {
+  const { state, closed, intent } = stored;
+  const known = refundOf(stored, key);
+  if (known !== undefined && amount !== null && amount !== known.amount) {
+    return `the key ${key} is a refund of ${money(known.amount, known.currency)}`;
+  }
+  if (known !== undefined)
+    return known.status === 'rejected' ? `the key ${key} is of a refund that was not made` : null;
+  if (closed) return 'the checkout has closed';
+  if (!isPaid(state.status)) return `it is ${state.status}`;
+  const until = state.refundable_until;
+  if (until === null || Date.parse(until) < Date.now()) return 'a payment can be refunded for one year';
+  const left = leftOf(stored);
+  return wanted > 0 && wanted <= left ? null : `${money(left, intent.currency)} are left`;
+}
+
+function refundOf({ refunds }: StoredCheckout, key: string): Refund | undefined {
+  return refunds.find((entry) => entry.key === key);
+}
+
+function told(asked: Asked<Refund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
+  const known = refundOf(before, key);
   switch (asked.kind) {
     case 'answered':
-      return answered(asked.answer);
+      return answered(asked.answer, known);
     case 'refused':
       return {
         exit: EXIT.finding,
         json: { outcome: 'refused', code: asked.code, message: asked.reason },
-        lines: [`refused (${asked.code}): ${asked.reason}. No money was given back.`],
+        lines: [`refused (${asked.code}): ${asked.reason}. No money was given back now.`],
       };
     case 'closed':
+      // Its keys stay known.
+      if (known !== undefined && (amount === null || amount === known.amount)) return answered(known, known);
       return {
         exit: EXIT.finding,
         json: { outcome: 'refused', code: 'checkout_closed', message: 'The checkout has closed' },
-        lines: [`${intent.id} has closed: nothing was asked for. pnpm tillflow show ${intent.id}`],
+        lines: [`${before.intent.id} has closed: nothing was asked for. pnpm tillflow show ${before.intent.id}`],
       };
     case 'undecided':
       return pending({ outcome: 'pending', key }, key);
   }
 }
 
-function answered(entry: Refund): Report {
-  const { status, kind, amount, currency, id, key, failure_code: code, failure_message: message } = entry;
-  const json = { outcome: status, refund: entry };
+/** @param before what was written down under this key before it was asked for. */
+function answered(entry: Refund, before: Refund | undefined): Report {
+  const { status, kind, amount, currency, id, key, created_at: at } = entry;
+  const isRepeated = before !== undefined && before.status === status;
+  const json = { outcome: status, repeated: isRepeated, refund: entry };
   switch (status) {
-    case 'succeeded':
+    case 'succeeded': {
+      const what = `${money(amount, currency)} by a ${kind}, ${id ?? 'id not known'}, key ${key}`;
       return {
         exit: EXIT.ok,
         json,
-        lines: [`given back: ${money(amount, currency)} by a ${kind}, ${id ?? 'id not known'}, key ${key}`],
+        lines: isRepeated
+          ? [`given back already: ${what}, asked for at ${utc(at)}. Nothing more was given back now.`]
+          : [`given back: ${what}`],
       };
+    }
     case 'rejected':
       return {
         exit: EXIT.finding,
         json,
-        lines: [`the provider refused it (${code ?? 'no code'}): ${message ?? ''}. No money was given back.`],
+        lines: [...notMade(entry), 'The key is spent: to try again, take another --key.'],
       };
     case 'pending':
       return pending(json, key);
   }
 }
 
+function notMade({ failure_code: code, failure_message: message, amount, currency }: Refund): string[] {
+  if (code === ABANDONED) {
+    return [
+      `an operator has stopped waiting for this refund of ${money(amount, currency)}: whether it was made is not known.`,
+      "See the provider's dashboard before anything is given back under another key.",
+    ];
+  }
+  const why = (message ?? '').replace(/\.$/, '');
+  return [`refused (${code ?? 'no code'}): ${why}. No money was given back.`];
+}
+
 function pending(json: unknown, key: string): Report {
   return {
     exit: EXIT.finding,
     json,
-    lines: [`asked for; its outcome is not known yet. Repeat with --key ${key} to learn it: it is made once.`],
+    lines: [
+      `asked for; its outcome is not known yet. Repeat with --key ${key} to learn it: it is made once.`,
+      'If it stays so: pnpm tillflow doctor. Once the provider answers again, resolve --look hurries it.',
+    ],
   };
 }
 

@@ -1,12 +1,14 @@
-import type { Asked, StoredCheckout } from '@tillflow/temporal';
-import { UnheardError } from '@tillflow/temporal';
-import type { Resolution } from '@tillflow/workflows';
-import type { CheckoutStatus } from '@tillflow/domain';
+import { checkoutWorkflowId, type CheckoutStatus } from '@tillflow/domain';
+import { isTemporalFailure, livenessOf, UnheardError, within } from '@tillflow/temporal';
+import type { Asked, StoredCheckout, Temporal } from '@tillflow/temporal';
+import { view, type Resolution } from '@tillflow/workflows';
 import { checkoutJson, findCheckout } from '../checkouts.js';
 import { command, type Report } from '../command.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
 import { cliSettings } from '../settings.js';
-import { withTemporal } from '../with-temporal.js';
+import { checkReason } from '../reason.js';
+import { utc } from '../text.js';
+import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
 
 /** A look at a provider that is down takes up to 45 s. */
 const WITHIN_MS = 60_000;
@@ -23,7 +25,8 @@ export const resolve = command({
     '  --reason <text>   why; it is written to the timeline',
     '  --dry-run         say what would be asked, and of what',
     '',
-    'Waits until it was carried out. 1: the checkout refused it. 3: no worker took it; nothing waits, so repeat it.',
+    'Waits until it was carried out. 1: refused, or what was to be adopted was not. 3: no worker took it, and nothing',
+    'waits, so repeat it; or the provider did not answer, and it is looked at again by itself.',
   ],
   takes: 1,
   options: {
@@ -35,12 +38,18 @@ export const resolve = command({
   },
   async run({ values, positionals: [text = ''], environment }) {
     const resolution = resolutionOf(values);
-    return withTemporal(cliSettings(environment), async ({ checkouts }) => {
+    return withTemporal(cliSettings(environment), async ({ temporal, checkouts }) => {
       const before = await findCheckout(checkouts, text);
       if (values['dry-run'] === true) return wouldAsk(before, resolution);
+      if (before.closed) return told({ kind: 'closed' }, resolution, before, null);
+      const workflowId = checkoutWorkflowId(before.intent);
+      if ((await livenessOf(temporal, [{ workflowId }])) === 'silent') {
+        throw new UnreachableError('No worker answers: nothing was asked. pnpm tillflow doctor, then repeat it.');
+      }
       try {
         const asked = await checkouts.resolve(before.intent, resolution, WITHIN_MS);
-        return told(asked, resolution, await checkouts.get(before.intent));
+        const silentSince = resolution.action === 'abandon' ? null : await silence(temporal, workflowId);
+        return told(asked, resolution, await checkouts.get(before.intent), silentSince);
       } catch (error) {
         if (!(error instanceof UnheardError)) throw error;
         throw new UnreachableError(
@@ -61,9 +70,24 @@ function resolutionOf(values: {
   const chosen = [look === true, adopt !== undefined, abandon === true].filter(Boolean).length;
   if (chosen !== 1) throw new UsageError('resolve wants exactly one of --look, --adopt and --abandon');
   if (reason.trim() === '') throw new UsageError('resolve wants a --reason');
+  checkReason(reason);
   if (adopt === undefined) return { action: look === true ? 'look' : 'abandon', reason };
   if (!ADOPTABLE.test(adopt)) throw new UsageError('--adopt wants the id of a charge (chrg_…) or a refund (rfnd_…)');
   return { action: 'adopt', id: adopt, reason };
+}
+
+/** Since when the provider has not answered the checkout, ISO 8601; null while it does, or where nobody can tell. */
+async function silence({ client, connection }: Temporal, workflowId: string): Promise<string | null> {
+  try {
+    const { provider_silent_since: since } = await within(connection, READ_WITHIN_MS, () =>
+      client.workflow.getHandle(workflowId).query(view),
+    );
+    return since;
+  } catch (error) {
+    // The decision was carried out all the same.
+    if (isTemporalFailure(error)) return null;
+    throw error;
+  }
 }
 
 function wouldAsk(stored: StoredCheckout, resolution: Resolution): Report {
@@ -75,11 +99,18 @@ function wouldAsk(stored: StoredCheckout, resolution: Resolution): Report {
   };
 }
 
-function told(asked: Asked<CheckoutStatus>, resolution: Resolution, stored: StoredCheckout): Report {
+function told(
+  asked: Asked<CheckoutStatus>,
+  resolution: Resolution,
+  stored: StoredCheckout,
+  silentSince: string | null,
+): Report {
   const { id } = stored.intent;
   const checkout = checkoutJson(stored);
   switch (asked.kind) {
     case 'answered':
+      if (silentSince !== null) return unanswered(resolution, stored, silentSince);
+      if (resolution.action === 'adopt' && !isTakenIn(stored, resolution.id)) return notAdopted(resolution, stored);
       return {
         exit: EXIT.ok,
         json: { outcome: 'done', resolution, checkout },
@@ -99,6 +130,40 @@ function told(asked: Asked<CheckoutStatus>, resolution: Resolution, stored: Stor
         lines: [`${id} has closed: nothing can be decided about it any more`, ...state(stored)],
       };
   }
+}
+
+function unanswered(resolution: Resolution, stored: StoredCheckout, since: string): Report {
+  return {
+    exit: EXIT.unreachable,
+    json: { outcome: 'provider_silent', provider_silent_since: since, resolution, checkout: checkoutJson(stored) },
+    lines: [
+      `asked, and the provider has not answered since ${utc(since)}: this is what was known before.`,
+      'It is looked at again by itself.',
+      ...state(stored),
+    ],
+  };
+}
+
+function notAdopted(resolution: Resolution & { readonly action: 'adopt' }, stored: StoredCheckout): Report {
+  const { id, reference } = stored.intent;
+  return {
+    exit: EXIT.finding,
+    json: { outcome: 'not_adopted', resolution, checkout: checkoutJson(stored) },
+    lines: [
+      `not adopted: ${resolution.id} is not shown by the provider, or is not of ${id}. pnpm tillflow show ${reference}`,
+      ...state(stored),
+    ],
+  };
+}
+
+/** The checkout has it in its books, whoever made it. */
+function isTakenIn({ state: { attempts }, refunds, timeline }: StoredCheckout, id: string): boolean {
+  return (
+    attempts.some((attempt) => attempt.charge_id === id) ||
+    refunds.some((refund) => refund.id === id || refund.charge_id === id) ||
+    // A second charge of one attempt.
+    timeline.some(({ what, detail = '' }) => what === 'charge_created' && detail.split(',', 1)[0] === id)
+  );
 }
 
 function words(resolution: Resolution): string {

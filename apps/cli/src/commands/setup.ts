@@ -1,4 +1,4 @@
-import { PaymentsError } from '@tillflow/payments-client';
+import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
 import { setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
 import { command } from '../command.js';
@@ -27,7 +27,12 @@ export const setup = command({
   async run({ values, environment }) {
     const settings = providerSettings(environment);
     const options = { dryRun: values['dry-run'] === true };
-    const steps = [...(await setUpTemporal(settings, options)), ...(await setUpWebhooks(settings, options))];
+    // First, so that nothing is changed where its settings are wrong.
+    const provider = webhookAddress(settings) === undefined ? null : openProvider(settings);
+    const steps = await closing(provider, async () => [
+      ...(await setUpTemporal(settings, options)),
+      ...(await setUpWebhooks(provider, settings, options)),
+    ]);
     return {
       exit: EXIT.ok,
       json: { steps },
@@ -49,10 +54,13 @@ function setUpTemporal(settings: ProviderSettings, options: Options): Promise<Se
 }
 
 /** @throws {UnreachableError} when the provider does not answer. Temporal was set up before. */
-async function setUpWebhooks(settings: ProviderSettings, { dryRun }: Options): Promise<SetupStep[]> {
+async function setUpWebhooks(
+  client: PaymentsClient | null,
+  settings: ProviderSettings,
+  { dryRun }: Options,
+): Promise<SetupStep[]> {
   const wanted = webhookAddress(settings);
-  const client = wanted === undefined ? null : openProvider(settings);
-  if (client === null) return [];
+  if (client === null || wanted === undefined) return [];
   try {
     const { webhook_uri: present } = await client.account.retrieve();
     if (present === wanted) return [];
@@ -64,7 +72,13 @@ async function setUpWebhooks(settings: ProviderSettings, { dryRun }: Options): P
       throw new UnreachableError(`The provider does not answer: ${error.message}`);
     }
     throw error;
+  }
+}
+
+async function closing<T>(client: PaymentsClient | null, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
   } finally {
-    await client.close();
+    await client?.close();
   }
 }

@@ -1,8 +1,9 @@
 import {
   AuthenticationError,
+  InvalidRequestError,
   NotFoundError,
+  PaymentsError,
   PermissionError,
-  type PaymentsError,
   type Account,
   type PaymentsClient,
 } from '@tillflow/payments-client';
@@ -50,6 +51,14 @@ export function providerFinding(
         "Compare PROVIDER_SECRET_KEY with the provider's dashboard: it may have been replaced, or be of another account.",
     };
   }
+  if (error instanceof NotFoundError) {
+    return {
+      code: 'provider_unreachable',
+      what: `${baseUrl ?? 'what PROVIDER_BASE_URL names'} answers, and is not the provider's API: ${error.message}`,
+      means: 'No QR can be made; payments under way are not looked up.',
+      remedy: 'Compare PROVIDER_BASE_URL with what the provider names, its path included.',
+    };
+  }
   if (isUnreachable(error)) {
     return {
       code: 'provider_unreachable',
@@ -58,14 +67,14 @@ export function providerFinding(
       remedy: 'Check PROVIDER_BASE_URL, name resolution and the way out; see docs/operations.md, The provider is down.',
     };
   }
+  const isOfVersion = version !== undefined && error instanceof InvalidRequestError;
   return {
-    code: version === undefined ? 'account_refused' : 'version_skew',
-    what: `the provider does not show the account${version === undefined ? '' : ` at PROVIDER_API_VERSION=${version}`}: ${error.message}`,
+    code: isOfVersion ? 'version_skew' : 'account_refused',
+    what: `the provider refuses to be asked${isOfVersion ? ` at PROVIDER_API_VERSION=${version}` : ''}: ${error.message}`,
     means: 'Requests of the worker are refused the same way.',
-    remedy:
-      version === undefined
-        ? 'Ask the provider.'
-        : 'Set PROVIDER_API_VERSION to a version that the provider knows, or unset it.',
+    remedy: isOfVersion
+      ? 'Set PROVIDER_API_VERSION to a version that the provider knows, or unset it.'
+      : 'Ask the provider.',
   };
 }
 
@@ -92,7 +101,7 @@ function currencyFindings(
   { CURRENCIES: ours }: ProviderSettings,
 ): Finding[] {
   if (!Array.isArray(supported)) return [];
-  const missing = ours.filter((currency) => !supported.some((one) => one.toUpperCase() === currency));
+  const missing = ours.filter((currency) => !supported.some((one: unknown) => String(one).toUpperCase() === currency));
   if (missing.length === 0) return [];
   return [
     {
@@ -143,17 +152,18 @@ function skew(what: string, means: string): Finding {
   return { code: 'version_skew', what, means, remedy };
 }
 
-async function publicKeyFindings(
-  client: PaymentsClient,
-  { PROVIDER_PUBLIC_KEY: key }: ProviderSettings,
-): Promise<Finding[]> {
-  if (key === undefined) return [];
+async function publicKeyFindings(client: PaymentsClient, settings: ProviderSettings): Promise<Finding[]> {
+  if (settings.PROVIDER_PUBLIC_KEY === undefined) return [];
   try {
     await client.sources.retrieve(NO_SOURCE, { useKey: 'public' });
     return [];
   } catch (error) {
-    if (error instanceof NotFoundError) return [];
-    if (!(error instanceof AuthenticationError) && !(error instanceof PermissionError)) throw error;
+    if (!(error instanceof PaymentsError)) throw error;
+    // The key was taken, the id was not.
+    if (error instanceof NotFoundError || error instanceof InvalidRequestError) return [];
+    if (!(error instanceof AuthenticationError) && !(error instanceof PermissionError)) {
+      return [providerFinding(error, settings)];
+    }
     return [
       {
         code: 'public_key_refused',

@@ -1,4 +1,11 @@
-import { SetupConflictError, setUpNamespace, setUpSchedules, type SetupStep, type Temporal } from '@tillflow/temporal';
+import {
+  pausedSchedules,
+  SetupConflictError,
+  setUpNamespace,
+  setUpSchedules,
+  type SetupStep,
+  type Temporal,
+} from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
 import type { Check, Finding } from './finding.js';
 
@@ -11,6 +18,7 @@ export async function checkTemporal(temporal: Temporal, taskQueue: string): Prom
   const findings = [
     ...(await missing('search_attribute_missing', LOST, () => setUpNamespace(temporal, attributes, DRY))),
     ...(await missing('schedule_missing', IDLE, () => setUpSchedules(temporal, taskQueue, DRY))),
+    ...(await pausedSchedules(temporal, taskQueue)).map(paused),
   ];
   return {
     area: 'temporal',
@@ -22,6 +30,16 @@ export async function checkTemporal(temporal: Temporal, taskQueue: string): Prom
 const LOST =
   'Checkouts cannot be started or found without the attributes, and are forgotten too early without retention.';
 const IDLE = 'What should run by itself does not, or not as this version defines it.';
+
+/** `setup` leaves it alone: somebody meant it. */
+function paused({ scheduleId, note }: { readonly scheduleId: string; readonly note: string }): Finding {
+  return {
+    code: 'schedule_paused',
+    what: `the schedule ${scheduleId} is paused${note === '' ? '' : `: ${note}`}`,
+    means: IDLE,
+    remedy: `temporal schedule toggle --schedule-id ${scheduleId} --unpause --reason <text>, once that is over.`,
+  };
+}
 
 /** What `setup` would do is what is missing. */
 async function missing(code: string, means: string, look: () => Promise<SetupStep[]>): Promise<Finding[]> {

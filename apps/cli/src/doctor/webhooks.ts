@@ -1,12 +1,15 @@
-import { webhooks, type Account, type Event, type PaymentsClient } from '@tillflow/payments-client';
+import { PaymentsError, webhooks, type Account, type Event, type PaymentsClient } from '@tillflow/payments-client';
 import { z } from 'zod';
 import { webhookAddress, type ProviderSettings } from '../settings.js';
 import { clockOf, type Reading } from './clocks.js';
 import type { Check, Finding } from './finding.js';
+import { providerFinding } from './provider.js';
 
 const PROBE_WITHIN_MS = 10_000;
 /** Enough to have seen the last delivery of any working day. */
 const EVENTS = 100;
+/** The setting by which the API takes webhooks without a signature. */
+const OFF = 'off';
 /** About nothing: the API answers it and does nothing. */
 const PROBE = JSON.stringify({
   object: 'event',
@@ -18,10 +21,18 @@ const PROBE = JSON.stringify({
 const delivery = z.object({ uri: z.string(), status: z.number().nullish(), error: z.string().nullish() });
 type Delivery = z.output<typeof delivery>;
 
+/** What the API answers to a webhook: a receipt, or why it refused. */
+const receipt = z.object({ received: z.literal(true) });
 const refusal = z.object({ code: z.string(), detail: z.string().optional() });
 
 /** What an address answered to a probe; null: nothing. */
-type Answer = { readonly status: number; readonly reason: string; readonly clock: Reading | null } | null;
+type Answer = {
+  readonly status: number;
+  /** As our API does: it took the probe, or refused its signature. */
+  readonly as: 'taken' | 'refused' | 'something else';
+  readonly reason: string;
+  readonly clock: Reading | null;
+} | null;
 
 export type WebhooksCheck = Check & {
   /** What the API says the time is. */
@@ -38,19 +49,31 @@ export async function checkWebhooks(
   account: Account,
   settings: ProviderSettings,
 ): Promise<WebhooksCheck> {
-  const { webhook_uri: registered } = account;
+  const registered = account.webhook_uri === '' ? null : (account.webhook_uri ?? null);
   const wanted = webhookAddress(settings);
   const address = registered ?? wanted;
-  const findings = addressFindings(registered ?? null, wanted);
+  const findings = [...addressFindings(registered, wanted), ...secretFindings(settings)];
   if (address === undefined) return { area: 'webhooks', findings, seen: 'no address', clock: null };
   const probes = await probeFindings(address, settings);
-  const last = await lastDelivery(client, address);
+  const last = await lastDelivery(client, address, settings);
   return {
     area: 'webhooks',
-    findings: [...findings, ...probes.findings, ...(last === null ? [] : deliveryFindings(last))],
-    seen: `${address}; ${last === null ? 'none delivered lately' : `last one answered ${statusOf(last.delivery)}`}`,
+    findings: [...findings, ...probes.findings, ...last.findings],
+    seen: `${address}; ${last.seen}`,
     clock: probes.clock,
   };
+}
+
+function secretFindings({ PROVIDER_WEBHOOK_SECRET: secrets }: ProviderSettings): Finding[] {
+  if (secrets !== undefined) return [];
+  return [
+    {
+      code: 'setting_missing',
+      what: 'PROVIDER_WEBHOOK_SECRET is not set here',
+      means: 'Whether the API believes what the provider signs was not looked at.',
+      remedy: 'Run the doctor with the settings of the API and the worker.',
+    },
+  ];
 }
 
 function addressFindings(registered: string | null, wanted: string | undefined): Finding[] {
@@ -75,18 +98,19 @@ async function probeFindings(
   { PROVIDER_WEBHOOK_SECRET: secrets = [] }: ProviderSettings,
 ): Promise<{ readonly findings: readonly Finding[]; readonly clock: Reading | null }> {
   const timestamp = Math.floor(Date.now() / 1_000);
-  const signing = secrets.filter((secret) => secret !== 'off');
+  const signing = secrets.filter((secret) => secret !== OFF);
   const unsigned = await probe(address, {});
-  if (unsigned === null || unsigned.status === 404 || unsigned.status >= 500) {
+  if (unsigned === null || unsigned.as === 'something else') {
     return { findings: [unreachable(address, unsigned)], clock: unsigned?.clock ?? null };
   }
   const { clock } = unsigned;
+  if (secrets.includes(OFF) && unsigned.as === 'refused') return { findings: [unsignedRefused(address)], clock };
   if (signing.length === 0) return { findings: [], clock };
-  if (unsigned.status === 200) return { findings: [unverified(address)], clock };
+  if (unsigned.as === 'taken') return { findings: [unverified(address)], clock };
   const answers = await Promise.all(
     signing.map((secret) => probe(address, webhooks.sign(PROBE, { secret, timestamp }))),
   );
-  const refused = answers.filter((answer) => answer === null || answer.status !== 200);
+  const refused = answers.filter((answer) => answer?.as !== 'taken');
   const [first] = refused;
   return { findings: first === undefined ? [] : [refusedProbe(first, refused.length, signing.length)], clock };
 }
@@ -102,28 +126,45 @@ async function probe(address: string, headers: Readonly<Record<string, string>>)
       signal: AbortSignal.timeout(PROBE_WITHIN_MS),
     });
     const clock = clockOf('the API', from, response);
-    return { status: response.status, reason: reasonOf(await response.text()), clock };
+    return { status: response.status, ...read(response.status, await response.text()), clock };
   } catch {
     return null;
   }
 }
 
-/** The API's word on why it refused; empty when it says none. */
-function reasonOf(body: string): string {
+/** @returns what our API says by this answer, and its word on why it refused; empty when it says none. */
+function read(status: number, body: string): Pick<NonNullable<Answer>, 'as' | 'reason'> {
+  const json = jsonOf(body);
+  if (status === 200 && receipt.safeParse(json).success) return { as: 'taken', reason: '' };
+  const { data } = refusal.safeParse(json);
+  const reason = data === undefined ? '' : `${data.code}: ${data.detail ?? ''}`;
+  return { as: data?.code === 'signature_invalid' ? 'refused' : 'something else', reason };
+}
+
+function jsonOf(text: string): unknown {
   try {
-    const { code, detail = '' } = refusal.parse(JSON.parse(body));
-    return `${code}: ${detail}`;
+    return JSON.parse(text);
   } catch {
-    return '';
+    return null;
   }
 }
 
 function unreachable(address: string, answer: Answer): Finding {
+  const said = answer === null ? 'does not answer' : `answers ${answer.status}, which is not the API's word`;
   return {
     code: 'webhook_unreachable',
-    what: `${address} ${answer === null ? 'does not answer' : `answers ${answer.status}`}, asked from here`,
-    means: 'If the provider cannot reach it either, payments are noticed by polls only, up to 25 s late.',
+    what: `${address} ${said}, asked from here`,
+    means: 'If the provider gets no better answer, payments are noticed by polls only, up to 25 s late.',
     remedy: 'Check that the API runs, and its address: PUBLIC_URL. 503: the API cannot reach Temporal.',
+  };
+}
+
+function unsignedRefused(address: string): Finding {
+  return {
+    code: 'webhook_secret_mismatch',
+    what: `${address} wants a signature, although PROVIDER_WEBHOOK_SECRET is off here`,
+    means: 'API and this command have different settings. If the provider does not sign, every webhook is refused.',
+    remedy: 'Give the API the same PROVIDER_WEBHOOK_SECRET, and start it again.',
   };
 }
 
@@ -156,23 +197,34 @@ function refusedProbe(answer: Answer, refused: number, all: number): Finding {
   };
 }
 
-/** The newest event that was delivered to this address, and what its last try was answered with. */
+/** The newest event that was delivered to this address: what its last try was answered with. */
 async function lastDelivery(
   client: PaymentsClient,
   address: string,
-): Promise<{ event: Event; delivery: Delivery } | null> {
-  const { data } = await client.events.list({ order: 'reverse_chronological', limit: EVENTS });
-  for (const event of data) {
-    const tries = (event.webhook_deliveries ?? [])
-      .map((one) => delivery.safeParse(one))
-      .flatMap(({ data: one }) => (one !== undefined && one.uri === address ? [one] : []));
-    const last = tries.at(-1);
-    if (last !== undefined) return { event, delivery: last };
+  settings: ProviderSettings,
+): Promise<Pick<Check, 'findings' | 'seen'>> {
+  try {
+    const { data } = await client.events.list({ order: 'reverse_chronological', limit: EVENTS });
+    for (const event of data) {
+      const last = ended(event, address).at(-1);
+      if (last !== undefined)
+        return { findings: deliveryFindings(event, last), seen: `last one answered ${statusOf(last)}` };
+    }
+    return { findings: [], seen: 'none delivered lately' };
+  } catch (error) {
+    if (!(error instanceof PaymentsError)) throw error;
+    return { findings: [providerFinding(error, settings)], seen: 'its deliveries could not be read' };
   }
-  return null;
 }
 
-function deliveryFindings({ event, delivery: last }: { event: Event; delivery: Delivery }): Finding[] {
+/** The tries of an event at this address that have an end: one that is under way says nothing yet. */
+function ended(event: Event, address: string): Delivery[] {
+  return (event.webhook_deliveries ?? [])
+    .map((one) => delivery.safeParse(one))
+    .flatMap(({ data: one }) => (one?.uri === address && (one.status ?? one.error ?? null) !== null ? [one] : []));
+}
+
+function deliveryFindings(event: Event, last: Delivery): Finding[] {
   const { status } = last;
   if (typeof status === 'number' && status >= 200 && status < 300) return [];
   const what = `the provider's last delivery (${event.key}, ${event.created_at ?? 'time unknown'}) ended with ${statusOf(last)}`;

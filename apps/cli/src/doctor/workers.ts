@@ -1,63 +1,87 @@
-import { QueryNotRegisteredError } from '@temporalio/client';
-import { describeTaskQueue, type TaskQueue, type Temporal } from '@tillflow/temporal';
+import { describeTaskQueue, livenessOf, stuckWorkflows, type TaskQueue, type Temporal } from '@tillflow/temporal';
 import type { Check, Finding } from './finding.js';
 
 /** A worker asks again after a minute without work; one that has not for longer is gone. */
 const SEEN_WITHIN_MS = 90_000;
-/** A worker that holds a workflow in memory has 3 s before another may answer for it. */
-const ANSWER_WITHIN_MS = 8_000;
 /** One alone may be held up by itself. */
 const ASKED = 5;
-/** Every worker answers it, whatever the workflow. */
-const METADATA_QUERY = '__temporal_workflow_metadata';
 
-/** Whether a worker takes tasks, and whether all of them run the same code. */
+/**
+ * Whether a worker takes tasks, and whether all of them run the same code.
+ * @param now by Temporal's clock, which dates the workers' visits, in milliseconds.
+ */
 export async function checkWorkers(
   temporal: Temporal,
   taskQueue: string,
   expectedBuild: string | undefined,
+  now: number,
 ): Promise<Check> {
-  const workflows = present(await describeTaskQueue(temporal, taskQueue, 'workflows'));
-  const activities = present(await describeTaskQueue(temporal, taskQueue, 'activities'));
+  const workflows = presentAt(now, await describeTaskQueue(temporal, taskQueue, 'workflows'));
+  const activities = presentAt(now, await describeTaskQueue(temporal, taskQueue, 'activities'));
   const area = 'workers';
   if (workflows.pollers.length === 0 || activities.pollers.length === 0) {
     return { area, findings: [noWorker(`no worker polls the task queue ${taskQueue}`)], seen: 'none' };
   }
   const names = workflows.pollers.map(({ identity, build }) => `${identity} (${brief(build)})`).join(', ');
   const findings = [
-    ...((await isAnswered(temporal, taskQueue))
-      ? []
-      : [noWorker(`the workers of ${taskQueue} do not answer: ${names}`)]),
+    ...(await silences(temporal, taskQueue, names)),
+    ...(await failures(temporal, taskQueue)),
     ...skews(workflows, expectedBuild),
   ];
   return { area, findings, seen: names };
 }
 
-/** Temporal remembers a poller for minutes after its end: what is asked through a workflow, only a living one answers. */
-async function isAnswered({ client, connection }: Temporal, taskQueue: string): Promise<boolean> {
-  const { namespace } = client.options;
+/** A poller is remembered for minutes after its end, and one that hangs is one all the same. */
+async function silences(temporal: Temporal, taskQueue: string, names: string): Promise<Finding[]> {
+  const { client, connection } = temporal;
   // In the order of the server, running ones come first.
   const { executions } = await connection.workflowService.listWorkflowExecutions({
-    namespace,
+    namespace: client.options.namespace,
     query: `TaskQueue = '${taskQueue}' AND ExecutionStatus != 'ContinuedAsNew'`,
     pageSize: ASKED,
   });
-  const workflows = executions.flatMap(({ execution }) => execution ?? []);
+  const workflows = executions.map(({ execution }) => ({
+    workflowId: execution?.workflowId ?? '',
+    runId: execution?.runId ?? '',
+  }));
   // Nothing was ever run here: that they poll is all there is to know.
-  if (workflows.length === 0) return true;
-  const ask = async ({ workflowId, runId }: (typeof workflows)[number]): Promise<void> => {
-    try {
-      await client.workflow.getHandle(workflowId ?? '', runId ?? undefined).query(METADATA_QUERY);
-    } catch (error) {
-      if (!(error instanceof QueryNotRegisteredError)) throw error;
-    }
-  };
-  try {
-    await connection.withDeadline(Date.now() + ANSWER_WITHIN_MS, () => Promise.any(workflows.map(ask)));
-    return true;
-  } catch {
-    return false;
+  if (workflows.length === 0) return [];
+  switch (await livenessOf(temporal, workflows)) {
+    case 'answered':
+      return [];
+    case 'unreadable':
+      return [unreadable()];
+    case 'silent':
+      return [noWorker(`the workers of ${taskQueue} do not answer: ${names}`)];
   }
+}
+
+/** Only a newer server writes down in which workflows the code fails. */
+async function failures({ client, connection }: Temporal, taskQueue: string): Promise<Finding[]> {
+  const { namespace } = client.options;
+  const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
+  if (namespaceInfo?.capabilities?.reportedProblemsSearchAttribute !== true) return [];
+  const { count } = await client.workflow.count(stuckWorkflows(taskQueue));
+  if (count === 0) return [];
+  return [
+    {
+      code: 'workflows_stuck',
+      what: `${count} workflows of ${taskQueue} cannot go on: the code of the worker fails in them`,
+      means:
+        'Nothing moves there: no payment is noticed, no refund goes out. It goes on by itself under code that works.',
+      remedy:
+        'TemporalReportedProblems IS NOT NULL finds them in the Temporal UI. docs/operations.md, A worker is stuck.',
+    },
+  ];
+}
+
+function unreadable(): Finding {
+  return {
+    code: 'payload_key_missing',
+    what: 'what the workers write is encrypted with a key that PAYLOAD_KEYS does not have here',
+    means: 'This command cannot show checkouts. An API without the key answers 500, a worker without it does nothing.',
+    remedy: 'Set the same PAYLOAD_KEYS for API, worker and tillflow. docs/encryption.md.',
+  };
 }
 
 function skews({ pollers, currentBuild }: TaskQueue, expectedBuild: string | undefined): Finding[] {
@@ -70,6 +94,15 @@ function skews({ pollers, currentBuild }: TaskQueue, expectedBuild: string | und
         `build ${currentBuild} gets the tasks, WORKER_BUILD_ID is ${expectedBuild}`,
         'The release that is meant to run does not.',
         'Start its workers, or see why they stay back: docs/adr/0006-a-build-takes-over-once.md.',
+      ),
+    ];
+  }
+  if (expectedBuild !== undefined && !pollers.some(({ isVersioned }) => isVersioned)) {
+    return [
+      skew(
+        `workers without a build poll (${names}), WORKER_BUILD_ID is ${expectedBuild}`,
+        'The release that is meant to run does not.',
+        'Start its workers with WORKER_BUILD_ID, or unset it here.',
       ),
     ];
   }
@@ -125,10 +158,8 @@ function skew(what: string, means: string, remedy: string): Finding {
   return { code: 'version_skew', what, means, remedy };
 }
 
-/** Those that are there now. */
-function present({ pollers, currentBuild }: TaskQueue): TaskQueue {
-  const since = Date.now() - SEEN_WITHIN_MS;
-  return { pollers: pollers.filter(({ seenAt }) => seenAt > since), currentBuild };
+function presentAt(now: number, { pollers, currentBuild }: TaskQueue): TaskQueue {
+  return { pollers: pollers.filter(({ seenAt }) => seenAt > now - SEEN_WITHIN_MS), currentBuild };
 }
 
 /** A fingerprint of 64 digits says as much in 12. */

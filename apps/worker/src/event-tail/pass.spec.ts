@@ -96,6 +96,12 @@ const stop = (): never => {
 };
 
 describe('a pass', () => {
+  it('begins where the times of the provider begin, however early it is to', async () => {
+    const { pass, asked } = passOver({ listed: [], begun: { watermark: '0001-01-01T00:00:00.000Z' } });
+    await pass.run([]);
+    expect(asked).toMatchObject([{ from: '1970-01-01T00:00:00.000Z' }]);
+  });
+
   it('reads from a while before the watermark, and moves it to the newest event', async () => {
     const { pass, delivered, asked } = passOver({ listed: events(3) });
     await pass.run([]);

@@ -18,6 +18,7 @@ import {
   type CheckoutIntent,
   type CheckoutResult,
   type CheckoutState,
+  type CheckoutView,
   type Refund,
   type TimelineEntry,
 } from '../view.js';
@@ -182,6 +183,14 @@ export class CheckoutBook {
 
   result(now: Instant): CheckoutResult {
     return { checkout: toCheckout(this.intent, this.state(now)), refunds: this.refunds, timeline: this.timeline };
+  }
+
+  view(now: Instant): CheckoutView {
+    const { silentSince } = this.#record;
+    return {
+      ...this.result(now),
+      provider_silent_since: silentSince === null ? null : formatInstant(instant(silentSince)),
+    };
   }
 
   // --- What people and other systems ask for ---
