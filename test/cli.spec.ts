@@ -10,7 +10,18 @@ import { forgetSchedules, operatorOf, tillflow, type Ended } from './support/til
 
 vi.setConfig({ testTimeout: 180_000 });
 
-const COMMANDS = ['setup', 'doctor', 'list', 'show', 'resolve', 'refund', 'reconcile', 'backfill', 'notices'] as const;
+const COMMANDS = [
+  'setup',
+  'doctor',
+  'list',
+  'show',
+  'resolve',
+  'refund',
+  'reconcile',
+  'backfill',
+  'notices',
+  'plans',
+] as const;
 
 let stack: Stack;
 beforeAll(async () => {
@@ -64,6 +75,9 @@ describe('tillflow', () => {
     [['resolve', 'x', '--look', '--reason', 'two\nlines'], 'one line'],
     [['notices', '--dismiss', 'x'], 'wants a --reason'],
     [['notices', '--reason', 'x'], 'goes with --dismiss'],
+    [['plans', '--resolve', 'x', '--look'], 'wants a --reason'],
+    [['plans', '--resolve', 'x', '--reason', 'y'], 'exactly one of'],
+    [['plans', '--resolve', 'x', '--adopt', 'a b', '--reason', 'y'], '--adopt wants'],
     [['reconcile', '--to', '2026-11-21T00:00:00Z'], 'wants a --from'],
     [['reconcile', '--from', '2026-11-21', '--to', '2026-11-22'], '--from must be ISO 8601'],
     [['reconcile', '--from', '2026-11-21T00:00:00Z', '--to', '2026-11-21T00:00:00Z'], '--from must be before --to'],

@@ -43,12 +43,17 @@ const path = (dispute: string): string => `/v1/disputes/${dispute}/evidence`;
 async function send<T = EvidenceJson>(
   dispute: string,
   files: readonly File[],
-  { kind, key = KEYS.ops, field = 'file' }: { kind?: string; key?: string; field?: string } = {},
+  {
+    kind,
+    key = KEYS.ops,
+    field = 'file',
+    to = stack,
+  }: { kind?: string; key?: string; field?: string; to?: Stack } = {},
 ): Promise<Answer<T>> {
   const form = new FormData();
   if (kind !== undefined) form.set('kind', kind);
   for (const { name, bytes } of files) form.append(field, new Blob([new Uint8Array(bytes)]), name);
-  const response = await fetch(`${stack.api.url}${path(dispute)}`, {
+  const response = await fetch(`${to.api.url}${path(dispute)}`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}` },
     body: form,
@@ -174,6 +179,65 @@ describe('evidence', () => {
   it('for a dispute that does not exist is 404', async () => {
     expect(await send('dspt_test_none', [pdf()])).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
+});
+
+describe('evidence whose bytes the provider does not show', () => {
+  let blind: Stack;
+  beforeAll(async () => {
+    blind = await Stack.start({ webhookUrl: null, worker: false, sandbox: { publicUrl: 'http://127.0.0.1:1' } });
+  });
+  afterAll(() => blind.stop());
+  const storedAt = (dispute: string) => asOperator<DocumentsJson>(blind, 'GET', path(dispute));
+
+  it('is stored, also under the name of another document', async () => {
+    const { dispute } = seedRecords(blind);
+    await send(dispute, [pdf()], { to: blind });
+    const other = await send(dispute, [pdf('receipt.pdf', 'two'), pdf('receipt.pdf', 'three')], { to: blind });
+    expect(other).toMatchObject({ status: 201, body: { data: [{ status: 'stored' }, { status: 'stored' }] } });
+    expect((await storedAt(dispute)).body.total).toBe(3);
+  });
+
+  it('is found by its name after its answer was lost', async () => {
+    const { dispute } = seedRecords(blind);
+    blind.sandbox.faults.add({
+      method: 'POST',
+      path: '/disputes/{id}/documents',
+      action: 'commit_then_reset',
+      times: 1,
+    });
+    expect(await send(dispute, [pdf()], { to: blind })).toMatchObject({ status: 201 });
+    expect((await storedAt(dispute)).body.total).toBe(1);
+  });
+});
+
+it('the same file in requests at the same time is stored once', async () => {
+  const { dispute } = seedRecords(stack);
+  const answers = await Promise.all([send(dispute, [pdf()]), send(dispute, [pdf()]), send(dispute, [pdf()])]);
+  expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 201]);
+  expect((await documentsOf(dispute)).total).toBe(1);
+});
+
+it('who handed in evidence is in the log, and no name of a file', async () => {
+  const { dispute } = seedRecords(stack);
+  const answer = await send(dispute, [pdf('somchai-prasert.pdf')]);
+  const line = stack.logs.find((one) => one.includes('evidence handed in') && one.includes(dispute)) ?? '{}';
+  expect(JSON.parse(line)).toMatchObject({
+    audit: { kind: 'add_documents', target: dispute, by: 'ops', request_id: answer.headers.get('x-request-id') },
+    documents: [{ id: answer.body.data[0]?.document?.id, status: 'stored' }],
+  });
+  expect(stack.logs.join('')).not.toContain('somchai');
+});
+
+it.each([5, 5 * MB])('evidence of %i bytes that the disk does not take is no fault of the sender', async (size) => {
+  const full = await Stack.start({ webhookUrl: null, worker: false, api: { SPOOL_DIR: join(spool, 'missing') } });
+  try {
+    const { dispute } = seedRecords(full);
+    const answer = await send<ProblemJson>(dispute, [pdfOf(size)], { to: full });
+    expect(answer).toMatchObject({ status: 500, body: { code: 'internal_error' } });
+    expect(full.logs.join('')).toContain('SPOOL_DIR');
+  } finally {
+    await full.stop();
+  }
 });
 
 describe('evidence that is refused before the provider is called', () => {

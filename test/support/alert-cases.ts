@@ -86,6 +86,12 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [['tillflow_reconciliation_age_seconds', '0x1380 60x1020']],
   },
   {
+    alert: 'TillflowPlanUndecided',
+    fires: [stays('tillflow_plans_undecided', 2)],
+    summary: '2 recurring plans wait for a person',
+    quiet: [stays('tillflow_plans_undecided', 0)],
+  },
+  {
     alert: 'TillflowNotices',
     fires: [stays('tillflow_event_tail_notices{code="dispute"}', 1)],
     labels: { code: 'dispute' },

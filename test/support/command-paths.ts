@@ -1,4 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { resolvePlan, type Resolution } from '@tillflow/workflows';
+import { vi } from 'vitest';
 import { chargePlanOf, loseCreate, transferPlanOf, withLateFirst } from './plans.js';
 import { asOperator, seedRecords } from './resources.js';
 import type { Stack } from './stack.js';
@@ -23,6 +25,50 @@ export const COMMAND_PATHS: Readonly<Record<string, CommandPath>> = {
     withLateFirst(stack, chargePlan(stack), (body) => create(stack, body)),
   'plan-that-nobody-can-tell-from-another': (stack) =>
     withLateFirst(stack, transferPlanOf(stack, 222_222), (body) => create(stack, body)),
+  'plan-found-after-a-repeat': (stack) => {
+    loseCreate(stack, 'reset_before');
+    loseCreate(stack, 'commit_then_reset');
+    return create(stack, chargePlan(stack));
+  },
+  'plan-found-by-its-key-after-an-earlier-run': async (stack) => {
+    const [key, body] = [randomUUID(), chargePlan(stack)];
+    loseCreate(stack, 'commit_then_reset');
+    const off = stack.sandbox.on('committed', ({ method, route }) => {
+      if (method !== 'POST' || route !== '/schedules') return;
+      stack.sandbox.faults.add({ method: 'GET', path: '/charges/schedules', action: 'status', status: 500 });
+    });
+    const workflowId = await create(stack, body, key);
+    off();
+    await stack.temporal.client.workflow.getHandle(workflowId).terminate();
+    stack.sandbox.faults.clear();
+    return create(stack, body, key);
+  },
+  'plan-made-in-its-turn': async (stack) => {
+    const body = transferPlanOf(stack, 333_333);
+    const [, second] = await Promise.all([create(stack, body), create(stack, body)]);
+    await stack.temporal.client.workflow.getHandle(second).result();
+    return second;
+  },
+  'plan-made-otherwise-and-adopted': async (stack) => {
+    const asked = transferPlanOf(stack, 444_444);
+    const { end_date: end_on, every, period } = asked;
+    const otherwise = { object: 'schedule', id: 'schd_test_other', every, period, end_on, transfer: { amount: 1 } };
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/schedules',
+      action: 'garbage_body',
+      body: JSON.stringify(otherwise),
+      times: 1,
+    });
+    const workflowId = await create(stack, asked);
+    await decide(stack, workflowId, { action: 'look', reason: 'is it there?' });
+    return workflowId;
+  },
+  'plan-abandoned-by-a-person': async (stack) => {
+    const workflowId = await withLateFirst(stack, transferPlanOf(stack, 555_555), (body) => create(stack, body));
+    await decide(stack, workflowId, { action: 'abandon', reason: 'both were ended' });
+    return workflowId;
+  },
   'plan-stopped': async (stack) => {
     const answer = await asOperator<{ id: string }>(stack, 'POST', '/v1/recurring-plans', {
       body: chargePlan(stack),
@@ -85,8 +131,17 @@ function chargePlan(stack: Stack) {
   return chargePlanOf(stack, seedRecords(stack).customer);
 }
 
-async function create(stack: Stack, body: object): Promise<string> {
-  const key = randomUUID();
+/** As an operator does, once there is something to decide. */
+async function decide(stack: Stack, workflowId: string, resolution: Resolution): Promise<void> {
+  const workflow = stack.temporal.client.workflow.getHandle(workflowId);
+  await vi.waitFor(() => workflow.executeUpdate(resolvePlan, { args: [resolution] }), {
+    timeout: 30_000,
+    interval: 500,
+  });
+  await workflow.result().catch(() => undefined);
+}
+
+async function create(stack: Stack, body: object, key: string = randomUUID()): Promise<string> {
   await asOperator(stack, 'POST', '/v1/recurring-plans', { body, headers: { 'idempotency-key': key } });
   return `command/default/create_plan/${createHash('sha256').update(key).digest('hex').slice(0, 32)}`;
 }

@@ -12,6 +12,7 @@ export type Tampering = (record: Json) => Json | null;
  */
 export class TamperedProvider {
   readonly #tamperings = new Map<string, Tampering>();
+  #ofAll: Tampering | null = null;
 
   private constructor(
     private readonly server: Server,
@@ -36,6 +37,11 @@ export class TamperedProvider {
     this.#tamperings.set(id, how);
   }
 
+  /** Of every record, also of one that was just made. */
+  tamperAll(how: Tampering): void {
+    this.#ofAll = how;
+  }
+
   close(): void {
     this.server.close();
     this.server.closeAllConnections();
@@ -55,7 +61,8 @@ export class TamperedProvider {
       ...(chunks.length === 0 ? {} : { body: Buffer.concat(chunks) }),
     });
     const text = await response.text();
-    if (method !== 'GET' || !response.ok) return { status: response.status, text };
+    const isShown = method === 'GET' || this.#ofAll !== null;
+    if (!isShown || !response.ok) return { status: response.status, text };
     const shown = this.#shown(JSON.parse(text) as Json);
     if (shown === null)
       return { status: 404, text: JSON.stringify({ object: 'error', code: 'not_found', message: 'gone' }) };
@@ -65,8 +72,8 @@ export class TamperedProvider {
   #shown(body: Json): Json | null {
     const { object, data, id } = body;
     if (object !== 'list') {
-      const how = this.#tamperings.get(String(id));
-      return how === undefined ? body : how(body);
+      const how = this.#tamperings.get(String(id)) ?? this.#ofAll;
+      return how === null ? body : how(body);
     }
     return { ...body, data: (data as Json[]).flatMap((record) => this.#shown(record) ?? []) };
   }

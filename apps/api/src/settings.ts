@@ -24,7 +24,7 @@ const schema = z.object({
   URL_SIGNING_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
-  /** Of each request; unset: the account's own. */
+  /** A version date of the provider's API, the worker's; unset: the account's own. */
   PROVIDER_API_VERSION: z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')

@@ -4,6 +4,7 @@ import { backfill } from './commands/backfill.js';
 import { doctor } from './commands/doctor.js';
 import { list } from './commands/list.js';
 import { notices } from './commands/notices.js';
+import { plans } from './commands/plans.js';
 import { reconcile } from './commands/reconcile.js';
 import { refund } from './commands/refund.js';
 import { resolve } from './commands/resolve.js';
@@ -12,7 +13,7 @@ import { show } from './commands/show.js';
 import { EXIT, UnreachableError, UsageError, type ExitCode } from './exit.js';
 import { columns, printable } from './text.js';
 
-const COMMANDS: readonly Command[] = [setup, doctor, list, show, resolve, refund, reconcile, backfill, notices];
+const COMMANDS: readonly Command[] = [setup, doctor, list, show, resolve, refund, reconcile, backfill, notices, plans];
 
 /** What a run of the program leaves behind. */
 export type Outcome = { readonly exit: ExitCode; readonly out: string; readonly err: string };

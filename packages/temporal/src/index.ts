@@ -20,6 +20,7 @@ export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
 export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
 export { livenessOf } from './liveness.js';
 export type { PayloadKey } from './payload-keys.js';
+export { PlansUnderWay, type PlanResolved, type PlanUnderWay } from './plans.js';
 export {
   ReconciliationNotFoundError,
   Reconciliations,

@@ -68,23 +68,32 @@ export function reading(summary: string): Options {
 
 /** An activity that did not answer may or may not have had its effect. */
 export function settled<T>(call: Promise<T>): Promise<T | Extract<Outcome<never>, { kind: 'unknown' }>> {
-  return call.catch((error: unknown) => ({ kind: 'unknown', ...causeOf(error) }));
+  return call.catch((error: unknown) => {
+    const { code, message } = causeOf(error);
+    return { kind: 'unknown', code, message };
+  });
 }
 
 export function looked<T>(read: Promise<T>): Promise<Seen<T>> {
   return read.then(
     (seen) => ({ seen }),
     (error: unknown) => {
-      const { code, message } = causeOf(error);
-      return { unseen: message, code };
+      const { code, message, status } = causeOf(error);
+      return { unseen: message, code, status };
     },
   );
 }
 
-function causeOf(failure: unknown): { code: string; message: string } {
+function causeOf(failure: unknown): { code: string; message: string; status: number | null } {
   if (!(failure instanceof ActivityFailure)) throw failure;
   const { cause } = failure;
-  if (cause instanceof TimeoutFailure) return { code: 'worker_silent', message: `no answer (${cause.timeoutType})` };
-  if (cause instanceof ApplicationFailure) return { code: cause.type ?? 'activity_failed', message: cause.message };
-  return { code: 'activity_failed', message: failure.message };
+  if (cause instanceof TimeoutFailure) {
+    return { code: 'worker_silent', message: `no answer (${cause.timeoutType})`, status: null };
+  }
+  if (cause instanceof ApplicationFailure) {
+    const [detail] = cause.details ?? [];
+    const { status = null } = (detail ?? {}) as { readonly status?: number | null };
+    return { code: cause.type ?? 'activity_failed', message: cause.message, status };
+  }
+  return { code: 'activity_failed', message: failure.message, status: null };
 }

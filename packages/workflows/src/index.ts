@@ -36,6 +36,7 @@ export type {
   FindPlansCall,
   FoundPlan,
 } from './command/activities.js';
+export { resolvePlan, type PlanDecision } from './command/messages.js';
 export {
   COMMAND_WORKFLOW,
   type Change,
@@ -46,6 +47,7 @@ export {
   type CommandMemo,
   type CommandResult,
   type Done,
+  type OpenQuestion,
   type Rejection,
 } from './command/command.js';
 export {

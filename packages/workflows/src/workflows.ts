@@ -4,3 +4,4 @@ export { checkout } from './checkout/workflow.js';
 export { eventTail } from './event-tail/workflow.js';
 export { reconcile } from './reconcile/workflow.js';
 export { command } from './command/workflow.js';
+export { planTurn } from './command/turn.js';

@@ -16,7 +16,8 @@ export const updateAccount = z
     chain_return_uri: address.optional().meta({ description: 'Null clears it' }),
     webhook_uri: address.optional().meta({ description: 'Where webhooks are sent; null: nowhere' }),
     metadata_export_keys: z
-      .record(z.string().regex(/^[A-Za-z0-9_]{1,64}$/), z.union([exportKey, z.array(exportKey).max(50)]))
+      .record(z.string().regex(/^[A-Za-z0-9_]{1,64}$/), z.union([exportKey, z.array(exportKey).min(1).max(50)]))
+      .refine((keys) => Object.keys(keys).length > 0, 'needs at least one name; null clears them')
       .refine((keys) => Object.keys(keys).length <= 20, 'at most 20 names')
       .nullable()
       .optional()

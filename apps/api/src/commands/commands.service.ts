@@ -12,7 +12,9 @@ import {
   type CommandFailure,
   type CommandInput,
   type CommandMemo,
+  type CommandOutcome,
   type CommandResult,
+  type OpenQuestion,
   type Rejection,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
@@ -42,7 +44,12 @@ export type Carried =
 /** What the log tells of a command. */
 type Audit = Omit<CommandAudit, 'fingerprint'>;
 
-type Run = { readonly workflow: WorkflowHandle; readonly isFirst: boolean };
+type Run = {
+  readonly workflow: WorkflowHandle;
+  readonly isFirst: boolean;
+  /** What a person has to decide before it ends. */
+  readonly question: OpenQuestion | null;
+};
 
 /** What people change at the provider: carried out by the worker, once, with an audit that stays in the history. */
 @Injectable()
@@ -72,7 +79,11 @@ export class Commands {
       asked_at: new Date().toISOString(),
       request_id: requestId,
     };
-    const run = await this.#start(order, { ...audit, fingerprint: fingerprintOf(order) }, answerBy);
+    const run = await this.#start(
+      order,
+      { ...audit, fingerprint: fingerprintOf(order, this.settings.values.PROVIDER_SECRET_KEY) },
+      answerBy,
+    );
     this.logger.info({ audit, workflow: run.workflow.workflowId, joined: !run.isFirst }, 'command asked for');
     return this.#outcomeOf(run, audit, answerBy);
   }
@@ -80,7 +91,7 @@ export class Commands {
   async #start(order: Order, audit: CommandAudit, answerBy: number): Promise<Run> {
     const { values } = this.settings;
     const policy = checkoutPolicy(values);
-    const command = await toCommand(order, (params) => this.#seal.close(params));
+    const command = await toCommand(order, (params) => this.#seal.close(params), values.TEMPORAL_TASK_QUEUE);
     const input: CommandInput = { command, answerBy, ...(Object.keys(policy).length === 0 ? {} : { policy }) };
     const workflowId = workflowIdOf(order);
     try {
@@ -95,7 +106,7 @@ export class Commands {
           staticSummary: `${[audit.kind, audit.target].join(' ').trim()} by ${audit.by}`,
         }),
       );
-      return { workflow, isFirst: true };
+      return { workflow, isFirst: true, question: null };
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(error);
       return this.#join(order, workflowId, audit.fingerprint);
@@ -110,12 +121,15 @@ export class Commands {
         client.workflow.getHandle(workflowId).describe(),
       );
       // Written by this product alone.
-      const { audit } = memo as CommandMemo;
+      const { audit, undecided: question = null } = memo as CommandMemo;
       if (audit.fingerprint === fingerprint) {
-        return { workflow: client.workflow.getHandle(workflowId, runId), isFirst: false };
+        return { workflow: client.workflow.getHandle(workflowId, runId), isFirst: false, question };
       }
       if (order.kind === 'create_plan') {
-        throw new Problem('idempotency_conflict', `The key made a plan of other content at ${audit.asked_at}`);
+        throw new Problem(
+          'idempotency_conflict',
+          `The key names a plan of other content, asked for at ${audit.asked_at}`,
+        );
       }
       const what = audit.fields.join(', ');
       throw new Problem('change_in_progress', `A change of ${what} is under way since ${audit.asked_at}`);
@@ -124,23 +138,31 @@ export class Commands {
     }
   }
 
-  async #outcomeOf({ workflow, isFirst }: Run, audit: Audit, answerBy: number): Promise<Carried> {
+  async #outcomeOf({ workflow, isFirst, question }: Run, audit: Audit, answerBy: number): Promise<Carried> {
+    if (question !== null) return pending(question);
     try {
       const result = await this.temporal.within(
         Math.max(answerBy - Date.now(), LEAST_WAIT_MS),
         () => workflow.result() as Promise<CommandResult>,
       );
       this.logger.info({ audit, outcome: result.kind }, 'command ended');
-      if (result.kind === 'undecided') {
-        const named = result.candidates.length === 0 ? '' : `: ${result.candidates.join(', ')}`;
-        return { kind: 'pending', detail: `${result.message}${named}. A person has to look at the provider` };
-      }
+      if (result.kind === 'undecided') return pending(result);
       return { kind: 'done', id: result.value.id, reply: await this.#opened(result.value.reply), isFirst };
     } catch (error) {
-      if (isTooSlow(error)) return { kind: 'pending', detail: 'Its outcome is not known yet' };
+      if (isTooSlow(error)) return pending(await this.#questionOf(workflow));
       const problem = problemOf(error, audit.kind);
       this.logger.info({ audit, outcome: problem instanceof Problem ? problem.code : 'unknown' }, 'command ended');
       throw problem;
+    }
+  }
+
+  /** What a person has to decide, if it has come to that; null also where Temporal does not answer. */
+  async #questionOf(workflow: WorkflowHandle): Promise<OpenQuestion | null> {
+    try {
+      const { memo } = await this.temporal.within(READ_WITHIN_MS, () => workflow.describe());
+      return (memo as CommandMemo).undecided ?? null;
+    } catch {
+      return null;
     }
   }
 
@@ -160,6 +182,13 @@ const READ_WITHIN_MS = 1_300;
 /** An outcome that is there already is worth this, however long the start took. */
 const LEAST_WAIT_MS = 200;
 
+function pending(question: Pick<OpenQuestion, 'message' | 'candidates'> | null): Carried {
+  if (question === null) return { kind: 'pending', detail: 'Its outcome is not known yet' };
+  const { message, candidates } = question;
+  const named = candidates.length === 0 ? '' : `: ${candidates.join(', ')}`;
+  return { kind: 'pending', detail: `${message}${named}. A person has to look at the provider: pnpm tillflow plans` };
+}
+
 function problemOf(error: unknown, kind: Order['kind']): unknown {
   if (!(error instanceof WorkflowFailedError)) return unavailable(error);
   const { cause } = error;
@@ -171,6 +200,11 @@ function problemOf(error: unknown, kind: Order['kind']): unknown {
     const isNamed = kind === 'create_plan' && rejection.status === 404;
     return problemOfRejection(isNamed ? { ...rejection, status: 422 } : rejection);
   }
-  // Also one that a person terminated: it may have had its effect.
-  return new Problem('outcome_unknown', 'The provider did not confirm it', { cause: error });
+  if (type === 'command_unanswered') {
+    const { message } = detail as Extract<CommandOutcome, { kind: 'unknown' }>;
+    return new Problem('outcome_unknown', `The provider did not confirm it: ${message}`, { cause: error });
+  }
+  return new Problem('outcome_unknown', 'It was ended by hand. Look at the provider before it is asked for again', {
+    cause: error,
+  });
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { DEFAULT_ACCOUNT, OWN_KEY_PREFIX } from '@tillflow/domain';
 import type { AccountUpdateParams, CardUpdateParams, ScheduleCreateParams } from '@tillflow/payments-client';
 import type { Command } from '@tillflow/workflows';
@@ -62,20 +62,37 @@ export function isMadeAnew({ kind }: Order): boolean {
   return kind === 'update_card' || kind === 'update_account' || kind === 'upgrade_api_version';
 }
 
-/** The same for what asks for the same, in whatever order its fields are written. */
-export function fingerprintOf(order: Order): string {
-  return sha256(canonical(order));
+/**
+ * The same for what asks for the same, in whatever order its fields are written. A plan's outlives a change of the
+ * secret; the few words of any other could be guessed from a bare hash.
+ */
+export function fingerprintOf(order: Order, secret: string): string {
+  const text = canonical(order);
+  return order.kind === 'create_plan' ? sha256(text) : createHmac('sha256', secret).update(text).digest('hex');
 }
 
 export function fieldsOf(order: Order): readonly string[] {
   return 'params' in order ? Object.keys(order.params) : [];
 }
 
-/** @param seal closes the parameters */
-export async function toCommand(order: Order, seal: (params: object) => Promise<string>): Promise<Command> {
+/**
+ * @param seal closes the parameters
+ * @param taskQueue another one is another provider's: its plans take turns of their own
+ */
+export async function toCommand(
+  order: Order,
+  seal: (params: object) => Promise<string>,
+  taskQueue: string,
+): Promise<Command> {
   switch (order.kind) {
-    case 'create_plan':
-      return { kind: order.kind, sealed: await seal(order.params) };
+    case 'create_plan': {
+      const sealed = await seal(order.params);
+      return {
+        kind: order.kind,
+        sealed,
+        ...(order.params.charge === undefined ? { turn: sha256(canonical([taskQueue, order.params])) } : {}),
+      };
+    }
     case 'update_card':
     case 'update_account': {
       const { params, ...rest } = order;

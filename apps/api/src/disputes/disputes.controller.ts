@@ -72,9 +72,10 @@ export class DisputesController {
   async add(
     @Param({ schema: disputePath }) { id }: DisputePath,
     @Req() request: FastifyRequest,
+    @AskedBy() asker: Asker,
     @Res({ passthrough: true }) answer: FastifyReply,
   ): Promise<EvidenceReply> {
-    const { evidence, status } = await this.evidence.store(id, request.raw);
+    const { evidence, status } = await this.evidence.store(id, request.raw, asker);
     void answer.status(status);
     return evidence;
   }

@@ -1,13 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { mediaTypeOfDocument, PaymentsClient, PaymentsError, type Document } from '@tillflow/payments-client';
+import type { Logger } from 'pino';
+import type { Asker } from '../commands/asker.js';
+import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { FAR_AHEAD } from '../provider/far-ahead.js';
 import { problemOfRead } from '../provider/provider-problems.js';
 import { ProviderReads } from '../provider/provider-reads.js';
 import { Settings } from '../settings.provider.js';
 import type { EvidenceReply, EvidenceResult } from './disputes.schema.js';
+import { InTurn } from './in-turn.js';
 import { SameDocument } from './same-document.js';
 import type { SpooledFile } from './spooled-file.js';
 import { receiveUpload, type Upload } from './upload.js';
@@ -35,12 +39,15 @@ type Tried =
 @Injectable()
 export class EvidenceService {
   #underWay = 0;
+  /** Two requests with the same file would both find that it is not there. */
+  readonly #turns = new InTurn();
 
   constructor(
     private readonly provider: PaymentsClient,
     private readonly reads: ProviderReads,
     private readonly same: SameDocument,
     private readonly settings: Settings,
+    @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /**
@@ -48,7 +55,7 @@ export class EvidenceService {
    * @throws {Problem} when none was stored: why the first was not. `documents_locked`, `file_too_large`,
    * `unsupported_file_type`, `upload_incomplete`, `too_many_uploads`, …
    */
-  async store(id: string, request: IncomingMessage): Promise<StoredEvidence> {
+  async store(id: string, request: IncomingMessage, asker: Asker): Promise<StoredEvidence> {
     if (this.#underWay >= AT_ONCE) {
       throw new Problem('too_many_uploads', 'No more uploads can be taken now', { retryAfterSeconds: 5 });
     }
@@ -61,7 +68,9 @@ export class EvidenceService {
       const upload = await receiveUpload(request, this.settings.values.SPOOL_DIR);
       try {
         mustBeDocuments(upload.files);
-        return toReply(await this.#storeAll(id, upload, gone.signal));
+        const tried = await this.#turns.run(id, () => this.#storeAll(id, upload, gone.signal));
+        this.#note(id, tried, asker);
+        return toReply(tried);
       } finally {
         await Promise.all(upload.files.map((file) => file.close()));
       }
@@ -87,6 +96,13 @@ export class EvidenceService {
     return tried;
   }
 
+  /** Who handed in what: no workflow has it. Never a name of a file, which may be a person's. */
+  #note(target: string, tried: readonly Tried[], { by, requestId }: Asker): void {
+    const audit = { kind: 'add_documents', target, by, asked_at: new Date().toISOString(), request_id: requestId };
+    const documents = tried.map(({ result }) => ({ id: result.document?.id ?? null, status: result.status }));
+    this.logger.info({ audit, documents }, 'evidence handed in');
+  }
+
   /** After an outcome that nobody knows the documents are listed, before the file is sent again. */
   async #storeOne(
     id: string,
@@ -95,9 +111,10 @@ export class EvidenceService {
     known: readonly Document[],
     signal: AbortSignal,
   ): Promise<Tried> {
+    const before = new Set(known.map(({ id: one }) => one));
     let documents = known;
     for (let tries = 0; ; tries += 1) {
-      const there = await this.same.find(file, kind, documents);
+      const there = await this.same.find(file, kind, documents, tries === 0 ? null : before);
       if (there !== null) return stored(file, there, tries === 0 ? 'already_stored' : 'stored');
       try {
         const params = { file: file.read(), filename: file.filename, kind };

@@ -4,8 +4,6 @@ import { Agent, request } from 'undici';
 import type { SpooledFile } from './spooled-file.js';
 
 const FETCH_WITHIN_MS = 10_000;
-/** A document whose bytes cannot be read, with the same name and kind, is taken for the same one when it is this new. */
-const RECENT_MS = 15 * 60_000;
 
 /**
  * Whether a file is stored already. A record has no size and no checksum: name and kind say which may be it, and the
@@ -19,11 +17,21 @@ export class SameDocument {
     maxResponseSize: MAX_DOCUMENT_BYTES,
   });
 
-  async find(file: SpooledFile, kind: string | undefined, documents: readonly Document[]): Promise<Document | null> {
+  /**
+   * @param before ids of the documents that were there before the file was sent with an outcome that nobody knows; null
+   * while it was not sent. A new one of its name is it, also where its bytes cannot be read.
+   */
+  async find(
+    file: SpooledFile,
+    kind: string | undefined,
+    documents: readonly Document[],
+    before: ReadonlySet<string> | null,
+  ): Promise<Document | null> {
     for (const document of documents) {
       if (document.deleted === true || document.filename !== file.filename) continue;
       if (kind !== undefined && document.kind !== kind) continue;
-      if ((await this.#isSame(file, document)) ?? isRecent(document)) return document;
+      const isNew = before !== null && !before.has(document.id);
+      if ((await this.#isSame(file, document)) ?? isNew) return document;
     }
     return null;
   }
@@ -75,8 +83,4 @@ async function nextOf(chunks: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
     if (done === true) return new Uint8Array();
     if (value.length > 0) return value;
   }
-}
-
-function isRecent({ created_at: at }: Document): boolean {
-  return typeof at === 'string' && Math.abs(Date.now() - Date.parse(at)) < RECENT_MS;
 }

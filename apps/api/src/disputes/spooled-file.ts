@@ -6,6 +6,11 @@ import type { Readable } from 'node:stream';
 /** Read at a time, in bytes. */
 const CHUNK_BYTES = 65_536;
 
+/** The disk did not take a file: `SPOOL_DIR` is not there, full, or not ours to write. */
+export class SpoolError extends Error {
+  override readonly name = 'SpoolError';
+}
+
 /** As many bytes as tell the type of a document. */
 const BEGINNING_BYTES = 16;
 
@@ -21,12 +26,12 @@ export class SpooledFile {
     private readonly handle: FileHandle,
   ) {}
 
-  /** @throws when the stream fails; nothing is left behind then. */
+  /** @throws {SpoolError} and whatever the stream fails with; nothing is left behind then. */
   static async of(content: Readable, filename: string, directory: string): Promise<SpooledFile> {
-    const handle = await openNameless(directory);
+    const handle = await onDisk(openNameless(directory));
     try {
       // A handle's own streams would keep it from closing.
-      for await (const chunk of content as AsyncIterable<Uint8Array>) await handle.appendFile(chunk);
+      for await (const chunk of content as AsyncIterable<Uint8Array>) await onDisk(handle.appendFile(chunk));
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
       return new SpooledFile(filename, buffer.subarray(0, bytesRead), handle);
     } catch (error) {
@@ -55,4 +60,12 @@ async function openNameless(directory: string): Promise<FileHandle> {
   const handle = await open(path, 'wx+', 0o600);
   await unlink(path);
   return handle;
+}
+
+async function onDisk<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new SpoolError('A file could not be kept in SPOOL_DIR', { cause: error });
+  }
 }

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import { Busboy, type BusboyFileStream, type BusboyInstance } from '@fastify/busboy';
 import { MAX_DOCUMENT_BYTES } from '@tillflow/payments-client';
 import { Problem } from '../problems/problem.js';
-import { SpooledFile } from './spooled-file.js';
+import { SpooledFile, SpoolError } from './spooled-file.js';
 
 /** What came with one request. */
 export type Upload = { readonly files: readonly SpooledFile[]; readonly kind: string | undefined };
@@ -25,7 +25,8 @@ const DRAIN_MS = 10_000;
 
 /**
  * Takes the files of a multipart body to disk, no more of one in memory than a chunk. The caller closes them.
- * @throws {Problem} `unsupported_media_type`, `invalid_request`, `file_too_large`, `upload_incomplete`; nothing is left behind then.
+ * @throws {Problem} `unsupported_media_type`, `invalid_request`, `file_too_large`, `upload_incomplete`.
+ * @throws {SpoolError} when the disk does not take them. Nothing is left behind then.
  */
 export async function receiveUpload(request: IncomingMessage, directory: string): Promise<Upload> {
   mustBeMultipart(request);
@@ -38,7 +39,7 @@ export async function receiveUpload(request: IncomingMessage, directory: string)
   } catch (error) {
     drain(request);
     await receiving.abandon(error);
-    if (error instanceof Problem) throw error;
+    if (error instanceof Problem || error instanceof SpoolError) throw error;
     throw new Problem('upload_incomplete', 'The multipart body is malformed or ended too early', { cause: error });
   }
 }
@@ -78,7 +79,7 @@ class Receiving {
         headerSize: HEADER_BYTES,
       },
     });
-    const fail = (problem: Problem): void => void parser.destroy(problem);
+    const fail = (reason: Problem | SpoolError): void => void parser.destroy(reason);
     parser.on('file', (name, stream, filename) => {
       // Settled below, with the others; a stream that is torn down is told of there.
       stream.on('error', () => undefined);
@@ -113,7 +114,7 @@ class Receiving {
     }
   }
 
-  #take(stream: BusboyFileStream, encoded: string | undefined, fail: (problem: Problem) => void): void {
+  #take(stream: BusboyFileStream, encoded: string | undefined, fail: (reason: Problem | SpoolError) => void): void {
     const place = this.#files.length;
     // Browsers write a quote so. Source: RFC 7578 as the HTML standard has it.
     const filename = encoded?.replaceAll('%22', '"');
@@ -123,8 +124,10 @@ class Receiving {
     }
     stream.once('limit', () => fail(tooLarge(place)));
     const file = SpooledFile.of(stream, filename, this.directory);
-    // Its failure is told when the files are gathered; until then no one waits for it.
-    file.catch(() => undefined);
+    // Any other failure is told when the files are gathered. A parser whose file nobody reads would wait for ever.
+    file.catch((error: unknown) => {
+      if (error instanceof SpoolError) fail(error);
+    });
     this.#files.push(file);
   }
 }

@@ -4,6 +4,7 @@ import {
   Checkouts,
   describeTaskQueue,
   isTemporalFailure,
+  PlansUnderWay,
   Reconciliations,
   runningCheckouts,
   stuckWorkflows,
@@ -50,11 +51,12 @@ type Reading = {
   readonly activityPollers: number;
   readonly tail: RunningTail | null;
   readonly reconciled: FullReconciliation | null;
+  readonly undecidedPlans: number;
 };
 
 /**
  * What Temporal knows of the business, as gauges. Read when someone asks for the metrics, at most once in
- * `METRICS_REFRESH_MS`, whoever asks and however often: ten searches, however many checkouts there are.
+ * `METRICS_REFRESH_MS`, whoever asks and however often: eleven searches, however many checkouts there are.
  */
 @Injectable()
 export class BusinessMetrics {
@@ -63,6 +65,7 @@ export class BusinessMetrics {
   readonly #tail: EventTailGauges;
   readonly #reconciliation: ReconciliationGauges;
   readonly #reconciliations: Reconciliations;
+  readonly #plans: PlansUnderWay;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
@@ -78,6 +81,7 @@ export class BusinessMetrics {
     this.#reconciliation = new ReconciliationGauges(metrics.registry);
     const taskQueue = settings.values.TEMPORAL_TASK_QUEUE;
     this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+    this.#plans = new PlansUnderWay(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   }
 
   /** Never throws: what cannot be read keeps its last value, and `tillflow_temporal_up` says so. */
@@ -121,12 +125,14 @@ export class BusinessMetrics {
     const activities = describeTaskQueue(this.temporal, queue, 'activities');
     const tailing = findEventTail(this.temporal.client.workflow, queue);
     const reconciling = this.#reconciliation.read(this.#reconciliations);
-    const [counts, stuck, { data, nextPageToken }, tail, reconciled, ...queues] = await Promise.all([
+    const planning = this.#plans.list(this.#skip);
+    const [counts, stuck, { data, nextPageToken }, tail, reconciled, plans, ...queues] = await Promise.all([
       Promise.all(counting),
       tellsOfStuck ? this.#checkouts.count(stuckWorkflows(queue)) : 0,
       reading,
       tailing,
       reconciling,
+      planning,
       workflows,
       activities,
     ]);
@@ -143,16 +149,19 @@ export class BusinessMetrics {
       activityPollers: presentOf(queues[1]),
       tail: tail === null ? null : { memo: tail.memo, startedAt: tail.run.startTime.getTime() },
       reconciled,
+      undecidedPlans: plans.filter(({ undecided }) => undecided !== null).length,
     };
   }
 
   readonly #skip = (workflow: string): void => {
-    this.logger.warn({ workflow_id: workflow }, 'a checkout that needs attention cannot be read: a key is missing');
+    this.logger.warn({ workflow_id: workflow }, 'what may need attention cannot be read: a key is missing');
   };
 
-  #show({ byStatus, attentions, unread, stuck, workflowPollers, activityPollers, tail, reconciled }: Reading): void {
+  #show(reading: Reading): void {
+    const { byStatus, attentions, unread, stuck, workflowPollers, activityPollers, tail, reconciled } = reading;
     const gauges = this.#gauges;
     gauges.stuck.set(stuck);
+    gauges.undecided.set(reading.undecidedPlans);
     for (const status of SEARCHED) gauges.checkouts.set({ status }, byStatus.get(status) ?? 0);
     const now = Date.now();
     for (const code of ATTENTION_CODES) {
@@ -216,6 +225,11 @@ function gaugesIn({ registry }: Metrics) {
     stuck: new Gauge({
       name: 'tillflow_stuck_workflows',
       help: 'Workflows whose code fails again and again, checkouts among them: a bug, and nothing moves there.',
+      registers,
+    }),
+    undecided: new Gauge({
+      name: 'tillflow_plans_undecided',
+      help: 'Recurring plans that wait for a person: whether they were made cannot be told by the machine.',
       registers,
     }),
     atRisk: new Gauge({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { metadataFields, text } from '../checkouts/fields.js';
 import * as examples from '../openapi/resource-examples.js';
-import { hasOnePlace, listFields, ONE_PLACE, pageOf, providerId } from '../provider/lists.schema.js';
+import { asList, listFields, pageOf, providerId } from '../provider/lists.schema.js';
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const WEEKDAY_OF_MONTH = new RegExp(`^(1st|2nd|3rd|4th|last)_(${WEEKDAYS.join('|')})$`);
@@ -94,8 +94,8 @@ export type PlanPath = z.output<typeof planPath>;
 /** What the provider searches plans of charges by; it has no search for transfers. */
 const SEARCHED = ['query', 'status', 'active', 'amount', 'created', 'card_last_digits'] as const;
 
-export const listPlans = z
-  .strictObject({
+export const listPlans = asList(
+  z.strictObject({
     ...listFields,
     kind: z.enum(['charge', 'transfer']).optional().meta({ description: 'Both when left out' }),
     query: text(200).min(1).optional().meta({ description: 'Words to look for' }),
@@ -111,8 +111,8 @@ export const listPlans = z
       .string()
       .regex(/^\d{4}$/, 'must be four digits')
       .optional(),
-  })
-  .refine(hasOnePlace, ONE_PLACE)
+  }),
+)
   .refine((given) => given.kind !== 'transfer' || SEARCHED.every((name) => given[name] === undefined), {
     error: 'transfer cannot be searched: the provider searches plans of charges only',
     path: ['kind'],

@@ -39,7 +39,7 @@ export class PlansService {
     if (key !== null) return this.#make(key, body, asker);
     for (let generation = 1; generation <= MAX_GENERATIONS; generation += 1) {
       const asked = await this.#make(contentKey(body, generation), body, asker);
-      if (asked.status !== 200 || asked.plan.active !== false) return asked;
+      if (asked.status !== 200 || !hasEnded(asked.plan)) return asked;
     }
     throw new Problem(
       'idempotency_key_required',
@@ -125,15 +125,27 @@ export class PlansService {
     );
   }
 
-  /** As the provider shows it now; where it does not answer, as it was made. */
+  /** As the provider shows it now; where it does not answer, as it was made. @throws {Problem} when it shows none. */
   async #fresh(id: string, made: unknown): Promise<Schedule> {
     try {
       return await this.get(id);
     } catch (error) {
-      if (error instanceof Problem && isPlan(made)) return made;
-      throw error;
+      if (!(error instanceof Problem) || !isPlan(made)) throw error;
+      // Removed, or not shown yet: to make another may double it.
+      if (error.code === 'not_found') throw notShown(id, error);
+      return made;
     }
   }
+}
+
+function notShown(id: string, cause: Problem): Problem {
+  const detail = `Plan ${id} was made, and the provider does not show it. If it is gone, name the next one by another key`;
+  return new Problem('provider_refused', detail, { providerCode: 'not_found', cause });
+}
+
+/** It moves no money any more. */
+function hasEnded({ active, deleted, status }: Schedule): boolean {
+  return active === false || deleted === true || status === 'deleted';
 }
 
 /** Our key in the metadata of what is charged: by it a plan whose answer was lost is found again. A transfer has none. */

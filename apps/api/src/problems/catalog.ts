@@ -72,8 +72,9 @@ export const PROBLEMS = {
   not_found: {
     status: 404,
     title: 'Not found',
-    meaning: 'There is no such route, or no checkout with this id, or it was forgotten after its retention.',
-    money: UNTOUCHED,
+    meaning:
+      'There is no such route, or nothing with this id: no checkout, or none that is not forgotten after its retention; no record at the provider.',
+    money: NOT_CHANGED,
     action: 'Compare the address and the id. A checkout that is long over is in the books of the provider.',
     example: 'No checkout has this id',
   },
@@ -250,7 +251,7 @@ export const PROBLEMS = {
     title: 'The provider refused it',
     meaning: 'The request is well formed, and the provider does not do it: `provider_code` and `detail` say why.',
     money: 'Nothing was changed.',
-    action: 'Correct what `detail` names. The same `Idempotency-Key` may be used again: it made nothing.',
+    action: 'Correct what `detail` names. An `Idempotency-Key` that made nothing may be used again.',
     example: 'The schedule has expired.',
   },
   refund_exceeds_paid: {
@@ -305,7 +306,7 @@ export const PROBLEMS = {
     status: 502,
     title: 'The provider did not answer',
     meaning:
-      'The provider could not be reached, or answered with something that is no answer. A change was not sent; a read can be repeated.',
+      'The provider could not be reached, or answered with something that is no answer. A change was not sent, or is proved to have had no effect; a read can be repeated.',
     money: NOT_CHANGED,
     action: 'Try again.',
     example: 'The source could not be checked',
@@ -346,7 +347,8 @@ export const PROBLEMS = {
     status: 504,
     title: 'Nobody knows whether it was done',
     meaning: 'It was sent to the provider, which gave no answer that can be believed, although it was asked again.',
-    money: 'What was asked may have happened. Repeating the request is safe: it sets the same again.',
+    money:
+      'What was asked may have happened. Repeating the request is safe: it sets the same again. Only where `detail` says that it was ended by hand, look first.',
     action: 'Read the record, then repeat the request.',
     example: 'The provider did not confirm it',
   },

@@ -1,3 +1,4 @@
+import { parseInstant } from '@tillflow/domain';
 import { z } from 'zod';
 import { readableTime } from '../checkouts/fields.js';
 
@@ -26,13 +27,26 @@ export const listFields = {
   }),
 };
 
-type Places = { readonly offset?: number | undefined; readonly cursor?: string | undefined };
+type Bounds = {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly offset?: number | undefined;
+  readonly cursor?: string | undefined;
+};
 
-/** Two places in one list contradict each other. */
-export const hasOnePlace = ({ offset, cursor }: Places): boolean => offset === undefined || cursor === undefined;
-export const ONE_PLACE = { error: 'is not for a request with a cursor', path: ['offset'] };
+/** Refuses what contradicts itself: two places in one list, an end before the beginning. */
+export const asList = <T extends z.ZodType<Bounds>>(query: T) =>
+  query
+    .refine(({ offset, cursor }) => offset === undefined || cursor === undefined, {
+      error: 'is not for a request with a cursor',
+      path: ['offset'],
+    })
+    .refine(({ from, to }) => from === undefined || to === undefined || parseInstant(from) <= parseInstant(to), {
+      error: 'must not be before from',
+      path: ['to'],
+    });
 
-export const listQuery = z.strictObject(listFields).refine(hasOnePlace, ONE_PLACE);
+export const listQuery = asList(z.strictObject(listFields));
 export type ListQuery = z.output<typeof listQuery>;
 
 /** One page of the provider's records. Each is passed on as it came, with fields that are not documented here. */

@@ -11,6 +11,7 @@ const OWN = { documents_locked: 'documents_locked' } as const;
 /** Why the provider, or our client before it sent anything, refused something: nothing was changed. */
 export function problemOfRejection({ code, message, status, retryable }: Omit<Rejection, 'kind'>): Problem {
   if (code === 'unreadable_command') return new Problem('command_unreadable', message);
+  if (code === 'not_created') return new Problem('provider_unavailable', message);
   switch (status) {
     case null:
       return retryable

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { text } from '../checkouts/fields.js';
-import { hasOnePlace, listFields, ONE_PLACE, pageOf, providerId } from '../provider/lists.schema.js';
+import { asList, listFields, pageOf, providerId } from '../provider/lists.schema.js';
 
 export const recordPath = z.object({ id: providerId });
 export type RecordPath = z.output<typeof recordPath>;
@@ -14,13 +14,13 @@ export function isSearch({ query, created }: Searched): boolean {
   return query !== undefined || created !== undefined;
 }
 
-export const listReceipts = z
-  .strictObject({
+export const listReceipts = asList(
+  z.strictObject({
     ...listFields,
     query: text(200).min(1).optional().meta({ description: 'Words to look for' }),
     created: z.iso.date().optional().meta({ description: 'The day (UTC)' }),
-  })
-  .refine(hasOnePlace, ONE_PLACE)
+  }),
+)
   .refine((given) => !isSearch(given) || NOT_SEARCHED.every((name) => given[name] === undefined), {
     error: 'from, to, offset and limit are not for a search',
     path: ['limit'],
@@ -28,10 +28,9 @@ export const listReceipts = z
   .meta({ id: 'ListReceipts' });
 export type ListReceipts = z.output<typeof listReceipts>;
 
-export const listEvents = z
-  .strictObject({ ...listFields, charge: providerId.optional().meta({ description: 'Of this charge only' }) })
-  .refine(hasOnePlace, ONE_PLACE)
-  .meta({ id: 'ListProviderEvents' });
+export const listEvents = asList(
+  z.strictObject({ ...listFields, charge: providerId.optional().meta({ description: 'Of this charge only' }) }),
+).meta({ id: 'ListProviderEvents' });
 export type ListEvents = z.output<typeof listEvents>;
 
 const amount = z.int().nullish().meta({ description: 'Smallest currency unit' });

@@ -139,7 +139,7 @@ const BREAK_TITLES = ['BREAK', 'ABOUT', 'OURS', 'THEIRS', 'TO DO'];
 
 function rowOf(one: Break): string[] {
   const about = one.checkout_id ?? one.charge_id ?? one.refund_id ?? one.transaction_id ?? one.receipt_id ?? '-';
-  const toDo = one.healed ? 'healed' : `pnpm ${one.suggested_action}`;
+  const toDo = one.healed ? 'healed' : one.suggested_action;
   return [one.type, about, said(one.expected), said(one.actual), toDo];
 }
 

@@ -4,9 +4,9 @@ import type { Asked, StoredCheckout, Temporal } from '@tillflow/temporal';
 import { view, type Resolution } from '@tillflow/workflows';
 import { checkoutJson, findCheckout } from '../checkouts.js';
 import { command, type Report } from '../command.js';
-import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { EXIT, UnreachableError } from '../exit.js';
+import { resolutionOf } from '../resolution.js';
 import { cliSettings } from '../settings.js';
-import { checkReason } from '../reason.js';
 import { utc } from '../text.js';
 import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
 
@@ -37,7 +37,7 @@ export const resolve = command({
     'dry-run': { type: 'boolean' },
   },
   async run({ values, positionals: [text = ''], environment }) {
-    const resolution = resolutionOf(values);
+    const resolution = resolutionOf(values, 'resolve', ADOPTABLE, 'of a charge (chrg_…) or a refund (rfnd_…)');
     return withTemporal(cliSettings(environment), async ({ temporal, checkouts }) => {
       const before = await findCheckout(checkouts, text);
       if (values['dry-run'] === true) return wouldAsk(before, resolution);
@@ -59,22 +59,6 @@ export const resolve = command({
     });
   },
 });
-
-function resolutionOf(values: {
-  readonly look?: boolean;
-  readonly adopt?: string;
-  readonly abandon?: boolean;
-  readonly reason?: string;
-}): Resolution {
-  const { look, adopt, abandon, reason = '' } = values;
-  const chosen = [look === true, adopt !== undefined, abandon === true].filter(Boolean).length;
-  if (chosen !== 1) throw new UsageError('resolve wants exactly one of --look, --adopt and --abandon');
-  if (reason.trim() === '') throw new UsageError('resolve wants a --reason');
-  checkReason(reason);
-  if (adopt === undefined) return { action: look === true ? 'look' : 'abandon', reason };
-  if (!ADOPTABLE.test(adopt)) throw new UsageError('--adopt wants the id of a charge (chrg_…) or a refund (rfnd_…)');
-  return { action: 'adopt', id: adopt, reason };
-}
 
 /** Since when the provider has not answered the checkout, ISO 8601; null while it does, or where nobody can tell. */
 async function silence({ client, connection }: Temporal, workflowId: string): Promise<string | null> {

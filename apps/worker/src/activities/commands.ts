@@ -1,6 +1,9 @@
 import {
+  IntegrityError,
+  InvalidRequestError,
   NotFoundError,
   type PaymentsClient,
+  PaymentsError,
   type RequestOptions,
   type Schedule,
   scheduleContradictions,
@@ -13,13 +16,16 @@ import { attempt, read } from './calling.js';
 import { toCommandOutcome } from './failures.js';
 
 /**
- * Clocks of ours and of the provider may differ by this much when plans are searched by time. Plans are few, and one
- * that is overlooked is made twice.
+ * Clocks of ours and of the provider may differ by this much when plans are searched by time, beyond what its lists
+ * tell of its clock. Plans are few, and one that is overlooked is made twice.
  */
 const CLOCK_SKEW_MS = 24 * 3_600_000;
 
 /** After every plan that there can be. ISO 8601 UTC. */
 const FAR_AHEAD = '9999-01-01T00:00:00.000Z';
+
+/** Of a plan that moves no money any more. */
+const ENDED: ReadonlySet<unknown> = new Set(['deleted', 'expired', 'suspended']);
 
 /** What the provider answered with. */
 type Reply = { readonly id?: string | null | undefined };
@@ -28,34 +34,96 @@ type Reply = { readonly id?: string | null | undefined };
 export function commandActivities(client: PaymentsClient, seal: Seal): CommandActivities {
   const doneWith = async (reply: Reply): Promise<Done> => ({ id: reply.id ?? null, reply: await seal.close(reply) });
   return {
-    createPlan: ({ sealed, ...window }) =>
-      attempt(
+    createPlan: async ({ sealed, ...window }) => {
+      const outcome = await attempt(
         window,
-        async (options) => doneWith(await client.schedules.create(await planIn(seal, sealed), options)),
-        toCommandOutcome,
-      ),
+        async (options) => {
+          const asked = await planIn(seal, sealed);
+          return doneWith(await keptWithoutMetadata(client, client.schedules.create(asked, options), options));
+        },
+        (error) =>
+          error instanceof IntegrityError
+            ? { kind: 'otherwise' as const, id: error.replyId, message: error.message }
+            : toCommandOutcome(error),
+      );
+      return withoutWords(seal, sealed, outcome);
+    },
 
-    changeAtProvider: ({ change, inDoubt, ...window }) =>
-      attempt(
+    changeAtProvider: async ({ change, inDoubt, ...window }) => {
+      const outcome = await attempt(
         window,
         async (options) => {
           const reply = make(client, seal, change, options);
-          return doneWith(await (inDoubt ? orGone(reply, change) : reply));
+          return doneWith(await (inDoubt ? orGone(client, reply, change, options) : reply));
         },
         toCommandOutcome,
-      ),
+      );
+      return 'sealed' in change ? withoutWords(seal, change.sealed, outcome) : outcome;
+    },
 
     findPlans: (call) =>
       read(async (options) => {
         const asked = await planIn(seal, call.sealed);
         const found: FoundPlan[] = [];
         for (const plan of await plansSince(client, asked, call, options)) {
-          const isOurs = keyOf(plan) !== undefined && keyOf(plan) === keyOf(asked);
-          const fits = scheduleContradictions(isOurs ? asked : withoutMetadata(asked), plan).length === 0;
-          if (isOurs || (fits && keyOf(plan) === undefined)) found.push({ ...(await doneWith(plan)), isOurs, fits });
+          const how = compared(asked, plan);
+          if (how.isOurs || how.fits) found.push({ ...(await doneWith(plan)), ...how });
         }
         return found;
       }),
+
+    retrievePlan: ({ sealed, plan }) =>
+      read(async (options) => {
+        const asked = await planIn(seal, sealed);
+        const found = await client.schedules.retrieve(plan, options);
+        return { ...(await doneWith(found)), ...compared(asked, found) };
+      }),
+  };
+}
+
+/** A provider that refuses may repeat what it was sent, and a message is not sealed. */
+async function withoutWords<T extends { readonly kind: string; readonly message?: string }>(
+  seal: Seal,
+  sealed: string,
+  outcome: T,
+): Promise<T> {
+  const { message } = outcome;
+  if (message === undefined) return outcome;
+  // One that does not open was not sent.
+  const words = await seal.open(sealed).then(wordsIn, () => []);
+  return { ...outcome, message: words.reduce((text, word) => text.replaceAll(word, '…'), message) };
+}
+
+/** The texts among parameters that are not the provider's own words: ids, dates, currencies, periods. */
+function wordsIn(params: unknown): string[] {
+  if (typeof params === 'string') return OWN_WORD.test(params) ? [] : [params];
+  if (typeof params !== 'object' || params === null) return [];
+  return Object.entries(params).flatMap(([name, value]) => (OWN_FIELDS.has(name) ? [] : wordsIn(value)));
+}
+
+const OWN_WORD = /^(?:.?|[A-Z]{3})$/s;
+const OWN_FIELDS: ReadonlySet<string> = new Set([
+  'period',
+  'on',
+  'start_date',
+  'end_date',
+  'customer',
+  'card',
+  'recipient',
+]);
+
+/** Whether a plan is the one that was asked for, as far as it tells. */
+function compared(asked: ScheduleCreateParams, plan: Schedule): Omit<FoundPlan, keyof Done> {
+  const key = keyOf(plan);
+  const isOurs = key !== undefined && key === keyOf(asked);
+  const contradictions = scheduleContradictions(isOurs ? asked : withoutMetadata(asked), plan);
+  const metadata = plan.charge?.metadata;
+  return {
+    isOurs,
+    fits: contradictions.length === 0 && (isOurs || (key === undefined && startsAsAsked(asked, plan))),
+    hasEnded: hasEnded(plan),
+    // It shows metadata, and no key of ours among it: ours would have one, where the provider keeps it.
+    isForeign: !isOurs && metadata !== undefined && metadata !== null,
   };
 }
 
@@ -80,14 +148,40 @@ async function make(client: PaymentsClient, seal: Seal, change: Change, options:
   }
 }
 
-/** After a try in doubt, what is not there any more was removed by it. */
-async function orGone(reply: Promise<Reply>, change: Change): Promise<Reply> {
+/** A provider that keeps no metadata has made the plan all the same, under the id in its reply. */
+async function keptWithoutMetadata(
+  client: PaymentsClient,
+  reply: Promise<Schedule>,
+  { deadlineMs, signal }: RequestOptions,
+): Promise<Reply> {
   try {
     return await reply;
   } catch (error) {
-    if (!(error instanceof NotFoundError) || error.outcome !== 'rejected') throw error;
-    if (change.kind === 'remove_card') return { id: change.card };
-    if (change.kind === 'delete_document') return { id: change.document };
+    if (!(error instanceof IntegrityError)) throw error;
+    if (!error.fields.every((field) => field.startsWith('charge[metadata]'))) throw error;
+    const { replyId: id } = error;
+    return client.schedules.retrieve(id, { deadlineMs, signal }).catch(() => ({ id }));
+  }
+}
+
+/** After a try in doubt, what is not there any more was removed by it, and a plan that has ended was ended. */
+async function orGone(
+  client: PaymentsClient,
+  reply: Promise<Reply>,
+  change: Change,
+  options: RequestOptions,
+): Promise<Reply> {
+  try {
+    return await reply;
+  } catch (error) {
+    if (!(error instanceof PaymentsError) || error.outcome !== 'rejected') throw error;
+    const isGone = error instanceof NotFoundError;
+    if (isGone && change.kind === 'remove_card') return { id: change.card };
+    if (isGone && change.kind === 'delete_document') return { id: change.document };
+    if (isGone && change.kind === 'stop_plan') return { id: change.plan };
+    if (!(error instanceof InvalidRequestError) || change.kind !== 'stop_plan') throw error;
+    const plan = await client.schedules.retrieve(change.plan, options);
+    if (hasEnded(plan)) return plan;
     throw error;
   }
 }
@@ -99,12 +193,20 @@ async function plansSince(
   { since, except }: FindPlansCall,
   options: RequestOptions,
 ): Promise<Schedule[]> {
-  const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
   const { chargeSchedules, transferSchedules } = client;
   const schedules = asked.charge === undefined ? transferSchedules : chargeSchedules;
+  const behindMs = await behindUs(schedules, options);
+  const from = formatInstant(plus(parseInstant(since), -(behindMs + CLOCK_SKEW_MS)));
   const known = new Set(except);
   const plans = await schedules.iterate({ from, to: FAR_AHEAD, order: 'chronological' }, options).toArray();
   return plans.filter(({ id }) => !known.has(id));
+}
+
+/** By how much the provider's clock is behind ours, in ms, as the upper bound of its lists tells; 0 where it does not. */
+async function behindUs(schedules: Pick<PaymentsClient['chargeSchedules'], 'list'>, options: RequestOptions) {
+  const { to } = await schedules.list({ limit: 1 }, options);
+  const behindMs = Date.now() - Date.parse(to ?? '');
+  return Number.isFinite(behindMs) ? Math.max(behindMs, 0) : 0;
 }
 
 /** What the API closed: its own schema has checked it. */
@@ -119,4 +221,17 @@ function keyOf({ charge }: Schedule | ScheduleCreateParams): unknown {
 
 function withoutMetadata(asked: ScheduleCreateParams): ScheduleCreateParams {
   return asked.charge === undefined ? asked : { ...asked, charge: { ...asked.charge, metadata: undefined } };
+}
+
+const DAY_MS = 86_400_000;
+
+/** One that was asked for without a first day begins when it is made, by a calendar of any zone. */
+function startsAsAsked({ start_date }: ScheduleCreateParams, { start_on, created_at }: Schedule): boolean {
+  if (start_date !== undefined) return true;
+  const apartMs = Math.abs(Date.parse(start_on ?? '') - Date.parse(created_at ?? ''));
+  return !(apartMs > 2 * DAY_MS);
+}
+
+function hasEnded({ deleted, active, status }: Schedule): boolean {
+  return deleted === true || active === false || ENDED.has(status);
 }

@@ -34,7 +34,10 @@ import { Refunds } from './refunds.js';
 import type { Step } from './step.js';
 
 /** What a look brought: the charge, or why the provider showed none. */
-export type Seen<T> = { readonly seen: T } | { readonly unseen: string; readonly code: string };
+export type Seen<T> =
+  | { readonly seen: T }
+  /** `status` is the HTTP status of the provider's answer, null where there was none. */
+  | { readonly unseen: string; readonly code: string; readonly status?: number | null };
 
 export type Refused = { readonly code: Refusal; readonly message: string };
 

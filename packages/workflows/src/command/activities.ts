@@ -21,19 +21,30 @@ export type FindPlansCall = Pick<CreatePlan, 'sealed'> & {
 export type FoundPlan = Done & {
   /** It carries our key. One without a key is only as it was asked for: another may have asked for the same. */
   readonly isOurs: boolean;
-  /** Nothing in it contradicts what was asked for. */
+  /** Nothing in it contradicts what was asked for, and it carries no other key. */
   readonly fits: boolean;
+  /** It moves no money any more. Workers of an earlier release do not say. */
+  readonly hasEnded?: boolean;
+  /** It could carry our key, and does not: somebody else's for all that is known. Earlier workers do not say. */
+  readonly isForeign?: boolean;
 };
+
+export type RetrievePlanCall = Pick<CreatePlan, 'sealed'> & { readonly plan: string };
+
+/** The provider made a plan, under this id, that is not as it was asked for. */
+export type MadeOtherwise = { readonly kind: 'otherwise'; readonly id: string; readonly message: string };
 
 export type CommandOutcome = Exclude<Outcome<Done>, { kind: 'rejected' }> | Rejection;
 
-/** What commands ask of the worker. The first two are tried once and answer with an outcome; the last may be tried again. */
+/** What commands ask of the worker. The first two are tried once and answer with an outcome; the others may be tried again. */
 export type CommandActivities = {
-  createPlan(call: CreatePlanCall): Promise<CommandOutcome>;
+  createPlan(call: CreatePlanCall): Promise<CommandOutcome | MadeOtherwise>;
   changeAtProvider(call: ChangeCall): Promise<CommandOutcome>;
   /**
    * The plans, the oldest first, that carry our key in their metadata, or that carry no key and are as it was asked
    * for: a transfer can carry none.
    */
   findPlans(call: FindPlansCall): Promise<readonly FoundPlan[]>;
+  /** One plan, compared with what was asked for. */
+  retrievePlan(call: RetrievePlanCall): Promise<FoundPlan>;
 };

@@ -8,6 +8,8 @@ import type {
   CreatePlanCall,
   FindPlansCall,
   FoundPlan,
+  MadeOtherwise,
+  RetrievePlanCall,
 } from './activities.js';
 import type { Change } from './command.js';
 
@@ -16,7 +18,7 @@ const provider = proxyActivities<CommandActivities>({
   retry: { maximumAttempts: 1 },
 });
 
-export function createPlan(call: CreatePlanCall): Promise<CommandOutcome> {
+export function createPlan(call: CreatePlanCall): Promise<CommandOutcome | MadeOtherwise> {
   return settled(provider.createPlan.executeWithOptions(mutating(call, 'Create the plan'), [call]));
 }
 
@@ -26,6 +28,10 @@ export function change(call: ChangeCall): Promise<CommandOutcome> {
 
 export function findPlans(call: FindPlansCall): Promise<Seen<readonly FoundPlan[]>> {
   return looked(provider.findPlans.executeWithOptions(reading('Look for the plan'), [call]));
+}
+
+export function retrievePlan(call: RetrievePlanCall): Promise<Seen<FoundPlan>> {
+  return looked(provider.retrievePlan.executeWithOptions(reading(`Look at ${call.plan}`), [call]));
 }
 
 /** For people, with ids only. */

@@ -24,9 +24,15 @@ export async function makeChange(change: Change, policy: CheckoutPolicy): Promis
   for (let tries = 1; ; tries += 1) {
     const { sendBy, deadlineMs } = sendWindow(policy, clock());
     const outcome = await calls.change({ change, inDoubt, sendBy, deadlineMs });
-    if (outcome.kind === 'done' || (outcome.kind === 'rejected' && !(inDoubt && outcome.retryable))) return outcome;
+    if (outcome.kind === 'done' || (outcome.kind === 'rejected' && !inDoubt)) return outcome;
+    // It refuses this try: an earlier one may have had its effect.
+    if (outcome.kind === 'rejected' && !outcome.retryable) return inDoubtAfter(outcome);
     inDoubt = true;
-    if (tries >= MAX_TRIES) return { kind: 'unknown', code: outcome.code, message: outcome.message };
+    if (tries >= MAX_TRIES) return inDoubtAfter(outcome);
     await sleep(pauseAfter(tries, policy), { summary: 'Until it is asked for again' });
   }
+}
+
+function inDoubtAfter({ code, message }: Exclude<CommandOutcome, { kind: 'done' }>): CommandOutcome {
+  return { kind: 'unknown', code, message };
 }

@@ -1,4 +1,5 @@
 import type { CheckoutPolicy } from '../book/policy.js';
+import type { Resolution } from '../messages.js';
 import type { Outcome } from '../outcome.js';
 
 /** The workflow's type, as `start` names it. */
@@ -9,6 +10,11 @@ export type CreatePlan = {
   readonly kind: 'create_plan';
   /** The provider's parameters, closed with `Seal`: a description or metadata may be personal. */
   readonly sealed: string;
+  /**
+   * Of a plan that can carry no key, such as one of transfers: a hash of what it is. Those that are alike are made one
+   * after the other.
+   */
+  readonly turn?: string;
 };
 
 /** What may be asked of the provider again without doing it twice. */
@@ -48,7 +54,15 @@ export type CommandAudit = {
   readonly fingerprint: string;
 };
 
-export type CommandMemo = { readonly audit: CommandAudit };
+/** What waits for a person, since when (ISO 8601 UTC). */
+export type OpenQuestion = Undecided & { readonly since: string };
+
+export type CommandMemo = {
+  readonly audit: CommandAudit;
+  readonly undecided?: OpenQuestion | null;
+  /** What people decided about it, the latest last. */
+  readonly decisions?: readonly (Resolution & { readonly at: string })[];
+};
 
 /** What became of a command that had its effect. */
 export type Done = {

@@ -1,5 +1,5 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
-import { sleep } from '@temporalio/workflow';
+import { ApplicationFailure, patched, sleep } from '@temporalio/workflow';
 import type { Seen } from '../book/book.js';
 import { sendWindow, type CheckoutPolicy } from '../book/policy.js';
 import type { Resolving } from '../book/record.js';
@@ -16,6 +16,12 @@ const MAX_CREATES = 3;
 const MAX_LOOKS = 60;
 /** Looks for a first create that came through after it was repeated. */
 const MAX_SECOND_LOOKS = 5;
+
+/** No create was answered, and the looks show that none made a plan. */
+export const NOT_CREATED = 'not_created';
+
+/** A plan that is there, and was told of or found. */
+type Made = Extract<CommandOutcome, { kind: 'done' }>;
 
 /**
  * Makes a recurring plan once, however often its answer is lost. The provider knows no idempotency for it, and a
@@ -36,10 +42,15 @@ export class Planning {
   async make(): Promise<CommandOutcome | Undecided> {
     const before = await this.#find();
     if ('unseen' in before) return notSent(before);
-    this.#before = before.seen.map(({ id }) => id ?? '');
+    // An earlier run under this key made it, and ended before it could tell.
+    const own = before.seen.filter((plan) => plan.isOurs && isRunning(plan));
+    if (own.length > 0 && patched('plan-adopts-its-own')) return this.#oneOf(own);
+    this.#before = before.seen.map(idOf);
     for (let creates = 1; ; creates += 1) {
       const { quietAt, sendBy, deadlineMs } = sendWindow(this.policy, clock());
       const outcome = await calls.createPlan({ sealed: this.command.sealed, sendBy, deadlineMs });
+      // Another one would be like it.
+      if (outcome.kind === 'otherwise') return undecided('mismatch', outcome.message, [outcome.id]);
       if (outcome.kind === 'done') return creates === 1 ? outcome : this.#aloneAfterRepeat(outcome);
       // Provably without effect, and nothing before it can have had one.
       if (outcome.kind === 'rejected' && !this.#resolving.doubted) return outcome;
@@ -47,10 +58,29 @@ export class Planning {
       doubt(this.policy, this.#resolving, clock(), outcome, quietAt);
       const found = await this.#lookUntilKnown();
       if (found === null) return undecided('unresolved', 'Nobody could find out whether the plan was made', []);
-      if (found.length > 0) return this.#oneOf(found);
+      if (found.length > 0) return this.#foundAfter(creates, found);
       if (outcome.kind === 'rejected' && !outcome.retryable) return outcome;
-      if (creates >= MAX_CREATES) return notCreated(outcome.message);
+      if (creates >= MAX_CREATES) return this.#notCreated();
     }
+  }
+
+  /** What is there now, for a person who has seen to it. @throws {ApplicationFailure} `invalid_resolution` */
+  async lookAgain(): Promise<CommandOutcome | Undecided> {
+    const look = await this.#find();
+    if ('unseen' in look) throw invalidResolution(`The provider did not answer: ${look.unseen}`);
+    const found = look.seen.filter(isRunning);
+    return found.length > 0 ? this.#oneOf(found) : undecided('unresolved', 'No plan that may be it is there', []);
+  }
+
+  /**
+   * The plan that a person says is ours: as it was asked for, or one of those that were shown to them.
+   * @throws {ApplicationFailure} `invalid_resolution`
+   */
+  async adopt(plan: string, shown: readonly string[]): Promise<CommandOutcome> {
+    const look = await calls.retrievePlan({ sealed: this.command.sealed, plan });
+    if ('unseen' in look) throw invalidResolution(`The provider does not show ${plan}: ${look.unseen}`);
+    if (look.seen.fits || shown.includes(plan)) return made(look.seen);
+    throw invalidResolution(`${plan} is not as it was asked for, or was made under another key`);
   }
 
   /** @returns what may be the plan; nothing when it is proved that there is none; null when nobody can tell. */
@@ -68,39 +98,55 @@ export class Planning {
     return null;
   }
 
+  /** Found after a repeat, it may be of either create: the other may still come through. */
+  async #foundAfter(creates: number, found: readonly FoundPlan[]): Promise<CommandOutcome | Undecided> {
+    const one = await this.#oneOf(found);
+    if (creates === 1 || one.kind !== 'done' || !patched('plan-looks-again-after-a-find')) return one;
+    return this.#aloneAfterRepeat(one);
+  }
+
   /** A plan with our key is ours, and a second one with it is stopped. Of several without one nobody knows which it is. */
   async #oneOf(found: readonly FoundPlan[]): Promise<CommandOutcome | Undecided> {
     const ours = found.filter(({ isOurs }) => isOurs);
-    const [kept, ...others] = ours.length > 0 ? ours : found;
+    const candidates = ours.length > 0 ? ours : found;
+    const kept = candidates.find((plan) => plan.fits && isRunning(plan)) ?? candidates[0];
     if (kept === undefined) return undecided('unresolved', 'There is no plan', []);
     if (!kept.fits) return undecided('mismatch', 'A plan has our key and is not as it was asked for', [idOf(kept)]);
-    if (others.length === 0 || kept.isOurs) {
-      await this.#stop(others);
-      return { kind: 'done', value: { id: kept.id, reply: kept.reply } };
-    }
-    return undecided('ambiguous', 'Several plans are as it was asked for', found.map(idOf));
+    const others = candidates.filter((plan) => plan !== kept);
+    if (!kept.isOurs && (others.length > 0 || kept.isForeign === true)) return ambiguous(found);
+    return (await this.#stopAll(others)) ? made(kept) : notStopped(candidates);
   }
 
   /** A first create may come through after it was proved absent and made again: a freeze at the worst moment. */
-  async #aloneAfterRepeat(made: Extract<CommandOutcome, { kind: 'done' }>): Promise<CommandOutcome | Undecided> {
-    const { id: madeId } = made.value;
+  async #aloneAfterRepeat(done: Made): Promise<CommandOutcome | Undecided> {
+    const { id: madeId } = done.value;
     for (let looks = 0; looks < MAX_SECOND_LOOKS; looks += 1) {
       await sleep(this.policy.secondLookMs, { summary: 'Until the look for a first plan that came late' });
       const look = await this.#find();
       if ('unseen' in look) continue;
       const others = look.seen.filter(({ id }) => id !== madeId);
-      await this.#stop(others.filter(({ isOurs }) => isOurs));
+      if (!(await this.#stopAll(others.filter(({ isOurs }) => isOurs)))) return notStopped(look.seen);
       const isKnown = look.seen.some(({ id, isOurs }) => id === madeId && isOurs);
-      if (isKnown || others.length === 0) return made;
-      return undecided('ambiguous', 'Several plans are as it was asked for', look.seen.map(idOf));
+      if (isKnown || others.length === 0) return done;
+      return ambiguous(look.seen);
     }
-    return made;
+    return done;
   }
 
-  async #stop(plans: readonly FoundPlan[]): Promise<void> {
-    for (const { id } of plans) {
-      if (id !== null) await makeChange({ kind: 'stop_plan', plan: id }, this.policy);
+  /** @returns whether none of them moves money any more. */
+  async #stopAll(plans: readonly FoundPlan[]): Promise<boolean> {
+    const outcomes: CommandOutcome[] = [];
+    for (const plan of plans.filter(isRunning)) {
+      outcomes.push(await makeChange({ kind: 'stop_plan', plan: idOf(plan) }, this.policy));
     }
+    return outcomes.every(({ kind }) => kind === 'done');
+  }
+
+  /** Who asks again finds a plan that comes late by its key; one that carries none could not be told from another. */
+  #notCreated(): Rejection | Undecided {
+    const message = `It was asked for ${MAX_CREATES} times and never answered, and no plan is there`;
+    if (this.command.turn !== undefined) return undecided('unresolved', message, []);
+    return { kind: 'rejected', code: NOT_CREATED, message, retryable: true, status: null };
   }
 
   #find(): Promise<Seen<readonly FoundPlan[]>> {
@@ -112,18 +158,43 @@ export class Planning {
   }
 }
 
+export function invalidResolution(message: string): ApplicationFailure {
+  return ApplicationFailure.nonRetryable(message, 'invalid_resolution');
+}
+
+function isRunning({ hasEnded }: FoundPlan): boolean {
+  return hasEnded !== true;
+}
+
 function idOf({ id }: Done): string {
   return id ?? '';
+}
+
+function made({ id, reply }: FoundPlan): Made {
+  return { kind: 'done', value: { id, reply } };
+}
+
+function ambiguous(found: readonly FoundPlan[]): Undecided {
+  const message = found.length > 1 ? 'Several plans are as it was asked for' : 'A plan may be it, and carries no key';
+  return undecided('ambiguous', message, found.map(idOf));
+}
+
+function notStopped(found: readonly FoundPlan[]): Undecided {
+  return undecided('ambiguous', 'It was made twice, and one of them could not be stopped', found.map(idOf));
 }
 
 function undecided(code: Undecided['code'], message: string, candidates: readonly string[]): Undecided {
   return { kind: 'undecided', code, message, candidates };
 }
 
-function notSent({ code, unseen }: { readonly code: string; readonly unseen: string }): Rejection {
-  return { kind: 'rejected', code, message: unseen, retryable: true, status: null };
-}
-
-function notCreated(message: string): Rejection {
-  return { kind: 'rejected', code: 'not_created', message, retryable: true, status: null };
+/** Of a look that failed because the provider is down, its status says nothing about the plan. */
+function notSent({ code, unseen, status = null }: Extract<Seen<unknown>, { unseen: string }>): Rejection {
+  const isRefusal = status !== null && status >= 400 && status < 500;
+  return {
+    kind: 'rejected',
+    code,
+    message: unseen,
+    retryable: !isRefusal || status === 429,
+    status: isRefusal ? status : null,
+  };
 }

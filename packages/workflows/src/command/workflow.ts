@@ -1,10 +1,19 @@
-import { ApplicationFailure, CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
+import {
+  ApplicationFailure,
+  CancellationScope,
+  patched,
+  setCurrentDetails,
+  sleep,
+  workflowInfo,
+} from '@temporalio/workflow';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../book/policy.js';
 import { clock } from '../clock.js';
 import type { CommandOutcome } from './activities.js';
 import { makeChange, MAX_TRIES, pauseAfter } from './changing.js';
-import type { CommandFailure, CommandInput, CommandMemo, CommandResult, Undecided } from './command.js';
-import { Planning } from './planning.js';
+import type { CommandFailure, CommandInput, CommandMemo, CommandResult, CreatePlan, Undecided } from './command.js';
+import { Deciding } from './deciding.js';
+import { NOT_CREATED, Planning } from './planning.js';
+import { inTurn } from './turn.js';
 
 /**
  * One thing that a person asked to be changed at the provider, done once, and its audit: who, when, what. Fails when
@@ -13,12 +22,14 @@ import { Planning } from './planning.js';
 export async function command(input: CommandInput): Promise<CommandResult> {
   const policy = { ...DEFAULT_POLICY, ...input.policy };
   const { command: asked } = input;
+  const deciding = new Deciding((question) => setCurrentDetails(`${inDetail()}\n- **${inWords(question)}**`));
+  deciding.listen();
   setCurrentDetails(`${inDetail()}\n- under way`);
   // Money may be in flight: it is not left half done because someone cancels it.
   const outcome = await CancellationScope.nonCancellable(() =>
-    asPromised(input.answerBy, policy, () =>
-      asked.kind === 'create_plan' ? new Planning(asked, policy).make() : makeChange(asked, policy),
-    ),
+    asked.kind === 'create_plan'
+      ? planned(asked, input.answerBy, policy, deciding)
+      : asPromised(input.answerBy, policy, () => makeChange(asked, policy)),
   );
   setCurrentDetails(`${inDetail()}\n- **${inWords(outcome)}**`);
   switch (outcome.kind) {
@@ -30,6 +41,22 @@ export async function command(input: CommandInput): Promise<CommandResult> {
     case 'unknown':
       throw failure('command_unanswered', outcome.message, outcome);
   }
+}
+
+/** What the machine cannot decide about waits for a person: the key is not free meanwhile. */
+async function planned(
+  asked: CreatePlan,
+  answerBy: number,
+  policy: CheckoutPolicy,
+  deciding: Deciding,
+): Promise<CommandOutcome | Undecided> {
+  let planning = new Planning(asked, policy);
+  const outcome = await asPromised(answerBy, policy, () => {
+    planning = new Planning(asked, policy);
+    return asked.turn === undefined ? planning.make() : inTurn(asked.turn, policy, () => planning.make());
+  });
+  if (outcome.kind !== 'undecided' || !patched('plan-waits-for-a-person')) return outcome;
+  return deciding.untilDecided(planning, outcome);
 }
 
 /**
@@ -44,6 +71,8 @@ async function asPromised<T extends CommandOutcome | Undecided>(
   for (let tries = 1; ; tries += 1) {
     const outcome = await work();
     if (outcome.kind !== 'rejected' || !outcome.retryable || tries >= MAX_TRIES) return outcome;
+    // It was sent, more than once.
+    if (outcome.code === NOT_CREATED) return outcome;
     const wasLate = outcome.code === SENT_TOO_LATE;
     if (!wasLate && clock() < answerBy) return outcome;
     if (!wasLate) await sleep(pauseAfter(tries, policy), { summary: 'Until it is tried again' });
@@ -71,7 +100,9 @@ function inWords(outcome: CommandOutcome | Undecided): string {
       return `rejected: ${outcome.code}`;
     case 'unknown':
       return `unknown: ${outcome.code}; it may be asked for again`;
-    case 'undecided':
-      return `undecided: ${outcome.message}. Look at the provider: ${outcome.candidates.join(', ')}`;
+    case 'undecided': {
+      const named = outcome.candidates.length === 0 ? '' : `: ${outcome.candidates.join(', ')}`;
+      return `undecided: ${outcome.message}${named}. Look at the provider, then \`tillflow plans\``;
+    }
   }
 }

@@ -1,0 +1,280 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { run } from '@tillflow/cli';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chargePlanOf, loseCreate, plansOf, transferPlanOf, withLateFirst } from './support/plans.js';
+import { asOperator, seedRecords } from './support/resources.js';
+import { Stack, type Answer, type ProblemJson } from './support/stack.js';
+import { TamperedProvider, type Tampering } from './support/tampered-provider.js';
+import { operatorOf } from './support/tillflow.js';
+
+type PlanJson = { id: string | null; status: string; detail: string };
+type PlanBody = ReturnType<typeof chargePlanOf> | ReturnType<typeof transferPlanOf>;
+
+const FAST = {
+  webhookUrl: null,
+  api: {
+    SEND_WITHIN_MS: '400',
+    CALL_DEADLINE_MS: '400',
+    SETTLE_DELAY_MS: '100',
+    LOOK_DELAYS_MS: '50,100,200,400',
+    SECOND_LOOK_MS: '1000',
+    ANSWER_WITHIN_MS: '8000',
+  },
+};
+
+let stack: Stack;
+let customer: string;
+beforeAll(async () => {
+  stack = await Stack.start(FAST);
+  ({ customer } = seedRecords(stack));
+});
+afterEach(() => stack.sandbox.faults.clear());
+afterAll(() => stack.stop());
+
+const create = <T = PlanJson>(body: object, key: string = randomUUID(), at = stack): Promise<Answer<T>> =>
+  asOperator<T>(at, 'POST', '/v1/recurring-plans', { body, headers: { 'idempotency-key': key } });
+
+const made = () => plansOf(stack);
+const creates = (at = stack) => at.requests('POST /schedules').length;
+let amount = 500_000;
+/** One of a kind. */
+const transferPlan = () => transferPlanOf(stack, (amount += 1));
+const chargePlan = () => chargePlanOf(stack, customer);
+/** The machine's name for the plan of a key. */
+const requestOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32);
+
+/** The provider makes a plan like it, for somebody else, while ours is under way. */
+function madeByAnother(form: Readonly<Record<string, string>>): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const off = stack.sandbox.on('request', ({ method, route }) => {
+      if (method !== 'POST' || route !== '/schedules') return;
+      off();
+      const headers = { authorization: `Basic ${btoa(`${stack.sandbox.keys.secret}:`)}` };
+      const body = new URLSearchParams(form);
+      Promise.resolve()
+        .then(() => fetch(`${stack.sandboxUrl}/schedules`, { method: 'POST', headers, body }))
+        .then(resolve, reject);
+    });
+  });
+}
+
+/** A stack whose provider shows plans otherwise than it keeps them. */
+async function withTampered(how: Tampering, work: (stack: Stack) => Promise<void>): Promise<void> {
+  const own = await Stack.start(FAST);
+  const provider = await TamperedProvider.before(own.sandboxUrl);
+  try {
+    await own.restartWith({ PROVIDER_BASE_URL: provider.url });
+    provider.tamperAll(how);
+    await work(own);
+  } finally {
+    await own.stop();
+    provider.close();
+  }
+}
+
+const isPlan = (record: Readonly<Record<string, unknown>>): boolean => record['object'] === 'schedule';
+
+describe('a plan that the provider makes otherwise than it was asked for', () => {
+  it('is made once, and named to a person', async () => {
+    const rounded: Tampering = (record) =>
+      isPlan(record) ? { ...record, transfer: { percentage_of_balance: 33 } } : record;
+    await withTampered(rounded, async (own) => {
+      const body = { ...transferPlanOf(own, 1), transfer: { percentage_of_balance: 33.3333 } };
+      const answer = await create(body, randomUUID(), own);
+      expect(answer).toMatchObject({ status: 202, body: { id: null, status: 'pending' } });
+      expect(plansOf(own).length).toBe(1);
+      expect(answer.body.detail).toContain(plansOf(own)[0]?.id);
+    });
+  });
+
+  it('only in that it keeps no metadata is taken as it is', async () => {
+    const forgetful: Tampering = (record) =>
+      isPlan(record) ? { ...record, charge: { ...(record['charge'] as object), metadata: {} } } : record;
+    await withTampered(forgetful, async (own) => {
+      const answer = await create(chargePlanOf(own, seedRecords(own).customer), randomUUID(), own);
+      expect(answer).toMatchObject({ status: 201, body: { status: 'active' } });
+      expect(plansOf(own).map(({ id }) => id)).toEqual([answer.body.id]);
+    });
+  });
+});
+
+it('a plan of a transfer that is never answered and never shown is asked for three times, and no more by itself', async () => {
+  const hidden: Tampering = (record) => (isPlan(record) ? null : record);
+  await withTampered(hidden, async (own) => {
+    own.sandbox.faults.add({ method: 'POST', path: '/schedules', action: 'status', status: 500 });
+    const key = randomUUID();
+    const body = transferPlanOf(own, 1);
+    const words = async () => (await create(body, key, own)).body.detail;
+    await expect.poll(words, { timeout: 60_000 }).toContain('asked for 3 times');
+    expect((await create(body, key, own)).status).toBe(202);
+    expect(creates(own)).toBe(3);
+  });
+});
+
+it.each(['charge', 'transfer'])(
+  'a plan of a %s whose answer was lost is found by a provider whose clock is weeks behind',
+  async (kind) => {
+    const behind = await Stack.start({
+      ...FAST,
+      sandbox: { now: new Date(Date.now() - 40 * 86_400_000).toISOString() },
+    });
+    try {
+      loseCreate(behind, 'commit_then_reset');
+      const body = kind === 'charge' ? chargePlanOf(behind, seedRecords(behind).customer) : transferPlanOf(behind, 1);
+      const answer = await create(body, randomUUID(), behind);
+      expect(answer.status).toBe(201);
+      expect(plansOf(behind).map(({ id }) => id)).toEqual([answer.body.id]);
+    } finally {
+      await behind.stop();
+    }
+  },
+);
+
+it('a plan whose command was ended before it could tell is found by the same key', async () => {
+  const key = randomUUID();
+  const body = chargePlan();
+  const before = made().length;
+  loseCreate(stack, 'commit_then_reset');
+  const off = stack.sandbox.on('committed', ({ method, route }) => {
+    if (method !== 'POST' || route !== '/schedules') return;
+    stack.sandbox.faults.add({ method: 'GET', path: '/charges/schedules', action: 'status', status: 500 });
+  });
+  expect((await create(body, key)).status).toBe(202);
+  off();
+  await stack.temporal.client.workflow.getHandle(`command/default/create_plan/${requestOf(key)}`).terminate();
+  stack.sandbox.faults.clear();
+  const again = await create(body, key);
+  expect(again).toMatchObject({ status: 201, body: { id: made().at(-1)?.id } });
+  expect(made().length).toBe(before + 1);
+});
+
+it('a surplus plan that cannot be stopped is told of', async () => {
+  const before = made().length;
+  stack.sandbox.faults.add({ method: 'DELETE', path: '/schedules/{id}', action: 'status', status: 400 });
+  const answer = await withLateFirst(stack, chargePlan(), create);
+  expect(answer).toMatchObject({ status: 202, body: { status: 'pending' } });
+  const plans = made().slice(before);
+  expect(plans.length).toBe(2);
+  for (const { id } of plans) expect(answer.body.detail).toContain(id);
+});
+
+it('a plan that was stopped without an answer, and is refused to be stopped again, is stopped', async () => {
+  const { body } = await create(chargePlan());
+  const path = '/schedules/{id}';
+  stack.sandbox.faults.add({ method: 'DELETE', path, action: 'commit_then_status', status: 502, times: 4 });
+  stack.sandbox.faults.add({ method: 'DELETE', path, action: 'status', status: 400 });
+  const stopped = await asOperator<PlanJson>(stack, 'DELETE', `/v1/recurring-plans/${body.id}`);
+  expect(stopped).toMatchObject({ status: 200, body: { id: body.id, status: 'deleted' } });
+});
+
+it('a plan that the provider does not show is not taken for one that runs, and no other is made', async () => {
+  const body = { ...chargePlan(), charge: { ...chargePlan().charge, description: randomUUID() } };
+  const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
+  const { body: first } = await post();
+  const before = creates();
+  stack.sandbox.faults.add({ method: 'GET', path: '/schedules/{id}', action: 'status', status: 404 });
+  const answer: unknown = await post();
+  expect(answer).toMatchObject({ status: 422, body: { provider_code: 'not_found' } });
+  expect(answer).toMatchObject({ body: { detail: expect.stringContaining(String(first.id)) } });
+  expect(creates()).toBe(before);
+});
+
+it.each([
+  [401, 502, 'provider_key_refused'],
+  [429, 503, 'provider_busy'],
+  [500, 502, 'provider_unavailable'],
+])(
+  'a plan before which the look is answered with %i is not asked for: %i %s',
+  async (status, answered, code) => {
+    stack.sandbox.faults.add({ method: 'GET', path: '/charges/schedules', action: 'status', status });
+    const before = creates();
+    expect(await create<ProblemJson>(chargePlan())).toMatchObject({ status: answered, body: { code } });
+    expect(creates()).toBe(before);
+  },
+  60_000,
+);
+
+it('two transfers that are asked for alike at the same time are two plans, also when a request is lost', async () => {
+  const body = transferPlan();
+  const before = made().length;
+  loseCreate(stack, 'reset_before');
+  const keys = [randomUUID(), randomUUID()];
+  const ids = async () => {
+    const answers = await Promise.all(keys.map((key) => create(body, key)));
+    return new Set(answers.map((answer) => answer.body.id).filter((id) => id !== null)).size;
+  };
+  await expect.poll(ids, { timeout: 60_000 }).toBe(2);
+  expect(made().length).toBe(before + 2);
+});
+
+it("somebody else's plan that shows no key is not taken for ours, whose request was lost", async () => {
+  const before = made().length;
+  loseCreate(stack, 'reset_before');
+  const { end_date, charge } = chargePlan();
+  const other = madeByAnother({
+    every: '1',
+    period: 'day',
+    end_date,
+    'charge[customer]': charge.customer,
+    'charge[amount]': String(charge.amount),
+    'charge[currency]': charge.currency,
+  });
+  const answer = await create(chargePlan());
+  expect((await other).status).toBe(200);
+  const plans = made().slice(before);
+  expect(plans.length).toBe(1);
+  expect(answer).toMatchObject({ status: 202, body: { id: null } });
+  expect(answer.body.detail).toContain(plans[0]?.id);
+});
+
+describe('a plan that nobody can tell from another', () => {
+  /** Two plans are there, under a key that is undecided. */
+  async function undecided() {
+    const key = randomUUID();
+    const body = transferPlan();
+    const before = made().length;
+    expect((await withLateFirst(stack, body, (asked: PlanBody) => create(asked, key))).status).toBe(202);
+    const [first, second] = made().slice(before);
+    return { key, body, request: requestOf(key), first: first?.id ?? '', second: second?.id ?? '' };
+  }
+
+  const plans = async (...args: readonly string[]) => {
+    const { exit, out } = await run(['plans', ...args, '--json'], operatorOf(stack));
+    return { exit, json: JSON.parse(out) as unknown };
+  };
+  const resolve = (request: string, ...how: readonly string[]) =>
+    plans('--resolve', request, ...how, '--reason', 'seen at the dashboard');
+
+  it('is listed with those that it may be, and is the one that a person adopts', async () => {
+    const { key, body, request, first, second } = await undecided();
+    const candidates: unknown = expect.toSatisfy((ids: string[]) => ids.includes(first) && ids.includes(second));
+    const one = { id: request, by: 'ops', undecided: expect.objectContaining({ code: 'ambiguous', candidates }) };
+    await expect
+      .poll(async () => (await plans()).json, { timeout: 20_000 })
+      .toMatchObject({ data: expect.arrayContaining([expect.objectContaining(one)]) });
+    expect(await resolve(request, '--adopt', 'schd_test_none')).toMatchObject({
+      exit: 1,
+      json: { outcome: 'refused' },
+    });
+    expect(await resolve(request, '--adopt', second)).toMatchObject({ exit: 0, json: { outcome: 'adopted' } });
+    expect(await create(body, key)).toMatchObject({ status: 200, body: { id: second } });
+    expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'closed' } });
+  });
+
+  it('is the one that is left once a person has ended the other, and looks', async () => {
+    const { key, body, request, first, second } = await undecided();
+    expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'undecided' } });
+    expect((await asOperator(stack, 'DELETE', `/v1/recurring-plans/${first}`)).status).toBe(200);
+    expect(await resolve(request, '--look')).toMatchObject({ exit: 0, json: { outcome: 'adopted' } });
+    expect(await create(body, key)).toMatchObject({ status: 200, body: { id: second } });
+  });
+
+  it('is made anew under its key once it was abandoned', async () => {
+    const { key, body, request, first, second } = await undecided();
+    for (const id of [first, second]) await asOperator(stack, 'DELETE', `/v1/recurring-plans/${id}`);
+    expect(await resolve(request, '--abandon')).toMatchObject({ exit: 0, json: { outcome: 'abandoned' } });
+    const anew = await create(body, key);
+    expect(anew.status).toBe(201);
+    expect([first, second]).not.toContain(anew.body.id);
+  });
+});
