@@ -145,6 +145,7 @@ export class Delivery {
       subject: news.subject,
       checkout_id: news.checkout === null ? null : checkoutId(news.checkout),
       charge_id: news.chargeId,
+      created_at: news.createdAt,
     };
     return {
       as: 'unplaced',

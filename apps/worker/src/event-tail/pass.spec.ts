@@ -188,6 +188,16 @@ describe('a pass', () => {
     expect(next.delivered).toEqual([]);
   });
 
+  it('does not begin anew with what was delivered at last, while it is still listed', async () => {
+    const known = new KnownEvents(1_000);
+    const { pass, delivered } = passOver({ listed: events(2), known, remembered: ['evnt_1'] });
+    await pass.run([{ ...unplaced('evnt_1'), created_at: at(1) }]);
+    expect(delivered).toEqual(['evnt_1', 'evnt_2']);
+    const next = passOver({ listed: events(2), known });
+    await next.pass.run([]);
+    expect(next.delivered).toEqual([]);
+  });
+
   it('brings back no more than the tail keeps, however much there is', async () => {
     const listed = Array.from({ length: 120 }, (_, index) =>
       event(1_000 + index, { key: 'dispute.create', data: { object: 'dispute', id: `dspt_${index}` } }),

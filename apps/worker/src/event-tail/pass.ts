@@ -188,7 +188,7 @@ export class Pass {
       this.#settled.add(news.id);
       // It would begin anew while it is in the overlap.
       this.#unplaced.delete(news.id);
-      this.parts.known.add(news.id);
+      this.parts.known.add(identity(news.id, news.createdAt));
     }
     if (delivered.as === 'hinted') this.#counts = { ...this.#counts, hinted: hinted + 1 };
     if (delivered.as === 'reopened') this.#counts = { ...this.#counts, reopened: reopened + 1 };
@@ -238,7 +238,8 @@ export class Pass {
       if (signal.aborted) throw error;
       // There is no such plan: nothing is to be told of it.
       if (error instanceof NotFoundError || error instanceof InvalidRequestError) return [];
-      const about = { event_id: event.id, event_key: event.key, subject: plan, checkout_id: null, charge_id: null };
+      const { id: event_id, key: event_key, created_at = null } = event;
+      const about = { event_id, event_key, subject: plan, checkout_id: null, charge_id: null, created_at };
       // Whatever it is, it is this plan's alone: nobody's payment waits for it.
       this.#remember(about, error instanceof PaymentsError ? `${error.code}: ${error.message}` : String(error));
       return [];
@@ -257,8 +258,10 @@ async function inTurns<T>(all: readonly T[], work: (one: T) => Promise<void>): P
 }
 
 /** A provider in test mode that begins anew may give an id again. */
+const identity = (id: string, createdAt: string | null): string => `${id} ${createdAt ?? ''}`;
+
 function identityOf(one: Listed): string {
-  return `${one.id} ${happenedAt(one).created_at ?? ''}`;
+  return identity(one.id, happenedAt(one).created_at ?? null);
 }
 
 /** All news of one charge of one checkout as one. What a paid checkout pays no heed to does not speak for the others. */
@@ -284,7 +287,7 @@ function toNews(event: UnplacedEvent): News {
     // The charge itself says whose it is.
     showsMetadata: false,
     also: [],
-    createdAt: null,
+    createdAt: event.created_at ?? null,
     before: event,
   };
 }

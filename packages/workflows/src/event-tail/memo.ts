@@ -44,6 +44,8 @@ export type UnplacedEvent = {
   readonly subject: string;
   readonly checkout_id: string | null;
   readonly charge_id: string | null;
+  /** As the event says, ISO 8601. Absent where it says none, and in what an earlier release remembers. */
+  readonly created_at?: string | null;
   /** ISO 8601 UTC: when it was first tried, and when it is tried again. */
   readonly since: string;
   readonly retry_at: string;
