@@ -39,5 +39,5 @@ export {
   type TemporalSettings,
 } from './settings.js';
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup.js';
-export { describeTaskQueue, type TaskQueue } from './task-queues.js';
+export { describeTaskQueue, livingPollers, type TaskQueue } from './task-queues.js';
 export { within } from './within.js';

@@ -3,6 +3,9 @@ import type { Temporal } from './connection.js';
 /** The numbers of Temporal's `TaskQueueType`. */
 const TASK_QUEUE_TYPE = { workflows: 1, activities: 2 } as const;
 
+/** A living worker asks again after a minute without work, in milliseconds; one that has not for so long is gone. */
+const SEEN_WITHIN_MS = 90_000;
+
 /** Who asked a task queue for work. */
 type Poller = {
   readonly identity: string;
@@ -18,6 +21,11 @@ export type TaskQueue = {
   /** The build that gets the tasks; null where workers are not versioned, or none is current. */
   readonly currentBuild: string | null;
 };
+
+/** Those who are still there. @param now milliseconds, by Temporal's clock as far as it is known. */
+export function livingPollers({ pollers }: TaskQueue, now: number): readonly Poller[] {
+  return pollers.filter(({ seenAt }) => seenAt > now - SEEN_WITHIN_MS);
+}
 
 /** What Temporal knows of a task queue. */
 export async function describeTaskQueue(

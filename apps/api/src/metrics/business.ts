@@ -3,6 +3,7 @@ import { CHECKOUT_STATUSES, CURRENCIES } from '@tillflow/domain';
 import {
   Checkouts,
   describeTaskQueue,
+  livingPollers,
   isTemporalFailure,
   PlansUnderWay,
   Reconciliations,
@@ -26,8 +27,6 @@ import { ReconciliationGauges } from './reconciliation.js';
 const READ_WITHIN_MS = 4_000;
 /** Checkouts that need attention are read one by one, so many at most; the rest is counted as unread. */
 const MOST_ATTENTIONS = 500;
-/** Temporal remembers a poller for minutes after its end; a living one comes once a minute. */
-const POLLER_WITHIN_MS = 90_000;
 
 /** Codes that say that money may be where it should not: the whole amount of the checkout counts. */
 const AT_RISK: ReadonlySet<AttentionCode> = new Set([
@@ -145,8 +144,8 @@ export class BusinessMetrics {
       attentions: data,
       stuck,
       unread: all - data.length,
-      workflowPollers: presentOf(queues[0]),
-      activityPollers: presentOf(queues[1]),
+      workflowPollers: livingPollers(queues[0], Date.now()).length,
+      activityPollers: livingPollers(queues[1], Date.now()).length,
       tail: tail === null ? null : { memo: tail.memo, startedAt: tail.run.startTime.getTime() },
       reconciled,
       undecidedPlans: plans.filter(({ undecided }) => undecided !== null).length,
@@ -190,11 +189,6 @@ export class BusinessMetrics {
 
 /** Creating is searched as awaiting_payment. */
 const SEARCHED = CHECKOUT_STATUSES.filter((status) => status !== 'creating');
-
-function presentOf({ pollers }: Awaited<ReturnType<typeof describeTaskQueue>>): number {
-  const since = Date.now() - POLLER_WITHIN_MS;
-  return pollers.filter(({ seenAt }) => seenAt > since).length;
-}
 
 function gaugesIn({ registry }: Metrics) {
   const registers = [registry];

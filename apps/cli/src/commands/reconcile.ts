@@ -1,6 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, type Break, type Instant } from '@tillflow/domain';
-import { describeTaskQueue, Reconciliations, type FullReconciliation, type Temporal } from '@tillflow/temporal';
+import {
+  describeTaskQueue,
+  livingPollers,
+  Reconciliations,
+  type FullReconciliation,
+  type Temporal,
+} from '@tillflow/temporal';
 import { command, type Report } from '../command.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
 import { cliSettings } from '../settings.js';
@@ -11,7 +17,6 @@ const LONGEST_WINDOW_MS = 31 * 86_400_000;
 const ASK_EVERY_MS = 500;
 /** A worker takes it up within this time, where there is one that Temporal has heard of lately. */
 const TAKEN_WITHIN_MS = 10_000;
-const SEEN_WITHIN_MS = 90_000;
 /** The greatest part of a run takes less, where the provider answers. */
 const STILL_MS = 300_000;
 
@@ -90,8 +95,7 @@ async function ended(
 
 /** Temporal remembers a poller for minutes after its end. */
 async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean> {
-  const { pollers } = await describeTaskQueue(temporal, taskQueue, 'workflows');
-  return pollers.some(({ seenAt }) => Date.now() - seenAt < SEEN_WITHIN_MS);
+  return livingPollers(await describeTaskQueue(temporal, taskQueue, 'workflows'), Date.now()).length > 0;
 }
 
 function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {

@@ -1,8 +1,13 @@
-import { describeTaskQueue, livenessOf, stuckWorkflows, type TaskQueue, type Temporal } from '@tillflow/temporal';
+import {
+  describeTaskQueue,
+  livenessOf,
+  livingPollers,
+  stuckWorkflows,
+  type TaskQueue,
+  type Temporal,
+} from '@tillflow/temporal';
 import type { Check, Finding } from './finding.js';
 
-/** A worker asks again after a minute without work; one that has not for longer is gone. */
-const SEEN_WITHIN_MS = 90_000;
 /** One alone may be held up by itself. */
 const ASKED = 5;
 
@@ -158,8 +163,8 @@ function skew(what: string, means: string, remedy: string): Finding {
   return { code: 'version_skew', what, means, remedy };
 }
 
-function presentAt(now: number, { pollers, currentBuild }: TaskQueue): TaskQueue {
-  return { pollers: pollers.filter(({ seenAt }) => seenAt > now - SEEN_WITHIN_MS), currentBuild };
+function presentAt(now: number, queue: TaskQueue): TaskQueue {
+  return { ...queue, pollers: livingPollers(queue, now) };
 }
 
 /** A fingerprint of 64 digits says as much in 12. */

@@ -14,15 +14,13 @@ import type { Seal } from '@tillflow/temporal';
 import type { Change, CommandActivities, Done, FindPlansCall, FoundPlan } from '@tillflow/workflows';
 import { attempt, read } from './calling.js';
 import { toCommandOutcome } from './failures.js';
+import { FAR_AHEAD } from './payments.js';
 
 /**
  * Clocks of ours and of the provider may differ by this much when plans are searched by time, beyond what its lists
  * tell of its clock. Plans are few, and one that is overlooked is made twice.
  */
 const CLOCK_SKEW_MS = 24 * 3_600_000;
-
-/** After every plan that there can be. ISO 8601 UTC. */
-const FAR_AHEAD = '9999-01-01T00:00:00.000Z';
 
 /** Of a plan that moves no money any more. */
 const ENDED: ReadonlySet<unknown> = new Set(['deleted', 'expired', 'suspended']);
