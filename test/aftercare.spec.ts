@@ -13,7 +13,7 @@ let stack: Stack;
 // One for each test: the provider's clock goes only forward.
 beforeEach(async () => {
   // A workflow that is moved ahead fires every timer on its way: one look a day is enough.
-  stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000' } });
+  stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000', VOID_DATE_OFFSET_MINUTES: '0' } });
 });
 afterEach(() => stack.stop());
 

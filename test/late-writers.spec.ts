@@ -1,6 +1,6 @@
 import { cancel, newAttempt, refundRequest } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { ALWAYS_VOIDABLE_MINUTES, auditOf, expectBooks } from './support/books.js';
+import { auditOf, expectBooks } from './support/books.js';
 import { FAST } from './support/money-calls.js';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
@@ -15,7 +15,6 @@ const POLICY = {
   lookDelaysMs: [50, 100, 200],
   pollIntervalMs: 60_000,
   secondLookMs: LATE_MS + 2_000,
-  voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES,
 };
 /** No webhook helps: only the second look can find what came late. */
 const UNTOLD: StackOptions = { ...FAST, webhookUrl: null };

@@ -1,9 +1,6 @@
 import { audit, AUDITED_SECTIONS, type Findings, type ProviderBooks } from '@tillflow/tools/chaos';
 import { expect } from 'vitest';
-import type { Stack } from './stack.js';
-
-/** East of UTC by so much, the whole day of a payment is before its cut-off: tests void at any hour. */
-export const ALWAYS_VOIDABLE_MINUTES = 480;
+import { ALWAYS_VOIDABLE_MINUTES, type Stack } from './stack.js';
 
 /** Less than deadline and settle delay of every policy that these tests use. */
 const QUIET_MS = 350;

@@ -1,7 +1,7 @@
 import type { Fault } from '@tillflow/sandbox';
 import type { PaymentActivities } from '@tillflow/workflows';
 import { vi } from 'vitest';
-import { ALWAYS_VOIDABLE_MINUTES, expectBooks, type Expected } from './books.js';
+import { expectBooks, type Expected } from './books.js';
 import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
 
 /** A call that changes something at the provider: what leads to it, what brings it about, and how all must end. */
@@ -128,9 +128,7 @@ export const FAST = {
     LOOK_DELAYS_MS: '50,100,200,400,800',
     POLL_INTERVAL_MS: '2000',
     ANSWER_WITHIN_MS: '300',
-    VOID_DATE_OFFSET_MINUTES: String(ALWAYS_VOIDABLE_MINUTES),
   },
-  sandbox: { assumptions: { voidRule: { dateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES } } },
 } satisfies StackOptions;
 
 export type Lost = Pick<Fault, 'action' | 'status'>;

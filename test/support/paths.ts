@@ -9,7 +9,7 @@ import {
 } from '@tillflow/workflows';
 import { vi } from 'vitest';
 import { SHORT_LIVED, TailRun } from './event-tail.js';
-import { chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
+import { ALWAYS_VOIDABLE_MINUTES, chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
 
 /** A way through a checkout, and what makes it go that way. Answers with the checkout at its end. */
 export type Path = (stack: Stack) => Promise<CheckoutJson>;
@@ -276,7 +276,7 @@ export async function startDirectly(
   await stack.temporal.client.workflow.start('checkout', {
     workflowId: `checkout/default/${reference}`,
     taskQueue: stack.taskQueue,
-    args: [{ intent, ...(policy === undefined ? {} : { policy }) } satisfies CheckoutInput],
+    args: [{ intent, policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
     memo: { intent, opener: 'a test' },
   });
   return { id, reference };

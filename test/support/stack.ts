@@ -29,7 +29,7 @@ export type ProblemJson = {
 type Environment = Readonly<Record<string, string>>;
 
 export type StackOptions = {
-  /** Settings of the API beyond the ones a stack needs. */
+  /** Settings of the API beyond the ones a stack needs. The sandbox dates payments as `VOID_DATE_OFFSET_MINUTES` says. */
   readonly api?: Environment;
   /** Settings of API, worker and the test's own client. */
   readonly shared?: Environment;
@@ -42,6 +42,9 @@ export type StackOptions = {
 
 // Once a process: the engine's own log lines would bury the tests'.
 Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
+
+/** East of UTC by so much, the whole day of a payment is before its cut-off: tests void at any hour. */
+export const ALWAYS_VOIDABLE_MINUTES = 480;
 
 export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
 
@@ -62,9 +65,11 @@ export class Stack {
   temporal!: Temporal;
 
   static async start(options: StackOptions = {}): Promise<Stack> {
-    const sandbox = createSandbox(options.sandbox);
+    const api = { VOID_DATE_OFFSET_MINUTES: String(ALWAYS_VOIDABLE_MINUTES), ...options.api };
+    const voidRule = { dateOffsetMinutes: Number(api.VOID_DATE_OFFSET_MINUTES) };
+    const sandbox = createSandbox({ ...options.sandbox, assumptions: { voidRule, ...options.sandbox?.assumptions } });
     const { url } = await sandbox.listen();
-    const stack = new Stack(sandbox, url, options);
+    const stack = new Stack(sandbox, url, { ...options, api });
     await stack.#start();
     return stack;
   }
