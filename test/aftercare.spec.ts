@@ -184,7 +184,8 @@ describe('another attempt', () => {
   });
 
   it('of two payments keeps the first and gives the other back', async () => {
-    const { body } = await stack.create();
+    const { body } = await stack.create({ expires_in: 86_400 });
+    await moveToNext(body, 9);
     await attemptAfter(body, 1);
     const { attempts } = (await stack.get(`/v1/checkouts/${body.id}`)).body;
     const [old, current] = attempts.map(({ charge_id }) => charge_id ?? '');

@@ -1,5 +1,7 @@
+import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
 import { chargeIdOf, KEYS, Stack } from './support/stack.js';
 
 type Line = Readonly<Record<string, unknown>> & { readonly msg: string };
@@ -95,4 +97,42 @@ it('a request can be followed to its workflow, the activity, and the name that t
   } finally {
     await stack.stop();
   }
+});
+
+describe('what a program logged', () => {
+  const TELEMETRY = new URL('../packages/telemetry/dist/index.js', import.meta.url).href;
+  const program = (rest: string) => {
+    const code = `const { programLogger } = await import('${TELEMETRY}');
+      const logger = programLogger('program', 'info');
+      for (let n = 1; n <= 300; n += 1) logger.info({ n }, 'line');
+      ${rest}`;
+    return spawn(process.execPath, ['--input-type=module', '--eval', code], { stdio: ['ignore', 'pipe', 'ignore'] });
+  };
+
+  it.each([
+    ['comes to its end', '', 0],
+    ['exits', 'process.exit(3);', 3],
+    ['fails', "setImmediate(() => { throw new Error('a defect'); });", 1],
+  ])('is written, all of it, when it %s', async (_, rest, code) => {
+    const child = program(rest);
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
+    const [exit] = (await once(child, 'close')) as [number];
+    expect(exit).toBe(code);
+    const lines = out.trimEnd().split('\n');
+    expect(lines.map((line) => (JSON.parse(line) as { n: number }).n)).toEqual(
+      Array.from({ length: 300 }, (_none, index) => index + 1),
+    );
+  });
+
+  it('is written while it runs, also the few lines that fill no page', async () => {
+    const child = program("setTimeout(() => logger.info({ n: 'late' }, 'line'), 50); setInterval(() => {}, 1_000);");
+    let out = '';
+    child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
+    try {
+      await expect.poll(() => out, { timeout: 20_000 }).toContain('"n":"late"');
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
 });

@@ -41,7 +41,6 @@ export async function startApi(values: ApiSettings, logger: Logger): Promise<Run
     secretKey: values.PROVIDER_SECRET_KEY,
     apiVersion: values.PROVIDER_API_VERSION,
     logger,
-    ...(values.PROVIDER_API_VERSION === undefined ? {} : { apiVersion: values.PROVIDER_API_VERSION }),
   });
   const app = await createApp({ settings, temporal, provider, logger });
   await app.listen(values.PORT, values.HOST);

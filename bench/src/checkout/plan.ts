@@ -4,10 +4,11 @@ export type Plan = {
   readonly repeats: number;
   /** A repeat that would end later than this after the first began is left out: the run stays bounded on a slow machine. */
   readonly halfSeconds: number;
-  /** Floors that no rate is compared with are measured for `floorSeconds`. `times`: in each repeat. */
+  /** How long the lanes take turns, one operation at a time, in each repeat and with each delay. */
+  readonly turnSeconds: number;
+  /** Floors that no rate is compared with are measured for `floorSeconds`. */
   readonly rounds: readonly {
     readonly concurrency: number;
-    readonly times: number;
     readonly seconds: number;
     readonly floorSeconds: number;
   }[];
@@ -28,11 +29,10 @@ export type Plan = {
 export const FULL: Plan = {
   repeats: 3,
   halfSeconds: 480,
-  // Many callers begin in step, and a rate is true only over several of their turns.
+  turnSeconds: 25,
   rounds: [
-    { concurrency: 1, times: 3, seconds: 3, floorSeconds: 3 },
-    { concurrency: 20, times: 1, seconds: 8, floorSeconds: 3 },
-    { concurrency: 50, times: 1, seconds: 10, floorSeconds: 4 },
+    { concurrency: 20, seconds: 8, floorSeconds: 2 },
+    { concurrency: 50, seconds: 10, floorSeconds: 3 },
   ],
   warmUp: { concurrency: 20, seconds: 5 },
   delaysMs: [0, 50],
@@ -47,10 +47,8 @@ export const FULL: Plan = {
 export const QUICK: Plan = {
   ...FULL,
   repeats: 1,
-  rounds: [
-    { concurrency: 1, times: 1, seconds: 2, floorSeconds: 2 },
-    { concurrency: 20, times: 1, seconds: 3, floorSeconds: 2 },
-  ],
+  turnSeconds: 5,
+  rounds: [{ concurrency: 20, seconds: 3, floorSeconds: 2 }],
   warmUp: { concurrency: 10, seconds: 2 },
   open: 300,
   counted: 2,

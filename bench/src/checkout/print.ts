@@ -3,7 +3,7 @@ import { print, printTable } from '../report.js';
 import { percentile } from '../statistics.js';
 import { USUAL_EXPIRY, type Count, type CountOfKind } from './counts.js';
 import type { Reads } from './reads.js';
-import { answeredMs, cpuOf, paidMs, rateOf } from './round.js';
+import { answeredMs, cpuOf, hasCpu, paidMs, rateOf } from './round.js';
 import type { Size } from './size.js';
 import type { Cell, Speed } from './speed.js';
 import { byPart, type Part } from './stack.js';
@@ -22,7 +22,7 @@ export function summaryOf({ cells, providerMs }: Speed): object {
       perSecond: rateOf(rounds),
       answeredMs: percentiles(answeredMs(rounds)),
       paidMs: percentiles(paidMs(rounds)),
-      cpuMs: byPart((part) => cpuOf(rounds, [part])),
+      cpuMs: hasCpu(rounds) ? byPart((part) => cpuOf(rounds, [part])) : null,
       rounds: rounds.map((round) => ({
         operations: round.samples.length,
         perSecond: rateOf([round]),
@@ -35,7 +35,7 @@ export function summaryOf({ cells, providerMs }: Speed): object {
 
 export function printSpeed({ cells, providerMs }: Speed, open: number): void {
   const header = ['', 'provider', 'at once', 'per s', 'n', 'QR p50', 'p95', 'p99', 'paid p50', 'p95', 'p99'];
-  print(`\nSpeed with ${open} open. Times in ms; CPU in ms per operation. A round's own end is in no rate.\n`);
+  print(`\nSpeed with ${open} open. Times in ms; CPU in ms per operation. One at a time, the lanes took turns.\n`);
   printTable([[...header, ...CPU_PARTS.map((part) => `${part} CPU`)], ...cells.map(speedRow)], isNotFirst);
   for (const [delayMs, ms] of providerMs) {
     print(`  the provider itself, ${delayMs} ms: source + charge ${ms.toFixed(1)} ms p50`);
@@ -63,7 +63,7 @@ function speedRow({ lane, delayMs, concurrency, rounds }: Cell): string[] {
     String(answered.length),
     ...percentileCells(answered),
     ...percentileCells(paidMs(rounds)),
-    ...CPU_PARTS.map((part) => cpuOf(rounds, [part]).toFixed(1)),
+    ...CPU_PARTS.map((part) => (hasCpu(rounds) ? cpuOf(rounds, [part]).toFixed(1) : '')),
   ];
 }
 

@@ -13,7 +13,7 @@ import {
   type Lane,
 } from './lanes.js';
 import type { Plan } from './plan.js';
-import { runRound, type Round } from './round.js';
+import { runRound, takeTurns, type Round, type RoundSize } from './round.js';
 import type { BenchStack } from './stack.js';
 
 /** What was measured under one set of conditions, over all repeats. */
@@ -31,11 +31,12 @@ export type Speed = {
   readonly providerMs: ReadonlyMap<number, number>;
 };
 
-type Condition = { readonly lane: Lane; readonly delayMs: number };
+/** What is compared: the bare shape and the checkout, with a provider that takes so long for each answer. */
+type Pair = { readonly delayMs: number; readonly lanes: readonly Lane[] };
 
 /**
  * All lanes under all conditions, again and again, each time in another order. What is compared is measured one right
- * after the other: a machine is not the same a minute later.
+ * after the other, or operation by operation: a machine is not the same a minute later.
  */
 export async function measureSpeed(
   stack: BenchStack,
@@ -44,20 +45,36 @@ export async function measureSpeed(
   plan: Plan,
   random: () => number,
 ): Promise<Speed> {
-  const [fast = 0, ...slow] = plan.delaysMs;
-  const checkoutAndBare = (delayMs: number): Condition[] => [
-    { lane: bareLane(stack, form, delayMs), delayMs },
-    { lane: checkoutLane(stack, api), delayMs },
-  ];
-  const compared: readonly (readonly Condition[])[] = [
-    [{ lane: noopLane(stack), delayMs: 0 }],
-    [{ lane: twoActivitiesLane(stack), delayMs: 0 }, ...checkoutAndBare(fast)],
-    ...slow.map(checkoutAndBare),
-  ];
-  const cells = plan.rounds.flatMap(({ concurrency }) =>
-    compared.flat().map(({ lane, delayMs }): Cell => ({ lane: lane.name, concurrency, delayMs, rounds: [] })),
-  );
+  const floors = [noopLane(stack), twoActivitiesLane(stack)];
+  const pairs = plan.delaysMs.map((delayMs): Pair => ({
+    delayMs,
+    lanes: [bareLane(stack, form, delayMs), checkoutLane(stack, api)],
+  }));
+  const table = new Table(floors, pairs, [ONE, ...plan.rounds.map(({ concurrency }) => concurrency)]);
   const provider = new Map<number, number[]>(plan.delaysMs.map((delayMs) => [delayMs, []]));
+
+  const oneAtATime = async ({ delayMs, lanes }: Pair): Promise<void> => {
+    await delayProvider(stack, delayMs);
+    provider.get(delayMs)?.push(...(await timeProvider(stack)));
+    const taking = delayMs === 0 ? [...floors, ...lanes] : lanes;
+    const rounds = await takeTurns(stack, taking, plan.turnSeconds, random);
+    for (const lane of taking) await table.keep(stack, lane, ONE, rounds.get(lane) ?? []);
+  };
+  const manyAtOnce = async (lanes: readonly Lane[], size: RoundSize): Promise<void> => {
+    for (const lane of shuffled(lanes, random)) {
+      await table.keep(stack, lane, size.concurrency, [await runRound(stack, lane, size)]);
+    }
+  };
+  const measurements = [
+    ...pairs.map((pair) => () => oneAtATime(pair)),
+    ...plan.rounds.flatMap(({ concurrency, seconds, floorSeconds }) => [
+      () => manyAtOnce(floors, { concurrency, seconds: floorSeconds }),
+      ...pairs.map(({ delayMs, lanes }) => async () => {
+        await delayProvider(stack, delayMs);
+        await manyAtOnce(lanes, { concurrency, seconds });
+      }),
+    ]),
+  ];
 
   const began = performance.now();
   for (let repeat = 1; repeat <= plan.repeats; repeat += 1) {
@@ -66,28 +83,48 @@ export async function measureSpeed(
       print(`  only ${repeat - 1} of ${plan.repeats} repeats: the machine is slow`);
       break;
     }
-    for (const size of shuffled(
-      plan.rounds.flatMap((each) => Array.from({ length: each.times }, () => each)),
-      random,
-    )) {
-      print(`  repeat ${repeat} of ${plan.repeats}, ${size.concurrency} at once`);
-      for (const { lane, delayMs } of shuffled(compared, random).flatMap((lanes) => shuffled(lanes, random))) {
-        await delayProvider(stack, delayMs);
-        if (size.concurrency === 1 && lane.name === 'checkout') {
-          provider.get(delayMs)?.push(...(await timeProvider(stack)));
-        }
-        const seconds = lane.leavesOpen ? size.seconds : size.floorSeconds;
-        const round = await runRound(stack, lane, { ...size, seconds });
-        if (lane.leavesOpen) await terminateAll(stack.temporal.client, round.workflowIds);
-        await untilQuiet(stack);
-        cells
-          .find((cell) => cell.lane === lane.name && cell.concurrency === size.concurrency && cell.delayMs === delayMs)
-          ?.rounds.push(round);
-      }
-    }
+    print(`  repeat ${repeat} of ${plan.repeats}`);
+    for (const measured of shuffled(measurements, random)) await measured();
   }
   await delayProvider(stack, 0);
-  return { cells, providerMs: new Map([...provider].map(([delayMs, times]) => [delayMs, median(times)])) };
+  return { cells: table.cells, providerMs: new Map([...provider].map(([delayMs, times]) => [delayMs, median(times)])) };
+}
+
+const ONE = 1;
+
+/** The rounds of every lane, by how many operations were under way. */
+class Table {
+  readonly cells: readonly Cell[];
+  readonly #byLane = new Map<Lane, readonly Cell[]>();
+
+  constructor(floors: readonly Lane[], pairs: readonly Pair[], sizes: readonly number[]) {
+    const rows = [
+      ...floors.map((lane) => ({ lane, delayMs: 0 })),
+      ...pairs.flatMap(({ delayMs, lanes }) => lanes.map((lane) => ({ lane, delayMs }))),
+    ];
+    for (const { lane, delayMs } of rows) {
+      this.#byLane.set(
+        lane,
+        sizes.map((concurrency) => ({ lane: lane.name, delayMs, concurrency, rounds: [] })),
+      );
+    }
+    this.cells = sizes.flatMap((_, size) => rows.flatMap(({ lane }) => this.#byLane.get(lane)?.[size] ?? []));
+  }
+
+  /** Ends what the rounds left open, so that the next are measured among as many open ones, and keeps them. */
+  async keep(stack: BenchStack, lane: Lane, size: number, rounds: readonly Round[]): Promise<void> {
+    this.#byLane
+      .get(lane)
+      ?.find(({ concurrency }) => concurrency === size)
+      ?.rounds.push(...rounds);
+    if (lane.leavesOpen) {
+      await terminateAll(
+        stack.temporal.client,
+        rounds.flatMap(({ workflowIds }) => workflowIds),
+      );
+    }
+    await untilQuiet(stack);
+  }
 }
 
 /** Each lane for a moment, so that every process has compiled what it will run. Not counted. */

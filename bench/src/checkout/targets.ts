@@ -34,12 +34,16 @@ export function speedVerdicts({ cells, providerMs }: Speed, open: number, random
         ratioOf(checkout.rounds, bare.rounds, random, rateOf),
         BOUNDS.rateToBare,
       ),
-      ratioVerdict(
-        `  its CPU to the bare shape's`,
-        ratioOf(checkout.rounds, bare.rounds, random, (rounds) => cpuOf(rounds, [...PRODUCT, 'floors'])),
-      ),
     );
-    if (concurrency !== 1) continue;
+    if (concurrency !== 1) {
+      verdicts.push(
+        ratioVerdict(
+          `  its CPU to the bare shape's`,
+          ratioOf(checkout.rounds, bare.rounds, random, (rounds) => cpuOf(rounds, [...PRODUCT, 'floors'])),
+        ),
+      );
+      continue;
+    }
     const provider = providerMs.get(delayMs) ?? 0;
     verdicts.push(
       ratioVerdict(
