@@ -31,6 +31,14 @@ describe('the ratio of two lists of rounds', () => {
     expect(wide.high - wide.low).toBeGreaterThan(narrow.high - narrow.low);
   });
 
+  it('draws what was measured side by side together: what disturbed both does not widen it', () => {
+    const disturbed = [6, 12, 30, 8];
+    const half = disturbed.map((round) => round / 2);
+    expect(ratioOf(disturbed, half, randomOf(1), sum)).toEqual({ value: 2, low: 2, high: 2 });
+    const apart = ratioOf(disturbed, [...half, 9.3], randomOf(1), sum);
+    expect(apart.high - apart.low).toBeGreaterThan(0.5);
+  });
+
   it('may compare two statistics, and is the same for the same seed', () => {
     const ratio = () => ratioOf([1, 2, 3], [4, 5, 6], randomOf(7), median, (rounds) => median(rounds) + 5);
     expect(ratio().value).toBe(0.2);

@@ -33,7 +33,8 @@ const DRAWS = 1_000;
 
 /**
  * The ratio of a statistic of one list of rounds to a statistic of another. Whole rounds are drawn again and again
- * (bootstrap), because what disturbs a machine disturbs a whole round.
+ * (bootstrap), because what disturbs a machine disturbs a whole round; of two lists of one length those of the same
+ * place are drawn together, because they were measured side by side.
  * @throws {RangeError} when a list is empty.
  */
 export function ratioOf<Round>(
@@ -44,9 +45,14 @@ export function ratioOf<Round>(
   statisticTo = statisticOf,
 ): Interval {
   if (of.length === 0 || to.length === 0) throw new RangeError('no rounds to compare');
-  const again = (rounds: readonly Round[]): Round[] =>
-    rounds.flatMap(() => rounds[Math.floor(random() * rounds.length)] ?? []);
-  const ratios = Array.from({ length: DRAWS }, () => statisticOf(again(of)) / statisticTo(again(to)));
+  const places = (count: number): number[] => Array.from({ length: count }, () => Math.floor(random() * count));
+  const ratios = Array.from({ length: DRAWS }, () => {
+    const drawn = places(of.length);
+    const other = to.length === of.length ? drawn : places(to.length);
+    return (
+      statisticOf(drawn.flatMap((place) => of[place] ?? [])) / statisticTo(other.flatMap((place) => to[place] ?? []))
+    );
+  });
   return {
     value: statisticOf(of) / statisticTo(to),
     low: percentile(ratios, 0.025),

@@ -15,6 +15,7 @@ const ALIKE = 0.15;
 export async function compareBare(stack: BenchStack, form: BareForm, real: readonly RunHistory[]): Promise<number> {
   const { temporal } = stack;
   const { workflowId } = await bareLane(stack, form, 0).once();
+  if (workflowId === null) throw new Error('The bare shape has no workflow');
   const own = await settledRunsOf(temporal, workflowId);
   await terminateAll(temporal.client, [workflowId]);
   const [wanted, found] = [linesOf(real), linesOf(own)];

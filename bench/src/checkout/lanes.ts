@@ -24,8 +24,8 @@ export type Lane = {
   readonly name: string;
   /** Its workflow is open when the operation is done. */
   readonly leavesOpen: boolean;
-  /** One operation. @returns what it took, and its workflow, which may still be open. */
-  readonly once: () => Promise<Sample & { readonly workflowId: string }>;
+  /** One operation. @returns what it took, and its workflow, which may still be open; null for none. */
+  readonly once: () => Promise<Sample & { readonly workflowId: string | null }>;
 };
 
 export function noopLane({ temporal }: BenchStack): Lane {
@@ -58,6 +58,23 @@ export function twoActivitiesLane({ temporal }: BenchStack): Lane {
       });
       const totalMs = performance.now() - began;
       return { answeredMs: totalMs, paidMs: null, totalMs, workflowId };
+    },
+  };
+}
+
+const PAYMENT = 'amount=150000&currency=THB';
+
+/** A source and a charge at the provider itself, as the worker makes them: what no product can do without. */
+export function providerLane({ sandbox }: BenchStack): Lane {
+  return {
+    name: 'provider',
+    leavesOpen: false,
+    once: async () => {
+      const began = performance.now();
+      const { id } = JSON.parse(await sandbox.call('POST', '/sources', `${PAYMENT}&type=wallet_mpm`)) as { id: string };
+      await sandbox.call('POST', '/charges', `${PAYMENT}&source=${id}`);
+      const totalMs = performance.now() - began;
+      return { answeredMs: totalMs, paidMs: null, totalMs, workflowId: null };
     },
   };
 }

@@ -27,12 +27,12 @@ export type Plan = {
 };
 
 export const FULL: Plan = {
-  repeats: 3,
-  halfSeconds: 480,
-  turnSeconds: 25,
+  repeats: 5,
+  halfSeconds: 720,
+  turnSeconds: 16,
   rounds: [
-    { concurrency: 20, seconds: 8, floorSeconds: 2 },
-    { concurrency: 50, seconds: 10, floorSeconds: 3 },
+    { concurrency: 20, seconds: 5, floorSeconds: 2 },
+    { concurrency: 50, seconds: 7, floorSeconds: 3 },
   ],
   warmUp: { concurrency: 20, seconds: 5 },
   delaysMs: [0, 50],

@@ -14,9 +14,8 @@ const SHARES = [0.5, 0.95, 0.99] as const;
 const CPU_PARTS: readonly Part[] = ['server', 'worker', 'floors', 'api', 'sandbox', 'load'];
 
 /** What is kept of the rounds, for the file. */
-export function summaryOf({ cells, providerMs }: Speed): object {
+export function summaryOf({ cells }: Speed): object {
   return {
-    providerMs: Object.fromEntries(providerMs),
     cells: cells.map(({ rounds, ...cell }) => ({
       ...cell,
       perSecond: rateOf(rounds),
@@ -33,13 +32,10 @@ export function summaryOf({ cells, providerMs }: Speed): object {
   };
 }
 
-export function printSpeed({ cells, providerMs }: Speed, open: number): void {
+export function printSpeed({ cells }: Speed, open: number): void {
   const header = ['', 'provider', 'at once', 'per s', 'n', 'QR p50', 'p95', 'p99', 'paid p50', 'p95', 'p99'];
   print(`\nSpeed with ${open} open. Times in ms; CPU in ms per operation. One at a time, the lanes took turns.\n`);
   printTable([[...header, ...CPU_PARTS.map((part) => `${part} CPU`)], ...cells.map(speedRow)], isNotFirst);
-  for (const [delayMs, ms] of providerMs) {
-    print(`  the provider itself, ${delayMs} ms: source + charge ${ms.toFixed(1)} ms p50`);
-  }
   printOthers(cells);
 }
 

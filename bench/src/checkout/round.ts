@@ -102,7 +102,7 @@ class Operations {
     const { samples, failures, workflowIds } = this.kept;
     try {
       const { workflowId, ...sample } = await lane.once();
-      workflowIds.push(workflowId);
+      if (workflowId !== null) workflowIds.push(workflowId);
       if (counts) samples.push(sample);
     } catch (error) {
       failures.push(error instanceof Error ? error.message : String(error));

@@ -1,12 +1,13 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { print } from '../report.js';
-import { median, shuffled } from '../statistics.js';
+import { shuffled } from '../statistics.js';
 import type { ApiClient } from './api-client.js';
 import {
   bareLane,
   checkoutLane,
   noopLane,
+  providerLane,
   terminateAll,
   twoActivitiesLane,
   type BareForm,
@@ -20,19 +21,16 @@ import type { BenchStack } from './stack.js';
 export type Cell = {
   readonly lane: string;
   readonly concurrency: number;
-  /** Of the provider, for each call, in ms; for lanes without provider 0. */
+  /** Of the provider, for each call, in ms, while this was measured. */
   readonly delayMs: number;
   readonly rounds: Round[];
 };
 
-export type Speed = {
-  readonly cells: readonly Cell[];
-  /** What the provider takes for a source and a charge together, called directly, in ms: by delay, all repeats. */
-  readonly providerMs: ReadonlyMap<number, number>;
-};
+/** The rounds of lanes that were measured side by side are in the same places of their cells. */
+export type Speed = { readonly cells: readonly Cell[] };
 
-/** What is compared: the bare shape and the checkout, with a provider that takes so long for each answer. */
-type Pair = { readonly delayMs: number; readonly lanes: readonly Lane[] };
+/** Lanes that are measured side by side, while the provider takes so long for each answer. */
+type Group = { readonly delayMs: number; readonly lanes: readonly Lane[] };
 
 /**
  * All lanes under all conditions, again and again, each time in another order. What is compared is measured one right
@@ -46,33 +44,32 @@ export async function measureSpeed(
   random: () => number,
 ): Promise<Speed> {
   const floors = [noopLane(stack), twoActivitiesLane(stack)];
-  const pairs = plan.delaysMs.map((delayMs): Pair => ({
+  const pairs = plan.delaysMs.map((delayMs): Group => ({
     delayMs,
     lanes: [bareLane(stack, form, delayMs), checkoutLane(stack, api)],
   }));
-  const table = new Table(floors, pairs, [ONE, ...plan.rounds.map(({ concurrency }) => concurrency)]);
-  const provider = new Map<number, number[]>(plan.delaysMs.map((delayMs) => [delayMs, []]));
-
-  const oneAtATime = async ({ delayMs, lanes }: Pair): Promise<void> => {
-    await delayProvider(stack, delayMs);
-    provider.get(delayMs)?.push(...(await timeProvider(stack)));
-    const taking = delayMs === 0 ? [...floors, ...lanes] : lanes;
-    const rounds = await takeTurns(stack, taking, plan.turnSeconds, random);
-    for (const lane of taking) await table.keep(stack, lane, ONE, rounds.get(lane) ?? []);
+  const cells: Cell[] = [];
+  const keep = async ({ delayMs }: Group, concurrency: number, lane: Lane, rounds: readonly Round[]): Promise<void> => {
+    cellOf(cells, lane.name, concurrency, delayMs).rounds.push(...rounds);
+    await clear(stack, lane, rounds);
   };
-  const manyAtOnce = async (lanes: readonly Lane[], size: RoundSize): Promise<void> => {
-    for (const lane of shuffled(lanes, random)) {
-      await table.keep(stack, lane, size.concurrency, [await runRound(stack, lane, size)]);
+  const takingTurns = async ({ delayMs, lanes }: Group): Promise<void> => {
+    await delayProvider(stack, delayMs);
+    const group = { delayMs, lanes: [...floors, providerLane(stack), ...lanes] };
+    const rounds = await takeTurns(stack, group.lanes, plan.turnSeconds, random);
+    for (const lane of group.lanes) await keep(group, 1, lane, rounds.get(lane) ?? []);
+  };
+  const oneAfterTheOther = async (group: Group, size: RoundSize): Promise<void> => {
+    await delayProvider(stack, group.delayMs);
+    for (const lane of shuffled(group.lanes, random)) {
+      await keep(group, size.concurrency, lane, [await runRound(stack, lane, size)]);
     }
   };
   const measurements = [
-    ...pairs.map((pair) => () => oneAtATime(pair)),
+    ...pairs.map((pair) => () => takingTurns(pair)),
     ...plan.rounds.flatMap(({ concurrency, seconds, floorSeconds }) => [
-      () => manyAtOnce(floors, { concurrency, seconds: floorSeconds }),
-      ...pairs.map(({ delayMs, lanes }) => async () => {
-        await delayProvider(stack, delayMs);
-        await manyAtOnce(lanes, { concurrency, seconds });
-      }),
+      () => oneAfterTheOther({ delayMs: 0, lanes: floors }, { concurrency, seconds: floorSeconds }),
+      ...pairs.map((pair) => () => oneAfterTheOther(pair, { concurrency, seconds })),
     ]),
   ];
 
@@ -87,73 +84,37 @@ export async function measureSpeed(
     for (const measured of shuffled(measurements, random)) await measured();
   }
   await delayProvider(stack, 0);
-  return { cells: table.cells, providerMs: new Map([...provider].map(([delayMs, times]) => [delayMs, median(times)])) };
+  return { cells: cells.toSorted((a, b) => a.concurrency - b.concurrency || a.delayMs - b.delayMs) };
 }
 
-const ONE = 1;
+/** The cell of these conditions, made when it is the first time. */
+function cellOf(cells: Cell[], lane: string, concurrency: number, delayMs: number): Cell {
+  const found = cells.find(
+    (cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs,
+  );
+  if (found !== undefined) return found;
+  const cell: Cell = { lane, concurrency, delayMs, rounds: [] };
+  cells.push(cell);
+  return cell;
+}
 
-/** The rounds of every lane, by how many operations were under way. */
-class Table {
-  readonly cells: readonly Cell[];
-  readonly #byLane = new Map<Lane, readonly Cell[]>();
-
-  constructor(floors: readonly Lane[], pairs: readonly Pair[], sizes: readonly number[]) {
-    const rows = [
-      ...floors.map((lane) => ({ lane, delayMs: 0 })),
-      ...pairs.flatMap(({ delayMs, lanes }) => lanes.map((lane) => ({ lane, delayMs }))),
-    ];
-    for (const { lane, delayMs } of rows) {
-      this.#byLane.set(
-        lane,
-        sizes.map((concurrency) => ({ lane: lane.name, delayMs, concurrency, rounds: [] })),
-      );
-    }
-    this.cells = sizes.flatMap((_, size) => rows.flatMap(({ lane }) => this.#byLane.get(lane)?.[size] ?? []));
-  }
-
-  /** Ends what the rounds left open, so that the next are measured among as many open ones, and keeps them. */
-  async keep(stack: BenchStack, lane: Lane, size: number, rounds: readonly Round[]): Promise<void> {
-    this.#byLane
-      .get(lane)
-      ?.find(({ concurrency }) => concurrency === size)
-      ?.rounds.push(...rounds);
-    if (lane.leavesOpen) {
-      await terminateAll(
-        stack.temporal.client,
-        rounds.flatMap(({ workflowIds }) => workflowIds),
-      );
-    }
-    await untilQuiet(stack);
-  }
+/** Ends what rounds left open, so that the next are measured among as many open ones as these. */
+async function clear(stack: BenchStack, lane: Lane, rounds: readonly Pick<Round, 'workflowIds'>[]): Promise<void> {
+  const left = lane.leavesOpen ? rounds.flatMap(({ workflowIds }) => workflowIds) : [];
+  await terminateAll(stack.temporal.client, left);
+  await untilQuiet(stack);
 }
 
 /** Each lane for a moment, so that every process has compiled what it will run. Not counted. */
 export async function warmUp(stack: BenchStack, api: ApiClient, form: BareForm, plan: Plan): Promise<void> {
   for (const lane of [noopLane(stack), twoActivitiesLane(stack), bareLane(stack, form, 0), checkoutLane(stack, api)]) {
-    const { workflowIds } = await runRound(stack, lane, plan.warmUp);
-    if (lane.leavesOpen) await terminateAll(stack.temporal.client, workflowIds);
+    await clear(stack, lane, [await runRound(stack, lane, plan.warmUp)]);
   }
-  await untilQuiet(stack);
 }
 
 async function delayProvider({ sandbox }: BenchStack, delayMs: number): Promise<void> {
   await sandbox.control('DELETE', '/faults');
   if (delayMs > 0) await sandbox.control('POST', '/faults', [{ action: 'delay', delay_ms: delayMs }]);
-}
-
-const PROVIDER_CALLS = 10;
-const PAYMENT = 'amount=150000&currency=THB';
-
-/** A source and a charge, one after the other, as the worker makes them. */
-async function timeProvider({ sandbox }: BenchStack): Promise<number[]> {
-  const times: number[] = [];
-  for (let i = 0; i < PROVIDER_CALLS; i += 1) {
-    const began = performance.now();
-    const { id } = JSON.parse(await sandbox.call('POST', '/sources', `${PAYMENT}&type=wallet_mpm`)) as { id: string };
-    await sandbox.call('POST', '/charges', `${PAYMENT}&source=${id}`);
-    times.push(performance.now() - began);
-  }
-  return times;
 }
 
 const QUIET_CORES = 0.1;

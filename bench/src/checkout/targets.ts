@@ -1,7 +1,7 @@
 import { ratioOf, median } from '../statistics.js';
 import { ratioVerdict, type Verdict } from '../verdicts.js';
 import type { CountOfKind } from './counts.js';
-import { answeredMs, cpuOf, rateOf } from './round.js';
+import { answeredMs, cpuOf, rateOf, type Round } from './round.js';
 import type { Cell, Speed } from './speed.js';
 import type { Part } from './stack.js';
 
@@ -22,7 +22,7 @@ const PRODUCT: readonly Part[] = ['server', 'worker', 'api', 'sandbox'];
 const BUSY = 20;
 
 /** Checkouts per second against the bare shape, and the QR against the floor, in one half of the run. */
-export function speedVerdicts({ cells, providerMs }: Speed, open: number, random: () => number): Verdict[] {
+export function speedVerdicts({ cells }: Speed, open: number, random: () => number): Verdict[] {
   const where = open === 0 ? '' : `, ${open} open`;
   const verdicts: Verdict[] = [];
   for (const checkout of cells.filter(({ lane }) => lane === 'checkout')) {
@@ -44,16 +44,16 @@ export function speedVerdicts({ cells, providerMs }: Speed, open: number, random
       );
       continue;
     }
-    const provider = providerMs.get(delayMs) ?? 0;
+    const two = cellOf(cells, 'two activities', concurrency, delayMs);
+    const provider = cellOf(cells, 'provider', concurrency, delayMs);
     verdicts.push(
       ratioVerdict(
         `POST → QR p50 to two activities + provider, provider ${delayMs} ms${where}`,
         ratioOf(
-          checkout.rounds,
-          cellOf(cells, 'two activities', concurrency, 0).rounds,
+          checkout.rounds.map((round) => [round]),
+          two.rounds.flatMap((round, place) => provider.rounds.slice(place, place + 1).map((own) => [round, own])),
           random,
-          (rounds) => median(answeredMs(rounds)),
-          (rounds) => median(answeredMs(rounds)) + provider,
+          sumOfMedians,
         ),
         BOUNDS.qrToFloor,
       ),
@@ -114,4 +114,13 @@ function cellOf(cells: readonly Cell[], lane: string, concurrency: number, delay
   );
   if (found === undefined) throw new RangeError(`${lane} was not measured with ${concurrency} at once`);
   return found;
+}
+
+/** Of operations that would follow each other: what each takes at the median, together, in ms. */
+function sumOfMedians(rounds: readonly (readonly Round[])[]): number {
+  const [first = []] = rounds;
+  return first.reduce((sum, _, part) => {
+    const own = rounds.flatMap((parts) => parts.slice(part, part + 1));
+    return sum + median(answeredMs(own));
+  }, 0);
 }
