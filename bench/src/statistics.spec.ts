@@ -39,6 +39,11 @@ describe('the ratio of two lists of rounds', () => {
     expect(apart.high - apart.low).toBeGreaterThan(0.5);
   });
 
+  it('leaves rounds as they are, also those that are lists', () => {
+    const firsts = (rounds: readonly (readonly number[])[]): number => sum(rounds.map(([first = Number.NaN]) => first));
+    expect(ratioOf([[4, 9]], [[2, 9]], randomOf(1), firsts)).toEqual({ value: 2, low: 2, high: 2 });
+  });
+
   it('may compare two statistics, and is the same for the same seed', () => {
     const ratio = () => ratioOf([1, 2, 3], [4, 5, 6], randomOf(7), median, (rounds) => median(rounds) + 5);
     expect(ratio().value).toBe(0.2);

@@ -46,12 +46,12 @@ export function ratioOf<Round>(
 ): Interval {
   if (of.length === 0 || to.length === 0) throw new RangeError('no rounds to compare');
   const places = (count: number): number[] => Array.from({ length: count }, () => Math.floor(random() * count));
+  const taken = (rounds: readonly Round[], drawn: readonly number[]): Round[] =>
+    drawn.map((place) => rounds[place]).filter((round) => round !== undefined);
   const ratios = Array.from({ length: DRAWS }, () => {
     const drawn = places(of.length);
     const other = to.length === of.length ? drawn : places(to.length);
-    return (
-      statisticOf(drawn.flatMap((place) => of[place] ?? [])) / statisticTo(other.flatMap((place) => to[place] ?? []))
-    );
+    return statisticOf(taken(of, drawn)) / statisticTo(taken(to, other));
   });
   return {
     value: statisticOf(of) / statisticTo(to),
