@@ -27,7 +27,7 @@ export type Plan = {
 };
 
 export const FULL: Plan = {
-  repeats: 5,
+  repeats: 4,
   halfSeconds: 720,
   turnSeconds: 16,
   rounds: [
