@@ -1,3 +1,4 @@
+import { begin } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PATHS, startDirectly } from './support/paths.js';
 import { scanQr } from './support/scan-qr.js';
@@ -396,6 +397,28 @@ describe('a long checkout', () => {
       'timeline',
       'version',
     ]);
+  });
+});
+
+describe('a checkout whose QR does not come', () => {
+  it('does not hold up continue-as-new: who asked for it is told what is known', async () => {
+    const silent = await Stack.start();
+    try {
+      silent.sandbox.faults.add([
+        { method: 'POST', path: '/charges', action: 'reset_before' },
+        { method: 'GET', path: '/sources/{id}', action: 'status', status: 500 },
+      ]);
+      const quick = { sendWithinMs: 500, callDeadlineMs: 500, settleMs: 100, lookDelaysMs: [20] };
+      const { id, reference } = await startDirectly(silent, { ...quick, maxHistoryEvents: 60 });
+      const next = silent.untilNextRun(reference);
+      expect(await silent.workflowOf(id).executeUpdate(begin)).toMatchObject({ state: { status: 'creating' } });
+      await next;
+      silent.sandbox.faults.clear();
+      expect(await silent.until(id, ({ qr }) => qr !== null)).toMatchObject({ status: 'awaiting_payment' });
+      expect(silent.chargesOf(id)).toHaveLength(1);
+    } finally {
+      await silent.stop();
+    }
   });
 });
 

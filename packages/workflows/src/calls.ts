@@ -1,7 +1,7 @@
 import { formatMoney } from '@tillflow/domain';
 import { ActivityFailure, ApplicationFailure, proxyActivities, TimeoutFailure } from '@temporalio/workflow';
 import type { PaymentActivities, SendWindow } from './activities.js';
-import type { Seen } from './book/book.js';
+import type { Seen } from './book/seen.js';
 import type { Outcome } from './outcome.js';
 import type { Calls } from './perform.js';
 

@@ -123,7 +123,8 @@ class Desk {
 
   wasTold(): void {
     this.#isTold = true;
-    if (this.#isBegun) for (const answer of this.#begins.splice(0)) answer(this.#begun());
+    // Who asked is long gone when the history has grown long, and would hold up its end.
+    if (this.#isBegun || isLong(this.book)) for (const answer of this.#begins.splice(0)) answer(this.#begun());
   }
 
   /** The customer can pay, or never will, and the memo says so. */

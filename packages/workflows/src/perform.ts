@@ -8,8 +8,9 @@ import type {
   FindChargesCall,
   RefundFacts,
 } from './activities.js';
-import type { CheckoutBook, Seen } from './book/book.js';
+import type { CheckoutBook } from './book/book.js';
 import { sendWindow } from './book/policy.js';
+import type { Seen } from './book/seen.js';
 import type { Step } from './book/step.js';
 import type { Outcome } from './outcome.js';
 

@@ -63,6 +63,40 @@ describe('refunds and keys', () => {
     expect(total(world)).toBe(10_000);
   });
 
+  it('one that was adopted while none was looked for does not stand for a later refund of the same amount', async () => {
+    const world = await World.paid();
+    const [charge] = world.charges;
+    if (charge === undefined) throw new Error();
+    world.makeRefund(charge, 10_000, false, null);
+    const id = world.refunds[0]?.id ?? '';
+    world.book.resolve(world.now, { action: 'adopt', id, reason: 'made on the dashboard' });
+    await world.pass(HOUR);
+    expect(world.book.refunds).toMatchObject([{ id, status: 'succeeded' }]);
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(total(world)).toBe(20_000);
+    expect(world.book.refund('a')).toMatchObject({ status: 'succeeded', id: world.refunds[1]?.id });
+    expect(world.state.refunded_amount).toBe(20_000);
+  });
+
+  it('one that was adopted for a refund that then was found by its key stands for no other', async () => {
+    const world = await World.paid();
+    const [charge] = world.charges;
+    if (charge === undefined) throw new Error();
+    world.onRefund = [
+      (effect) => {
+        effect();
+        return lost;
+      },
+    ];
+    ask(world, 'a', 10_000);
+    await world.pass(500);
+    world.book.resolve(world.now, { action: 'adopt', id: 'rfnd_test_99', reason: 'a slip of the pen' });
+    await world.pass(HOUR);
+    expect(world.book.refund('a')?.status).toBe('succeeded');
+    expect(world.book.record.adopting).toBeNull();
+  });
+
   it('one look that shows the refund without its key (once) does not double it', async () => {
     const world = await World.paid();
     world.onRefund = [
@@ -79,6 +113,52 @@ describe('refunds and keys', () => {
     ask(world, 'a', 10_000);
     await world.pass(HOUR);
     expect(total(world)).toBe(10_000);
+  });
+});
+
+describe('a provider that never does what it is asked, and shows it', () => {
+  const never = Array.from({ length: 500 }, () => () => lost);
+
+  it('a refund is asked for ever less often, a person is told all the while, and it is made once in the end', async () => {
+    const world = await World.paid();
+    world.onRefund = [...never];
+    ask(world, 'a', 10_000);
+    await world.pass(2 * MINUTE);
+    const told = world.book.timeline.filter(({ what }) => what === 'attention').length;
+    for (let count = 0; count < 60; count += 1) {
+      await world.pass(MINUTE);
+      expect(world.state.attention?.code).toBe('outcome_unknown');
+    }
+    expect(world.book.timeline.filter(({ what }) => what === 'attention')).toHaveLength(told);
+    await world.pass(DAY);
+    expect(world.count('createRefund')).toBeLessThan(40);
+    world.onRefund = [];
+    await world.pass(2 * HOUR);
+    expect(world.state).toMatchObject({ refunded_amount: 10_000, attention: null });
+    expect(total(world)).toBe(10_000);
+  });
+
+  it('a charge is asked for ever less often, and a person is told', async () => {
+    const world = new World();
+    world.onCharge = [...never];
+    await world.pass(2 * MINUTE);
+    expect(world.state).toMatchObject({ status: 'creating', attention: { code: 'outcome_unknown' } });
+    await world.pass(11 * MINUTE);
+    expect(world.count('createCharge')).toBeLessThan(6);
+    await world.pass(HOUR);
+    expect(world.state).toMatchObject({ status: 'expired', attention: null });
+  });
+
+  it('a refund that it takes no request for, which is no doubt, is shown to a person too', async () => {
+    const world = await World.paid();
+    world.onRefund = never.map(() => () => ({ kind: 'rejected', code: 'http_429', message: 'no', retryable: true }));
+    ask(world, 'a', 10_000);
+    await world.pass(HOUR);
+    expect(world.book.refund('a')?.status).toBe('pending');
+    expect(world.state.attention?.code).toBe('provider_unreachable');
+    world.onRefund = [];
+    await world.pass(HOUR);
+    expect(world.state).toMatchObject({ refunded_amount: 10_000, attention: null });
   });
 });
 
@@ -307,6 +387,40 @@ describe('looks', () => {
     const up = world.now;
     while (!world.book.isPaid && world.now - up < 2 * DAY) await world.pass(MINUTE);
     expect(world.now - up).toBeLessThan(10 * MINUTE);
+  });
+
+  it('a hint that comes while a look is under way is not lost to what that look shows', async () => {
+    const world = await World.ready();
+    const [charge] = world.charges;
+    if (charge === undefined) throw new Error();
+    charge.status = 'expired';
+    // The provider answers with the expiry, and the customer's late payment comes before that answer is here.
+    world.bend = (facts) => {
+      if (charge.status === 'expired') {
+        world.takePayment(charge);
+        world.hint(charge.id, 'charge.complete');
+      }
+      return facts;
+    };
+    world.hint(charge.id, 'charge.expire');
+    await world.pass(MINUTE);
+    expect(world.book.isPaid).toBe(true);
+    expect(world.state).toMatchObject({ status: 'refunded', refunded_amount: 150_000 });
+  });
+
+  it('a named charge that there is not is forgotten, in whatever words the provider says so', async () => {
+    for (const answer of [
+      { unseen: 'a page', code: 'http_404', status: 404 },
+      { unseen: 'no id', code: 'invalid_id', status: null },
+    ]) {
+      const world = await World.paid();
+      const { retrieveCharge } = world.calls;
+      world.calls.retrieveCharge = async (id) => (id === 'chrg_odd' ? answer : retrieveCharge(id));
+      world.hint('chrg_odd');
+      await world.pass(DAY);
+      expect(world.count('look')).toBeLessThan(20);
+      expect(world.state.attention).toBeNull();
+    }
   });
 
   it('hints cost no more than a few looks each, and the record does not grow', async () => {

@@ -333,6 +333,25 @@ describe('a payment', () => {
     expect(book.state(plus(end, 1)).refundable_until).toBeNull();
   });
 
+  it.each([
+    // 18:00 UTC is the next day in Bangkok; 11:00 UTC the next day on the far side of the date line, the day itself on the near.
+    ['2026-03-10T18:00:00.000Z', 420, '2026-03-11T16:15:00.000Z'],
+    ['2024-02-28T17:00:00.000Z', 420, '2024-02-29T16:15:00.000Z'],
+    ['2026-12-31T11:00:00.000Z', 840, '2027-01-01T16:15:00.000Z'],
+    ['2026-03-10T11:00:00.000Z', -720, null],
+  ])('of %s, with dates taken %i minutes east of UTC, is watched until %s', (paidAt, voidDateOffsetMinutes, until) => {
+    const at = parseInstant(paidAt);
+    const own = { ...intent, created_at: paidAt };
+    const book = CheckoutBook.open(own, { ...DEFAULT_POLICY, voidDateOffsetMinutes }, at);
+    book.sourceAnswered(at, { kind: 'done', value: { sourceId: 'src_1' } });
+    book.chargeAnswered(at, { kind: 'done', value: { ...successful, paidAt } }, at);
+    expect(book.state(at).voidable_until).toBe(until);
+    const end = until === null ? null : parseInstant(until);
+    if (end !== null) expect(book.state(plus(end, -1)).voidable_until).toBe(until);
+    if (end !== null) expect(book.state(end).voidable_until).toBeNull();
+    expect(stepAt(book, at)).toMatchObject({ do: 'wait', ...(end === null ? {} : { until: end }) });
+  });
+
   it.each(['2026-03-10T16:15:00.000Z', '2026-03-10T23:59:59.999Z'])('of %s never could be voided', (paidAt) => {
     const book = CheckoutBook.open({ ...intent, created_at: paidAt }, DEFAULT_POLICY, parseInstant(paidAt));
     book.sourceAnswered(NOW, { kind: 'done', value: { sourceId: 'src_1' } });

@@ -27,17 +27,12 @@ import type { BookContext, Due } from './context.js';
 import { Journal, RECONCILIATION } from './journal.js';
 import { MAX_ATTEMPTS } from './limits.js';
 import { Opening } from './opening.js';
+import { saysThereIsNone, type Seen } from './seen.js';
 import { emptyRecord, pack, type PackedRecord } from './packed.js';
 import type { CheckoutPolicy } from './policy.js';
-import type { Attempt, CheckoutRecord, RefundEntry } from './record.js';
+import type { Attempt, CheckoutRecord, RefundEntry, Resolving } from './record.js';
 import { Refunds } from './refunds.js';
 import type { Step } from './step.js';
-
-/** What a look brought: the charge, or why the provider showed none. */
-export type Seen<T> =
-  | { readonly seen: T }
-  /** `status` is the HTTP status of the provider's answer, null where there was none. */
-  | { readonly unseen: string; readonly code: string; readonly status?: number | null };
 
 export type Refused = { readonly code: Refusal; readonly message: string };
 
@@ -282,14 +277,14 @@ export class CheckoutBook {
       this.#record.attentions = [];
       return;
     }
-    if (action === 'adopt') {
-      if (resolution.id.startsWith('rfnd_')) this.#record.adopting = resolution.id;
-      else if (this.#charges.find(resolution.id) === undefined) this.#charges.adopt(now, resolution.id);
-    }
     this.#charges.lookAtAll(now);
     this.#opening.hurry(now);
     this.#refunds.retryReturns(now);
     this.#refunds.hurry(now);
+    if (action === 'adopt') {
+      if (resolution.id.startsWith('rfnd_')) this.#refunds.adopt(resolution.id);
+      else if (this.#charges.find(resolution.id) === undefined) this.#charges.adopt(now, resolution.id);
+    }
   }
 
   // --- What time brings ---
@@ -346,11 +341,11 @@ export class CheckoutBook {
 
   looked(now: Instant, lookedAt: Instant, chargeId: string, look: Seen<ChargeFacts>): void {
     // That there is no such charge is an answer too.
-    this.#heard(now, 'seen' in look || look.code === 'not_found');
+    this.#heard(now, 'seen' in look || saysThereIsNone(look));
     if ('seen' in look) {
       this.#saw(now, lookedAt, chargeId, look.seen);
     } else {
-      this.#charges.missed(now, lookedAt, chargeId, look.code);
+      this.#charges.missed(now, lookedAt, chargeId, look);
       this.#refunds.missed(now, chargeId);
     }
   }
@@ -417,8 +412,9 @@ export class CheckoutBook {
       if (detail === null) this.#journal.settle(code);
       else this.#journal.raise(now, code, detail);
     };
-    const charge = opening?.stage === 'doubt' && isLong(opening.since);
-    const refund = refunding?.stage === 'doubt' && isLong(refunding.since);
+    const isInDoubt = (call: Resolving & { stage: string }): boolean => call.doubted || call.stage === 'doubt';
+    const charge = opening !== null && isInDoubt(opening) && isLong(opening.since);
+    const refund = refunding !== null && isInDoubt(refunding) && isLong(refunding.since);
     show(
       'outcome_unknown',
       charge
@@ -432,14 +428,21 @@ export class CheckoutBook {
       'expire_refused',
       closing === undefined ? null : `the provider keeps ${closing.id} pending: a customer may be confirming`,
     );
-    const waiting = opening !== null && opening.stage !== 'doubt' && isLong(opening.since) && opening.tries > 0;
+    const isWaiting = (call: Resolving & { stage: string }): boolean =>
+      !isInDoubt(call) && isLong(call.since) && call.tries > 0;
+    const waiting =
+      opening !== null && isWaiting(opening)
+        ? opening.stage
+        : refunding !== null && isWaiting(refunding)
+          ? 'refund'
+          : null;
     show(
       'provider_unreachable',
       isLong(silentSince)
         ? 'the provider does not answer'
-        : waiting
-          ? `the provider takes no ${opening.stage} yet`
-          : null,
+        : waiting === null
+          ? null
+          : `the provider takes no ${waiting} yet`,
     );
   }
 

@@ -14,6 +14,7 @@ import type { BookContext, Due } from './context.js';
 import { emptyCharge } from './packed.js';
 import { lookDelay } from './policy.js';
 import type { Attempt, Charge } from './record.js';
+import { saysThereIsNone, type Unseen } from './seen.js';
 
 /** A payment this far from the attempt, or from now, has a wrong date: our own clock is taken. */
 const PLAUSIBLE_MS = 86_400_000;
@@ -105,6 +106,7 @@ export class Charges {
       const earliest = Math.max(now, one.lookedAt + LOOK_APART_MS);
       one.lookAt = Math.min(one.lookAt ?? earliest, earliest);
       one.hinted = true;
+      one.hintedAt = now;
     }
   }
 
@@ -161,20 +163,23 @@ export class Charges {
     const known = this.find(asked);
     this.#forgetStray(asked);
     if (known === undefined) return this.#sawStray(now, asked, facts);
-    const before = `${known.status} ${known.refunded}`;
+    const { status, refunded } = known;
     const isBelieved = this.apply(now, facts, asked) !== null;
     if (isBelieved) known.refunded = Math.max(known.refunded, facts.refundedAmount);
     known.misses = 0;
     known.lookedAt = lookedAt;
-    if (known.hinted && `${known.status} ${known.refunded}` === before) {
-      known.owed = [...OWED_TO_A_HINT_MS];
-    }
+    const isChanged = known.status !== status || known.refunded !== refunded;
+    const isJustPaid = known.status === 'successful' && status !== 'successful';
+    // A hint that came while the look was under way may be about what came after it. A payment is what hints are about.
+    const isOlder = lookedAt < (known.hintedAt ?? 0) && !isJustPaid;
+    if (known.hinted && (!isChanged || isOlder)) known.owed = [...OWED_TO_A_HINT_MS];
     this.#planNextLook(known, now);
     return isBelieved ? known : null;
   }
 
   /** The provider did not answer, or has no such charge. */
-  missed(now: Instant, lookedAt: Instant, asked: string, code: string): void {
+  missed(now: Instant, lookedAt: Instant, asked: string, look: Unseen): void {
+    const { code } = look;
     const known = this.find(asked);
     if (known !== undefined) {
       this.#forgetStray(asked);
@@ -198,7 +203,7 @@ export class Charges {
     stray.tries += 1;
     stray.lookAt = plus(now, lookDelay(this.context.policy, Math.min(stray.tries, SLOWEST_MISS.final)));
     // Only the provider's word that there is none ends it: an outage does not.
-    if (code !== 'not_found' || stray.tries < STRAY_TRIES) return;
+    if (!saysThereIsNone(look) || stray.tries < STRAY_TRIES) return;
     this.#forgetStray(asked);
     this.context.journal.note(now, 'charge_not_shown', `${asked}: ${code}`);
   }
@@ -259,6 +264,7 @@ export class Charges {
 
   #planNextLook(charge: Charge, now: Instant): void {
     charge.hinted = false;
+    charge.hintedAt = null;
     const [next, ...rest] = charge.owed;
     charge.owed = rest;
     charge.lookAt = next === undefined ? null : plus(now, next);

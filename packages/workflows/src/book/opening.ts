@@ -4,7 +4,7 @@ import type { Outcome } from '../outcome.js';
 import type { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
 import type { Attempt, Opening as OpeningRecord } from './record.js';
-import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
+import { doubt, hurry, lookLater, provesAbsence, repeatAt, retryLater, startResolving } from './resolving.js';
 
 /** How an attempt comes to its charge: a source, then a charge, and what follows when it is not known whether it did. */
 export class Opening {
@@ -148,7 +148,7 @@ export class Opening {
     else if (this.charges.isWithdrawn(this.current, now)) this.#giveUp(now, 'before the provider took the charge');
     else {
       opening.stage = 'charge';
-      opening.dueAt = now;
+      opening.dueAt = repeatAt(this.context.policy, opening, now);
       opening.tries = 0;
     }
   }

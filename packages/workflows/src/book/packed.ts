@@ -53,6 +53,7 @@ export const emptyCharge = (): Charge => ({
   secondLookAt: null,
   owed: [],
   hinted: false,
+  hintedAt: null,
   misses: 0,
   closings: 0,
   closingSince: null,

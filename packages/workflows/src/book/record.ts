@@ -32,6 +32,8 @@ export type Resolving = {
   absences: number;
   /** What the provider refused with, before it was confirmed by a look. */
   refusal: { code: string; message: string } | null;
+  /** How often it was made again after it was proved to have had no effect. Absent until then. */
+  repeats?: number;
 };
 
 /** How the current attempt comes to its charge. */
@@ -53,6 +55,8 @@ export type Charge = {
   /** Pauses before the looks that are still owed to a hint that found nothing. */
   owed: number[];
   hinted: boolean;
+  /** When the last hint came that no look has followed yet. */
+  hintedAt: Ms | null;
   /** Looks in a row that the provider did not answer. */
   misses: number;
   /** Expire calls so far, since when, and when the next is due. */

@@ -17,7 +17,7 @@ import type { Charges } from './charges.js';
 import type { BookContext, Due } from './context.js';
 import type { Charge, RefundEntry, Refunding } from './record.js';
 import { lookDelay, sendWindow } from './policy.js';
-import { doubt, hurry, lookLater, provesAbsence, retryLater, startResolving } from './resolving.js';
+import { doubt, hurry, lookLater, provesAbsence, repeatAt, retryLater, startResolving } from './resolving.js';
 
 /** The memo that every read loads stays small. */
 const MAX_REFUNDS = 100;
@@ -130,6 +130,12 @@ export class Refunds {
     );
   }
 
+  /** A person says that this refund is the one that is asked for: of a checkout that asks for none it is not ours. */
+  adopt(id: string): void {
+    const isAsked = this.all.some(({ status }) => status === 'pending');
+    this.context.record.adopting = isAsked ? id : null;
+  }
+
   /** A person asks to try again what the provider refused to take back. */
   retryReturns(now: Instant): void {
     for (const entry of this.all) if (entry.by === 'us' && entry.status === 'rejected') this.#tryAgain(now, entry);
@@ -180,8 +186,10 @@ export class Refunds {
     // Reversed, or older than what we know: nothing is decided by it.
     else if (facts.status !== 'successful') this.missed(now, charge.id);
     else if (!isMatched && refunding.doubted) lookLater(this.context.policy, refunding, now);
-    else if (refunding.stage === 'look') this.#decide(now, refunding, entry, charge, facts);
-    else this.#sawNoRefund(now, lookedAt, refunding, entry);
+    else if (refunding.stage === 'look') {
+      // A look for another reason does not cut its pause short.
+      if (lookedAt >= refunding.dueAt) this.#decide(now, refunding, entry, charge, facts);
+    } else this.#sawNoRefund(now, lookedAt, refunding, entry);
   }
 
   /** The provider did not answer a look. */
@@ -279,7 +287,7 @@ export class Refunds {
       return;
     }
     refunding.stage = 'look';
-    refunding.dueAt = now;
+    refunding.dueAt = refusal === null ? repeatAt(policy, refunding, now) : now;
     refunding.refusal = null;
     refunding.tries = 0;
   }
@@ -417,6 +425,7 @@ export class Refunds {
 
   #settled(): void {
     this.context.record.refunding = null;
+    this.context.record.adopting = null;
   }
 
   /** The provider says that more was given back than it lists: it may be the refund we look for. */

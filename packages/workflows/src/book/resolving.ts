@@ -9,6 +9,8 @@ const ABSENCES = 2;
 const CONFIRMING = 1;
 /** Pauses between calls that provably had no effect stop growing at this step. */
 const SLOWEST_RETRY = 3;
+/** Pauses between calls whose outcome was unknown each time stop growing at this step: 1 h. */
+const SLOWEST_REPEAT = 4;
 
 const DISBELIEVED = { code: 'integrity_mismatch', message: 'the reply did not match' } as const;
 
@@ -37,12 +39,13 @@ export function doubt(
 ): string | null {
   const { code, message } = outcome.kind === 'done' ? DISBELIEVED : outcome;
   const isRefusal = outcome.kind === 'rejected' && !outcome.retryable;
+  // However often it is repeated: a person is told by how long nobody has known.
+  if (!call.doubted) call.since = now;
   call.refusal = isRefusal ? { code, message } : null;
   call.doubted ||= !isRefusal;
   call.quietAt = call.doubted ? quietAt : now;
   call.absences = 0;
   call.tries = 0;
-  call.since = now;
   if (call.doubted) lookLater(policy, call, now);
   else call.dueAt = now;
   return call.doubted ? `${code}: ${message}` : null;
@@ -54,6 +57,13 @@ export function lookLater(policy: CheckoutPolicy, call: Resolving, now: Instant)
   const untilQuiet = call.quietAt - now;
   call.dueAt = plus(now, untilQuiet > 0 ? Math.min(delay, untilQuiet) : delay);
   call.tries += 1;
+}
+
+/** When a call that was proved to have had no effect is made again: the first time at once, then ever less often. */
+export function repeatAt(policy: CheckoutPolicy, call: Resolving, now: Instant): Instant {
+  const repeats = call.repeats ?? 0;
+  call.repeats = repeats + 1;
+  return repeats === 0 ? now : plus(now, lookDelay(policy, Math.min(repeats + 1, SLOWEST_REPEAT)));
 }
 
 /** Someone waits for the end: look now, and close together again. */

@@ -3,11 +3,12 @@ import type { ChargeFacts, RefundFacts, SendWindow } from '../activities.js';
 import type { Outcome } from '../outcome.js';
 import { perform, type Calls } from '../perform.js';
 import type { CheckoutMemo } from '../view.js';
-import { CheckoutBook, type Seen } from './book.js';
+import { CheckoutBook } from './book.js';
 import { emptyRecord } from './packed.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
 import type { CheckoutRecord } from './record.js';
 import { reopen } from './reopened.js';
+import type { Seen } from './seen.js';
 import {
   DAY,
   intent,

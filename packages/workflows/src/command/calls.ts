@@ -1,5 +1,5 @@
 import { proxyActivities } from '@temporalio/workflow';
-import type { Seen } from '../book/book.js';
+import type { Seen } from '../book/seen.js';
 import { looked, mutating, reading, settled } from '../calls.js';
 import type {
   ChangeCall,

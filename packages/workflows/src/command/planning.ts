@@ -1,6 +1,6 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
 import { ApplicationFailure, patched, sleep } from '@temporalio/workflow';
-import type { Seen } from '../book/book.js';
+import type { Seen } from '../book/seen.js';
 import { sendWindow, type CheckoutPolicy } from '../book/policy.js';
 import type { Resolving } from '../book/record.js';
 import { doubt, lookLater, provesAbsence, startResolving } from '../book/resolving.js';

@@ -1,0 +1,13 @@
+/** What a look brought: the charge, or why the provider showed none. */
+export type Seen<T> = { readonly seen: T } | Unseen;
+
+/** `status` is the HTTP status of the provider's answer, null where there was none. */
+export type Unseen = { readonly unseen: string; readonly code: string; readonly status?: number | null };
+
+/** What the provider calls a record that it does not have, and what our client calls an id that cannot be one. */
+const NONE: ReadonlySet<string> = new Set(['not_found', 'invalid_id']);
+
+/** There is no such charge: by the words, or, where the body has others or none, by the status. */
+export function saysThereIsNone({ code, status = null }: Unseen): boolean {
+  return NONE.has(code) || status === 404;
+}
