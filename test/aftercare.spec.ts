@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { newAttempt, refund, resolve, type CheckoutResult, type Refund } from '@tillflow/workflows';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
+import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 import { fastForward } from './support/time.js';
 
 const HOUR = 3_600_000;
@@ -126,6 +126,10 @@ describe('a paid checkout', () => {
     expect(checkout).toMatchObject({ status: 'paid', refunded_amount: 0, refundable_until: null });
     // One look at the payment, and one when the books were closed.
     expect(stack.requests('GET /charges/{id}')).toHaveLength(2);
+    const headers = { 'idempotency-key': 'too-late' };
+    const late = await stack.request<ProblemJson>('POST', `/v1/checkouts/${paid.id}/refunds`, { body: {}, headers });
+    expect(late).toMatchObject({ status: 409, body: { code: 'refund_window_closed' } });
+    expect(late.body.detail).toContain(paid.refundable_until);
   });
 
   it('takes one refund at a time: of many that are asked for at once, no more is given back than was paid', async () => {

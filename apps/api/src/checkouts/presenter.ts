@@ -12,12 +12,16 @@ export class CheckoutPresenter {
   present({ intent, state, closed }: StoredCheckout): CheckoutReply {
     const checkout = toCheckout(intent, state);
     const location = `/v1/checkouts/${intent.id}`;
-    // The memo may be older than the expiry: a QR past its time is never shown.
-    const qr = checkout.qr !== null && Date.now() < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
+    // The memo may be older: a QR, or a window, past its time is never shown.
+    const now = Date.now();
+    const { voidable_until: voidable, refundable_until: refundable } = checkout;
+    const qr = checkout.qr !== null && now < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
     return {
       ...checkout,
       metadata: { ...checkout.metadata },
       attempts: [...checkout.attempts],
+      voidable_until: voidable !== null && now < Date.parse(voidable) ? voidable : null,
+      refundable_until: refundable !== null && now <= Date.parse(refundable) ? refundable : null,
       qr: qr === null ? null : { image_url: this.links.sign(`${location}/qr`), ...qr },
       events_url: closed ? null : this.links.sign(`${location}/events`),
       location,

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { formatInstant, formatMoney, instant, isPaid } from '@tillflow/domain';
+import { formatInstant, formatMoney, instant, isPaid, parseInstant, refundableUntil } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { RefundRequest } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
@@ -72,7 +72,9 @@ function written({ refunds }: StoredCheckout, { key }: RefundRequest) {
 
 function closed({ state }: StoredCheckout): Problem {
   if (!isPaid(state.status)) return new Problem('not_paid', `The checkout is ${state.status} and has closed`);
-  const until = state.refundable_until ?? 'an unknown time';
+  // The closed checkout itself shows no window any more.
+  const until =
+    state.paid_at === null ? 'an unknown time' : formatInstant(refundableUntil(parseInstant(state.paid_at)));
   return new Problem('refund_window_closed', `The checkout has closed: it could be refunded until ${until}`);
 }
 

@@ -40,6 +40,12 @@ describe('the facts of a charge', () => {
     expect(toFacts(charge({ reversed: true }), false).status).toBe('reversed');
   });
 
+  it('of a voided charge say that all of it was given back, whatever sum it shows', () => {
+    expect(toFacts(charge({ voided: true, refunded_amount: 0 }), false).refundedAmount).toBe(150_000);
+    expect(toFacts(charge({ voided: true }), false).refundedAmount).toBe(150_000);
+    expect(toFacts(charge({ voided: false, refunded_amount: 1 }), false).refundedAmount).toBe(1);
+  });
+
   it('say when it is of the other mode', () => {
     expect(toFacts(charge({ livemode: true }), false).isOtherMode).toBe(true);
     expect(toFacts(charge({ livemode: true }), true).isOtherMode).toBe(false);

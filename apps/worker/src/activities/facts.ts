@@ -21,7 +21,8 @@ export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
     failureMessage: charge.failure_message ?? null,
     paidAt: timeOf(charge.paid_at),
     qr: uri === null || uri === undefined ? null : { downloadUri: uri, rawData: code?.raw_data ?? null },
-    refundedAmount: charge.refunded_amount ?? 0,
+    // A void gives all of it back; that the sum says so too is an assumption.
+    refundedAmount: charge.voided === true ? charge.amount : (charge.refunded_amount ?? 0),
     refunds: embeddedRefunds(charge).map(toRefundFacts),
     canVoid: charge.can_perform_void === true,
   };

@@ -1,0 +1,43 @@
+import 'reflect-metadata';
+import { initialState, type CheckoutIntent } from '@tillflow/workflows';
+import { describe, expect, it } from 'vitest';
+import { SignedLinks } from '../auth/signed-links.js';
+import type { ApiSettings } from '../settings.js';
+import { Settings } from '../settings.provider.js';
+import { CheckoutPresenter } from './presenter.js';
+
+const intent: CheckoutIntent = {
+  id: 'chk_default_a',
+  account: 'default',
+  reference: 'a',
+  amount: 150_000,
+  currency: 'THB',
+  description: null,
+  metadata: {},
+  terminal: null,
+  expires_in: 900,
+  source: null,
+  created_at: '2026-03-10T09:00:00.000Z',
+};
+
+const settings = { API_KEYS: [], PUBLIC_URL: 'http://pay.example' } as unknown as ApiSettings;
+const presenter = new CheckoutPresenter(new SignedLinks(new Settings(settings)));
+
+/** As the memo says it, which is as old as the workflow's last word. */
+function shown(windows: { readonly voidable_until: string; readonly refundable_until: string }) {
+  const state = { ...initialState(intent), status: 'paid', ...windows } as const;
+  return presenter.present({ intent, state, opener: '', timeline: [], refunds: [], version: 1, closed: false });
+}
+
+describe('a checkout, as the API shows it', () => {
+  it('has no window that is over, also while no worker says so', () => {
+    const [past, ahead] = [-1_000, 3_600_000].map((by) => new Date(Date.now() + by).toISOString());
+    if (past === undefined || ahead === undefined) throw new Error('two');
+    expect(shown({ voidable_until: past, refundable_until: ahead })).toMatchObject({
+      voidable_until: null,
+      refundable_until: ahead,
+    });
+    expect(shown({ voidable_until: ahead, refundable_until: ahead })).toMatchObject({ voidable_until: ahead });
+    expect(shown({ voidable_until: past, refundable_until: past })).toMatchObject({ refundable_until: null });
+  });
+});
