@@ -43,6 +43,8 @@ async function moveToNext(checkout: CheckoutJson, hour: number): Promise<void> {
   const now = Date.now();
   const midnight = Math.floor(now / DAY) * DAY;
   const today = midnight + hour * HOUR;
+  // It is that hour: a whole day ahead is when the QR runs out.
+  if (now >= today && now < today + MINUTE) return;
   const target = today > now ? today : today + DAY;
   await fastForward(stack, checkout.reference, target - now);
 }

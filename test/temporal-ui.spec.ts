@@ -115,18 +115,6 @@ it('a paid checkout with a prompt webhook costs eight billed actions: no poll, a
   expect(next.filter((event) => event.timerStartedEventAttributes)).toHaveLength(1);
 });
 
-it('a paid checkout with 200 bytes of metadata stays open for a year in a history of at most 4 KB', async () => {
-  const { body } = await stack.create({ metadata: { note: 'x'.repeat(195) } });
-  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
-  await stack.untilStatus(body.id, 'paid');
-  // Its first task is done, and what follows is its first timer.
-  await expect.poll(async () => (await handleOf(body).describe()).historyLength, { timeout: 20_000 }).toBe(5);
-  const { historySize, type } = await handleOf(body).describe();
-  expect(type).toBe('aftercare');
-  expect(historySize).toBeGreaterThan(0);
-  expect(historySize).toBeLessThanOrEqual(4_096);
-});
-
 /** The development server's store compares times as texts, in which 0.12 s and 0.120 s differ. */
 function around(attribute: string, time: string | null): string {
   const shifted = (by: number): string => new Date(Date.parse(time ?? '') + by).toISOString();

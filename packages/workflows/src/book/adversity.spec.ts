@@ -461,6 +461,31 @@ describe('looks', () => {
     expect(world.state).toMatchObject({ refunded_amount: 20_000, attention: { code: 'refund_doubled' } });
   });
 
+  it('a refund made twice is told although its second was first shown without its key', async () => {
+    const world = await World.paid();
+    const [charge] = world.charges;
+    if (charge === undefined) throw new Error();
+    world.onRefund = [
+      () => {
+        world.after(4 * MINUTE, () => world.makeRefund(charge, 10_000, false, 'a'));
+        return lost;
+      },
+    ];
+    ask(world, 'a', 10_000);
+    await world.pass(MINUTE);
+    world.bend = (facts) => ({ ...facts, refunds: facts.refunds.map((one) => ({ ...one, key: null })) });
+    await world.pass(HOUR);
+    expect(total(world)).toBe(20_000);
+    world.bend = (facts) => facts;
+    world.hint(charge.id);
+    await world.pass(MINUTE);
+    expect(world.state).toMatchObject({ refunded_amount: 20_000, attention: { code: 'refund_doubled' } });
+    world.book.resolve(world.now, { action: 'abandon', reason: 'settled with the customer' });
+    world.hint(charge.id);
+    await world.pass(MINUTE);
+    expect(world.state.attention).toBeNull();
+  });
+
   it('a look at closing that the provider answers with 404 for ever does not keep the workflow open for ever', async () => {
     const world = await World.paid();
     await world.pass(364 * DAY);

@@ -28,6 +28,11 @@ export class Journal {
     this.note(now, 'attention', `${code}: ${detail}`);
   }
 
+  /** Whether this was raised before, settled or not. */
+  hasRaised(code: AttentionCode, detail: string): boolean {
+    return this.record.timeline.some((entry) => entry.what === 'attention' && entry.detail === `${code}: ${detail}`);
+  }
+
   settle(settled: AttentionCode, subject = ''): void {
     this.record.attentions = this.record.attentions.filter(({ code, about }) => code !== settled || about !== subject);
   }

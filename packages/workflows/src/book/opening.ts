@@ -131,11 +131,10 @@ export class Opening {
   }
 
   /** A person says that no charge will come of it. What shows up later is still taken in. */
-  abandon(now: Instant): boolean {
-    if (!this.isInDoubt) return false;
+  abandon(now: Instant): void {
+    if (!this.isInDoubt) return;
     this.#lookOnceMore(now);
     this.#giveUp(now, 'abandoned by an operator');
-    return true;
   }
 
   #absent(now: Instant, opening: OpeningRecord): void {

@@ -232,14 +232,13 @@ export class Refunds {
   }
 
   /** A person says that no refund will come of it. What shows up later is still taken in. */
-  abandon(now: Instant): boolean {
+  abandon(now: Instant): void {
     const { refunding } = this.context.record;
     const entry = refunding === null ? undefined : this.find(refunding.key);
-    if (refunding === null || entry === undefined || !this.isUnresolved) return false;
+    if (refunding === null || entry === undefined || !this.isUnresolved) return;
     if (refunding.stage === 'send') entry.quietAt = sendWindow(this.context.policy, now).quietAt;
     else if (refunding.doubted) entry.quietAt = Math.max(refunding.quietAt, now);
     this.#reject(now, entry, { code: 'abandoned', message: 'an operator waits for its outcome no longer' });
-    return true;
   }
 
   /** By the freshly retrieved charge: whether there is still something to give back, and how. */
@@ -299,7 +298,11 @@ export class Refunds {
     const entry = this.#match(charge, facts);
     if (known !== undefined) {
       // Taken for one that was made elsewhere until its key was seen, or a person said whose it is.
-      if (entry === undefined || entry.id !== null) return;
+      if (entry === undefined) return;
+      if (entry.id !== null) {
+        this.#tellDoubled(now, entry, facts);
+        return;
+      }
       record.refunds = record.refunds.filter((one) => one !== known);
     }
     if (entry === undefined) {
@@ -309,12 +312,7 @@ export class Refunds {
       return;
     }
     if (entry.id !== null) {
-      journal.raise(
-        now,
-        'refund_doubled',
-        `${entry.key} was made twice: ${entry.id} and ${facts.refundId}`,
-        facts.refundId,
-      );
+      this.#tellDoubled(now, entry, facts);
       this.#enterForeign(now, charge, facts);
       return;
     }
@@ -333,6 +331,13 @@ export class Refunds {
     entry.kind = facts.isVoid ? 'void' : 'refund';
     journal.note(now, entry.kind === 'void' ? 'voided' : 'refunded', `${this.#money(entry.amount)}, ${facts.refundId}`);
     if (record.refunding?.key === entry.key) this.#settled();
+  }
+
+  /** Once: a person who settled it is not told again by each look. */
+  #tellDoubled(now: Instant, { key, id }: RefundEntry, { refundId }: RefundFacts): void {
+    const { journal } = this.context;
+    const detail = `${key} was made twice: ${id ?? ''} and ${refundId}`;
+    if (!journal.hasRaised('refund_doubled', detail)) journal.raise(now, 'refund_doubled', detail, refundId);
   }
 
   /** It has no key, is not entered, and is over what a request of ours in doubt was over. */
