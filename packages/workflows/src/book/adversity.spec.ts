@@ -294,6 +294,23 @@ describe('attention', () => {
     expect(world.state.attention).toBeNull();
   });
 
+  it('of a refund whose reply was over another amount ends when it shows as it was asked for', async () => {
+    const world = await World.paid();
+    world.onRefund = [
+      (effect) => {
+        const outcome = effect();
+        return outcome.kind === 'done' ? { kind: 'done', value: { ...outcome.value, amount: 1 } } : outcome;
+      },
+    ];
+    ask(world, 'a', 10_000);
+    await world.pass(500);
+    expect(world.state.attention?.code).toBe('integrity_mismatch');
+    await world.pass(HOUR);
+    expect(world.book.refund('a')?.status).toBe('succeeded');
+    expect(world.state.attention).toBeNull();
+    expect(total(world)).toBe(10_000);
+  });
+
   it('that a return was refused is not settled by another return that went well', async () => {
     const world = await World.ready();
     await world.pass(16 * MINUTE);

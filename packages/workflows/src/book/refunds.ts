@@ -325,6 +325,7 @@ export class Refunds {
       );
       return;
     }
+    journal.settle('integrity_mismatch', facts.refundId);
     if (facts.refundId === record.adopting) record.adopting = null;
     entry.id = facts.refundId;
     entry.status = 'succeeded';
