@@ -359,6 +359,21 @@ describe('a payment', () => {
     expect(book.state(parseInstant(paidAt))).toMatchObject({ status: 'paid', voidable_until: null });
   });
 
+  it('that came by another charge of the attempt is believed at later looks too, and goes back when asked for', () => {
+    const book = payableBook();
+    const other: ChargeFacts = { ...successful, chargeId: 'chrg_0', sourceId: 'src_0' };
+    book.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_0' });
+    book.looked(NOW, NOW, 'chrg_0', { seen: other });
+    see(book, NOW, expired);
+    book.wasReported();
+    book.requestRefund(NOW, { key: 'k', amount: 50_000, reason: null });
+    expect(stepAt(book, NOW)).toEqual({ do: 'look', chargeId: 'chrg_0' });
+    book.looked(NOW, NOW, 'chrg_0', { seen: other });
+    expect(stepAt(book, NOW)).toMatchObject({ do: 'createRefund', chargeId: 'chrg_0', amount: 50_000 });
+    expect(book.state(NOW)).toMatchObject({ status: 'paid', attention: null });
+    expect(book.state(NOW).attempts).toMatchObject([{ charge_id: 'chrg_0', source_id: 'src_0' }]);
+  });
+
   it('that is told again costs nothing', () => {
     const book = paidBook();
     const before = book.timeline.length;
@@ -442,6 +457,26 @@ describe('a refund', () => {
     book.advance(later);
     expect(book.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_9' });
     expect(book.state(later).attention).toBeNull();
+  });
+
+  it('that may be ours is named, no look decides whose it is, and it is taken in once ours is given up', () => {
+    const book = sent();
+    book.refundAnswered(at, 'k', unknown, quietAt);
+    const theirs = given([{ refundId: 'rfnd_9', amount: 50_000, isVoid: false, key: null }]);
+    see(book, at, theirs);
+    book.resolve(at, { action: 'look', reason: 'it is not ours' });
+    see(book, at, theirs);
+    const { attention } = book.state(at);
+    expect(attention).toMatchObject({ code: 'refund_unmatched', detail: expect.stringContaining('rfnd_9') });
+    expect(attention?.detail).not.toContain('THB 0.00 are listed');
+    book.resolve(at, { action: 'abandon', reason: 'ours was never made' });
+    book.resolve(at, { action: 'look', reason: 'take theirs in' });
+    see(book, at, theirs);
+    book.advance(at);
+    expect(book.state(at)).toMatchObject({ refunded_amount: 50_000, attention: null });
+    expect(book.refund('k')).toMatchObject({ status: 'rejected', failure_code: 'abandoned' });
+    expect(book.refund('rfnd_9')).toMatchObject({ status: 'succeeded', reason: 'made elsewhere' });
+    expect(book.refuseRefund(at, { key: 'new', amount: 50_000, reason: null })).toBeNull();
   });
 
   it('that the provider refuses as a void becomes a refund only after that refusal was confirmed by a look', () => {

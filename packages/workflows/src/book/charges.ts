@@ -388,7 +388,11 @@ export class Charges {
     const attempt = this.#attemptOf(charge);
     charge.paidAt = this.#paidAt(now, attempt, facts);
     attempt.status = 'successful';
-    attempt.chargeId = record.kept === null || attempt.chargeId === null ? charge.id : attempt.chargeId;
+    if (record.kept === null || attempt.chargeId === null) {
+      attempt.chargeId = charge.id;
+      // Later looks at the payment are compared with it.
+      attempt.sourceId = facts.sourceId ?? attempt.sourceId;
+    }
     attempt.failureCode = null;
     attempt.failureMessage = null;
     if (record.kept !== null) {

@@ -174,10 +174,11 @@ export class Refunds {
   /** A retrieved charge: its refunds are taken in, and the one that is being carried out goes on. */
   saw(now: Instant, lookedAt: Instant, charge: Charge, facts: ChargeFacts): void {
     for (const refund of facts.refunds) this.#takeIn(now, charge, refund);
+    const inQuestion = facts.refunds.filter((refund) => this.#mayBeOurs(charge, refund));
     const isMatched =
-      Math.max(charge.refunded, facts.refundedAmount) <= this.#sum(charge, 'succeeded') &&
-      !facts.refunds.some((refund) => this.#mayBeOurs(charge, refund));
-    this.#attend(now, charge, facts, isMatched);
+      Math.max(charge.refunded, facts.refundedAmount) <= this.#sum(charge, 'succeeded') && inQuestion.length === 0;
+    if (isMatched) this.context.journal.settle('refund_unmatched', charge.id);
+    else this.#askAPerson(now, charge, facts, inQuestion);
     const { refunding } = this.context.record;
     const entry = refunding === null ? undefined : this.find(refunding.key);
     if (refunding === null || entry === undefined || entry.chargeId !== charge.id || refunding.stage === 'send') return;
@@ -434,19 +435,15 @@ export class Refunds {
     this.context.record.adopting = null;
   }
 
-  /** The provider says that more was given back than it lists: it may be the refund we look for. */
-  #attend(now: Instant, charge: Charge, facts: ChargeFacts, isMatched: boolean): void {
-    const { journal } = this.context;
-    if (isMatched) journal.settle('refund_unmatched', charge.id);
-    else {
-      const listed = this.#money(this.#sum(charge, 'succeeded'));
-      journal.raise(
-        now,
-        'refund_unmatched',
-        `${this.#money(facts.refundedAmount)} of ${charge.id} were given back, ${listed} are listed`,
-        charge.id,
-      );
-    }
+  /** More was given back than the provider lists, or it lists a refund that does not say whose it is. */
+  #askAPerson(now: Instant, charge: Charge, facts: ChargeFacts, inQuestion: readonly RefundFacts[]): void {
+    const [one] = inQuestion;
+    const listed = this.#money(this.#sum(charge, 'succeeded'));
+    const detail =
+      one === undefined
+        ? `${this.#money(facts.refundedAmount)} of ${charge.id} were given back, ${listed} are listed`
+        : `whether ${one.refundId} over ${this.#money(one.amount)} is ${this.context.record.refunding?.key ?? 'ours'} is not known`;
+    this.context.journal.raise(now, 'refund_unmatched', detail, charge.id);
   }
 
   #rest(charge: Charge): number {
