@@ -5,6 +5,7 @@ import { run } from '@tillflow/cli';
 import { nameOnQueue } from '@tillflow/temporal';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
+import { startDirectly } from './support/paths.js';
 import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
 import { forgetSchedules, operatorOf, tillflow, type Ended } from './support/tillflow.js';
 
@@ -303,6 +304,29 @@ describe.concurrent('resolve', () => {
     }
     const own = ['resolve', mine.id, '--adopt', chargeIdOf(mine), '--reason', 'it is'] as const;
     expect(await operate(...own)).toMatchObject({ code: 0, out: expect.stringContaining('done: adopt') });
+  });
+
+  it('with --adopt of a refund that somebody else made takes it in as theirs, and says so: 1', async () => {
+    const paid = await pay();
+    await stack.refundElsewhere(chargeIdOf(paid), 700);
+    const id = stack.sandbox.state().refunds.find(({ charge }) => charge === chargeIdOf(paid))?.id ?? '';
+    const adopt = ['resolve', paid.id, '--adopt', id, '--reason', 'a guess'] as const;
+    expect(await operate(...adopt)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(new RegExp(`^not adopted: ${id} .+made elsewhere`, 'm')),
+    });
+    expect((await stack.get(`/v1/checkouts/${paid.id}`)).body.refunded_amount).toBe(700);
+  });
+
+  it('of a checkout that has closed is refused, with --dry-run too: 1', async () => {
+    const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
+    const open = await stack.until(id, ({ qr }) => qr !== null);
+    stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
+    await stack.workflowOf(id).result();
+    for (const more of [[], ['--dry-run']]) {
+      const ended = await operate('resolve', reference, '--look', '--reason', 'a receipt', ...more);
+      expect(ended).toMatchObject({ code: 1, out: expect.stringContaining('has closed: nothing can be decided') });
+    }
   });
 
   it('with --look finds a payment that no webhook told of', async () => {

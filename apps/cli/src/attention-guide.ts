@@ -24,11 +24,13 @@ const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
   },
   refund_unmatched: {
     means: 'More was given back than the provider lists, or a refund may be ours and does not say so.',
-    remedy: "Find the refund at the provider's dashboard, then resolve --adopt <refund id>, or --abandon.",
+    remedy:
+      "See the refunds at the provider's dashboard. One is ours: resolve --adopt <refund id>. Ours was never made: resolve --abandon, then resolve --look, which takes theirs in.",
   },
   unknown_status: {
     means: 'The provider shows a status that this version does not know. Nothing is guessed.',
-    remedy: "See the charge at the provider's dashboard; resolve --look once it shows a known status.",
+    remedy:
+      "See the charge at the provider's dashboard; resolve --look once it shows a known status. If it stays: resolve --abandon, after the QR has run out.",
   },
   double_payment: {
     means: 'The customer paid twice. The second payment goes back by itself.',

@@ -40,8 +40,8 @@ export const resolve = command({
     const resolution = resolutionOf(values, 'resolve', ADOPTABLE, 'of a charge (chrg_…) or a refund (rfnd_…)');
     return withTemporal(cliSettings(environment), async ({ temporal, checkouts }) => {
       const before = await findCheckout(checkouts, text);
-      if (values['dry-run'] === true) return wouldAsk(before, resolution);
       if (before.closed) return told({ kind: 'closed' }, resolution, before, null);
+      if (values['dry-run'] === true) return wouldAsk(before, resolution);
       const workflowId = checkoutWorkflowId(before.intent);
       if ((await livenessOf(temporal, [{ workflowId }])) === 'silent') {
         throw new UnreachableError('No worker answers: nothing was asked. pnpm tillflow doctor, then repeat it.');
@@ -94,7 +94,10 @@ function told(
   switch (asked.kind) {
     case 'answered':
       if (silentSince !== null) return unanswered(resolution, stored, silentSince);
-      if (resolution.action === 'adopt' && !isTakenIn(stored, resolution.id)) return notAdopted(resolution, stored);
+      if (resolution.action === 'adopt') {
+        const why = whyNotAdopted(stored, resolution.id);
+        if (why !== null) return notAdopted(resolution, stored, why);
+      }
       return {
         exit: EXIT.ok,
         json: { outcome: 'done', resolution, checkout },
@@ -128,26 +131,30 @@ function unanswered(resolution: Resolution, stored: StoredCheckout, since: strin
   };
 }
 
-function notAdopted(resolution: Resolution & { readonly action: 'adopt' }, stored: StoredCheckout): Report {
-  const { id, reference } = stored.intent;
+function notAdopted(
+  resolution: Resolution & { readonly action: 'adopt' },
+  stored: StoredCheckout,
+  why: string,
+): Report {
   return {
     exit: EXIT.finding,
     json: { outcome: 'not_adopted', resolution, checkout: checkoutJson(stored) },
-    lines: [
-      `not adopted: ${resolution.id} is not shown by the provider, or is not of ${id}. pnpm tillflow show ${reference}`,
-      ...state(stored),
-    ],
+    lines: [`not adopted: ${resolution.id} ${why}. pnpm tillflow show ${stored.intent.reference}`, ...state(stored)],
   };
 }
 
-/** The checkout has it in its books, whoever made it. */
-function isTakenIn({ state: { attempts }, refunds, timeline }: StoredCheckout, id: string): boolean {
-  return (
+/** Null where the checkout has it in its books as its own. */
+function whyNotAdopted({ intent, state: { attempts }, refunds, timeline }: StoredCheckout, id: string): string | null {
+  const refund = refunds.find((entry) => entry.id === id);
+  // A refund that was made elsewhere has its id for a key.
+  if (refund?.key === id) return 'is in the books as made elsewhere: no refund of ours over its amount is looked for';
+  const isTakenIn =
+    refund !== undefined ||
     attempts.some((attempt) => attempt.charge_id === id) ||
-    refunds.some((refund) => refund.id === id || refund.charge_id === id) ||
+    refunds.some((entry) => entry.charge_id === id) ||
     // A second charge of one attempt.
-    timeline.some(({ what, detail = '' }) => what === 'charge_created' && detail.split(',', 1)[0] === id)
-  );
+    timeline.some(({ what, detail = '' }) => what === 'charge_created' && detail.split(',', 1)[0] === id);
+  return isTakenIn ? null : `is not shown by the provider, or is not of ${intent.id}`;
 }
 
 function words(resolution: Resolution): string {
