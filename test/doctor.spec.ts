@@ -425,4 +425,22 @@ describe.concurrent('tillflow doctor finds workers', () => {
       await versioned.stop();
     }
   });
+
+  it('of builds none of which gets tasks, and how one does, by the name of their deployment', async () => {
+    const versioned = await Stack.start({ worker: false });
+    const releases = new Releases(versioned);
+    try {
+      await releases.start('a', { WORKER_MAKE_CURRENT: 'false' });
+      const { findings } = await examine({}, { of: versioned });
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          code: 'version_skew',
+          remedy: expect.stringContaining(`--deployment-name ${releases.deployment} --build-id`),
+        }),
+      );
+    } finally {
+      await releases.stopAll();
+      await versioned.stop();
+    }
+  });
 });

@@ -4,7 +4,7 @@ import type { Stack } from './stack.js';
 
 /** Builds of one deployment, each started as a release would start it. */
 export class Releases {
-  readonly #deployment = `test-${randomUUID()}`;
+  readonly deployment = `test-${randomUUID()}`;
   readonly #running = new Set<RunningWorker>();
 
   constructor(private readonly stack: Stack) {}
@@ -13,7 +13,7 @@ export class Releases {
     const settings = workerSettings({
       ...this.stack.workerEnvironment(),
       WORKER_BUILD_ID: build,
-      WORKER_DEPLOYMENT: this.#deployment,
+      WORKER_DEPLOYMENT: this.deployment,
       ...environment,
     });
     const worker = await startWorker(settings, this.stack.logger, options);
@@ -33,7 +33,7 @@ export class Releases {
   async current(): Promise<string | undefined> {
     const { workerDeploymentInfo } = await this.stack.temporal.connection.workflowService.describeWorkerDeployment({
       namespace: 'default',
-      deploymentName: this.#deployment,
+      deploymentName: this.deployment,
     });
     return workerDeploymentInfo?.routingConfig?.currentDeploymentVersion?.buildId ?? undefined;
   }

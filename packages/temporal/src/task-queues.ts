@@ -20,6 +20,8 @@ export type TaskQueue = {
   readonly pollers: readonly Poller[];
   /** The build that gets the tasks; null where workers are not versioned, or none is current. */
   readonly currentBuild: string | null;
+  /** What the builds are versions of (`WORKER_DEPLOYMENT`); null where workers are not versioned. */
+  readonly deployment: string | null;
 };
 
 /** Those who are still there. @param now milliseconds, by Temporal's clock as far as it is known. */
@@ -47,5 +49,9 @@ export async function describeTaskQueue(
       seenAt: Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6,
     })),
     currentBuild: versioningInfo?.currentDeploymentVersion?.buildId ?? null,
+    deployment:
+      versioningInfo?.currentDeploymentVersion?.deploymentName ??
+      pollers.map(({ deploymentOptions }) => deploymentOptions?.deploymentName ?? '').find((name) => name !== '') ??
+      null,
   };
 }

@@ -89,7 +89,8 @@ function unreadable(): Finding {
   };
 }
 
-function skews({ pollers, currentBuild }: TaskQueue, expectedBuild: string | undefined): Finding[] {
+function skews({ pollers, currentBuild, deployment }: TaskQueue, expectedBuild: string | undefined): Finding[] {
+  const makeCurrent = `temporal worker deployment set-current-version --deployment-name ${deployment ?? 'tillflow'} --build-id <build>`;
   const builds = [...new Set(pollers.map(({ build }) => build))];
   const others = builds.filter((build) => build !== currentBuild);
   const names = builds.map(brief).join(', ');
@@ -117,7 +118,7 @@ function skews({ pollers, currentBuild }: TaskQueue, expectedBuild: string | und
         skew(
           `workers of build ${names} poll, and no build is current`,
           'Versioned workers get no tasks: nothing moves.',
-          'temporal worker deployment set-current-version --deployment-name tillflow --build-id <build>',
+          makeCurrent,
         ),
       ];
     }
@@ -135,7 +136,7 @@ function skews({ pollers, currentBuild }: TaskQueue, expectedBuild: string | und
       skew(
         `build ${currentBuild} gets the tasks, and only workers of ${names} poll`,
         'Nothing moves: no checkout goes on, no refund is made.',
-        `Start workers of ${currentBuild}, or: temporal worker deployment set-current-version --deployment-name tillflow --build-id <build>`,
+        `Start workers of ${currentBuild}, or: ${makeCurrent}`,
       ),
     ];
   }
