@@ -28,7 +28,7 @@ export async function checkTemporal(temporal: Temporal, taskQueue: string): Prom
 }
 
 const LOST =
-  'Checkouts cannot be started or found without the attributes, and are forgotten too early without retention.';
+  'Without an attribute checkouts cannot be started or found; without the retention they are forgotten too early.';
 const IDLE = 'What should run by itself does not, or not as this version defines it.';
 
 /** `setup` leaves it alone: somebody meant it. */

@@ -442,7 +442,7 @@ export class Refunds {
     const detail =
       one === undefined
         ? `${this.#money(facts.refundedAmount)} of ${charge.id} were given back, ${listed} are listed`
-        : `whether ${one.refundId} over ${this.#money(one.amount)} is ${this.context.record.refunding?.key ?? 'ours'} is not known`;
+        : `whether ${one.refundId} over ${this.#money(one.amount)} is our refund ${this.context.record.refunding?.key ?? ''} is not known`;
     this.context.journal.raise(now, 'refund_unmatched', detail, charge.id);
   }
 
