@@ -50,7 +50,7 @@ export async function measureSpeed(
   }));
   const cells: Cell[] = [];
   const keep = async ({ delayMs }: Group, concurrency: number, lane: Lane, rounds: readonly Round[]): Promise<void> => {
-    cellOf(cells, lane.name, concurrency, delayMs).rounds.push(...rounds);
+    cellFor(cells, lane.name, concurrency, delayMs).rounds.push(...rounds);
     await clear(stack, lane, rounds);
   };
   const takingTurns = async ({ delayMs, lanes }: Group): Promise<void> => {
@@ -98,11 +98,13 @@ function asRead(one: Cell, other: Cell): number {
   );
 }
 
+export function findCell(cells: readonly Cell[], lane: string, concurrency: number, delayMs: number): Cell | undefined {
+  return cells.find((cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs);
+}
+
 /** The cell of these conditions, made when it is the first time. */
-function cellOf(cells: Cell[], lane: string, concurrency: number, delayMs: number): Cell {
-  const found = cells.find(
-    (cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs,
-  );
+function cellFor(cells: Cell[], lane: string, concurrency: number, delayMs: number): Cell {
+  const found = findCell(cells, lane, concurrency, delayMs);
   if (found !== undefined) return found;
   const cell: Cell = { lane, concurrency, delayMs, rounds: [] };
   cells.push(cell);

@@ -2,7 +2,7 @@ import { ratioOf, median } from '../statistics.js';
 import { ratioVerdict, type Verdict } from '../verdicts.js';
 import type { CountOfKind } from './counts.js';
 import { answeredMs, cpuOf, rateOf, type Round } from './round.js';
-import type { Cell, Speed } from './speed.js';
+import { findCell, type Cell, type Speed } from './speed.js';
 import type { Part } from './stack.js';
 
 /** Source: issue "pnpm bench checkout": what must hold. */
@@ -109,9 +109,7 @@ export function soundnessVerdicts(failures: number, differences: number): Verdic
 
 /** @throws {RangeError} when no such cell was measured. */
 function cellOf(cells: readonly Cell[], lane: string, concurrency: number, delayMs: number): Cell {
-  const found = cells.find(
-    (cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs,
-  );
+  const found = findCell(cells, lane, concurrency, delayMs);
   if (found === undefined) throw new RangeError(`${lane} was not measured with ${concurrency} at once`);
   return found;
 }
