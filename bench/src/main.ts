@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { benchCheckout } from './checkout/bench.js';
+import { benchEdge } from './edge/bench.js';
 import { benchReconcile } from './reconcile/bench.js';
 import { benchClient } from './client/bench.js';
 import { print } from './report.js';
@@ -13,6 +14,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   checkout: benchCheckout,
   reconcile: benchReconcile,
   client: benchClient,
+  edge: benchEdge,
 };
 
 const MISSED = 1;
