@@ -258,7 +258,7 @@ describe('evidence that is refused before the provider is called', () => {
     ['that is empty', [{ name: 'a.pdf', bytes: new Uint8Array() }], {}, 422, 'unsupported_file_type', 'file[0]'],
     ['with one wrong file among good ones', [pdf(), text, png()], {}, 422, 'unsupported_file_type', 'file[1]'],
     ['a byte too large', [pdf(), pdfOf(10 * MB + 1)], {}, 413, 'file_too_large', 'file[1]'],
-    ['of too many files', tooMany, {}, 413, 'file_too_large', null],
+    ['of too many files', tooMany, {}, 400, 'invalid_request', 'file'],
     ['with a kind that is too long', [pdf()], { kind: 'x'.repeat(65) }, 400, 'invalid_request', 'kind'],
     ['with a kind of control characters', [pdf()], { kind: 'a\u0000b' }, 400, 'invalid_request', 'kind'],
     ['under another name', [pdf()], { field: 'document' }, 400, 'invalid_request', 'document'],

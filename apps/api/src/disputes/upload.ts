@@ -22,6 +22,8 @@ const HEADER_BYTES = 8_192;
 const RECEIVE_WITHIN_MS = 120_000;
 /** What is refused is still read for so long, and dropped: a sender that is cut off never reads the answer. */
 const DRAIN_MS = 10_000;
+/** After this, an upload is over in any case. */
+export const UPLOAD_WITHIN_MS = RECEIVE_WITHIN_MS + DRAIN_MS;
 
 /**
  * Takes the files of a multipart body to disk, no more of one in memory than a chunk. The caller closes them.
@@ -93,7 +95,7 @@ class Receiving {
         fail(wrong('kind', `must be text of at most ${MAX_KIND_LENGTH} characters`));
       } else this.#kind = value === '' ? undefined : value;
     });
-    parser.on('filesLimit', () => fail(tooMany(`A request may have at most ${MAX_FILES} files`)));
+    parser.on('filesLimit', () => fail(wrong('file', `may be given at most ${MAX_FILES} times`)));
     parser.on('fieldsLimit', () => fail(wrong('kind', 'must be given once')));
     return parser;
   }
@@ -140,7 +142,7 @@ function mustBeMultipart({ headers }: IncomingMessage): void {
 /** What says of itself that it is too long is not read at all. */
 function refuseTooLong({ headers }: IncomingMessage): void {
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
-    throw tooMany(`A request may have at most ${MAX_BODY_BYTES} bytes`);
+    throw new Problem('file_too_large', `A request may have at most ${MAX_BODY_BYTES} bytes`);
   }
 }
 
@@ -166,8 +168,4 @@ function wrong(path: string, message: string): Problem {
 function tooLarge(place: number): Problem {
   const message = `may have at most ${MAX_DOCUMENT_BYTES} bytes`;
   return new Problem('file_too_large', `A document ${message}`, { errors: [{ path: `file[${place}]`, message }] });
-}
-
-function tooMany(message: string): Problem {
-  return new Problem('file_too_large', message);
 }
