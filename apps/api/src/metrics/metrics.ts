@@ -7,6 +7,10 @@ const ANSWER_TIMES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 /** Seconds. A webhook that is sent again may come a day late. */
 const LAGS = [0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600, 86_400];
 
+const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** Stands for whatever callers make up. */
+const OTHER = 'other';
+
 /** What this process counts by itself. Labels are fixed words and route templates, never ids. */
 @Injectable()
 export class Metrics implements OnApplicationShutdown {
@@ -45,8 +49,10 @@ export class Metrics implements OnApplicationShutdown {
       this.#webhooks.inc({ result }, 0);
   }
 
-  answered(method: string, route: string, status: number, milliseconds: number): void {
-    this.#requests.observe({ method, route, status }, milliseconds / 1_000);
+  /** @param route the template; undefined where no route took it. */
+  answered(method: string, route: string | undefined, status: number, milliseconds: number): void {
+    const known = METHODS.has(method) ? method : OTHER;
+    this.#requests.observe({ method: known, route: route ?? OTHER, status }, milliseconds / 1_000);
   }
 
   webhookTaken(result: 'hinted' | 'coalesced' | 'ignored'): void {
