@@ -312,8 +312,8 @@ describe('a request', () => {
     ['POST', '/v1/checkouts/%00/attempts', 404, 'not_found'],
     ['GET', `/v1/checkouts/${'a'.repeat(300)}/events`, 400, 'invalid_request'],
     ['POST', '/v1/checkouts/chk_default_nothing/refunds', 400, 'idempotency_key_required'],
-    ['PUT', '/v1/checkouts/chk_default_nothing/refunds', 404, 'not_found'],
-    ['DELETE', '/v1/checkouts/chk_default_nothing', 404, 'not_found'],
+    ['PUT', '/v1/checkouts/chk_default_nothing/refunds', 405, 'method_not_allowed'],
+    ['DELETE', '/v1/checkouts/chk_default_nothing', 405, 'method_not_allowed'],
     ['GET', '/v1/checkouts/chk_other_x', 404, 'not_found'],
     ['GET', '/v1/checkouts/..%2f..%2fetc', 404, 'not_found'],
     ['GET', '/v1/checkouts/%00', 404, 'not_found'],
@@ -354,7 +354,7 @@ describe('a request', () => {
   );
 
   it('with a wrong key is refused with 429 too when there are too many of them', async () => {
-    const guessed = await Stack.start({ worker: false, webhookUrl: null, api: { RATE_LIMIT: '5' } });
+    const guessed = await Stack.start({ worker: false, webhookUrl: null, api: { OPEN_RATE_LIMIT: '5' } });
     try {
       const guesses = Array.from({ length: 30 }, (_, n) =>
         guessed.request<ProblemJson>('GET', '/v1/checkouts', { key: `guess-${n}` }),

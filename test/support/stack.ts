@@ -144,6 +144,7 @@ export class Stack {
         .map(([role, key]) => `${role}:${role}:${createHash('sha256').update(key).digest('hex')}`)
         .join(','),
       RATE_LIMIT: '10000',
+      OPEN_RATE_LIMIT: '10000',
       ...this.options.api,
     };
   }

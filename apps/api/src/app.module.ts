@@ -1,11 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
-import { APP_GUARD } from '@nestjs/core';
-import { ThrottlerModule } from '@nestjs/throttler';
 import { PaymentsClient } from '@tillflow/payments-client';
 import type { Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
-import { AuthGuard } from './auth/auth.guard.js';
-import { RateLimitGuard } from './auth/rate-limit.guard.js';
 import { SignedLinks } from './auth/signed-links.js';
 import { AttemptsController } from './checkouts/attempts.controller.js';
 import { AttemptsService } from './checkouts/attempts.service.js';
@@ -23,7 +19,9 @@ import { Cursors } from './checkouts/cursor.js';
 import { CodecController } from './codec/codec.controller.js';
 import { CodecLinks } from './codec/codec-links.js';
 import { CodecService } from './codec/codec.service.js';
+import { Limits } from './edge/limits.js';
 import { HealthController } from './health/health.controller.js';
+import { Readiness } from './health/readiness.js';
 import { LOGGER } from './logger.provider.js';
 import { BusinessMetrics } from './metrics/business.js';
 import { MetricsController } from './metrics/metrics.controller.js';
@@ -42,6 +40,7 @@ import { WebhooksService } from './webhooks/webhooks.service.js';
 
 export type AppParts = {
   readonly settings: Settings;
+  readonly limits: Limits;
   readonly temporal: Temporal;
   readonly provider: PaymentsClient;
   readonly logger: Logger;
@@ -49,10 +48,9 @@ export type AppParts = {
 
 @Module({})
 export class AppModule {
-  static of({ settings, temporal, provider, logger }: AppParts): DynamicModule {
+  static of({ settings, limits, temporal, provider, logger }: AppParts): DynamicModule {
     return {
       module: AppModule,
-      imports: [ThrottlerModule.forRoot([{ ttl: 1_000, limit: settings.values.RATE_LIMIT }])],
       controllers: [
         CheckoutsController,
         AttemptsController,
@@ -68,9 +66,11 @@ export class AppModule {
       ],
       providers: [
         { provide: Settings, useValue: settings },
+        { provide: Limits, useValue: limits },
         { provide: TemporalAccess, useValue: new TemporalAccess(temporal) },
         { provide: PaymentsClient, useValue: provider },
         { provide: LOGGER, useValue: logger },
+        Readiness,
         Metrics,
         BusinessMetrics,
         SignedLinks,
@@ -91,9 +91,6 @@ export class AppModule {
         ReconciliationsService,
         CodecLinks,
         ...RESOURCE_PROVIDERS,
-        // In this order: who asks is known before it is counted.
-        { provide: APP_GUARD, useClass: AuthGuard },
-        { provide: APP_GUARD, useClass: RateLimitGuard },
       ],
     };
   }

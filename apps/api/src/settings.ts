@@ -4,6 +4,7 @@ import { flag, integer, list, readSettings, temporalSettings } from '@tillflow/t
 import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
+import { trustProxy } from './edge/trust-proxy.js';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
@@ -42,8 +43,16 @@ const schema = z.object({
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
   /** Where evidence waits on its way to the provider: up to 100 MB for each of four requests at a time. */
   SPOOL_DIR: z.string().default(tmpdir()),
-  /** Requests per second and key. */
+  /** Whose `X-Forwarded-For` says who the client is. Unset: the API trusts none. */
+  TRUST_PROXY: trustProxy.optional(),
+  /** Requests per second and key; by signed links, per second and address. */
   RATE_LIMIT: integer(500, 1, 100_000),
+  /** Requests without a known key, and webhooks with a wrong signature, each per second and address. */
+  OPEN_RATE_LIMIT: integer(50, 1, 100_000),
+  /** How long a request may take to arrive, head and body. Evidence has the time of an upload. */
+  REQUEST_TIMEOUT_MS: integer(30_000, 100, 3_600_000),
+  /** Whether `/docs` and `/openapi.json` are served. */
+  DOCS_OPEN: flag(true),
   /** Whether `/metrics` is for everyone who reaches the port, without an ops key. */
   METRICS_OPEN: flag(false),
   /** The metrics of the business are read from Temporal at most this often, however often they are asked for. */

@@ -58,6 +58,7 @@ export class BenchStack {
         API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,
         // One key carries the load of many tills.
         RATE_LIMIT: '100000',
+        OPEN_RATE_LIMIT: '100000',
       }),
       MeasuredProcess.start(FLOOR_WORKER, /^floors ready (\S+)/, { ...temporalEnv, FLOOR_QUEUE }),
     ]);

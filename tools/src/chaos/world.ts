@@ -144,6 +144,7 @@ export class World {
       PROVIDER_WEBHOOK_SECRET: sandbox.keys.webhookSecrets.join(','),
       API_KEYS: `campaign:ops:${createHash('sha256').update(KEY).digest('hex')}`,
       RATE_LIMIT: '10000',
+      OPEN_RATE_LIMIT: '10000',
     });
     const all = Array.from({ length: workers }, () => new Program('worker', { ...shared, SHUTDOWN_GRACE_MS: '1000' }));
     const world = new World(sandbox, temporal, taskQueue, `http://127.0.0.1:${port}`, { workers: all, api });

@@ -2,7 +2,7 @@ import { Body, Controller, Get, Patch, Post, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Account, AccountVersions } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../commands/asker.js';
 import { pendingChange, type PendingChange } from '../commands/pending.js';
 import { Answers, Describes } from '../openapi/decorators.js';

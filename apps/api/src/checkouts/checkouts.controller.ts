@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiProduces, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Requires, RequiresKeyOrLink } from '../auth/auth.guard.js';
+import { Requires, RequiresKeyOrLink } from '../auth/access.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import {

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Headers, Param, Post, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires } from '../auth/access.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import { checkoutPath, type CheckoutPath } from './checkouts.schema.js';

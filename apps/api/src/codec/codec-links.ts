@@ -1,7 +1,5 @@
-import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { Injectable } from '@nestjs/common';
 import { SignedLinks } from '../auth/signed-links.js';
-import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import type { CodecAddress } from './codec.schema.js';
 
@@ -35,19 +33,4 @@ export class CodecLinks {
 
 function signed(expiresAt: string): string {
   return `codec until ${expiresAt}`;
-}
-
-/** Lets pass who has an address that is not over yet. */
-@Injectable()
-export class CodecLinkGuard implements CanActivate {
-  constructor(private readonly links: CodecLinks) {}
-
-  canActivate(context: ExecutionContext): boolean {
-    const { params } = context.switchToHttp().getRequest<FastifyRequest<{ Params: { token: string } }>>();
-    if (this.links.isValid(params.token, Date.now())) return true;
-    throw new Problem(
-      'unauthorized',
-      'The address is not one of ours, or is over: ask for a new one at /v1/codec-address',
-    );
-  }
 }

@@ -1,17 +1,11 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance } from 'fastify';
 
 const CODEC = '/codec/';
 
-/** Lets pages of these origins, and no others, call the codec: browsers ask before they do. */
-export function allowCodecOrigins(app: NestFastifyApplication, origins: readonly string[]): void {
-  app
-    .getHttpAdapter()
-    .getInstance()
-    .addHook('onRequest', (request, reply, done) => {
-      if (!request.url.startsWith(CODEC)) {
-        done();
-        return;
-      }
+/** Lets pages of these origins, and no others, call the codec and read why they may not: browsers ask before they do. */
+export function allowCodecOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: readonly string[]): void {
+  server.addHook('onRequest', (request, reply, done) => {
+    if (request.url.startsWith(CODEC)) {
       const { origin, 'access-control-request-headers': wanted } = request.headers;
       void reply.header('vary', 'origin');
       if (origin !== undefined && origins.includes(origin)) {
@@ -21,7 +15,7 @@ export function allowCodecOrigins(app: NestFastifyApplication, origins: readonly
         void reply.header('access-control-allow-headers', wanted ?? 'authorization, content-type, x-namespace');
         void reply.header('access-control-max-age', 600);
       }
-      if (request.method === 'OPTIONS') void reply.status(204).send();
-      else done();
-    });
+    }
+    done();
+  });
 }

@@ -1,10 +1,10 @@
-import { Body, Controller, Get, Header, HttpCode, Post, UseGuards } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
-import { Open, Requires } from '../auth/auth.guard.js';
+import { Requires, RequiresCodecLink } from '../auth/access.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import { Problem } from '../problems/problem.js';
-import { CodecLinkGuard, CodecLinks } from './codec-links.js';
+import { CodecLinks } from './codec-links.js';
 import { codecAddress, payloads, type CodecAddress, type PayloadsJson } from './codec.schema.js';
 import { CodecService } from './codec.service.js';
 
@@ -20,7 +20,6 @@ export class CodecController {
   @Get('v1/codec-address')
   @Requires('ops')
   @ApiBearerAuth()
-  @Header('cache-control', 'no-store')
   @Describes('getCodecAddress', 'Makes an address at which the Temporal UI can read encrypted payloads', [])
   @Answers(200, 'Opens the codec, to read only, without a key', codecAddress, examples.codecAddress)
   address(): CodecAddress {
@@ -38,7 +37,6 @@ export class CodecController {
   @Post('codec/decode')
   @HttpCode(200)
   @Requires('ops')
-  @Header('cache-control', 'no-store')
   @ApiExcludeEndpoint()
   decode(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.decode(body);
@@ -46,9 +44,7 @@ export class CodecController {
 
   @Post('codec/:token/decode')
   @HttpCode(200)
-  @Open()
-  @UseGuards(CodecLinkGuard)
-  @Header('cache-control', 'no-store')
+  @RequiresCodecLink()
   @ApiExcludeEndpoint()
   decodeByLink(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.decode(body);
@@ -56,8 +52,7 @@ export class CodecController {
 
   /** An address is for reading: whoever has one must not be able to write what our workflows would believe. */
   @Post('codec/:token/encode')
-  @Open()
-  @UseGuards(CodecLinkGuard)
+  @RequiresCodecLink()
   @ApiExcludeEndpoint()
   encodeByLink(): never {
     throw new Problem('forbidden', 'This address decodes only: use an ops key');

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Param, Patch, Query, Res } from '@nestjs
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Card, Customer } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../commands/asker.js';
 import { pendingChange, removed, type PendingChange, type Removed } from '../commands/pending.js';
 import { Answers, Describes } from '../openapi/decorators.js';

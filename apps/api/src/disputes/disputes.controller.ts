@@ -2,7 +2,7 @@ import { Controller, Delete, Get, Param, Post, Query, Req, Res } from '@nestjs/c
 import { ApiBearerAuth, ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import type { Document, Dispute } from '@tillflow/payments-client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires, RequiresForFiles } from '../auth/access.js';
 import { AskedBy, type Asker } from '../commands/asker.js';
 import { pendingChange, removed, type PendingChange, type Removed } from '../commands/pending.js';
 import { Answers, Describes } from '../openapi/decorators.js';
@@ -42,7 +42,7 @@ export class DisputesController {
   }
 
   @Post('evidence')
-  @Requires('ops')
+  @RequiresForFiles('ops')
   @ApiConsumes('multipart/form-data')
   @ApiBody({
     required: true,

@@ -1,22 +1,20 @@
 import { Controller, Get } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Open } from '../auth/auth.guard.js';
+import { z } from 'zod';
+import { OpenUnlimited } from '../auth/access.js';
 import { Answers, DescribesOpen } from '../openapi/decorators.js';
 import { Problem } from '../problems/problem.js';
-import { z } from 'zod';
-import { TemporalAccess } from '../temporal.provider.js';
-
-const READY_WITHIN_MS = 1_000;
+import { Readiness } from './readiness.js';
 
 const health = z.object({ status: z.literal('ok') }).meta({ id: 'Health' });
 
 @ApiTags('health')
 @Controller('health')
 export class HealthController {
-  constructor(private readonly temporal: TemporalAccess) {}
+  constructor(private readonly readiness: Readiness) {}
 
   @Get('live')
-  @Open()
+  @OpenUnlimited()
   @DescribesOpen('live', 'Says that the process answers', [])
   @Answers(200, 'The process answers', health, { status: 'ok' })
   live(): { status: 'ok' } {
@@ -24,19 +22,11 @@ export class HealthController {
   }
 
   @Get('ready')
-  @Open()
+  @OpenUnlimited()
   @DescribesOpen('ready', 'Says whether the API can work', ['temporal_unavailable'])
   @Answers(200, 'Temporal answers too', health, { status: 'ok' })
   async ready(): Promise<{ status: 'ok' }> {
-    try {
-      await this.temporal.within(READY_WITHIN_MS, () =>
-        this.temporal.connection.workflowService.describeNamespace({
-          namespace: this.temporal.client.options.namespace,
-        }),
-      );
-      return { status: 'ok' };
-    } catch {
-      throw new Problem('temporal_unavailable', 'Temporal does not answer', { retryAfterSeconds: 2 });
-    }
+    if (await this.readiness.isReady()) return { status: 'ok' };
+    throw new Problem('temporal_unavailable', 'Temporal does not answer', { retryAfterSeconds: 2 });
   }
 }

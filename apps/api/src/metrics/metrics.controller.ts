@@ -1,6 +1,6 @@
 import { Controller, Get, Header } from '@nestjs/common';
 import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { RequiresUnlessOpen } from '../auth/auth.guard.js';
+import { RequiresUnlessOpen } from '../auth/access.js';
 import { Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import { BusinessMetrics } from './business.js';

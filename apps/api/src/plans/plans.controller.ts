@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from 
 import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Occurrence, Schedule } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires } from '../auth/access.js';
 import { optionalIdempotencyKey } from '../checkouts/idempotency-key.js';
 import { AskedBy, type Asker } from '../commands/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';

@@ -86,6 +86,22 @@ export const PROBLEMS = {
     action: 'Read the status of the checkout. A new attempt makes a new QR while the checkout is open.',
     example: 'The checkout is expired',
   },
+  method_not_allowed: {
+    status: 405,
+    title: 'The path does not take this method',
+    meaning: 'There is a route at this path, for other methods. `Allow` names them.',
+    money: UNTOUCHED,
+    action: 'Use one of the methods in `Allow`.',
+    example: 'This path takes GET, HEAD, POST',
+  },
+  request_timeout: {
+    status: 408,
+    title: 'The request did not arrive in time',
+    meaning: 'Its head or its body took longer than `REQUEST_TIMEOUT_MS`.',
+    money: UNTOUCHED,
+    action: 'Send it again, over a better connection.',
+    example: 'The request took too long to arrive',
+  },
   reference_conflict: {
     status: 409,
     title: 'The reference is taken by another amount',
@@ -193,7 +209,7 @@ export const PROBLEMS = {
   body_too_large: {
     status: 413,
     title: 'The body is too large',
-    meaning: 'It is larger than `BODY_LIMIT_BYTES`.',
+    meaning: 'It is larger than `BODY_LIMIT_BYTES`; or it is a webhook of more than 64 KB.',
     money: UNTOUCHED,
     action: 'Send less.',
     example: 'Request body is too large',
@@ -265,10 +281,19 @@ export const PROBLEMS = {
   rate_limited: {
     status: 429,
     title: 'Too many requests',
-    meaning: 'This key, or this address, has made more requests than `RATE_LIMIT` allows in a second.',
+    meaning:
+      'This key has made more requests than `RATE_LIMIT` allows in a second, or this address more requests without a known key than `OPEN_RATE_LIMIT` allows.',
     money: UNTOUCHED,
     action: 'Wait as long as `Retry-After` says, then repeat the request.',
     example: 'More requests than this key may make in a second',
+  },
+  headers_too_large: {
+    status: 431,
+    title: 'The head of the request is too large',
+    meaning: 'The address and the headers together have more than 16 KB.',
+    money: UNTOUCHED,
+    action: 'Send fewer or shorter headers.',
+    example: 'The address and the headers have more than 16 KB',
   },
   internal_error: {
     status: 500,

@@ -1,6 +1,6 @@
 import { Controller, Get, Header, Param } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import { Open } from '../auth/auth.guard.js';
+import { Open } from '../auth/access.js';
 import { isProblemCode } from './catalog.js';
 import { errorPage } from './page.js';
 import { Problem } from './problem.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from './catalog.js';
+import type { Problem } from './problem.js';
 
 /** The body of every error. Source: RFC 9457. */
 export const problemDocument = z.object({
@@ -15,6 +16,23 @@ export const problemDocument = z.object({
     .meta({ description: 'Each wrong field' }),
   provider_code: z.string().optional().meta({ description: `The provider's own word for why it refused` }),
 });
+
+/** The body of one error. */
+export function problemBody(
+  { code, status, detail, extra }: Problem,
+  { publicUrl, requestId }: { readonly publicUrl: string; readonly requestId: string },
+): z.output<typeof problemDocument> {
+  return {
+    type: `${publicUrl}/errors/${code}`,
+    title: PROBLEMS[code].title,
+    status,
+    code,
+    detail,
+    request_id: requestId,
+    ...(extra.errors === undefined ? {} : { errors: [...extra.errors] }),
+    ...(extra.providerCode === undefined ? {} : { provider_code: extra.providerCode }),
+  };
+}
 
 /** A body as it may read. */
 export function exampleOf(code: ProblemCode): z.output<typeof problemDocument> {

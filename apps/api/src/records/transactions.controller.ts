@@ -1,7 +1,7 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Transaction } from '@tillflow/payments-client';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires } from '../auth/access.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/resource-examples.js';
 import { READ_PROBLEMS } from '../openapi/resource-problems.js';

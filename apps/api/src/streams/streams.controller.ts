@@ -1,7 +1,8 @@
 import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiExcludeEndpoint, ApiHeader, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { isByLink, RequiresKeyOrLink, type Caller } from '../auth/auth.guard.js';
+import { RequiresKeyOrLink } from '../auth/access.js';
+import { isByLink, type Caller } from '../auth/caller.js';
 import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';

@@ -1,6 +1,6 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
-import { Requires } from '../auth/auth.guard.js';
+import { Requires } from '../auth/access.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/resource-examples.js';
 import { READ_PROBLEMS } from '../openapi/resource-problems.js';

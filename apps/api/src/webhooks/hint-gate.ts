@@ -1,26 +1,48 @@
 const WINDOW_MS = 1_000;
 
+type Trailing<News> = { news: News; sent: Promise<void> };
+
 /**
- * Lets one hint for each charge through in a second, so that a flood costs little, and loses none: those that come
- * within the second are sent as one at its end, and each is answered only when that one is durable.
+ * Lets one hint for each subject through in a second, so that a flood costs little, and loses none: those that come
+ * within the second are merged into one, sent at its end, and each is answered only when that one is durable.
  */
-export class HintGate {
-  readonly #windows = new Map<string, { trailing: Promise<void> | null }>();
+export class HintGate<News> {
+  readonly #windows = new Map<string, { trailing: Trailing<News> | null }>();
+
+  /** @param merge makes one piece of news of two that stands for both. */
+  constructor(private readonly merge: (earlier: News, later: News) => News) {}
 
   /**
    * @param send makes the hint durable; what it throws, every caller that it would have answered is thrown.
    * @returns whether this very hint was sent, or went along with another.
    */
-  async pass(subject: string, send: () => Promise<void>): Promise<'sent' | 'coalesced'> {
+  async pass(subject: string, news: News, send: (news: News) => Promise<void>): Promise<'sent' | 'coalesced'> {
     const window = this.#windows.get(subject);
-    if (window !== undefined) {
-      window.trailing ??= this.#atTheEnd(subject, send);
-      await window.trailing;
-      return 'coalesced';
+    if (window === undefined) {
+      this.#open(subject);
+      await send(news);
+      return 'sent';
     }
+    if (window.trailing === null) window.trailing = this.#trailing(subject, news, send);
+    else window.trailing.news = this.merge(window.trailing.news, news);
+    await window.trailing.sent;
+    return 'coalesced';
+  }
+
+  #trailing(subject: string, news: News, send: (news: News) => Promise<void>): Trailing<News> {
+    const trailing = { news, sent: Promise.resolve() };
+    trailing.sent = this.#sendAtTheEnd(subject, trailing, send);
+    return trailing;
+  }
+
+  async #sendAtTheEnd(
+    subject: string,
+    trailing: Readonly<Trailing<News>>,
+    send: (news: News) => Promise<void>,
+  ): Promise<void> {
+    await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
     this.#open(subject);
-    await send();
-    return 'sent';
+    await send(trailing.news);
   }
 
   #open(subject: string): void {
@@ -29,11 +51,5 @@ export class HintGate {
     setTimeout(() => {
       if (this.#windows.get(subject) === window && window.trailing === null) this.#windows.delete(subject);
     }, WINDOW_MS).unref();
-  }
-
-  async #atTheEnd(subject: string, send: () => Promise<void>): Promise<void> {
-    await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
-    this.#open(subject);
-    await send();
   }
 }

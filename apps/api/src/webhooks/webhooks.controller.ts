@@ -1,6 +1,8 @@
-import { Controller, Headers, HttpCode, Post, RawBody } from '@nestjs/common';
+import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
-import { Open } from '../auth/auth.guard.js';
+import type { FastifyRequest } from 'fastify';
+import { OpenForBytes } from '../auth/access.js';
+import { addressKey } from '../edge/address-key.js';
 import { Answers, DescribesOpen } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import { Problem } from '../problems/problem.js';
@@ -13,7 +15,7 @@ export class WebhooksController {
 
   @Post('provider')
   @HttpCode(200)
-  @Open()
+  @OpenForBytes()
   @ApiBody({
     description: 'An event, as the provider signed it',
     schema: { type: 'object' },
@@ -27,11 +29,8 @@ export class WebhooksController {
     'temporal_unavailable',
   ])
   @Answers(200, 'Durable: it need not be sent again', receipt, { received: true, outcome: 'hinted' })
-  receive(
-    @RawBody() rawBody: Buffer | undefined,
-    @Headers() headers: Readonly<Record<string, string | string[] | undefined>>,
-  ): Promise<Receipt> {
-    if (rawBody === undefined) throw new Problem('invalid_request', 'The body is empty');
-    return this.webhooks.receive(rawBody, headers);
+  receive(@Body() bytes: unknown, @Req() { headers, ip }: FastifyRequest): Promise<Receipt> {
+    if (!Buffer.isBuffer(bytes)) throw new Problem('invalid_request', 'The body is empty');
+    return this.webhooks.receive({ bytes, headers, address: addressKey(ip) });
   }
 }

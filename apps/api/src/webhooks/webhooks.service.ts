@@ -3,38 +3,52 @@ import { isNews, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflo
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { tooMany } from '../auth/admission.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
+import { parseJson } from '../edge/json.js';
+import { Limits } from '../edge/limits.js';
 import { LOGGER } from '../logger.provider.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { HintGate } from './hint-gate.js';
+import { mergedNews, PAYMENT } from './merged-news.js';
 
 export const receipt = z
   .object({ received: z.literal(true), outcome: z.enum(['hinted', 'coalesced', 'ignored']) })
   .meta({ id: 'Receipt' });
 export type Receipt = z.output<typeof receipt>;
 
+/** A webhook as it came. */
+export type Delivery = {
+  readonly bytes: Buffer;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** As its sender is counted. */
+  readonly address: string;
+};
+
 /** Turns a webhook into a hint for the checkout that its metadata names, or, without one, that has its charge. */
 @Injectable()
 export class WebhooksService {
-  readonly #gate = new HintGate();
+  readonly #gate = new HintGate(mergedNews);
 
   constructor(
     private readonly checkouts: CheckoutsRepository,
     private readonly settings: Settings,
+    private readonly limits: Limits,
     private readonly metrics: Metrics,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {}
 
   /**
-   * @throws {Problem} `signature_invalid`; `invalid_request` for what is no JSON; `temporal_unavailable`, so that the
-   * provider sends it again.
+   * The signature is checked on the bytes, before anything reads them.
+   * @throws {Problem} `signature_invalid`; `invalid_request` for what is no JSON; `rate_limited` when the sender was
+   * refused too often; `temporal_unavailable`, so that the provider sends it again.
    */
-  async receive(rawBody: Buffer, headers: Readonly<Record<string, string | string[] | undefined>>): Promise<Receipt> {
-    const sent = this.#verified(rawBody, headers);
+  async receive(delivery: Delivery): Promise<Receipt> {
+    const sent = this.#isSigned ? this.#verified(delivery) : parseJson(delivery.bytes);
     try {
-      const taken = await this.#take(routeEvent(sent));
+      const taken = await this.#take(routeEvent(sent), delivery.address);
       this.metrics.webhookTaken(taken.outcome);
       if (taken.outcome !== 'ignored') this.metrics.webhookHinted(instantOf(sent), Date.now());
       return taken;
@@ -44,44 +58,79 @@ export class WebhooksService {
     }
   }
 
-  async #take(event: RoutedEvent | null): Promise<Receipt> {
+  /** False where the provider does not sign: anyone can send webhooks then. */
+  get #isSigned(): boolean {
+    const secrets = this.settings.values.PROVIDER_WEBHOOK_SECRET;
+    return !(secrets.length === 1 && secrets[0] === 'off');
+  }
+
+  async #take(event: RoutedEvent | null, address: string): Promise<Receipt> {
     if (event === null) return this.#ignored('not an event that concerns a charge');
-    if (!isNews(event)) return this.#ignored('no news of a checkout of ours', event);
-    let isTaken = true;
-    const passed = await this.#gate.pass(gateOf(event), async () => {
-      isTaken = await this.#hint(event);
-    });
-    if (passed === 'coalesced') return { received: true, outcome: 'coalesced' };
-    if (isTaken) return { received: true, outcome: 'hinted' };
+    if (!isNews(event)) return this.#ignored('no news of a checkout', event);
+    const taken = await (event.checkout === null
+      ? this.#hintOwner(event, address)
+      : this.#hint(event.checkout, event, address));
+    if (taken !== 'ignored') return { received: true, outcome: taken };
     return this.#ignored('no open checkout: a payment of a closed one is found by the event tail', event);
   }
 
-  /** @returns false when there is no open checkout to tell. */
-  async #hint({ id, key, checkout, chargeId }: RoutedEvent): Promise<boolean> {
-    const owner: CheckoutKey | null =
-      checkout ?? (chargeId === null ? null : await this.checkouts.findByCharge(chargeId));
-    return owner !== null && this.checkouts.hint(owner, { eventId: id, eventKey: key, chargeId });
+  /** Looks for the checkout that has the charge; each charge once a second at most. */
+  async #hintOwner(event: RoutedEvent, address: string): Promise<Receipt['outcome']> {
+    const { chargeId } = event;
+    if (chargeId === null) return 'ignored';
+    let taken: Receipt['outcome'] = 'ignored';
+    const passed = await this.#gate.pass(gateOf(`charge ${chargeId}`, event), event, async (news) => {
+      if (!this.#isSigned && !this.limits.unsignedSearches.take('all')) throw tooMany('Too many searches by charge');
+      const owner = await this.#tried(address, () => this.checkouts.findByCharge(chargeId));
+      if (owner !== null) taken = await this.#hint(owner, news, address);
+    });
+    return passed === 'coalesced' ? 'coalesced' : taken;
   }
 
-  #verified(rawBody: Buffer, headers: Readonly<Record<string, string | string[] | undefined>>): unknown {
+  /** Each checkout gets two hints a second at most: one of payments, one of everything else. */
+  async #hint(checkout: CheckoutKey, event: RoutedEvent, address: string): Promise<Receipt['outcome']> {
+    let isTaken = true;
+    const passed = await this.#gate.pass(gateOf(checkout.reference, event), event, async (news) => {
+      const { id, key, chargeId } = news;
+      const hint = { eventId: id, eventKey: key, chargeId };
+      isTaken = await this.#tried(address, () => this.checkouts.hint(checkout, hint));
+    });
+    if (passed === 'coalesced') return 'coalesced';
+    return isTaken ? 'hinted' : 'ignored';
+  }
+
+  #verified({ bytes, headers, address }: Delivery): unknown {
     const secrets = this.settings.values.PROVIDER_WEBHOOK_SECRET;
-    if (secrets.length === 1 && secrets[0] === 'off') return parseJson(rawBody);
     try {
-      return webhooks.construct(rawBody, headers, { secrets });
+      return webhooks.construct(bytes, headers, { secrets });
     } catch (error) {
       if (!(error instanceof WebhookVerificationError)) throw error;
-      if (error.reason === 'body_malformed') return this.#unfit(rawBody);
+      if (error.reason === 'body_malformed') return this.#unfit(bytes);
       this.metrics.webhookRefused(error.reason);
+      if (!this.limits.refusedWebhooks.take(address)) throw tooMany('Too many webhooks with a wrong signature');
       this.logger.warn({ reason: error.reason }, 'webhook refused');
       throw new Problem('signature_invalid', `The signature was refused: ${error.reason}`);
     }
   }
 
   /** The provider signed it, so it is read as far as it can be: it is only a reason to look. */
-  #unfit(rawBody: Buffer): unknown {
-    const sent = parseJson(rawBody);
+  #unfit(bytes: Buffer): unknown {
+    const sent = parseJson(bytes);
     this.logger.warn('a webhook is not of the shape that is known');
     return sent;
+  }
+
+  /**
+   * Where the provider does not sign, one address may ask only so often for what is not there. What is under way counts,
+   * so that asking all at once is no way around.
+   */
+  async #tried<T>(address: string, ask: () => Promise<T>): Promise<T> {
+    if (this.#isSigned) return ask();
+    const { refusedWebhooks } = this.limits;
+    if (!refusedWebhooks.take(address)) throw tooMany('Too many webhooks that find no checkout');
+    const found = await ask();
+    if (found !== null && found !== false) refusedWebhooks.giveBack(address);
+    return found;
   }
 
   #ignored(reason: string, event?: RoutedEvent): Receipt {
@@ -90,13 +139,9 @@ export class WebhooksService {
   }
 }
 
-/**
- * What floods together passes together: the news of one object of one checkout, or of one charge whose owner is sought.
- * A payment, which a paid checkout pays no heed to, does not speak for the others.
- */
-function gateOf({ key, checkout, subject, chargeId }: RoutedEvent): string {
-  const of = checkout === null ? `charge ${chargeId ?? ''}` : `${checkout.reference} ${subject}`;
-  return key === 'charge.complete' ? `payment of ${of}` : of;
+/** A checkout that is paid does not look because of another payment's news, so these do not speak for the others. */
+function gateOf(subject: string, { key }: RoutedEvent): string {
+  return key === PAYMENT ? `payment of ${subject}` : subject;
 }
 
 /** When the event happened, in milliseconds, or null. For the metrics only. */
@@ -104,12 +149,4 @@ function instantOf(event: unknown): number | null {
   const { created_at: at } = (event ?? {}) as { readonly created_at?: unknown };
   const milliseconds = typeof at === 'string' ? Date.parse(at) : Number.NaN;
   return Number.isNaN(milliseconds) ? null : milliseconds;
-}
-
-function parseJson(rawBody: Buffer): unknown {
-  try {
-    return JSON.parse(rawBody.toString('utf8'));
-  } catch {
-    throw new Problem('invalid_request', 'The body is not JSON');
-  }
 }

@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify';
+
+/** Who asks, for audits and logs. */
+export type Caller = FastifyRequest & { caller?: string };
+
+/** No key has a colon in its name. */
+const LINK = 'link:';
+
+/** The caller of a request that a signed link opened. @param address as a client is counted by */
+export function linkCaller(address: string): string {
+  return `${LINK}${address}`;
+}
+
+/** Whose key opened the route, as `API_KEYS` names it; `link` for a signed link, undefined for neither. */
+export function keyNameOf(request: FastifyRequest): string | undefined {
+  const { caller }: Caller = request;
+  return caller?.startsWith(LINK) === true ? 'link' : caller;
+}
+
+/** True when a signed link opened the route, not a key. */
+export function isByLink({ caller }: Caller): boolean {
+  return caller?.startsWith(LINK) === true;
+}

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { correlate, type Correlation } from '@tillflow/telemetry';
+import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { Admission } from '../auth/admission.js';
+import { keyNameOf } from '../auth/caller.js';
+import { SignedLinks } from '../auth/signed-links.js';
+import { CodecLinks } from '../codec/codec-links.js';
+import { allowCodecOrigins } from '../codec/codec-origins.js';
+import { UPLOAD_WITHIN_MS } from '../disputes/upload.js';
+import type { Metrics } from '../metrics/metrics.js';
+import { PROBLEMS } from '../problems/catalog.js';
+import { ProblemFilter } from '../problems/problem.filter.js';
+import { Problem } from '../problems/problem.js';
+import type { Settings } from '../settings.provider.js';
+import { allowOrigins } from '../streams/cors.js';
+import { boundArrival, hasBody } from './arrival.js';
+import { setCommonHeaders } from './headers.js';
+import { mustHaveOneHost } from './host.js';
+import { refuseUnfitNames } from './json.js';
+import type { Limits } from './limits.js';
+import { Unreadable } from './unreadable.js';
+
+type Parts = { readonly settings: Settings; readonly limits: Limits; readonly logger: Logger };
+
+/** How often Node looks for heads that do not arrive. */
+const HEADS_CHECKED_EVERY_MS = 5_000;
+
+/**
+ * The HTTP server, and what it does with every request before any of its body is read: common headers, limits, who asks,
+ * and how long the body may take.
+ */
+export class Edge {
+  readonly server: FastifyInstance;
+  readonly problems: ProblemFilter;
+  readonly #admission: Admission;
+  readonly #settings: Settings;
+  readonly #logger: Logger;
+  readonly #correlations = new WeakMap<FastifyRequest, Correlation>();
+  #metrics: Metrics | undefined;
+
+  constructor({ settings, limits, logger }: Parts) {
+    this.#settings = settings;
+    this.#logger = logger;
+    this.problems = new ProblemFilter(settings, logger);
+    const links = new SignedLinks(settings);
+    this.#admission = new Admission({ settings, limits, links, codecLinks: new CodecLinks(links, settings) });
+    const unreadable = new Unreadable(settings);
+    const { BODY_LIMIT_BYTES, REQUEST_TIMEOUT_MS, TRUST_PROXY, TEMPORAL_UI_URL, CORS_ORIGINS } = settings.values;
+    this.server = fastify({
+      bodyLimit: BODY_LIMIT_BYTES,
+      genReqId: () => randomUUID(),
+      forceCloseConnections: 'idle',
+      routerOptions: { maxParamLength: 256 },
+      trustProxy: TRUST_PROXY ?? false,
+      frameworkErrors: (error, request, reply) => this.#refuseUnrouted(error, request, reply),
+      clientErrorHandler: unreadable.refuse,
+      http: {
+        headersTimeout: REQUEST_TIMEOUT_MS,
+        connectionsCheckingInterval: Math.min(REQUEST_TIMEOUT_MS, HEADS_CHECKED_EVERY_MS),
+        // Node would refuse a missing host without a word.
+        requireHostHeader: false,
+      },
+    });
+    unreadable.watch(this.server);
+    // Added before the framework's own, so that nothing is answered without them. A page may read why it was refused.
+    allowCodecOrigins(this.server, TEMPORAL_UI_URL);
+    allowOrigins(this.server, CORS_ORIGINS);
+    this.server.addHook('onRequest', (request, reply, done) => done(this.#refusalOf(request, reply)));
+    // Not earlier: reading a body loses the context.
+    this.server.addHook('preHandler', (request, _reply, done) => {
+      const fields: Correlation = { request_id: request.id };
+      this.#correlations.set(request, fields);
+      correlate(fields, done);
+    });
+    this.server.addHook('onResponse', (request, reply, done) => {
+      this.#log(request, reply);
+      done();
+    });
+  }
+
+  /** From now on, answers are counted. */
+  report(metrics: Metrics): void {
+    this.#metrics = metrics;
+  }
+
+  /** @returns why the request is refused; undefined when it may go on. */
+  #refusalOf(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
+    setCommonHeaders(request, reply, this.#settings.publicUrl);
+    const refusal = problemIn(() => {
+      this.#admission.admit(request);
+      mustHaveOneHost(request.raw);
+      refuseUnfitNames(request.query);
+    });
+    this.#boundArrival(request, reply, refusal === undefined);
+    // Many clients name JSON on a POST without a body.
+    if (!hasBody(request.raw)) delete request.headers['content-type'];
+    return refusal;
+  }
+
+  /** Only who may send files has the time for it. */
+  #boundArrival(request: FastifyRequest, reply: FastifyReply, isAdmitted: boolean): void {
+    const takesFiles = isAdmitted && request.routeOptions.config.access?.body === 'files';
+    const withinMs = takesFiles ? UPLOAD_WITHIN_MS : this.#settings.values.REQUEST_TIMEOUT_MS;
+    boundArrival(request.raw, withinMs, () => {
+      if (reply.sent) request.raw.destroy();
+      else {
+        void reply.header('connection', 'close');
+        this.problems.send(new Problem('request_timeout', PROBLEMS.request_timeout.example), request, reply);
+      }
+    });
+  }
+
+  /** A path that cannot be read has no route, and the framework runs no hook for it. */
+  #refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+    reply.raw.once('finish', () => this.#log(request, reply));
+    this.problems.send(this.#refusalOf(request, reply) ?? error, request, reply);
+  }
+
+  /**
+   * Method, route, status, time, the name of the caller's key, and the ids that tie it to what it brought about; never a
+   * header, a body, or an id in the route.
+   */
+  #log(request: FastifyRequest, reply: FastifyReply): void {
+    const route = request.routeOptions.url;
+    this.#metrics?.answered(request.method, route, reply.statusCode, reply.elapsedTime);
+    this.#logger.info(
+      {
+        request_id: request.id,
+        ...this.#correlations.get(request),
+        key: keyNameOf(request),
+        method: request.method,
+        route: route ?? 'unknown',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'request',
+    );
+  }
+}
+
+/** @throws whatever is no problem */
+function problemIn(check: () => void): Problem | undefined {
+  try {
+    check();
+    return undefined;
+  } catch (error) {
+    if (error instanceof Problem) return error;
+    throw error;
+  }
+}

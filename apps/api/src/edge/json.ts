@@ -1,0 +1,58 @@
+import { Problem } from '../problems/problem.js';
+
+/** No request of the API and no event of the provider nests half as deep. */
+const MAX_DEPTH = 32;
+
+/** Code that copies objects takes these for something else than a name, or leaves them out. */
+const UNFIT_NAMES = ['__proto__', 'constructor', 'prototype'] as const;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * Reads JSON that anyone may have sent.
+ * @throws {Problem} `invalid_request` when it is not JSON, or nests deeper than 32 levels.
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) throw new Problem('invalid_request', 'The body is empty');
+  if (nestsDeep(bytes)) throw new Problem('invalid_request', `The body nests deeper than ${MAX_DEPTH} levels`);
+  try {
+    return JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw new Problem('invalid_request', 'The body is not JSON');
+  }
+}
+
+/**
+ * Refuses names that would be lost further on.
+ * @param value as it was parsed, at most 32 levels deep
+ * @throws {Problem} `invalid_request`
+ */
+export function refuseUnfitNames(value: unknown, path: readonly string[] = []): void {
+  if (typeof value !== 'object' || value === null) return;
+  const unfit = UNFIT_NAMES.find((name) => Object.hasOwn(value, name));
+  if (unfit !== undefined) {
+    const errors = [{ path: [...path, unfit].join('.'), message: 'is not a name that a request may use' }];
+    throw new Problem('invalid_request', 'See errors', { errors });
+  }
+  for (const [name, part] of Object.entries(value)) refuseUnfitNames(part, [...path, name]);
+}
+
+/** Looked at before it is parsed: a parser can spend seconds on brackets. */
+function nestsDeep(bytes: Buffer): boolean {
+  let depth = 0;
+  let isInText = false;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (isInText) {
+      if (byte === BACKSLASH) at += 1;
+      else if (byte === QUOTE) isInText = false;
+    } else if (byte === QUOTE) isInText = true;
+    // [ and {, then ] and }
+    else if (byte === 0x5b || byte === 0x7b) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return true;
+    } else if (byte === 0x5d || byte === 0x7d) depth -= 1;
+  }
+  return false;
+}

@@ -1,0 +1,59 @@
+const WINDOW_MS = 1_000;
+const MAX_CALLERS = 10_000;
+/** Stands for every caller for whom there is no more room. */
+const OTHERS = 'others';
+
+/** Counts by caller, in each second anew. Its memory is bounded. */
+export class Bucket {
+  #since = Number.NEGATIVE_INFINITY;
+  readonly #counts = new Map<string, number>();
+
+  /** @param limit per caller and second. */
+  constructor(private readonly limit: number) {}
+
+  /** Counts one. @returns false when the caller has had its share of this second. */
+  take(caller: string, now = performance.now()): boolean {
+    const key = this.#keyOf(caller, now);
+    const count = (this.#counts.get(key) ?? 0) + 1;
+    this.#counts.set(key, count);
+    return count <= this.limit;
+  }
+
+  /** Counts one less, for a request that turned out to be no reason to limit its caller. */
+  giveBack(caller: string, now = performance.now()): void {
+    const key = this.#keyOf(caller, now);
+    this.#counts.set(key, Math.max(0, (this.#counts.get(key) ?? 0) - 1));
+  }
+
+  #keyOf(caller: string, now: number): string {
+    if (now - this.#since >= WINDOW_MS) {
+      this.#since = now;
+      this.#counts.clear();
+    }
+    return this.#counts.size < MAX_CALLERS || this.#counts.has(caller) ? caller : OTHERS;
+  }
+}
+
+/** Searches by charge id per second that webhooks without a signature may cause, whoever sends them. */
+const UNSIGNED_SEARCHES = 20;
+
+/** Every limit of the API. Each counts for itself, so that no flood takes the share of another kind of caller. */
+export class Limits {
+  /** By the name of the key. */
+  readonly keys: Bucket;
+  /** By address: every request without a known key and without a valid link, whatever its answer. Never health. */
+  readonly anonymous: Bucket;
+  /** By address: requests with a valid link. */
+  readonly links: Bucket;
+  /** By address: webhooks whose signature is wrong, and, where the provider does not sign, those that find no checkout. */
+  readonly refusedWebhooks: Bucket;
+  /** For all addresses together. */
+  readonly unsignedSearches = new Bucket(UNSIGNED_SEARCHES);
+
+  constructor({ RATE_LIMIT, OPEN_RATE_LIMIT }: { readonly RATE_LIMIT: number; readonly OPEN_RATE_LIMIT: number }) {
+    this.keys = new Bucket(RATE_LIMIT);
+    this.anonymous = new Bucket(OPEN_RATE_LIMIT);
+    this.links = new Bucket(RATE_LIMIT);
+    this.refusedWebhooks = new Bucket(OPEN_RATE_LIMIT);
+  }
+}

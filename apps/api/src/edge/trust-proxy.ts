@@ -1,0 +1,41 @@
+import { BlockList, isIP, isIPv6 } from 'node:net';
+import { z } from 'zod';
+
+/** Whether the hop with this address may say who came before it; hop 0 is the connection itself. */
+export type TrustProxy = (address: string | undefined, hop: number) => boolean;
+
+const MAX_HOPS = 16;
+const MAPPED = /^::ffff:(?=\d+\.)/i;
+
+/**
+ * The setting `TRUST_PROXY`: addresses and networks, comma-separated, or the number of proxies in front. Unset: the API
+ * ignores `X-Forwarded-*`.
+ */
+export const trustProxy = z.string().transform((text, context): TrustProxy => {
+  if (/^\s*\d+\s*$/.test(text)) return hops(Number(text), context);
+  const trusted = new BlockList();
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (!add(trusted, entry))
+      context.addIssue('must be addresses or networks, such as 10.0.0.0/8, or a number of hops');
+  }
+  return (address) => {
+    if (address === undefined) return false;
+    const plain = address.replace(MAPPED, '');
+    return isIP(plain) !== 0 && trusted.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
+  };
+});
+
+function hops(count: number, context: z.RefinementCtx): TrustProxy {
+  if (count < 1 || count > MAX_HOPS) context.addIssue(`must be from 1 to ${MAX_HOPS} hops`);
+  return (_, hop) => hop < count;
+}
+
+function add(trusted: BlockList, entry: string): boolean {
+  const [, address = '', prefix] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
+  const version = isIP(address);
+  const family = version === 6 ? 'ipv6' : 'ipv4';
+  if (version === 0 || (prefix !== undefined && Number(prefix) > (version === 6 ? 128 : 32))) return false;
+  if (prefix === undefined) trusted.addAddress(address, family);
+  else trusted.addSubnet(address, Number(prefix), family);
+  return true;
+}

@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { TemporalAccess } from '../temporal.provider.js';
+
+const WITHIN_MS = 1_000;
+/** How old an answer may be. */
+const KEPT_MS = 1_000;
+
+/** Whether Temporal answers. The route has no limit, so it costs Temporal at most one call per second and process. */
+@Injectable()
+export class Readiness {
+  #askedAt = Number.NEGATIVE_INFINITY;
+  #answer: Promise<boolean> = Promise.resolve(false);
+
+  constructor(private readonly temporal: TemporalAccess) {}
+
+  isReady(now = performance.now()): Promise<boolean> {
+    if (now - this.#askedAt >= KEPT_MS) {
+      this.#askedAt = now;
+      this.#answer = this.#ask();
+    }
+    return this.#answer;
+  }
+
+  async #ask(): Promise<boolean> {
+    const { client, connection } = this.temporal;
+    try {
+      await this.temporal.within(WITHIN_MS, () =>
+        connection.workflowService.describeNamespace({ namespace: client.options.namespace }),
+      );
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}

@@ -1,0 +1,308 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { answerOf, EdgeApi, problemOf, type RawAnswer } from '../support/edge.js';
+import { KEYS, type ProblemJson } from '../support/stack.js';
+
+let api: EdgeApi;
+beforeAll(async () => {
+  api = await EdgeApi.start({ OPEN_RATE_LIMIT: '10000' });
+});
+afterAll(() => api.close());
+
+const KEY = `Authorization: Bearer ${KEYS.ops}`;
+const CLOSE = 'Host: a\r\nConnection: close';
+
+/** The head of a request, without its last empty line. */
+const head = (start: string, ...lines: string[]): string => [start, ...lines].join('\r\n');
+
+function expectProblem(answer: RawAnswer, status: number, code: string): ProblemJson {
+  const problem = problemOf(answer);
+  expect({ status: answer.status, type: answer.headers.get('content-type') }).toEqual({
+    status,
+    type: 'application/problem+json; charset=utf-8',
+  });
+  expect(problem).toEqual({
+    type: `${api.url}/errors/${code}`,
+    title: expect.stringMatching(/./),
+    status,
+    code,
+    detail: expect.stringMatching(/./),
+    request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+  });
+  expect(answer.headers.get('x-request-id')).toBe(problem.request_id);
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff');
+  expect(answer.headers.get('referrer-policy')).toBe('no-referrer');
+  expect(answer.headers.get('content-security-policy')).toContain("default-src 'none'");
+  expect(answer.headers.get('cache-control')).toBe('no-store');
+  return problem;
+}
+
+describe('a request without a key', () => {
+  it.each([
+    'POST /v1/checkouts',
+    'POST /v1/checkouts/chk_default_a/refunds',
+    'POST /v1/checkouts/chk_default_a/cancel',
+    'POST /v1/reconciliations',
+    'POST /v1/recurring-plans',
+    'PATCH /v1/account',
+    'POST /v1/disputes/dspt_test_a/evidence',
+    'POST /codec/decode',
+    'POST /codec/1.forged/decode',
+  ])('to %s is refused before its body arrives', async (start) => {
+    // The body never comes: an API that reads it first does not answer.
+    const answer = await api.raw(
+      `${head(`${start} HTTP/1.1`, CLOSE, 'Content-Type: application/json', 'Content-Length: 100')}\r\n\r\n`,
+    );
+    expectProblem(answer, 401, 'unauthorized');
+  });
+
+  it('is not helped by a key with something behind it, or by two keys', async () => {
+    for (const authorization of [`Bearer ${KEYS.ops} junk`, `Bearer ${KEYS.ops},x`, KEYS.ops, `Basic ${KEYS.ops}`]) {
+      const answer = await api.fetch('/v1/codec-address', { headers: { authorization } });
+      expect({ authorization, status: answer.status }).toEqual({ authorization, status: 401 });
+    }
+    const twice = await api.raw(`${head('GET /v1/codec-address HTTP/1.1', CLOSE, KEY, KEY)}\r\n\r\n`);
+    expectProblem(twice, 401, 'unauthorized');
+    expect((await api.asOperator('/v1/codec-address')).status).toBe(200);
+  });
+});
+
+describe('a body', () => {
+  const post = (body: string, path = '/v1/checkouts'): Promise<Response> =>
+    api.asOperator(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
+
+  it.each(['[', '{"a":'])('that nests deep with %s is refused with 400 on every route', async (opening) => {
+    const deep = opening.repeat(20_000);
+    for (const path of ['/v1/checkouts', '/codec/decode', '/v1/reconciliations', '/v1/recurring-plans']) {
+      const answer = await post(deep, path);
+      expect({ path, status: answer.status }).toEqual({ path, status: 400 });
+      expect(await answer.json()).toMatchObject({ code: 'invalid_request', detail: expect.stringContaining('nests') });
+    }
+  });
+
+  it('that only looks deep, inside a text, is read', async () => {
+    const answer = await post(JSON.stringify({ reference: '[{'.repeat(1_000) + '"'.repeat(3) }));
+    expect(await answer.json()).toMatchObject({ code: 'invalid_request', detail: 'See errors' });
+  });
+
+  const NAMES = ['constructor', '__proto__', 'prototype'];
+
+  it.each(NAMES)('with the name %s, at any depth, is refused with 400 and not read without it', async (name) => {
+    const sale = { reference: 'a', amount: 150_000, currency: 'THB' };
+    const bodies = [
+      JSON.stringify({ ...sale, metadata: { x: 'y' } }).replace('"x"', `"${name}"`),
+      JSON.stringify({ ...sale, x: 'y' }).replace('"x"', `"${name}"`),
+      JSON.stringify({ ...sale, metadata: { x: { z: 1 } } }).replace('"x"', `"${name}"`),
+      JSON.stringify({ ...sale, metadata: { x: 'y' } }).replace(
+        '"x"',
+        `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`,
+      ),
+    ];
+    for (const body of bodies) {
+      const answer = await post(body);
+      expect({ body, status: answer.status }).toEqual({ body, status: 400 });
+      expect(await answer.json()).toMatchObject({ errors: [{ path: expect.stringContaining(name) }] });
+    }
+  });
+
+  it.each(['constructor', '__proto__', 'prototype', 'toString', 'hasOwnProperty'])(
+    'a query with the name %s is refused with 400',
+    async (name) => {
+      for (const path of ['/v1/checkouts', '/v1/receipts', '/v1/reconciliations']) {
+        const answer = await api.asOperator(`${path}?${name}=1`);
+        expect({ path, status: answer.status }).toEqual({ path, status: 400 });
+      }
+    },
+  );
+});
+
+describe('a host', () => {
+  it.each([
+    ['named twice', ['Host: a', 'Host: a']],
+    ['named twice, differently', ['Host: a', 'Host: b']],
+    ['not named', []],
+    ['with a path', ['Host: a/b']],
+    ['with a user', ['Host: me@a']],
+    ['with a blank', ['Host: a b']],
+    ['with no port behind its colon', ['Host: a:b']],
+    ['that is empty', ['Host: ']],
+  ])('%s is refused with 400', async (_, hosts) => {
+    const answer = await api.raw(`${head('GET /health/live HTTP/1.1', ...hosts, 'Connection: close')}\r\n\r\n`);
+    expectProblem(answer, 400, 'invalid_request');
+  });
+
+  it.each(['a', 'a:80', '127.0.0.1:3000', '[::1]:3000', 'till-7.shop.example.'])('of %s is fine', async (host) => {
+    const answer = await api.raw(`${head('GET /health/live HTTP/1.1', `Host: ${host}`, 'Connection: close')}\r\n\r\n`);
+    expect(answer.status).toBe(200);
+  });
+
+  it('may be left out in HTTP/1.0, as some health checks do', async () => {
+    expect((await api.raw('GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
+  });
+});
+
+describe('a method that a route does not have', () => {
+  it.each([
+    ['PUT', '/v1/checkouts', 'GET, HEAD, POST, OPTIONS'],
+    ['DELETE', '/v1/checkouts/chk_default_a', 'GET, HEAD, OPTIONS'],
+    ['GET', '/v1/checkouts/chk_default_a/cancel', 'POST, OPTIONS'],
+    ['POST', '/v1/account', 'GET, HEAD, PATCH, OPTIONS'],
+    ['POST', '/health/live', 'GET, HEAD, OPTIONS'],
+    ['GET', '/webhooks/provider', 'POST, OPTIONS'],
+    ['POST', '/openapi.json', 'GET, HEAD, OPTIONS'],
+    ['QUERY', '/v1/checkouts', 'GET, HEAD, POST, OPTIONS'],
+    ['TRACE', '/v1/checkouts', 'GET, HEAD, POST, OPTIONS'],
+    ['PROPFIND', '/v1/checkouts', 'GET, HEAD, POST, OPTIONS'],
+    ['M-SEARCH', '/v1/checkouts?limit=1', 'GET, HEAD, POST, OPTIONS'],
+  ])('%s %s is answered 405 with the ones it has', async (method, path, allow) => {
+    const answer = await api.raw(`${head(`${method} ${path} HTTP/1.1`, CLOSE, KEY)}\r\n\r\n`);
+    expectProblem(answer, 405, 'method_not_allowed');
+    expect(answer.headers.get('allow')).toBe(allow);
+  });
+
+  it('OPTIONS is answered 204 with the ones it has, and gives no other origin a right', async () => {
+    const answer = await api.fetch('/v1/checkouts', {
+      method: 'OPTIONS',
+      headers: { origin: 'https://other.example', 'access-control-request-method': 'POST' },
+    });
+    expect(answer.status).toBe(204);
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST, OPTIONS');
+    expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
+  });
+
+  it.each(['/nothing', '/v1/checkouts//qr', '/v1/checkouts/'])('of no route at %s is answered 404', async (path) => {
+    for (const method of ['GET', 'PUT', 'OPTIONS']) {
+      expect({ method, status: (await api.asOperator(path, { method })).status }).toEqual({ method, status: 404 });
+    }
+  });
+
+  it.each(['NONSENSE', 'get', 'CONNECT'])('%s, which is none of HTTP, is answered 400', async (method) => {
+    const target = method === 'CONNECT' ? 'a:80' : '/v1/checkouts';
+    expectProblem(await api.raw(`${method} ${target} HTTP/1.1\r\n${CLOSE}\r\n\r\n`), 400, 'invalid_request');
+  });
+});
+
+describe('what is not HTTP', () => {
+  it.each([
+    ['no request line', 'nonsense\r\n\r\n', 400, 'invalid_request'],
+    ['a broken header', `GET / HTTP/1.1\r\n${CLOSE}\r\na b: c\r\n\r\n`, 400, 'invalid_request'],
+    [
+      'two lengths',
+      `POST / HTTP/1.1\r\n${CLOSE}\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n`,
+      400,
+      'invalid_request',
+    ],
+    ['too large a head', `GET / HTTP/1.1\r\n${CLOSE}\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431, 'headers_too_large'],
+  ])('(%s) is answered with a whole problem document', async (_, text, status, code) => {
+    expectProblem(await api.raw(text), status, code);
+  });
+
+  it('behind a request that is being answered does not answer in its place', async () => {
+    const socket = api.connect();
+    socket.write(`${head('GET /openapi.json HTTP/1.1', 'Host: a')}\r\n\r\nnonsense\r\n\r\n`);
+    expect((await answerOf(socket)).status).toBe(200);
+  });
+});
+
+describe('the signature of a link', () => {
+  it.each([
+    '/v1/checkouts/%zz/qr?sig=SECRET-SIGNATURE',
+    '/v1/checkouts/%zz?sig=SECRET-SIGNATURE',
+    `/v1/checkouts/${'a'.repeat(300)}/qr?sig=SECRET-SIGNATURE`,
+    '/v1/nothing?sig=SECRET-SIGNATURE',
+    '/v1/checkouts/chk_default_a/qr?sig=SECRET-SIGNATURE',
+  ])('in %.40s… is in no answer and in no log', async (path) => {
+    const answer = await api.raw(`${head(`GET ${path} HTTP/1.1`, CLOSE)}\r\n\r\n`);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(JSON.stringify([...answer.headers, answer.body])).not.toContain('SECRET-SIGNATURE');
+    expect(api.logs.join('')).not.toContain('SECRET-SIGNATURE');
+  });
+
+  it('is not needed to count and log a malformed address', async () => {
+    const { request_id } = problemOf(await api.raw(`${head('GET /v1/checkouts/%zz HTTP/1.1', CLOSE)}\r\n\r\n`));
+    await expect.poll(() => api.logs.filter((line) => line.includes(request_id)).length).toBe(1);
+  });
+});
+
+describe('a request that arrives slowly', () => {
+  let slow: EdgeApi;
+  beforeAll(async () => {
+    slow = await EdgeApi.start({ REQUEST_TIMEOUT_MS: '1000', OPEN_RATE_LIMIT: '10000' });
+  });
+  afterAll(() => slow.close());
+
+  /** Writes a byte each 100 ms until the connection is closed. */
+  async function drip(start: string, byte: string): Promise<RawAnswer> {
+    const { hostname, port } = new URL(slow.url);
+    const socket = connect(Number(port), hostname);
+    const timer = setInterval(() => socket.write(byte), 100);
+    socket.write(start);
+    try {
+      const answered = answerOf(socket);
+      await once(socket, 'close');
+      return await answered;
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  const body = 'Host: a\r\nContent-Type: application/json\r\nContent-Length: 1000';
+
+  it('in its body is answered 408, and its connection is closed', async () => {
+    const answer = await drip(`POST /v1/checkouts HTTP/1.1\r\n${KEY}\r\n${body}\r\n\r\n`, ' ');
+    expect(answer.status).toBe(408);
+    expect(problemOf(answer)).toMatchObject({ code: 'request_timeout', status: 408 });
+    expect(answer.headers.get('connection')).toBe('close');
+  });
+
+  it('in its head is answered 408, and its connection is closed', async () => {
+    const answer = await drip('GET /health/live HTTP/1.1\r\nHost: a\r\nX: ', 'x');
+    expect(answer.status).toBe(408);
+    expect(problemOf(answer)).toMatchObject({ code: 'request_timeout', status: 408 });
+  });
+
+  it.each([
+    ['to the webhooks', 'POST /webhooks/provider HTTP/1.1'],
+    ['in chunks', `POST /v1/checkouts HTTP/1.1\r\n${KEY}\r\nTransfer-Encoding: chunked\r\nX: y`],
+  ])('%s is answered 408', async (_, start) => {
+    const length = start.includes('chunked') ? 'Host: a\r\nContent-Type: application/json' : body;
+    const answer = await drip(`${start}\r\n${length}\r\n\r\n`, start.includes('chunked') ? '1\r\n \r\n' : ' ');
+    expect(answer.status).toBe(408);
+  });
+
+  it.each([
+    ['without a key', ''],
+    ['with a key of the wrong role', `Authorization: Bearer ${KEYS.checkout}\r\n`],
+  ])('with evidence %s does not get the time of an upload', async (_, authorization) => {
+    const socket = slow.connect();
+    const closed = once(socket, 'close');
+    socket.resume();
+    socket.write(`POST /v1/disputes/dspt_test_a/evidence HTTP/1.1\r\n${authorization}${body}\r\n\r\n`);
+    expect(await closed).toBeDefined();
+  });
+
+  it('with evidence and the key for it gets the time of an upload', async () => {
+    const socket = slow.connect();
+    let isClosed = false;
+    socket.once('close', () => (isClosed = true)).resume();
+    const multipart = 'Host: a\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: 1000';
+    socket.write(`POST /v1/disputes/dspt_test_a/evidence HTTP/1.1\r\n${KEY}\r\n${multipart}\r\n\r\n--x\r\n`);
+    await pause(2_500);
+    expect(isClosed).toBe(false);
+    socket.destroy();
+  });
+
+  it('is not one whose connection waits for its next request', async () => {
+    const socket = slow.connect();
+    const get = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
+    let received = '';
+    socket.on('data', (chunk) => (received += chunk.toString()));
+    socket.write(get);
+    await pause(2_500);
+    socket.write(get);
+    await expect.poll(() => received.match(/HTTP\/1\.1 200/g)?.length, { timeout: 5_000 }).toBe(2);
+    socket.destroy();
+  });
+});

@@ -1,0 +1,135 @@
+import { webhooks } from '@tillflow/payments-client';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { EdgeApi } from '../support/edge.js';
+import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from '../support/stack.js';
+
+type Event = Readonly<Record<string, unknown>>;
+
+const SECRET = Buffer.from('a secret').toString('base64');
+const JSON_BODY = { 'content-type': 'application/json' };
+
+const signed = (body: string): Record<string, string> =>
+  webhooks.sign(body, { secret: SECRET, timestamp: Math.floor(Date.now() / 1_000) });
+
+let id = 0;
+const eventOf = (data: Event, key = 'charge.update'): string =>
+  JSON.stringify({ object: 'event', id: `evnt_test_${(id += 1)}`, key, data });
+
+describe('a webhook that no provider signed', () => {
+  let api: EdgeApi;
+  beforeAll(async () => {
+    api = await EdgeApi.start({ OPEN_RATE_LIMIT: '10' });
+  });
+  afterAll(() => api.close());
+
+  const deliver = (body: string, headers: Record<string, string> = {}): Promise<Response> =>
+    api.fetch('/webhooks/provider', { method: 'POST', headers: { ...JSON_BODY, ...headers }, body });
+
+  it('is refused by its bytes, which are not parsed', async () => {
+    const answer = await deliver('no json at all');
+    expect(answer.status).toBe(400);
+    expect(((await answer.json()) as ProblemJson).code).toBe('signature_invalid');
+  });
+
+  it('of more than 64 KB is refused with 413, signed or not', async () => {
+    const fits = `"${'x'.repeat(65_534)}"`;
+    const large = `"${'x'.repeat(65_535)}"`;
+    expect((await deliver(fits, signed(fits))).status).toBe(200);
+    for (const headers of [{}, signed(large)]) {
+      const answer = await deliver(large, headers);
+      expect(answer.status).toBe(413);
+      expect(((await answer.json()) as ProblemJson).code).toBe('body_too_large');
+    }
+  });
+
+  it('is limited by address, and one that is signed never is', async () => {
+    const body = '{"object":"event","id":"evnt_1","key":"x","data":{}}';
+    const all = Array.from({ length: 60 }, async (_, n) => {
+      const isSigned = n % 2 === 1;
+      return { isSigned, status: (await deliver(body, isSigned ? signed(body) : {})).status };
+    });
+    const answers = await Promise.all(all);
+    const statusesOf = (isSigned: boolean): Set<number> =>
+      new Set(answers.filter((one) => one.isSigned === isSigned).map(({ status }) => status));
+    expect(statusesOf(true)).toEqual(new Set([200]));
+    expect(statusesOf(false)).toEqual(new Set([400, 429]));
+  });
+
+  it('does not take the place of another open route, nor the other way round', async () => {
+    await Promise.all(Array.from({ length: 40 }, () => deliver('{}')));
+    expect((await api.fetch('/errors/not_found')).status).toBe(200);
+    await Promise.all(Array.from({ length: 40 }, () => api.fetch('/nothing')));
+    const body = '{"object":"event","id":"evnt_1","key":"x","data":{}}';
+    expect((await deliver(body, signed(body))).status).toBe(200);
+  });
+
+  it('is refused with 429 in the form of every problem', async () => {
+    const answers = await Promise.all(Array.from({ length: 40 }, () => deliver('{}')));
+    const refused = answers.find(({ status }) => status === 429);
+    expect(refused?.headers.get('retry-after')).toBe('1');
+    expect(await refused?.json()).toMatchObject({ code: 'rate_limited', detail: expect.any(String) });
+  });
+});
+
+describe('where the provider does not sign', () => {
+  let stack: Stack;
+  beforeAll(async () => {
+    stack = await Stack.start({
+      webhookUrl: null,
+      api: { PROVIDER_WEBHOOK_SECRET: 'off', POLL_INTERVAL_MS: '3600000', OPEN_RATE_LIMIT: '50' },
+    });
+  });
+  afterAll(() => stack.stop());
+
+  const deliver = async (body: string): Promise<number> =>
+    (await stack.request('POST', '/webhooks/provider', { body, key: null })).status;
+
+  async function hintsOf({ reference }: CheckoutJson): Promise<{ eventKey: string; chargeId: string | null }[]> {
+    const { events } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).fetchHistory();
+    return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
+      signal?.signalName === 'hint'
+        ? [JSON.parse(Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString()) as never]
+        : [],
+    );
+  }
+
+  it('many events of one checkout are few signals, and none of them is lost', async () => {
+    const { body } = await stack.create();
+    const about = (charge: string): Event => ({ object: 'charge', id: charge, metadata: { checkout: body.id } });
+    const flood = Array.from({ length: 1_200 }, (_, n) => deliver(eventOf(about(`chrg_test_${n}`))));
+    expect(new Set(await Promise.all(flood))).toEqual(new Set([200]));
+    const hints = await hintsOf(body);
+    expect(hints.length).toBeLessThan(30);
+    // What was sent together speaks for every charge.
+    expect(hints.map(({ chargeId }) => chargeId)).toContain(null);
+  });
+
+  it('a payment is noticed in the middle of a flood of other news of its checkout', async () => {
+    const { body } = await stack.create();
+    const charge = chargeIdOf(body);
+    stack.sandbox.mark(charge, { status: 'successful' });
+    const flood = Array.from({ length: 100 }, (_, n) =>
+      deliver(eventOf({ object: 'charge', id: `chrg_test_${n}`, metadata: { checkout: body.id } })),
+    );
+    const payment = deliver(
+      eventOf({ object: 'charge', id: charge, metadata: { checkout: body.id } }, 'charge.complete'),
+    );
+    expect(new Set(await Promise.all([...flood, payment]))).toEqual(new Set([200]));
+    await stack.untilStatus(body.id, 'paid');
+  });
+
+  it.each(['[', '{"a":'])('a body that nests deep with %s is refused with 400', async (opening) => {
+    expect(await deliver(opening.repeat(10_000))).toBe(400);
+  });
+
+  it('made-up charges and checkouts are limited by address, so that they cannot fill Temporal with searches', async () => {
+    for (const made of [
+      (n: number): Event => ({ object: 'refund', id: `rfnd_test_${n}`, charge: `chrg_test_made_${n}` }),
+      (n: number): Event => ({ object: 'charge', id: 'chrg_test_x', metadata: { checkout: `chk_default_made-${n}` } }),
+    ]) {
+      const statuses = await Promise.all(Array.from({ length: 400 }, (_, n) => deliver(eventOf(made(n)))));
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(100);
+      expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    }
+  });
+});
