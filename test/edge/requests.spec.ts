@@ -199,10 +199,10 @@ describe('what is not HTTP', () => {
     expectProblem(await api.raw(text), status, code);
   });
 
-  it('behind a request that is being answered does not answer in its place', async () => {
-    const socket = api.connect();
-    socket.write(`${head('GET /openapi.json HTTP/1.1', 'Host: a')}\r\n\r\nnonsense\r\n\r\n`);
-    expect((await answerOf(socket)).status).toBe(200);
+  it('behind a request that the API works on gets no answer, which would be taken for that of the request', async () => {
+    // Temporal is not there: this takes a second.
+    const working = head('GET /v1/checkouts/chk_default_a HTTP/1.1', 'Host: a', KEY);
+    await expect(api.raw(`${working}\r\n\r\nnonsense\r\n\r\n`)).rejects.toThrow('closed after ""');
   });
 });
 
@@ -213,7 +213,7 @@ describe('the signature of a link', () => {
     `/v1/checkouts/${'a'.repeat(300)}/qr?sig=SECRET-SIGNATURE`,
     '/v1/nothing?sig=SECRET-SIGNATURE',
     '/v1/checkouts/chk_default_a/qr?sig=SECRET-SIGNATURE',
-  ])('in %.40s… is in no answer and in no log', async (path) => {
+  ])('is in no answer and in no log (%#)', async (path) => {
     const answer = await api.raw(`${head(`GET ${path} HTTP/1.1`, CLOSE)}\r\n\r\n`);
     expect(answer.status).toBeGreaterThanOrEqual(400);
     expect(JSON.stringify([...answer.headers, answer.body])).not.toContain('SECRET-SIGNATURE');

@@ -29,10 +29,14 @@ export class Unreadable {
     else this.#answer(socket, problemOf(error));
   };
 
-  /** Whatever is written now would be taken for a part of that answer. */
+  /**
+   * An answer on its way would be torn apart. A request that has arrived may change something, so that the caller must not
+   * take this refusal for its answer.
+   */
   #isAnswering(socket: Socket): boolean {
     const response = this.#answers.get(socket);
-    return response !== undefined && response.headersSent && !response.writableFinished;
+    if (response === undefined || response.writableFinished) return false;
+    return response.headersSent || response.req.complete;
   }
 
   #answer(socket: Socket, problem: Problem): void {
