@@ -96,7 +96,7 @@ describe('where the provider does not sign', () => {
   it('many events of one checkout are few signals, and none of them is lost', async () => {
     const { body } = await stack.create();
     const about = (charge: string): Event => ({ object: 'charge', id: charge, metadata: { checkout: body.id } });
-    const flood = Array.from({ length: 1_200 }, (_, n) => deliver(eventOf(about(`chrg_test_${n}`))));
+    const flood = Array.from({ length: 300 }, (_, n) => deliver(eventOf(about(`chrg_test_${n}`))));
     expect(new Set(await Promise.all(flood))).toEqual(new Set([200]));
     const hints = await hintsOf(body);
     expect(hints.length).toBeLessThan(30);
