@@ -7,6 +7,7 @@ import { parse } from 'yaml';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const HASH = 'a'.repeat(64);
+const API = { API_KEYS: `till:checkout:${HASH}`, URL_SIGNING_KEY: 'u'.repeat(32) };
 
 const PROVIDER = {
   PROVIDER_BASE_URL: 'http://127.0.0.1:1',
@@ -67,7 +68,7 @@ describe("each container's command, run as a process", () => {
   });
 
   it('of the API: is ready, serves, and ends with 0 when it is told to', async () => {
-    const api = run(commandOf('api'), { ...PROVIDER, ...temporal(), PORT: '0', API_KEYS: `till:checkout:${HASH}` });
+    const api = run(commandOf('api'), { ...PROVIDER, ...API, ...temporal(), PORT: '0' });
     const url = (await api.line('api ready')).split(' ').at(-1);
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
     api.stop();
@@ -99,6 +100,7 @@ describe('a program with wrong settings', () => {
         PORT: 'x',
         TEMPORAL_UI_URL: 'hush',
         API_KEYS: 'nonsense',
+        URL_SIGNING_KEY: 'hush',
         PROVIDER_SECRET_KEY: 'pkey_test_hush',
         TEMPORAL_ADDRESS: 'nowhere',
       },
@@ -119,7 +121,7 @@ describe('a program with wrong settings', () => {
   });
 
   it.each(['off,b25l', 'not base64', 'b25l,,x y'])('(api) does not take "%s" for webhook secrets', async (secrets) => {
-    const environment = { ...PROVIDER, API_KEYS: `till:checkout:${HASH}`, PROVIDER_WEBHOOK_SECRET: secrets };
+    const environment = { ...PROVIDER, ...API, PROVIDER_WEBHOOK_SECRET: secrets };
     const { code, out } = await run(commandOf('api'), environment).ended;
     expect(code).toBe(2);
     expect(out).toContain('PROVIDER_WEBHOOK_SECRET');
@@ -135,7 +137,13 @@ describe('a program with wrong settings', () => {
   it('that lacks what it needs says so', async () => {
     const { code, out } = await run(commandOf('api'), {}).ended;
     expect(code).toBe(2);
-    for (const name of ['API_KEYS', 'PROVIDER_BASE_URL', 'PROVIDER_SECRET_KEY', 'PROVIDER_WEBHOOK_SECRET']) {
+    for (const name of [
+      'API_KEYS',
+      'URL_SIGNING_KEY',
+      'PROVIDER_BASE_URL',
+      'PROVIDER_SECRET_KEY',
+      'PROVIDER_WEBHOOK_SECRET',
+    ]) {
       expect(out).toContain(name);
     }
   });

@@ -11,6 +11,7 @@ import type { Logger } from 'pino';
 import { inject, vi } from 'vitest';
 
 export type CheckoutJson = Checkout & {
+  version: number;
   qr: { image_url: string } | null;
   events_url: string | null;
   location: string;
@@ -47,6 +48,9 @@ Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
 export const ALWAYS_VOIDABLE_MINUTES = 480;
 
 export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
+
+/** What the stack's links are signed with. */
+export const SIGNING_KEY = 'signs the links of tests and nothing else';
 
 /** Every part of the product, real, on the run's Temporal server and a task queue of its own. */
 export class Stack {
@@ -143,6 +147,7 @@ export class Stack {
       API_KEYS: Object.entries(KEYS)
         .map(([role, key]) => `${role}:${role}:${createHash('sha256').update(key).digest('hex')}`)
         .join(','),
+      URL_SIGNING_KEY: SIGNING_KEY,
       RATE_LIMIT: '10000',
       OPEN_RATE_LIMIT: '10000',
       ...this.options.api,

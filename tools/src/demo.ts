@@ -9,7 +9,7 @@ import { startStack, type Stack } from './stack.js';
 
 /** The demo has ports and keys of its own, so that it runs beside anything; Temporal may be a given one. */
 function ownSettings(): NodeJS.ProcessEnv {
-  const foreign = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|PROVIDER_.*)$/;
+  const foreign = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*)$/;
   const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
   return {
     // Of a given Temporal server another worker must not take the demo's tasks.

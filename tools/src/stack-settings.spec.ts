@@ -55,7 +55,7 @@ describe('ports', () => {
 
 describe('keys', () => {
   it('are made up where none is set, and reach the API as hashes only', async () => {
-    const { apiKeys, madeUpKeys, madeUpProviderKeys, providerKeys } = await chooseSettings({});
+    const { apiKeys, madeUpKeys, madeUpProviderKeys, providerKeys, urlSigningKey } = await chooseSettings({});
     expect(madeUpKeys.map(({ role }) => role)).toEqual(['checkout', 'ops']);
     for (const { name, role, secret } of madeUpKeys) {
       expect(apiKeys).toContain(`${name}:${role}:${createHash('sha256').update(secret).digest('hex')}`);
@@ -63,12 +63,19 @@ describe('keys', () => {
     }
     expect(madeUpProviderKeys).toEqual(['PROVIDER_SECRET_KEY', 'PROVIDER_PUBLIC_KEY', 'PROVIDER_WEBHOOK_SECRET']);
     expect(providerKeys.PROVIDER_SECRET_KEY).toMatch(/^skey_test_/);
+    expect(urlSigningKey.length).toBeGreaterThanOrEqual(32);
+    expect((await chooseSettings({})).urlSigningKey).not.toBe(urlSigningKey);
   });
 
   it('are taken as they are where they are set', async () => {
-    const given = { API_KEYS: `shop:ops:${'0'.repeat(64)}`, PROVIDER_SECRET_KEY: 'skey_test_mine' };
+    const given = {
+      API_KEYS: `shop:ops:${'0'.repeat(64)}`,
+      URL_SIGNING_KEY: 'a secret of the shop that is long enough',
+      PROVIDER_SECRET_KEY: 'skey_test_mine',
+    };
     const settings = await chooseSettings(given);
     expect(settings.apiKeys).toBe(given.API_KEYS);
+    expect(settings.urlSigningKey).toBe(given.URL_SIGNING_KEY);
     expect(settings.madeUpKeys).toEqual([]);
     expect(settings.providerKeys.PROVIDER_SECRET_KEY).toBe('skey_test_mine');
     expect(settings.madeUpProviderKeys).not.toContain('PROVIDER_SECRET_KEY');

@@ -29,6 +29,8 @@ export interface StackSettings {
   readonly apiKeys: string;
   /** Empty when `API_KEYS` is set: then their owner knows them. */
   readonly madeUpKeys: readonly MadeUpKey[];
+  /** Made up unless it is set: links end with the stack. */
+  readonly urlSigningKey: string;
   /** Names of the provider's keys that were made up for the sandbox. */
   readonly madeUpProviderKeys: readonly (keyof ProviderKeys)[];
   /** Whether another process may have taken a port between choosing it and using it. */
@@ -67,6 +69,7 @@ export async function chooseSettings(env: NodeJS.ProcessEnv): Promise<StackSetti
     providerKeys,
     apiKeys: apiKeys === '' ? madeUpKeys.map(configured).join(',') : apiKeys,
     madeUpKeys,
+    urlSigningKey: isUnset(env['URL_SIGNING_KEY']) ? randomBytes(32).toString('base64url') : env['URL_SIGNING_KEY'],
     madeUpProviderKeys: madeUp,
     portsAreChosen: isUnset(env['PORT']) || (given === '' && isUnset(env['SANDBOX_PORT'])),
   };

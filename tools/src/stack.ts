@@ -168,6 +168,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
         HOST: settings.apiHost,
         PORT: String(settings.apiPort),
         API_KEYS: settings.apiKeys,
+        URL_SIGNING_KEY: settings.urlSigningKey,
       }),
     ]);
     const sandboxUrl = settings.sandboxPort === undefined ? undefined : settings.providerBaseUrl;

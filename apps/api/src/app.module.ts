@@ -2,6 +2,7 @@ import { Module, type DynamicModule } from '@nestjs/common';
 import { PaymentsClient } from '@tillflow/payments-client';
 import type { Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
+import { Signatures } from './auth/signatures.js';
 import { SignedLinks } from './auth/signed-links.js';
 import { AttemptsController } from './checkouts/attempts.controller.js';
 import { AttemptsService } from './checkouts/attempts.service.js';
@@ -73,6 +74,7 @@ export class AppModule {
         Readiness,
         Metrics,
         BusinessMetrics,
+        Signatures,
         SignedLinks,
         CheckoutNews,
         CheckoutPresenter,

@@ -11,6 +11,7 @@ const NOWHERE = {
   PROVIDER_BASE_URL: 'http://127.0.0.1:1',
   PROVIDER_SECRET_KEY: 'skey_test_nowhere',
   PROVIDER_WEBHOOK_SECRET: 'off',
+  URL_SIGNING_KEY: 'signs nothing that anyone ever opens',
   API_KEYS: `nobody:ops:${'0'.repeat(64)}`,
 };
 

@@ -21,8 +21,11 @@ const schema = z.object({
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
   API_KEYS: apiKeys,
-  /** Signs the links that carry no key. Unset: derived from API_KEYS, so it changes when they do. */
-  URL_SIGNING_KEY: z.string().min(32, 'must have at least 32 characters').optional(),
+  /** Signs links, cursors and addresses of the codec. Several, comma-separated: the first signs, all verify. */
+  URL_SIGNING_KEY: list().refine(
+    (secrets) => secrets.every(({ length }) => length >= 32),
+    'each must have at least 32 characters',
+  ),
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
   /** A version date of the provider's API, the worker's; unset: the account's own. */
@@ -69,7 +72,7 @@ const schema = z.object({
   /** The longest time between two looks at a checkout whose events someone watches. */
   STREAM_POLL_MS: integer(1_000, 10, 60_000),
   STREAM_HEARTBEAT_MS: integer(15_000, 10, 300_000),
-  /** Event streams that this process holds open; one checkout may have half of them. */
+  /** Event streams that this process holds open. One checkout may have half of them. */
   STREAM_LIMIT: integer(1_000, 1, 100_000),
   /** Origins whose pages may read event streams and QR images by a signed link. */
   CORS_ORIGINS: list()

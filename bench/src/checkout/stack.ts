@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { mkdtemp, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -56,6 +56,7 @@ export class BenchStack {
         PORT: '0',
         PROVIDER_WEBHOOK_SECRET: PROVIDER.webhookSecret,
         API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,
+        URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
         // One key carries the load of many tills.
         RATE_LIMIT: '100000',
         OPEN_RATE_LIMIT: '100000',

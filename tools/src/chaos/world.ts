@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createSandbox, type ChargeJson, type Sandbox } from '@tillflow/sandbox';
@@ -143,6 +143,7 @@ export class World {
       PORT: String(port),
       PROVIDER_WEBHOOK_SECRET: sandbox.keys.webhookSecrets.join(','),
       API_KEYS: `campaign:ops:${createHash('sha256').update(KEY).digest('hex')}`,
+      URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
       RATE_LIMIT: '10000',
       OPEN_RATE_LIMIT: '10000',
     });

@@ -8,7 +8,14 @@ import type { Settings } from '../settings.provider.js';
 import type { Access } from './access.js';
 import { findKey, mayActAs, type ApiKey } from './api-keys.js';
 import { linkCaller, type Caller } from './caller.js';
-import type { SignedLinks } from './signed-links.js';
+import type { LinkState, SignedLinks } from './signed-links.js';
+
+const NO_LINK: LinkState = { kind: 'none' };
+
+const LINK_REFUSED: Readonly<Record<'invalid' | 'expired', string>> = {
+  invalid: 'The link is not one that the API signed: read the checkout for its links',
+  expired: 'The link has expired: read the checkout for a new one',
+};
 
 const BEARER = /^bearer +(\S+)$/i;
 
@@ -30,12 +37,15 @@ export class Admission {
   admit(request: Caller): void {
     const { access } = request.routeOptions.config;
     const key = this.#keyOf(request);
-    const isByLink = key === null && this.#hasLink(request, access);
-    if (access?.isUnlimited !== true) this.#count(addressKey(request.ip), key, isByLink);
+    const link = key === null ? this.#linkOf(request, access) : NO_LINK;
+    if (access?.isUnlimited !== true) this.#count(addressKey(request.ip), key, link.kind === 'valid');
     if (request.is404) return;
     if (access === undefined) throw new Problem('forbidden', 'This route is closed');
-    if (isByLink) request.caller = linkCaller(request.ip);
-    else if (this.#wantsKey(access)) request.caller = nameOf(key, access, request);
+    if (link.kind === 'invalid' || link.kind === 'expired') throw new Problem('unauthorized', LINK_REFUSED[link.kind]);
+    if (link.kind === 'valid') {
+      request.caller = linkCaller(request.ip);
+      if (link.expires !== null) request.linkExpires = link.expires;
+    } else if (this.#wantsKey(access)) request.caller = nameOf(key, access, request);
   }
 
   #count(address: string, key: ApiKey | null, isByLink: boolean): void {
@@ -55,12 +65,12 @@ export class Admission {
     return findKey(this.parts.settings.values.API_KEYS, token);
   }
 
-  #hasLink(request: FastifyRequest, access: Access | undefined): boolean {
+  #linkOf(request: FastifyRequest, access: Access | undefined): LinkState {
     const { links, codecLinks } = this.parts;
-    if (access?.or === 'signed link') return links.isSigned(request.url);
-    if (access?.or !== 'codec link') return false;
+    if (access?.or === 'signed link') return links.check(request, Date.now());
+    if (access?.or !== 'codec link') return NO_LINK;
     const { token } = request.params as { readonly token: string };
-    return codecLinks.isValid(token, Date.now());
+    return codecLinks.isValid(token, Date.now()) ? { kind: 'valid', expires: null } : NO_LINK;
   }
 
   #wantsKey({ role, or }: Access): boolean {
@@ -75,7 +85,8 @@ function nameOf(key: ApiKey | null, { role, or }: Access, { headers }: FastifyRe
 }
 
 function whyNoKey(or: Access['or'], authorization = ''): string {
-  if (or === 'codec link') return 'The address is not valid, or is over: ask for a new one at /v1/codec-address';
+  if (or === 'codec link')
+    return 'The API did not sign this address, or it has expired: ask for a new one at /v1/codec-address';
   return BEARER.test(authorization) ? 'The key is not known' : 'Send Authorization: Bearer <key>';
 }
 

@@ -1,7 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 
 /** Who asks, for audits and logs. */
-export type Caller = FastifyRequest & { caller?: string };
+export type Caller = FastifyRequest & {
+  caller?: string;
+  /** Set when a signed link opened the route: Unix seconds. */
+  linkExpires?: number;
+};
 
 /** No key has a colon in its name. */
 const LINK = 'link:';
@@ -15,9 +19,4 @@ export function linkCaller(address: string): string {
 export function keyNameOf(request: FastifyRequest): string | undefined {
   const { caller }: Caller = request;
   return caller?.startsWith(LINK) === true ? 'link' : caller;
-}
-
-/** True when a signed link opened the route, not a key. */
-export function isByLink({ caller }: Caller): boolean {
-  return caller?.startsWith(LINK) === true;
 }

@@ -1,39 +1,60 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import { Settings } from '../settings.provider.js';
+import { Signatures } from './signatures.js';
 
-/** Addresses that open one resource of one checkout without a key. The same for the same path, on every instance. */
+type Params = Readonly<Record<string, string>>;
+
+export type LinkState =
+  /** The request carries no link. */
+  | { readonly kind: 'none' }
+  | { readonly kind: 'invalid' }
+  | { readonly kind: 'expired' }
+  /** @property expires Unix seconds; null for an address of the codec, whose answer ends with the request. */
+  | { readonly kind: 'valid'; readonly expires: number | null };
+
+const EXPIRES = /^[1-9]\d{0,11}$/;
+
+/**
+ * Addresses that open one route for one resource without a key, until they expire. The signature covers what the router
+ * found (the route's template and its parameters) and the expiry; never the text of the address, which the router may
+ * read in another way.
+ */
 @Injectable()
 export class SignedLinks {
-  readonly #key: Buffer;
-  readonly #settings: Settings;
+  constructor(
+    private readonly signatures: Signatures,
+    private readonly settings: Settings,
+  ) {}
 
-  constructor(settings: Settings) {
-    this.#settings = settings;
-    const { URL_SIGNING_KEY, API_KEYS } = settings.values;
-    const secret = URL_SIGNING_KEY ?? API_KEYS.map(({ hash }) => hash.toString('hex')).join();
-    this.#key = createHash('sha256').update(`tillflow signed links\n${secret}`).digest();
+  /**
+   * @param template the route as Fastify knows it, such as `/v1/checkouts/:id/qr`.
+   * @param expires Unix seconds.
+   */
+  link(template: string, params: Params, expires: number): string {
+    const path = template.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
+    const signature = this.signatures.sign('link', signed(template, params, String(expires)));
+    return `${this.settings.publicUrl}${path}?expires=${expires}&sig=${signature}`;
   }
 
-  /** @param path starting with `/`, without a query. */
-  sign(path: string): string {
-    return `${this.#settings.publicUrl}${path}?sig=${this.signature(path)}`;
+  /** Judges the link of a request that has been routed. @param now milliseconds. */
+  check({ routeOptions, params, query }: RoutedRequest, now: number): LinkState {
+    const { expires, sig, ...others } = query as Readonly<Record<string, unknown>>;
+    if (expires === undefined && sig === undefined) return { kind: 'none' };
+    // A repeated parameter arrives as an array.
+    if (typeof expires !== 'string' || typeof sig !== 'string' || Object.keys(others).length > 0) return INVALID;
+    // Fastify parses the parameters of a path into text only.
+    const parts = signed(routeOptions.url ?? '', params as Params, expires);
+    if (!EXPIRES.test(expires) || !this.signatures.verify(sig, 'link', parts)) return INVALID;
+    return now < Number(expires) * 1_000 ? { kind: 'valid', expires: Number(expires) } : { kind: 'expired' };
   }
+}
 
-  isSigned(url: string): boolean {
-    const { pathname, searchParams } = new URL(url, 'http://localhost');
-    return this.isSignature(searchParams.get('sig') ?? '', pathname);
-  }
+type RoutedRequest = Pick<FastifyRequest, 'routeOptions' | 'params' | 'query'>;
 
-  /** HMAC-SHA256 in base64url. */
-  signature(text: string): string {
-    return createHmac('sha256', this.#key).update(text).digest('base64url');
-  }
+const INVALID: LinkState = { kind: 'invalid' };
 
-  /** Compared in constant time. */
-  isSignature(given: string, text: string): boolean {
-    const wanted = Buffer.from(this.signature(text));
-    const actual = Buffer.from(given);
-    return actual.length === wanted.length && timingSafeEqual(actual, wanted);
-  }
+function signed(template: string, params: Params, expires: string): readonly unknown[] {
+  const entries = Object.entries(params).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return [template, entries, expires];
 }

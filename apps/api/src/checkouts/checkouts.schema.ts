@@ -62,12 +62,16 @@ const attempt = z
 
 const qr = z
   .object({
-    image_url: z.url().meta({ description: 'The QR as an image; opens without a key until the checkout closes' }),
+    image_url: z
+      .url()
+      .meta({ description: 'The QR as an image; opens without a key until one day after the time to pay' }),
     download_uri: z.url().meta({ description: 'The same at the provider' }),
     raw_data: z.string().nullable(),
     expires_at: time,
   })
   .meta({ id: 'Qr' });
+
+const version = z.int().nonnegative().meta({ description: 'Grows with each change: the id of an event in its stream' });
 
 const attention = z.object({ code: z.string(), since: time, detail: z.string() }).meta({ id: 'Attention' });
 
@@ -89,14 +93,31 @@ export const checkoutReply = z
     attention: attention.nullable(),
     created_at: time,
     updated_at: time,
-    events_url: z
-      .url()
-      .nullable()
-      .meta({ description: 'Its changes as a stream; opens without a key. Null once the checkout closed' }),
+    version,
+    events_url: z.url().nullable().meta({
+      description:
+        'Its changes as a stream of what the customer may see; opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',
+    }),
     location: z.string().meta({ description: 'Where to read this checkout again' }),
   })
   .meta({ id: 'Checkout' });
 export type CheckoutReply = z.output<typeof checkoutReply>;
+
+export const customerCheckoutReply = z
+  .object({
+    id: z.string(),
+    status: z.enum(CHECKOUT_STATUSES),
+    amount: z.int().positive(),
+    currency: z.string(),
+    qr: qr.nullable(),
+    expires_at: time.meta({ description: 'When the time to pay ends or ended' }),
+    paid_at: time.nullable(),
+    version,
+    created_at: time,
+    updated_at: time,
+  })
+  .meta({ id: 'CustomerCheckout', description: 'What a signed link shows of a checkout' });
+export type CustomerCheckoutReply = z.output<typeof customerCheckoutReply>;
 
 export const checkoutsReply = z
   .object({ data: z.array(checkoutReply), next_cursor: z.string().nullable() })

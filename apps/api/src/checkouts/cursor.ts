@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { SignedLinks } from '../auth/signed-links.js';
+import { Signatures } from '../auth/signatures.js';
 import { Problem } from '../problems/problem.js';
 
 const CURSOR = /^(\d)\.([A-Za-z0-9_-]{0,4000})\.([A-Za-z0-9_-]{43})$/;
@@ -10,23 +10,19 @@ export type Place = { readonly search: number; readonly token: Uint8Array | null
 /** The place in a list as text. It is signed, so that what reaches the engine is what the engine gave for this list. */
 @Injectable()
 export class Cursors {
-  constructor(private readonly links: SignedLinks) {}
+  constructor(private readonly signatures: Signatures) {}
 
   write({ search, token }: Place, searches: readonly string[]): string {
     const text = `${search}.${Buffer.from(token ?? []).toString('base64url')}`;
-    return `${text}.${this.links.signature(signed(text, searches))}`;
+    return `${text}.${this.signatures.sign('cursor', [text, searches])}`;
   }
 
   /** @throws {Problem} `invalid_request` for a cursor that is not ours, or of a list with other filters. */
   read(cursor: string, searches: readonly string[]): Place {
     const [, search = '', token = '', signature = ''] = CURSOR.exec(cursor) ?? [];
-    if (!this.links.isSignature(signature, signed(`${search}.${token}`, searches))) {
+    if (!this.signatures.verify(signature, 'cursor', [`${search}.${token}`, searches])) {
       throw new Problem('invalid_request', 'The cursor is not one of this list');
     }
     return { search: Number(search), token: token === '' ? null : Buffer.from(token, 'base64url') };
   }
-}
-
-function signed(text: string, searches: readonly string[]): string {
-  return JSON.stringify(['cursor', text, searches]);
 }

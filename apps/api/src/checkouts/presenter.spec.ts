@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { initialState, type CheckoutIntent } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import { SignedLinks } from '../auth/signed-links.js';
+import { Signatures } from '../auth/signatures.js';
 import type { ApiSettings } from '../settings.js';
 import { Settings } from '../settings.provider.js';
 import { CheckoutPresenter } from './presenter.js';
@@ -20,8 +21,11 @@ const intent: CheckoutIntent = {
   created_at: '2026-03-10T09:00:00.000Z',
 };
 
-const settings = { API_KEYS: [], PUBLIC_URL: 'http://pay.example' } as unknown as ApiSettings;
-const presenter = new CheckoutPresenter(new SignedLinks(new Settings(settings)));
+const settings = new Settings({
+  URL_SIGNING_KEY: ['signs the links of tests and nothing else'],
+  PUBLIC_URL: 'http://pay.example',
+} as unknown as ApiSettings);
+const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
 
 /** As the memo says it, which is as old as the workflow's last word. */
 function shown(windows: { readonly voidable_until: string; readonly refundable_until: string }) {

@@ -2,29 +2,51 @@ import { Injectable } from '@nestjs/common';
 import { toCheckout } from '@tillflow/workflows';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
-import type { CheckoutReply } from './checkouts.schema.js';
+import type { CheckoutReply, CustomerCheckoutReply } from './checkouts.schema.js';
+
+const QR_ROUTE = '/v1/checkouts/:id/qr';
+const EVENTS_ROUTE = '/v1/checkouts/:id/events';
+const DAY_SECONDS = 86_400;
 
 /** A checkout as every route shows it: with the addresses that only the API knows. */
 @Injectable()
 export class CheckoutPresenter {
   constructor(private readonly links: SignedLinks) {}
 
-  present({ intent, state, closed }: StoredCheckout): CheckoutReply {
+  present(stored: StoredCheckout): CheckoutReply {
+    const { intent, state, closed, version } = stored;
     const checkout = toCheckout(intent, state);
-    const location = `/v1/checkouts/${intent.id}`;
+    const { id } = intent;
+    const location = `/v1/checkouts/${id}`;
     // The memo may be older: a QR, or a window, past its time is never shown.
     const now = Date.now();
     const { voidable_until: voidable, refundable_until: refundable } = checkout;
     const qr = checkout.qr !== null && now < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
+    const expires = Math.ceil(Date.parse(openUntil(stored)) / 1_000) + DAY_SECONDS;
+    const isWatchable = !closed && now < expires * 1_000;
     return {
       ...checkout,
       metadata: { ...checkout.metadata },
       attempts: [...checkout.attempts],
       voidable_until: voidable !== null && now < Date.parse(voidable) ? voidable : null,
       refundable_until: refundable !== null && now <= Date.parse(refundable) ? refundable : null,
-      qr: qr === null ? null : { image_url: this.links.sign(`${location}/qr`), ...qr },
-      events_url: closed ? null : this.links.sign(`${location}/events`),
+      qr: qr === null ? null : { image_url: this.links.link(QR_ROUTE, { id }, expires), ...qr },
+      version,
+      events_url: isWatchable ? this.links.link(EVENTS_ROUTE, { id }, expires) : null,
       location,
     };
   }
+
+  /** What a link shows: what the customer sees at the till anyway, and nothing that the shop keeps about the sale. */
+  presentToCustomer(stored: StoredCheckout): CustomerCheckoutReply {
+    const { id, status, amount, currency, qr, paid_at, version, created_at, updated_at } = this.present(stored);
+    const expires_at = openUntil(stored);
+    return { id, status, amount, currency, qr, expires_at, paid_at, version, created_at, updated_at };
+  }
+}
+
+/** When the time to pay ends or ended: the newest attempt's, or what was asked for while there is none. ISO 8601 UTC. */
+function openUntil({ intent, state }: StoredCheckout): string {
+  const newest = state.attempts.at(-1);
+  return newest?.expires_at ?? new Date(Date.parse(intent.created_at) + intent.expires_in * 1_000).toISOString();
 }

@@ -5,6 +5,7 @@ import type { Logger } from 'pino';
 import { Admission } from '../auth/admission.js';
 import { keyNameOf } from '../auth/caller.js';
 import { SignedLinks } from '../auth/signed-links.js';
+import { Signatures } from '../auth/signatures.js';
 import { CodecLinks } from '../codec/codec-links.js';
 import { allowCodecOrigins } from '../codec/codec-origins.js';
 import { UPLOAD_WITHIN_MS } from '../disputes/upload.js';
@@ -43,8 +44,9 @@ export class Edge {
     this.#settings = settings;
     this.#logger = logger;
     this.problems = new ProblemFilter(settings, logger);
-    const links = new SignedLinks(settings);
-    this.#admission = new Admission({ settings, limits, links, codecLinks: new CodecLinks(links, settings) });
+    const signatures = new Signatures(settings);
+    const links = new SignedLinks(signatures, settings);
+    this.#admission = new Admission({ settings, limits, links, codecLinks: new CodecLinks(signatures, settings) });
     const unreadable = new Unreadable(settings);
     const { BODY_LIMIT_BYTES, REQUEST_TIMEOUT_MS, TRUST_PROXY, TEMPORAL_UI_URL, CORS_ORIGINS } = settings.values;
     this.server = fastify({

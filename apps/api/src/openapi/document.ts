@@ -1,6 +1,7 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { z } from 'zod';
+import { customerCheckoutReply } from '../checkouts/checkouts.schema.js';
 import { PROBLEMS, type ProblemCode } from '../problems/catalog.js';
 import { exampleOf, problemDocument } from '../problems/problem-document.js';
 import { PROBLEMS_EXTENSION } from './decorators.js';
@@ -23,7 +24,10 @@ export function openApiDocument(app: NestFastifyApplication): OpenAPIObject {
     .setDescription(DESCRIPTION)
     .setVersion('1')
     .addBearerAuth({ type: 'http', scheme: 'bearer', description: 'A key from `API_KEYS`' })
-    .addApiKey({ type: 'apiKey', in: 'query', name: 'sig', description: 'Part of a link that the API gave' }, 'link')
+    .addApiKey(
+      { type: 'apiKey', in: 'query', name: 'sig', description: 'With `expires`: part of a link that the API gave' },
+      'link',
+    )
     .build();
   return complete(SwaggerModule.createDocument(app, config));
 }
@@ -45,6 +49,7 @@ function complete(document: OpenAPIObject): OpenAPIObject {
       if (required === undefined) Object.assign(operation.requestBody ?? {}, { required: false });
     }
   }
+  addEventData(schemas);
   schemas['Problem'] = z.toJSONSchema(problemDocument, { target: 'openapi-3.0' }) as (typeof schemas)[string];
   // A client must not break when a reply gets another field.
   for (const [name, schema] of Object.entries(schemas)) if (!requests.has(name)) allowMoreFields(schema);
@@ -69,6 +74,15 @@ function addProblems(operation: Operation): void {
       },
     };
   }
+}
+
+/** OpenAPI has no place for the data of an event: its schema is named in the text of the response. */
+function addEventData(schemas: Record<string, unknown>): void {
+  const whole = JSON.stringify(z.toJSONSchema(customerCheckoutReply, { target: 'openapi-3.0' }));
+  const { definitions } = JSON.parse(whole.replaceAll('#/definitions/', '#/components/schemas/')) as {
+    definitions: Record<string, unknown>;
+  };
+  schemas['CustomerCheckout'] = definitions['CustomerCheckout'];
 }
 
 function requestSchemaOf({ requestBody }: Operation): string | null {

@@ -5,7 +5,12 @@ import type {
   ReconciliationsReply,
   ReconciliationStarted,
 } from '../reconciliations/reconciliations.schema.js';
-import type { CheckoutReply, CheckoutsReply, TimelineReply } from '../checkouts/checkouts.schema.js';
+import type {
+  CheckoutReply,
+  CheckoutsReply,
+  CustomerCheckoutReply,
+  TimelineReply,
+} from '../checkouts/checkouts.schema.js';
 
 // One sale, told through every request and reply. Each is checked against its schema by test/openapi.spec.ts.
 
@@ -43,7 +48,7 @@ export const awaiting: CheckoutReply = {
     },
   ],
   qr: {
-    image_url: `${API}/v1/checkouts/${ID}/qr?sig=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8`,
+    image_url: `${API}/v1/checkouts/${ID}/qr?expires=1795326319&sig=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8`,
     download_uri: `${PROVIDER}/qr/54ysb6vvosm3svj5ds6htpae.svg`,
     raw_data: `${PROVIDER}/wallet/54ysb6vvosm3svj5ds6htpae`,
     expires_at: '2026-11-21T05:45:18.021Z',
@@ -55,7 +60,8 @@ export const awaiting: CheckoutReply = {
   attention: null,
   created_at: '2026-11-21T05:30:18.021Z',
   updated_at: '2026-11-21T05:30:18.264Z',
-  events_url: `${API}/v1/checkouts/${ID}/events?sig=ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8`,
+  version: 2,
+  events_url: `${API}/v1/checkouts/${ID}/events?expires=1795326319&sig=ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8`,
   location: `/v1/checkouts/${ID}`,
 };
 
@@ -67,6 +73,7 @@ export const creating: CheckoutReply = {
   attempts: [],
   qr: null,
   updated_at: awaiting.created_at,
+  version: 1,
 };
 
 export const withdrawn: CheckoutReply = { ...awaiting, qr: null };
@@ -107,6 +114,7 @@ export const paid: CheckoutReply = {
   voidable_until: '2026-11-21T16:15:00.000Z',
   refundable_until: '2027-11-21T05:31:02.000Z',
   updated_at: '2026-11-21T05:31:02.694Z',
+  version: 3,
 };
 
 export const checkouts: CheckoutsReply = { data: [paid], next_cursor: null };
@@ -144,7 +152,23 @@ export const pendingRefund: RefundReply = { ...refund, id: null, status: 'pendin
 
 export const refunds: RefundsReply = { data: [refund], next_cursor: null };
 
-export const events = `id: 3\nevent: checkout\ndata: ${JSON.stringify(paid)}\n\n`;
+const paidToCustomer: CustomerCheckoutReply = {
+  id: paid.id,
+  status: paid.status,
+  amount: paid.amount,
+  currency: paid.currency,
+  qr: paid.qr,
+  expires_at: '2026-11-21T05:45:18.021Z',
+  paid_at: paid.paid_at,
+  version: paid.version,
+  created_at: paid.created_at,
+  updated_at: paid.updated_at,
+};
+
+const eventOf = (checkout: CheckoutReply | CustomerCheckoutReply): string =>
+  `id: ${checkout.version}\nevent: checkout\ndata: ${JSON.stringify(checkout)}\n\n`;
+
+export const events = { key: { value: eventOf(paid) }, link: { value: eventOf(paidToCustomer) } };
 
 export const event = {
   object: 'event',

@@ -56,9 +56,9 @@ export const PROBLEMS = {
   unauthorized: {
     status: 401,
     title: 'A key is needed',
-    meaning: 'There is no key, it is not known, or the link was not signed by us.',
+    meaning: 'There is no key, the key is not known, or the link has expired or is not one that the API signed.',
     money: UNTOUCHED,
-    action: 'Send `Authorization: Bearer <key>`, or take a fresh link from the checkout.',
+    action: 'Send `Authorization: Bearer <key>`, or read the checkout for a new link.',
     example: 'Send Authorization: Bearer <key>',
   },
   forbidden: {

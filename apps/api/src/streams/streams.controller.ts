@@ -2,7 +2,7 @@ import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nest
 import { ApiBearerAuth, ApiExcludeEndpoint, ApiHeader, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { RequiresKeyOrLink } from '../auth/access.js';
-import { isByLink, type Caller } from '../auth/caller.js';
+import type { Caller } from '../auth/caller.js';
 import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
@@ -56,8 +56,9 @@ export class StreamsController {
   })
   @ApiResponse({
     status: 200,
-    description: 'Events named `checkout`: the state now unless it was seen, then each change',
-    content: { 'text/event-stream': { schema: { type: 'string' }, example: examples.events } },
+    description:
+      'Events named `checkout`: the state now unless it was seen, then each change. By a key the data is a `Checkout`, by a link a `CustomerCheckout`',
+    content: { 'text/event-stream': { schema: { type: 'string' }, examples: examples.events } },
   })
   @ApiResponse({ status: 204, description: 'The checkout has closed: there is nothing more to tell' })
   async open(
@@ -69,7 +70,7 @@ export class StreamsController {
     const stream = await this.streams.open({
       id,
       seen: lastEventId(seen),
-      byLink: isByLink(request),
+      link: request.linkExpires === undefined ? null : { expires: request.linkExpires },
       connection: reply.raw,
     });
     if (stream === null) {

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
+import { Signatures } from '../auth/signatures.js';
 import type { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { CheckoutNews } from '../checkouts/news.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
@@ -33,6 +34,10 @@ const intent: CheckoutIntent = {
   created_at: '2026-11-21T05:30:18.000Z',
 };
 
+const NOWHERE = { socket: null, destroy: () => {} };
+const tomorrow = (): number => Math.floor(Date.now() / 1_000) + 86_400;
+const linkFrom = (_address: string) => ({ expires: tomorrow() });
+
 /** The service on a checkout that the test changes, without Temporal. */
 function service(limit = 10) {
   const stored = { version: 1, closed: false, isDown: false };
@@ -45,16 +50,16 @@ function service(limit = 10) {
     STREAM_POLL_MS: 1_000,
     STREAM_HEARTBEAT_MS: 15_000,
     STREAM_LIMIT: limit,
-    API_KEYS: [],
+    URL_SIGNING_KEY: ['signs the links of tests and nothing else'],
     PUBLIC_URL: 'http://pay.example',
   } as unknown as ApiSettings);
   const repository = { get } as unknown as CheckoutsRepository;
   const news = new CheckoutNews();
   const watches = new Watches(repository, settings, pino({ enabled: false }), news);
-  const presenter = new CheckoutPresenter(new SignedLinks(settings));
+  const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
   const streams = new StreamsService(repository, presenter, watches, settings);
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
-    streams.open({ id: ID, seen: null, byLink: false, connection: { destroy: () => {} }, ...request });
+    streams.open({ id: ID, seen: null, link: null, connection: NOWHERE, ...request });
   return { stored, get, news, streams, open };
 }
 
@@ -157,8 +162,8 @@ describe('a stream', () => {
     expect(ids).toEqual([2]);
     expect(stream?.destroyed).toBe(true);
     expect(await open({ seen: 2 })).toBeNull();
-    expect(await open({ byLink: true })).toBeNull();
-    expect(await open({ byLink: true, seen: 1 })).toBeNull();
+    expect(await open({ link: linkFrom('192.0.2.1') })).toBeNull();
+    expect(await open({ link: linkFrom('192.0.2.1'), seen: 1 })).toBeNull();
   });
 });
 

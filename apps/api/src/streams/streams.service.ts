@@ -16,9 +16,14 @@ export type StreamRequest = {
   readonly id: string;
   /** The version that the reader saw last, or null. */
   readonly seen: number | null;
-  /** By a signed link, which opens nothing any more once the checkout closed. */
-  readonly byLink: boolean;
+  /** The signed link that opened the stream; null for a key. */
+  readonly link: StreamLink | null;
   readonly connection: Connection;
+};
+
+export type StreamLink = {
+  /** Unix seconds. The stream ends then. */
+  readonly expires: number;
 };
 
 /** A reader that has not taken its end by then is cut off, so that the process can stop. Milliseconds. */
@@ -46,7 +51,7 @@ export class StreamsService implements BeforeApplicationShutdown {
    * @throws {Problem} `not_found`, `too_many_streams`, `temporal_unavailable`.
    */
   async open(request: StreamRequest): Promise<EventStream | null> {
-    const { id, seen, byLink, connection } = request;
+    const { id, seen, link, connection } = request;
     const key = keyOf(id);
     const leave = this.#places.take(id);
     if (leave === null) {
@@ -56,12 +61,13 @@ export class StreamsService implements BeforeApplicationShutdown {
     try {
       const checkout = await this.repository.get(key);
       const isNews = seen === null || seen < checkout.version;
-      if (checkout.closed && (byLink || !isNews)) return null;
-      stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS);
+      if (checkout.closed && (link !== null || !isNews)) return null;
+      stream = this.#begin(connection);
       stream.once('close', leave);
-      this.#keep(stream, connection);
-      if (isNews) this.#tell(stream, checkout);
-      this.#follow(stream, checkout);
+      const show = this.#showing(stream, link);
+      if (isNews) show(checkout);
+      this.#follow(stream, checkout, show);
+      if (link !== null) endAt(stream, link.expires);
       return stream;
     } finally {
       if (stream === null) leave();
@@ -82,7 +88,14 @@ export class StreamsService implements BeforeApplicationShutdown {
     }
   }
 
-  #follow(stream: EventStream, checkout: StoredCheckout): void {
+  #begin(connection: Connection): EventStream {
+    const stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS);
+    this.#open.set(stream, connection);
+    stream.once('close', () => this.#open.delete(stream));
+    return stream;
+  }
+
+  #follow(stream: EventStream, checkout: StoredCheckout, show: (checkout: StoredCheckout) => void): void {
     if (checkout.closed || this.#isStopping) {
       stream.finish();
       return;
@@ -90,7 +103,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     let { version } = checkout;
     const stop = this.watches.watch(checkout.intent, {
       see: (now) => {
-        if (now.version > version) this.#tell(stream, now);
+        if (now.version > version) show(now);
         version = Math.max(version, now.version);
         if (now.closed) end();
       },
@@ -103,12 +116,17 @@ export class StreamsService implements BeforeApplicationShutdown {
     stream.once('close', stop);
   }
 
-  #tell(stream: EventStream, checkout: StoredCheckout): void {
-    stream.show('checkout', checkout.version, JSON.stringify(this.presenter.present(checkout)));
+  /** By a key all of it, by a link what the customer may see. */
+  #showing(stream: EventStream, link: StreamLink | null): (checkout: StoredCheckout) => void {
+    return (checkout) => {
+      const shown = link === null ? this.presenter.present(checkout) : this.presenter.presentToCustomer(checkout);
+      stream.show('checkout', checkout.version, JSON.stringify(shown));
+    };
   }
+}
 
-  #keep(stream: EventStream, connection: Connection): void {
-    this.#open.set(stream, connection);
-    stream.once('close', () => this.#open.delete(stream));
-  }
+/** @param expires Unix seconds, at most some days from now: a timer holds 24 days. */
+function endAt(stream: EventStream, expires: number): void {
+  const timer = setTimeout(() => stream.finish(), expires * 1_000 - Date.now());
+  stream.once('close', () => clearTimeout(timer));
 }
