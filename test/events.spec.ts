@@ -226,7 +226,7 @@ describe('a process that stops', () => {
 
 describe('more streams than a process holds', () => {
   it('are refused, and taken again when one has left', async () => {
-    const small = await Stack.start({ worker: true, api: { STREAM_LIMIT: '2' } });
+    const small = await Stack.start({ worker: true, api: { STREAM_LIMIT: '4' } });
     try {
       const { body } = await small.create();
       const other = await small.create();

@@ -72,7 +72,7 @@ const schema = z.object({
   /** The longest time between two looks at a checkout whose events someone watches. */
   STREAM_POLL_MS: integer(1_000, 10, 60_000),
   STREAM_HEARTBEAT_MS: integer(15_000, 10, 300_000),
-  /** Event streams that this process holds open. One checkout may have half of them. */
+  /** Event streams that this process holds open. The shares in it: `Places`. */
   STREAM_LIMIT: integer(1_000, 1, 100_000),
   /** Origins whose pages may read event streams and QR images by a signed link. */
   CORS_ORIGINS: list()

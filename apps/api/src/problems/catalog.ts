@@ -380,7 +380,8 @@ export const PROBLEMS = {
   too_many_streams: {
     status: 503,
     title: 'Too many streams are open',
-    meaning: 'This process holds as many event streams as `STREAM_LIMIT` allows, or one checkout half of them.',
+    meaning:
+      'This process holds as many event streams as `STREAM_LIMIT` allows, or the share of this checkout, of this address, or of all links is used up.',
     money: NOT_CHANGED,
     action: 'Read the checkout instead, and open the stream later.',
     example: 'No more streams can be opened now',

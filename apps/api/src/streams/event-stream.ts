@@ -14,9 +14,13 @@ export class EventStream extends Readable {
   #state = '';
   readonly #heartbeat: NodeJS.Timeout;
 
-  constructor(heartbeatMs: number) {
+  /** @param onHeartbeat runs at each heartbeat, also while the reader takes nothing. */
+  constructor(heartbeatMs: number, onHeartbeat: () => void = () => {}) {
     super({ highWaterMark: 1 });
-    this.#heartbeat = setInterval(() => this.#beat(), heartbeatMs);
+    this.#heartbeat = setInterval(() => {
+      this.#beat();
+      onHeartbeat();
+    }, heartbeatMs);
   }
 
   /** Takes the place of a state that the reader has not taken yet. @param data one line of text. */

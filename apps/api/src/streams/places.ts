@@ -1,27 +1,63 @@
-/** How many streams may be held, in all and of one checkout, so that one link cannot take the places of all. */
+/** Who wants to hold a stream. */
+export type Holder = {
+  readonly checkout: string;
+  /** Where a reader with a link comes from: see `networkOf`. Null for a reader with a key. */
+  readonly linkFrom: string | null;
+};
+
+/** A link, and an address, may hold so many streams at any rate: a till, its display, a customer who shares the page. */
+const FEWEST_OF_A_LINK = 10;
+const FEWEST_OF_AN_ADDRESS = 50;
+
+/**
+ * How many streams may be held. Links, which anyone may have been given, hold at most half of the places; a link a
+ * twentieth, an address a fifth (a shop with all its pages often has one address). Keys have the other half for
+ * themselves; one checkout may have half of the places by keys.
+ */
 export class Places {
   readonly #taken = new Map<string, number>();
-  #total = 0;
+  readonly #half: number;
+  readonly #ofALink: number;
+  readonly #ofAnAddress: number;
 
-  constructor(private readonly limit: number) {}
+  /** @param limit places in all. */
+  constructor(private readonly limit: number) {
+    this.#half = Math.max(1, Math.floor(limit / 2));
+    this.#ofALink = Math.min(this.#half, Math.max(FEWEST_OF_A_LINK, Math.floor(limit / 20)));
+    this.#ofAnAddress = Math.min(this.#half, Math.max(FEWEST_OF_AN_ADDRESS, Math.floor(limit / 5)));
+  }
 
-  /** @returns what gives the place back, or null when there is none. */
-  take(id: string): (() => void) | null {
-    const ofOne = this.#taken.get(id) ?? 0;
-    if (this.#total >= this.limit || ofOne >= Math.ceil(this.limit / 2)) return null;
-    this.#total += 1;
-    this.#taken.set(id, ofOne + 1);
+  /** @returns what frees the place again, or null when there is none. */
+  take(holder: Holder): (() => void) | null {
+    const shares = this.#sharesOf(holder);
+    if (shares.some(([share, limit]) => this.#held(share) >= limit)) return null;
+    for (const [share] of shares) this.#taken.set(share, this.#held(share) + 1);
     let isTaken = true;
     return () => {
-      if (isTaken) this.#giveBack(id);
+      if (isTaken) for (const [share] of shares) this.#free(share);
       isTaken = false;
     };
   }
 
-  #giveBack(id: string): void {
-    this.#total -= 1;
-    const left = (this.#taken.get(id) ?? 1) - 1;
-    if (left === 0) this.#taken.delete(id);
-    else this.#taken.set(id, left);
+  /** Each share that the stream counts in, with its limit. */
+  #sharesOf({ checkout, linkFrom }: Holder): readonly (readonly [string, number])[] {
+    const all = ['all', this.limit] as const;
+    if (linkFrom === null) return [all, [`keys of ${checkout}`, this.#half]];
+    return [
+      all,
+      ['links', this.#half],
+      [`links of ${checkout}`, this.#ofALink],
+      [`links from ${linkFrom}`, this.#ofAnAddress],
+    ];
+  }
+
+  #held(share: string): number {
+    return this.#taken.get(share) ?? 0;
+  }
+
+  #free(share: string): void {
+    const left = this.#held(share) - 1;
+    if (left === 0) this.#taken.delete(share);
+    else this.#taken.set(share, left);
   }
 }

@@ -70,7 +70,7 @@ export class StreamsController {
     const stream = await this.streams.open({
       id,
       seen: lastEventId(seen),
-      link: request.linkExpires === undefined ? null : { expires: request.linkExpires },
+      link: request.linkExpires === undefined ? null : { expires: request.linkExpires, address: request.ip },
       connection: reply.raw,
     });
     if (stream === null) {

@@ -12,6 +12,7 @@ import { Problem } from '../problems/problem.js';
 import type { ApiSettings } from '../settings.js';
 import { Settings } from '../settings.provider.js';
 import type { EventStream } from './event-stream.js';
+import type { Connection } from './reader-progress.js';
 import { StreamsService, type StreamRequest } from './streams.service.js';
 import { Watches } from './watches.js';
 
@@ -34,9 +35,9 @@ const intent: CheckoutIntent = {
   created_at: '2026-11-21T05:30:18.000Z',
 };
 
-const NOWHERE = { socket: null, destroy: () => {} };
+const NOWHERE: Connection = { socket: null, writableLength: 0, destroy: () => {} };
 const tomorrow = (): number => Math.floor(Date.now() / 1_000) + 86_400;
-const linkFrom = (_address: string) => ({ expires: tomorrow() });
+const linkFrom = (address: string) => ({ expires: tomorrow(), address });
 
 /** The service on a checkout that the test changes, without Temporal. */
 function service(limit = 10) {
@@ -203,13 +204,88 @@ describe('too many streams', () => {
   });
 });
 
+describe('streams by links', () => {
+  const [many, refused] = [Array.from({ length: 60 }, (_, number) => number), { code: 'too_many_streams' }];
+  const addressOf = (number: number): string => `192.0.2.${number}`;
+  /** How many of these are taken. */
+  async function taken(results: readonly Promise<EventStream | null>[]): Promise<number> {
+    const settled = await Promise.allSettled(results);
+    for (const result of settled) if (result.status === 'rejected') expect(result.reason).toMatchObject(refused);
+    return settled.filter(({ status }) => status === 'fulfilled').length;
+  }
+
+  it('hold at most half of the places, also of one checkout: callers with a key have the others', async () => {
+    const { open } = service(8);
+    expect(await taken(many.map((number) => open({ link: linkFrom(addressOf(number)) })))).toBe(4);
+    expect(await taken(many.map((number) => open({ id: `chk_default_${number % 2}` })))).toBe(4);
+  });
+
+  it('of one checkout hold at most a twentieth, and 10 at least', async () => {
+    for (const [limit, most] of [
+      [1_000, 50],
+      [100, 10],
+    ]) {
+      const { open } = service(limit);
+      expect(await taken(many.map((number) => open({ link: linkFrom(addressOf(number)) })))).toBe(most);
+      expect(await open({ id: 'chk_default_other', link: linkFrom(addressOf(1)) })).not.toBeNull();
+    }
+  });
+
+  it('from one network hold at most a fifth, and 50 at least', async () => {
+    const { open } = service(200);
+    const from = (address: (number: number) => string, numbers = many) =>
+      numbers.map((number) => open({ id: `chk_default_${number}`, link: linkFrom(address(number)) }));
+    expect(await taken(from((number) => `2001:db8::${number}`))).toBe(50);
+    expect(await taken(from(() => '2001:db8:0:1::1', many.slice(0, 20)))).toBe(20);
+  });
+
+  it('end when the link expires', async () => {
+    const { open } = service();
+    const stream = await open({ link: { expires: Math.floor(Date.now() / 1_000) + 60, address: addressOf(1) } });
+    idsOf(stream);
+    await pass(58_000);
+    expect(stream?.destroyed).toBe(false);
+    await pass(2_000);
+    expect(stream?.destroyed).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a reader that takes nothing', () => {
+  it('is cut off after three heartbeats, and its place is free', async () => {
+    const { open } = service(1);
+    const destroy = vi.fn<() => void>();
+    const socket = { bytesWritten: 2_000, writableLength: 1_500 };
+    await open({ connection: { socket, writableLength: 1_500, destroy } });
+    await pass(45_000);
+    expect(destroy).not.toHaveBeenCalled();
+    // What is added to what waits is no sign of a reader.
+    Object.assign(socket, { bytesWritten: 3_000, writableLength: 2_500 });
+    await pass(15_000);
+    expect(destroy).toHaveBeenCalledTimes(1);
+    expect(await open()).not.toBeNull();
+  });
+
+  it('is kept while it takes something between heartbeats', async () => {
+    const { open } = service();
+    const destroy = vi.fn<() => void>();
+    const socket = { bytesWritten: 2_000, writableLength: 1_500 };
+    await open({ connection: { socket, writableLength: 1_500, destroy } });
+    for (let heartbeat = 0; heartbeat < 10; heartbeat += 1) {
+      await pass(30_000);
+      socket.writableLength -= 10;
+    }
+    expect(destroy).not.toHaveBeenCalled();
+  });
+});
+
 describe('a process that stops', () => {
   it('ends every stream, and cuts off a reader who does not take the end', async () => {
     const { streams, open } = service();
     const reading = await open();
     idsOf(reading);
     const destroy = vi.fn<() => void>();
-    await open({ connection: { destroy } });
+    await open({ connection: { ...NOWHERE, destroy } });
     streams.beforeApplicationShutdown();
     await pass(0);
     expect(reading?.destroyed).toBe(true);

@@ -1,5 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { StoredCheckout } from '@tillflow/temporal';
+import { networkOf } from '../auth/network-of.js';
 import { keyOf } from '../checkouts/checkout-key.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
@@ -7,10 +8,8 @@ import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { EventStream } from './event-stream.js';
 import { Places } from './places.js';
+import { ReaderProgress, type Connection } from './reader-progress.js';
 import { Watches } from './watches.js';
-
-/** Where a stream goes, as far as its end needs it. */
-export type Connection = { destroy(): unknown };
 
 export type StreamRequest = {
   readonly id: string;
@@ -21,9 +20,11 @@ export type StreamRequest = {
   readonly connection: Connection;
 };
 
+/** A link, and who came with it. */
 export type StreamLink = {
   /** Unix seconds. The stream ends then. */
   readonly expires: number;
+  readonly address: string;
 };
 
 /** A reader that has not taken its end by then is cut off, so that the process can stop. Milliseconds. */
@@ -53,7 +54,7 @@ export class StreamsService implements BeforeApplicationShutdown {
   async open(request: StreamRequest): Promise<EventStream | null> {
     const { id, seen, link, connection } = request;
     const key = keyOf(id);
-    const leave = this.#places.take(id);
+    const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : networkOf(link.address) });
     if (leave === null) {
       throw new Problem('too_many_streams', 'No more streams can be opened now', { retryAfterSeconds: 5 });
     }
@@ -88,8 +89,14 @@ export class StreamsService implements BeforeApplicationShutdown {
     }
   }
 
+  /** A stream whose reader is cut off when it stops reading. */
   #begin(connection: Connection): EventStream {
-    const stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS);
+    const progress = new ReaderProgress(connection);
+    const stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS, () => {
+      if (!progress.hasStopped()) return;
+      connection.destroy();
+      stream.destroy();
+    });
     this.#open.set(stream, connection);
     stream.once('close', () => this.#open.delete(stream));
     return stream;
