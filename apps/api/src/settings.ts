@@ -5,6 +5,7 @@ import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
 import { trustProxy } from './edge/trust-proxy.js';
+import { isImageHost } from './checkouts/image-hosts.js';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
@@ -27,6 +28,10 @@ const schema = z.object({
     'each must have at least 32 characters',
   ),
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
+  /** Hosts that QR images may be fetched from. Unset: the provider's own, as `ImageHosts` says. */
+  QR_IMAGE_HOSTS: list()
+    .refine((hosts) => hosts.every(isImageHost), 'each must be host or host:port')
+    .optional(),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
   /** A version date of the provider's API, the worker's; unset: the account's own. */
   PROVIDER_API_VERSION: z
