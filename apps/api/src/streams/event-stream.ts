@@ -14,7 +14,7 @@ export class EventStream extends Readable {
   #state = '';
   readonly #heartbeat: NodeJS.Timeout;
 
-  /** @param onHeartbeat runs at each heartbeat, also while the reader takes nothing. */
+  /** @param onHeartbeat runs at each heartbeat, also while the reader takes nothing, until the reader has taken the end. */
   constructor(heartbeatMs: number, onHeartbeat: () => void = () => {}) {
     super({ highWaterMark: 1 });
     this.#heartbeat = setInterval(() => {
@@ -34,7 +34,6 @@ export class EventStream extends Readable {
     if (this.#isFinished) return;
     this.#send();
     this.#isFinished = true;
-    clearInterval(this.#heartbeat);
     this.push(null);
   }
 
@@ -51,7 +50,7 @@ export class EventStream extends Readable {
 
   /** Keeps proxies from closing a quiet connection. A reader that still has something to read needs none. */
   #beat(): void {
-    if (!this.#isWanted) return;
+    if (!this.#isWanted || this.#isFinished) return;
     this.#isWanted = false;
     this.push(': still here\n\n');
   }

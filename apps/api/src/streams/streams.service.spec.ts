@@ -239,6 +239,17 @@ describe('streams by links', () => {
     expect(await taken(from(() => '2001:db8:0:1::1', many.slice(0, 20)))).toBe(20);
   });
 
+  it('end after an hour, which a browser answers by opening them again', async () => {
+    const { open } = service(1);
+    const stream = await open({ link: linkFrom(addressOf(1)) });
+    idsOf(stream);
+    await pass(3_599_000);
+    expect(stream?.destroyed).toBe(false);
+    await pass(1_000);
+    expect(stream?.destroyed).toBe(true);
+    expect(await open({ link: linkFrom(addressOf(1)), seen: 1 })).not.toBeNull();
+  });
+
   it('end when the link expires', async () => {
     const { open } = service();
     const stream = await open({ link: { expires: Math.floor(Date.now() / 1_000) + 60, address: addressOf(1) } });
@@ -262,6 +273,19 @@ describe('a reader that takes nothing', () => {
     // What is added to what waits is no sign of a reader.
     Object.assign(socket, { bytesWritten: 3_000, writableLength: 2_500 });
     await pass(15_000);
+    expect(destroy).toHaveBeenCalledTimes(1);
+    expect(await open()).not.toBeNull();
+  });
+
+  it('is cut off also when the stream has ended meanwhile', async () => {
+    const { open } = service(1);
+    const destroy = vi.fn<() => void>();
+    const socket = { bytesWritten: 2_000, writableLength: 1_500 };
+    const link = { expires: Math.floor(Date.now() / 1_000) + 60, address: '192.0.2.1' };
+    await open({ link, connection: { socket, writableLength: 1_500, destroy } });
+    await pass(20_000);
+    Object.assign(socket, { writableLength: 1_000 });
+    await pass(100_000);
     expect(destroy).toHaveBeenCalledTimes(1);
     expect(await open()).not.toBeNull();
   });

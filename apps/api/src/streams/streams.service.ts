@@ -30,6 +30,12 @@ export type StreamLink = {
 /** A reader that has not taken its end by then is cut off, so that the process can stop. Milliseconds. */
 const END_WITHIN_MS = 1_000;
 
+/**
+ * A stream by a link ends after an hour, in milliseconds. A browser opens it again; a client that reads nothing, which the
+ * operating system may hide for hours, does not.
+ */
+const LONGEST_BY_LINK_MS = 3_600_000;
+
 /** The changes of a checkout, told to whoever watches it. */
 @Injectable()
 export class StreamsService implements BeforeApplicationShutdown {
@@ -68,7 +74,7 @@ export class StreamsService implements BeforeApplicationShutdown {
       const show = this.#showing(stream, link);
       if (isNews) show(checkout);
       this.#follow(stream, checkout, show);
-      if (link !== null) endAt(stream, link.expires);
+      if (link !== null) endWithin(stream, Math.min(link.expires * 1_000 - Date.now(), LONGEST_BY_LINK_MS));
       return stream;
     } finally {
       if (stream === null) leave();
@@ -132,8 +138,7 @@ export class StreamsService implements BeforeApplicationShutdown {
   }
 }
 
-/** @param expires Unix seconds, at most some days from now: a timer holds 24 days. */
-function endAt(stream: EventStream, expires: number): void {
-  const timer = setTimeout(() => stream.finish(), expires * 1_000 - Date.now());
+function endWithin(stream: EventStream, ms: number): void {
+  const timer = setTimeout(() => stream.finish(), ms);
   stream.once('close', () => clearTimeout(timer));
 }
