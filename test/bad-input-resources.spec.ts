@@ -121,6 +121,17 @@ it('a cursor of one list is of use for no other', async () => {
   await expectUnsent('GET', `${list}?cursor=${tampered}`, 400, 'invalid_request');
 });
 
+it.each(LISTS.flatMap((list) => ['', 'yesterday', '2026-02-30T00:00:00Z'].map((time) => ({ list, time }))))(
+  '$list refuses $time as one bound beside a good one, and names it',
+  async ({ list, time }) => {
+    const good = '2026-01-01T00:00:00Z';
+    const to = await expectUnsent('GET', `${list}?from=${good}&to=${time}`, 400, 'invalid_request');
+    expect(new Set(to.errors?.map(({ path }) => path))).toEqual(new Set(['to']));
+    const from = await expectUnsent('GET', `${list}?from=${time}&to=${good}`, 400, 'invalid_request');
+    expect(new Set(from.errors?.map(({ path }) => path))).toEqual(new Set(['from']));
+  },
+);
+
 describe('a search', () => {
   it.each([
     '/v1/recurring-plans?kind=all',

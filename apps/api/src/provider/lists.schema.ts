@@ -1,6 +1,5 @@
-import { parseInstant } from '@tillflow/domain';
 import { z } from 'zod';
-import { readableTime } from '../checkouts/fields.js';
+import { readableTime, timeBetween } from '../checkouts/fields.js';
 
 /** An id of the provider's, as it may stand in a path: letters, digits, `_` and `-`. */
 export const providerId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ -');
@@ -41,7 +40,7 @@ export const asList = <T extends z.ZodType<Bounds>>(query: T) =>
       error: 'is not for a request with a cursor',
       path: ['offset'],
     })
-    .refine(({ from, to }) => from === undefined || to === undefined || parseInstant(from) <= parseInstant(to), {
+    .refine(({ from, to }) => from === undefined || to === undefined || (timeBetween(from, to) ?? 0) >= 0, {
       error: 'must not be before from',
       path: ['to'],
     });

@@ -1,7 +1,6 @@
-import { BREAK_TYPES, parseInstant } from '@tillflow/domain';
+import { BREAK_TYPES } from '@tillflow/domain';
 import { z } from 'zod';
-import { time } from '../checkouts/fields.js';
-import { readableTime } from '../checkouts/fields.js';
+import { readableTime, time, timeBetween } from '../checkouts/fields.js';
 import * as examples from '../openapi/examples.js';
 
 const DAY_MS = 86_400_000;
@@ -13,22 +12,13 @@ export const startReconciliation = z
     to: readableTime.meta({ description: 'Payments made before this are compared; at most 31 days after `from`' }),
     dry_run: z.boolean().default(false).meta({ description: 'Nothing is healed: it is only told what was found' }),
   })
-  .refine(({ from, to }) => lengthOf(from, to) >= 0, { path: ['to'], error: 'must not be before from' })
-  .refine(({ from, to }) => lengthOf(from, to) <= MOST_DAYS * DAY_MS, {
+  .refine(({ from, to }) => (timeBetween(from, to) ?? 0) >= 0, { path: ['to'], error: 'must not be before from' })
+  .refine(({ from, to }) => (timeBetween(from, to) ?? 0) <= MOST_DAYS * DAY_MS, {
     path: ['to'],
     error: `must be at most ${MOST_DAYS} days after from`,
   })
   .meta({ id: 'StartReconciliation', example: examples.reconciliationRequest });
 export type StartReconciliation = z.output<typeof startReconciliation>;
-
-/** In milliseconds; 0 for times that were refused already. */
-function lengthOf(from: string, to: string): number {
-  try {
-    return parseInstant(to) - parseInstant(from);
-  } catch {
-    return 0;
-  }
-}
 
 export const reconciliationPath = z.object({ id: z.string().max(200) });
 export type ReconciliationPath = z.output<typeof reconciliationPath>;
