@@ -1,8 +1,14 @@
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 
-/** A line to a server that can be cut and mended, as a network does. */
+/** Which way bytes go: to the server that the line leads to, or back from it. */
+type Way = 'there' | 'back';
+
+/** A line to a server that can be cut, frozen, muted or slowed, and mended, as a network does. */
 export class CutLine {
   readonly #sockets = new Set<Socket>();
+  readonly #held: (() => void)[] = [];
+  #holds: ReadonlySet<Way> = new Set();
+  #delayMs = 0;
   #isCut = false;
 
   private constructor(
@@ -20,13 +26,32 @@ export class CutLine {
     return line;
   }
 
+  /** Breaks the connections, and every new one. */
   cut(): void {
     this.#isCut = true;
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Nothing comes through, and nothing breaks: what is sent arrives when the line is mended. */
+  freeze(): void {
+    this.#holds = new Set(['there', 'back']);
+  }
+
+  /** The server hears everything, and its answers arrive when the line is mended. */
+  mute(): void {
+    this.#holds = new Set(['back']);
+  }
+
+  /** Each byte takes so many milliseconds longer, each way. */
+  slow(delayMs: number): void {
+    this.#delayMs = delayMs;
+  }
+
   mend(): void {
     this.#isCut = false;
+    this.#delayMs = 0;
+    this.#holds = new Set();
+    for (const release of this.#held.splice(0)) release();
   }
 
   close(): void {
@@ -35,9 +60,9 @@ export class CutLine {
   }
 
   #join(near: Socket, far: Socket): void {
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
+    for (const [from, to, way] of [
+      [near, far, 'there'],
+      [far, near, 'back'],
     ] as const) {
       this.#sockets.add(from);
       from.on('error', () => {});
@@ -45,8 +70,14 @@ export class CutLine {
         this.#sockets.delete(from);
         to.destroy();
       });
-      from.pipe(to);
+      from.on('data', (bytes) => this.#pass(way, () => void (to.destroyed || to.write(bytes))));
     }
     if (this.#isCut) near.destroy();
+  }
+
+  #pass(way: Way, write: () => void): void {
+    if (this.#holds.has(way)) this.#held.push(write);
+    else if (this.#delayMs > 0) setTimeout(write, this.#delayMs);
+    else write();
   }
 }

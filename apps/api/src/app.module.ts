@@ -31,6 +31,7 @@ import { ErrorsController } from './problems/errors.controller.js';
 import { ReconciliationsController } from './reconciliations/reconciliations.controller.js';
 import { ReconciliationsService } from './reconciliations/reconciliations.service.js';
 import { RESOURCE_CONTROLLERS, RESOURCE_PROVIDERS } from './resources.js';
+import { placesIn } from './settings.js';
 import { Settings } from './settings.provider.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
@@ -68,7 +69,7 @@ export class AppModule {
       providers: [
         { provide: Settings, useValue: settings },
         { provide: Limits, useValue: limits },
-        { provide: TemporalAccess, useValue: new TemporalAccess(temporal) },
+        { provide: TemporalAccess, useValue: new TemporalAccess(temporal, placesIn(settings.values)) },
         { provide: PaymentsClient, useValue: provider },
         { provide: LOGGER, useValue: logger },
         Readiness,

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
 import { trustProxy } from './edge/trust-proxy.js';
 import { isImageHost } from './checkouts/image-hosts.js';
+import type { Places } from './temporal.provider.js';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
@@ -74,6 +75,14 @@ const schema = z.object({
   RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
   /** How long a request may take in front of a proxy's own limit; a slow provider is answered with 202 before. */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
+  /** Checkouts that this process begins or changes at Temporal at a time; the others wait for a place, or get 503. */
+  TEMPORAL_MAX_WRITES: integer(32, 1, 10_000),
+  /** The same for looks at one checkout. */
+  TEMPORAL_MAX_READS: integer(32, 1, 10_000),
+  /** The same for pages of the list of checkouts. */
+  TEMPORAL_MAX_LISTS: integer(4, 1, 10_000),
+  /** The same for webhooks; one that gets 503 is sent again by the provider. */
+  TEMPORAL_MAX_HINTS: integer(16, 1, 10_000),
   /** The longest time between two looks at a checkout whose events someone watches. */
   STREAM_POLL_MS: integer(1_000, 10, 60_000),
   STREAM_HEARTBEAT_MS: integer(15_000, 10, 300_000),
@@ -110,6 +119,19 @@ export type ApiSettings = z.output<typeof schema>;
 /** @throws {SettingsError} with every mistake. */
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
   return readSettings(schema, environment);
+}
+
+/** Streams and metrics have a small share of their own. */
+const BACKGROUND_PLACES = 8;
+
+export function placesIn(settings: ApiSettings): Places {
+  return {
+    write: settings.TEMPORAL_MAX_WRITES,
+    read: settings.TEMPORAL_MAX_READS,
+    list: settings.TEMPORAL_MAX_LISTS,
+    hint: settings.TEMPORAL_MAX_HINTS,
+    background: BACKGROUND_PLACES,
+  };
 }
 
 function isOrigin(text: string): boolean {

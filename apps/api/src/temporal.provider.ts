@@ -1,12 +1,28 @@
 import type { Client, Connection } from '@temporalio/client';
-import { within, type Temporal } from '@tillflow/temporal';
+import { within, type Bounded, type Lane, type Temporal } from '@tillflow/temporal';
+import { Gate } from './admission/gate.js';
+import { currentBudget, timeLeft } from './admission/request-budget.js';
+
+/** How many calls of each lane may be under way at a time. */
+export type Places = Readonly<Record<Lane, number>>;
+
+/** What a call gets whose request has used up its time: enough for an engine that is well. Milliseconds. */
+const LEAST_MS = 250;
 
 /** The connection to Temporal, injectable by this class. */
 export class TemporalAccess {
   readonly #temporal: Temporal;
+  readonly #gates: Readonly<Record<Lane, Gate>>;
 
-  constructor(temporal: Temporal) {
+  constructor(temporal: Temporal, places: Places) {
     this.#temporal = temporal;
+    this.#gates = {
+      write: new Gate(places.write),
+      read: new Gate(places.read),
+      list: new Gate(places.list),
+      hint: new Gate(places.hint),
+      background: new Gate(places.background),
+    };
   }
 
   get client(): Client {
@@ -17,8 +33,29 @@ export class TemporalAccess {
     return this.#temporal.connection;
   }
 
-  /** @throws {TooSlowError} when the time is over; what was asked may still happen. */
-  within<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
-    return within(this.connection, milliseconds, work);
+  /**
+   * Bounds a call by its own time, by the time that its request has left, and by the places of its lane. What runs in
+   * the background belongs to no request, also when a request started it.
+   * @throws {TooSlowError} when the time is over: `hadNoEffect` says whether it may still happen.
+   * @throws {OverloadedError} {CallerGoneError} when it was not sent.
+   */
+  readonly within: Bounded = async (lane, milliseconds, work) => {
+    const isAwaited = lane !== 'background';
+    const withinMs = isAwaited ? Math.min(milliseconds, Math.max(timeLeft(), LEAST_MS)) : milliseconds;
+    const startedAt = performance.now();
+    // A webhook is worth its hint, also when its sender did not wait: others may go along with it.
+    const gone = isAwaited && lane !== 'hint' ? currentBudget()?.gone : undefined;
+    return this.#gates[lane].pass({ withinMs, gone }, () =>
+      within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), work),
+    );
+  };
+
+  /** As {@link within}, for what no caller waits for. */
+  readonly inBackground: Bounded = (_lane, milliseconds, work) => this.within('background', milliseconds, work);
+
+  /** Calls of a lane that are under way, and that wait for a place. */
+  load(lane: Lane): { readonly busy: number; readonly waiting: number } {
+    const { busy, waiting } = this.#gates[lane];
+    return { busy, waiting };
   }
 }

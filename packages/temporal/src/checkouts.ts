@@ -32,7 +32,8 @@ import type { Temporal } from './connection.js';
 import { UnreadablePayloadError } from './encryption-codec.js';
 import { isClosed, isTooSlow, refusalOf } from './failures.js';
 import { replacedRuns } from './replaced-runs.js';
-import { within } from './within.js';
+import { hadNoEffect } from './sendings.js';
+import { TooSlowError, within, type Bounded, type Lane } from './within.js';
 
 /** One checkout as the engine keeps it. */
 export type StoredCheckout = {
@@ -72,6 +73,10 @@ export class UnheardError extends Error {
 export type CheckoutsOptions = {
   /** How long a read or a signal may take, in milliseconds. */
   readonly readWithinMs: number;
+  /** How long a hint and its search may take, in milliseconds; absent: as a read. */
+  readonly hintWithinMs?: number;
+  /** How calls are bounded; absent: in time only. */
+  readonly bounded?: Bounded;
 };
 
 /**
@@ -79,15 +84,19 @@ export type CheckoutsOptions = {
  * is named, everything here throws what Temporal's client throws: `isTemporalFailure` knows it.
  */
 export class Checkouts {
+  readonly #bounded: Bounded;
+
   constructor(
     private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
     private readonly options: CheckoutsOptions,
-  ) {}
+  ) {
+    this.#bounded = options.bounded ?? ((_lane, milliseconds, work) => within(temporal.connection, milliseconds, work));
+  }
 
   /** @throws {CheckoutNotFoundError} @throws {UnreadablePayloadError} when it is encrypted with a key that is not here. */
   async get(key: CheckoutKey): Promise<StoredCheckout> {
     try {
-      const stored = toStored(await this.#soon(() => this.#handle(key).describe()));
+      const stored = toStored(await this.#soon('read', () => this.#handle(key).describe()));
       if (stored !== null) return stored;
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw error;
@@ -104,10 +113,11 @@ export class Checkouts {
     pageSize: number,
     nextPageToken: Uint8Array | null,
     onUnreadable: (workflowId: string, error: UnreadablePayloadError) => void,
+    lane: Lane = 'list',
   ): Promise<StoredPage> {
     const { connection, client } = this.temporal;
     const { namespace } = client.options;
-    const page = await this.#soon(() =>
+    const page = await this.#soon(lane, () =>
       connection.workflowService.listWorkflowExecutions({
         namespace,
         query,
@@ -115,7 +125,7 @@ export class Checkouts {
         ...(nextPageToken === null ? {} : { nextPageToken }),
       }),
     );
-    const replaced = await this.#soon(() => replacedRuns(this.temporal, page.executions));
+    const replaced = await this.#soon(lane, () => replacedRuns(this.temporal, page.executions));
     const data: StoredCheckout[] = [];
     for (const raw of page.executions) {
       if (replaced.has(raw.execution?.runId ?? '')) continue;
@@ -133,7 +143,7 @@ export class Checkouts {
 
   /** How many there are. Costs one search, however many they are. */
   async count(query: string): Promise<number> {
-    return (await this.#soon(() => this.temporal.client.workflow.count(query))).count;
+    return (await this.#soon('list', () => this.temporal.client.workflow.count(query))).count;
   }
 
   /**
@@ -144,7 +154,7 @@ export class Checkouts {
     chargeId: string,
     onUnreadable: (workflowId: string, error: UnreadablePayloadError) => void,
   ): Promise<CheckoutKey | null> {
-    const { data } = await this.page(checkoutOfCharge(chargeId), 1, null, onUnreadable);
+    const { data } = await this.page(checkoutOfCharge(chargeId), 1, null, onUnreadable, 'hint');
     return data[0]?.intent ?? null;
   }
 
@@ -193,7 +203,7 @@ export class Checkouts {
 
   /** @returns false when no open checkout has this key. Durable when it returns true. */
   hint(key: CheckoutKey, news: Hint): Promise<boolean> {
-    return this.#signal(key, (workflow) => workflow.signal(hint, news));
+    return this.#signal('hint', key, (workflow) => workflow.signal(hint, news));
   }
 
   /**
@@ -207,7 +217,7 @@ export class Checkouts {
     makeDurable: (workflow: WorkflowHandle) => Promise<void>,
   ): Promise<Asked<T>> {
     try {
-      const answer = await within(this.temporal.connection, withinMs, () => ask(this.#handle(key)));
+      const answer = await this.#bounded('write', withinMs, () => ask(this.#handle(key)));
       return { kind: 'answered', answer };
     } catch (error) {
       const refusal = refusalOf(error);
@@ -215,13 +225,23 @@ export class Checkouts {
       if (isClosed(error)) return { kind: 'closed' };
       // An update that failed for any other reason, such as the end of its run, decides nothing either.
       if (!isTooSlow(error) && !(error instanceof WorkflowUpdateFailedError)) throw error;
-      return { kind: (await this.#signal(key, makeDurable)) ? 'undecided' : 'closed' };
+      return { kind: (await this.#follow(key, makeDurable)) ? 'undecided' : 'closed' };
     }
   }
 
-  async #signal(key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
+  /** A signal that was not sent is no proof that nothing happens: the update before it was. */
+  async #follow(key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
     try {
-      await this.#soon(() => send(this.#handle(key)));
+      return await this.#signal('hint', key, send);
+    } catch (error) {
+      if (!hadNoEffect(error)) throw error;
+      throw new TooSlowError('Temporal did not confirm the request', { cause: error });
+    }
+  }
+
+  async #signal(lane: Lane, key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
+    try {
+      await this.#soon(lane, () => send(this.#handle(key)));
       return true;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
@@ -229,8 +249,9 @@ export class Checkouts {
     }
   }
 
-  #soon<T>(work: () => Promise<T>): Promise<T> {
-    return within(this.temporal.connection, this.options.readWithinMs, work);
+  #soon<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
+    const { readWithinMs, hintWithinMs = readWithinMs } = this.options;
+    return this.#bounded(lane, lane === 'hint' ? hintWithinMs : readWithinMs, work);
   }
 
   #handle(key: CheckoutKey): WorkflowHandle {

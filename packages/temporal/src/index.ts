@@ -39,5 +39,6 @@ export {
   type TemporalSettings,
 } from './settings.js';
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup.js';
+export { declareWithoutEffect, hadNoEffect } from './sendings.js';
 export { describeTaskQueue, livingPollers, type TaskQueue } from './task-queues.js';
-export { within } from './within.js';
+export { TooSlowError, within, type Bounded, type Lane } from './within.js';

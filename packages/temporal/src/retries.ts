@@ -1,4 +1,5 @@
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor, type ConnectionOptions } from '@temporalio/client';
+import { watchSendings } from './sendings.js';
 
 /** The longest pause before a call is tried again, in milliseconds: as long as a lost connection takes to come back. */
 const MAX_PAUSE_MS = 1_000;
@@ -21,14 +22,23 @@ export class Retries {
   constructor() {
     const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
     this.interceptors = [
-      makeGrpcRetryInterceptor({
-        retryableDecider: (attempt, status) => !this.#ended && retryableDecider(attempt, status),
-        delayFunction: (attempt, status) => {
-          const pauseMs = Math.min(delayFunction(attempt, status), MAX_PAUSE_MS);
-          this.#lastPauseEnds = Math.max(this.#lastPauseEnds, Date.now() + pauseMs);
-          return pauseMs;
-        },
-      }),
+      (options, nextCall) => {
+        // A try after the caller's time would do what nobody waits for.
+        const endsAt = options.deadline === undefined ? Number.POSITIVE_INFINITY : Number(options.deadline);
+        let pauseMs = 0;
+        const repeat = makeGrpcRetryInterceptor({
+          retryableDecider: (attempt, status) => {
+            pauseMs = Math.min(delayFunction(attempt, status), MAX_PAUSE_MS);
+            return !this.#ended && retryableDecider(attempt, status) && Date.now() + pauseMs < endsAt;
+          },
+          delayFunction: () => {
+            this.#lastPauseEnds = Math.max(this.#lastPauseEnds, Date.now() + pauseMs);
+            return pauseMs;
+          },
+        });
+        return repeat(options, nextCall);
+      },
+      watchSendings,
     ];
   }
 

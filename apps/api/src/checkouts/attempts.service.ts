@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { isPaid } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
+import { timeBeforeFollowUp } from '../admission/request-budget.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
 import type { NewAttempt } from './attempts.schema.js';
 import { keyOf } from './checkout-key.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
@@ -21,7 +21,6 @@ export class AttemptsService {
 
   constructor(
     private readonly repository: CheckoutsRepository,
-    private readonly settings: Settings,
     private readonly presenter: CheckoutPresenter,
   ) {}
 
@@ -33,7 +32,7 @@ export class AttemptsService {
     const key = keyOf(id);
     const after = request.after ?? newestNumber(await this.repository.get(key));
     const { answer: asked } = await this.#asking.join(`${id} ${after}`, () =>
-      this.repository.newAttempt(key, { after }, this.settings.values.ANSWER_WITHIN_MS),
+      this.repository.newAttempt(key, { after }, timeBeforeFollowUp()),
     );
     if (asked.kind === 'refused') throw refusal(asked);
     const stored = await this.repository.get(key);

@@ -4,8 +4,8 @@ import { checkoutId, checkoutWorkflowId, formatMoney, type CheckoutKey, type Che
 import { alsoConcerns } from '@tillflow/telemetry';
 import {
   Checkouts,
+  hadNoEffect,
   isClosed,
-  isTooSlow,
   type Asked,
   type StoredCheckout,
   type StoredPage,
@@ -31,13 +31,26 @@ import { TemporalAccess } from '../temporal.provider.js';
 import { CheckoutNews } from './news.js';
 import { unavailable } from './temporal-failures.js';
 
-/** A read is answered from the server's memory; more than this and it is down. */
-const READ_WITHIN_MS = 1_300;
+/** A read that takes longer is given up, however long a request may take. Milliseconds. */
+const READ_WITHIN_MS = 5_000;
+/** A hint has to be durable by then, or the provider is to send its webhook again. */
+const HINT_WITHIN_MS = 1_300;
+
+/** What became of a request to begin a checkout. */
+export type BeginOutcome =
+  /** The checkout, when this request opened it. */
+  | { readonly kind: 'opened'; readonly checkout: StoredCheckout }
+  /** It is to be read: it was there before, or has closed. */
+  | { readonly kind: 'there' }
+  /** Nothing confirmed it. `mayBegin` is false when it is proved that Temporal did not take it. */
+  | { readonly kind: 'unconfirmed'; readonly mayBegin: boolean; readonly problem: unknown };
 
 /** The checkouts that Temporal keeps, for the API: failures are problems, and who watches hears of every request. */
 @Injectable()
 export class CheckoutsRepository {
   readonly #checkouts: Checkouts;
+  /** For what no caller waits for. */
+  readonly #inBackground: Checkouts;
 
   constructor(
     private readonly temporal: TemporalAccess,
@@ -45,16 +58,21 @@ export class CheckoutsRepository {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly news: CheckoutNews,
   ) {
-    this.#checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
+    const readWithinMs = Math.min(settings.values.ANSWER_WITHIN_MS, READ_WITHIN_MS);
+    this.#checkouts = new Checkouts(temporal, {
+      readWithinMs,
+      hintWithinMs: HINT_WITHIN_MS,
+      bounded: temporal.within,
+    });
+    this.#inBackground = new Checkouts(temporal, { readWithinMs, bounded: temporal.inBackground });
   }
 
   /**
    * Starts the checkout, or joins the one that has its reference, and waits for its QR.
-   * Returns when it is there or when `withinMs` have passed; which of the two, the checkout tells.
-   * @returns the checkout, when it is ours and new; null when it is to be read.
-   * @throws {Problem} `temporal_unavailable`: it may have started; the same call again is safe.
+   * Returns when it is there or when `withinMs` have passed.
+   * @throws {Problem} `overloaded`: it was not sent.
    */
-  async begin(input: CheckoutInput, opener: string, withinMs: number): Promise<StoredCheckout | null> {
+  async begin(input: CheckoutInput, opener: string, withinMs: number): Promise<BeginOutcome> {
     const { intent } = input;
     alsoConcerns({ workflow_id: checkoutWorkflowId(intent) });
     const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, {
@@ -75,19 +93,21 @@ export class CheckoutsRepository {
       staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
     });
     try {
-      const begun = await this.temporal.within(withinMs, () =>
+      const begun = await this.temporal.within('write', withinMs, () =>
         this.temporal.client.workflow.executeUpdateWithStart(begin, {
           updateId: BEGIN_UPDATE_ID,
           startWorkflowOperation,
         }),
       );
-      // The first answer is repeated for ever: only to the one who opened it, it is no old news.
-      if (begun.opener !== opener) return null;
-      return { intent, opener, state: begun.state, timeline: [], refunds: [], version: 1, closed: false };
+      // The first answer is repeated for ever: it is news only to the request that opened the checkout.
+      if (begun.opener !== opener) return { kind: 'there' };
+      const checkout = { intent, opener, state: begun.state, timeline: [], refunds: [], version: 1, closed: false };
+      return { kind: 'opened', checkout };
     } catch (error) {
-      // Too slow: what became of it is read afterwards. Closed: the checkout of this reference has its end already.
-      if (isTooSlow(error) || isClosed(error) || error instanceof WorkflowUpdateFailedError) return null;
-      throw unavailable(error);
+      if (isClosed(error) || error instanceof WorkflowUpdateFailedError) return { kind: 'there' };
+      const problem = unavailable(error);
+      if (!(problem instanceof Problem) || problem.code === 'overloaded') throw problem;
+      return { kind: 'unconfirmed', mayBegin: !hadNoEffect(error), problem };
     } finally {
       this.news.announce(intent.id);
     }
@@ -117,6 +137,11 @@ export class CheckoutsRepository {
   get(key: CheckoutKey): Promise<StoredCheckout> {
     alsoConcerns({ workflow_id: checkoutWorkflowId(key) });
     return asked(() => this.#checkouts.get(key));
+  }
+
+  /** As {@link get}, for who watches a checkout: no caller waits for it. */
+  look(key: CheckoutKey): Promise<StoredCheckout> {
+    return asked(() => this.#inBackground.get(key));
   }
 
   /**

@@ -17,7 +17,8 @@ import {
   type Money,
 } from '@tillflow/domain';
 import { checkoutQueries, type StoredCheckout } from '@tillflow/temporal';
-import type { CheckoutIntent } from '@tillflow/workflows';
+import { initialState, type CheckoutIntent } from '@tillflow/workflows';
+import { timeBeforeFollowUp, timeBeforeLook } from '../admission/request-budget.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
@@ -32,6 +33,7 @@ import type {
 } from './checkouts.schema.js';
 import { Cursors, type Place } from './cursor.js';
 import { EventTailWatch } from './event-tail-watch.js';
+import { InFlight } from './in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
 import { refusal } from './temporal-failures.js';
@@ -41,6 +43,8 @@ export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 2
 /** What the API promises about checkouts, in terms of the workflow that keeps each. */
 @Injectable()
 export class CheckoutsService {
+  readonly #beginning = new InFlight<StoredCheckout | null>();
+
   constructor(
     private readonly repository: CheckoutsRepository,
     private readonly settings: Settings,
@@ -51,18 +55,19 @@ export class CheckoutsService {
   ) {}
 
   /**
-   * The checkout of this reference: a new one, or the one there is.
-   * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`.
+   * The checkout of this reference: a new one, or the one there is; 202 also when nothing confirmed it and it may begin.
+   * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
+   * `overloaded`, `temporal_unavailable`: it did not begin.
    */
   async begin(request: CreateCheckout): Promise<Begun> {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
-    if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
     const opener = randomUUID();
-    const { values } = this.settings;
-    const input = { intent, policy: checkoutPolicy(values, { hasTail: this.tail.isAwake }) };
-    const begun = await this.repository.begin(input, opener, values.ANSWER_WITHIN_MS);
-    const stored = begun ?? (await this.#justBegun(intent));
+    // Updates of one workflow wait for each other: those who ask for one reference together ask once.
+    const { answer: stored } = await this.#beginning.join(checkoutId(intent), () =>
+      this.#begin(request, money, intent, opener),
+    );
+    if (stored === null) return { checkout: this.#expected(intent), status: 202 };
     const { amount, currency } = stored.intent;
     if (amount !== money.amount || currency !== money.currency) {
       throw new Problem('reference_conflict', `${intent.reference} is a checkout over ${formatMoney(stored.intent)}`);
@@ -104,7 +109,7 @@ export class CheckoutsService {
   /** @throws {Problem} `already_paid` when the customer was faster. */
   async cancel(id: string): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
-    const asked = await this.repository.cancel(key, this.settings.values.ANSWER_WITHIN_MS);
+    const asked = await this.repository.cancel(key, timeBeforeFollowUp());
     if (asked.kind === 'refused') throw refusal(asked);
     const present = this.presenter.present(await this.repository.get(key));
     // It is being withdrawn, although the workflow may not have said so yet.
@@ -123,16 +128,47 @@ export class CheckoutsService {
     }
   }
 
-  /** The checkout is read in the moment after its start: an engine that does not have it yet did not take it. */
-  async #justBegun(intent: CheckoutIntent): Promise<StoredCheckout> {
+  /** @returns null when nothing shows the checkout, and it may begin. */
+  async #begin(
+    request: CreateCheckout,
+    money: Money,
+    intent: CheckoutIntent,
+    opener: string,
+  ): Promise<StoredCheckout | null> {
+    if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
+    const input = { intent, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
+    const begun = await this.repository.begin(input, opener, timeBeforeLook());
+    if (begun.kind === 'opened') return begun.checkout;
     try {
       return await this.repository.get(intent);
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'not_found') throw error;
-      throw new Problem('temporal_unavailable', 'The payment engine did not take it in time', { retryAfterSeconds: 2 });
+      if (!(error instanceof Problem) || !UNSEEN.has(error.code)) throw error;
+      if (begun.kind === 'there' && error.code === 'not_found') {
+        throw new Problem('temporal_unavailable', 'The payment engine did not take it', { retryAfterSeconds: 2 });
+      }
+      // A start that is on its way may still arrive.
+      if (begun.kind === 'there' || begun.mayBegin) return null;
+      throw begun.problem;
     }
   }
+
+  /** A checkout as its request describes it, before Temporal shows it. */
+  #expected(intent: CheckoutIntent): CheckoutReply {
+    const state = initialState(intent);
+    return this.presenter.present({
+      intent,
+      state,
+      opener: '',
+      timeline: [],
+      refunds: [],
+      version: 0,
+      closed: false,
+    });
+  }
 }
+
+/** Why a checkout is not seen, when it may be there. */
+const UNSEEN: ReadonlySet<string> = new Set(['not_found', 'temporal_unavailable', 'overloaded']);
 
 const BEGINNING: Place = { search: 0, token: null };
 

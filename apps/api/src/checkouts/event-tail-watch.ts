@@ -41,7 +41,9 @@ export class EventTailWatch {
     const { client } = this.temporal;
     const queue = this.settings.values.TEMPORAL_TASK_QUEUE;
     try {
-      const found = await this.temporal.within(LOOK_WITHIN_MS, () => findEventTail(client.workflow, queue));
+      const found = await this.temporal.within('background', LOOK_WITHIN_MS, () =>
+        findEventTail(client.workflow, queue),
+      );
       this.#memo = found?.memo ?? null;
     } catch (error) {
       this.logger.debug({ err: error }, 'the event tail could not be looked at');

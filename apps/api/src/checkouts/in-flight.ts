@@ -1,13 +1,31 @@
+import { CallerGoneError } from '../admission/gate.js';
+import { currentBudget } from '../admission/request-budget.js';
+
 /** Lets those who ask the same at the same time, in this process, wait for one and the same answer. */
 export class InFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
 
-  /** @returns the answer, and whether this caller is the one who brought the work about. */
+  /**
+   * The work runs in the time of the caller who asked first. When that caller leaves before anything was sent, one of
+   * the others takes its place.
+   * @returns the answer, and whether this caller is the one who brought the work about.
+   */
   async join(subject: string, work: () => Promise<T>): Promise<{ readonly answer: T; readonly first: boolean }> {
-    const running = this.#running.get(subject);
-    if (running !== undefined) return { answer: await running, first: false };
+    for (;;) {
+      const running = this.#running.get(subject);
+      if (running === undefined) break;
+      try {
+        return { answer: await running, first: false };
+      } catch (error) {
+        if (!isLeft(error) || currentBudget()?.gone.aborted === true) throw error;
+      }
+    }
     const started = work().finally(() => this.#running.delete(subject));
     this.#running.set(subject, started);
     return { answer: await started, first: true };
   }
+}
+
+function isLeft(error: unknown): boolean {
+  return error instanceof Error && (error instanceof CallerGoneError || error.cause instanceof CallerGoneError);
 }

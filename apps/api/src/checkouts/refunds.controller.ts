@@ -56,6 +56,7 @@ export class RefundsController {
   ): Promise<RefundReply> {
     const { refund, status } = await this.refunds.create(id, idempotencyKey(key), body);
     void reply.status(status);
+    if (status === 202) void reply.header('location', `/v1/checkouts/${id}/refunds`);
     return refund;
   }
 

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { formatInstant, formatMoney, instant, isPaid, parseInstant, refundableUntil } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { RefundRequest } from '@tillflow/workflows';
+import { timeBeforeFollowUp } from '../admission/request-budget.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
 import { keyOf } from './checkout-key.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
 import { InFlight } from './in-flight.js';
@@ -19,10 +19,7 @@ type Asking = { readonly isKnown: boolean; readonly asked: Asked<RefundReply> };
 export class RefundsService {
   readonly #asking = new InFlight<Asking>();
 
-  constructor(
-    private readonly repository: CheckoutsRepository,
-    private readonly settings: Settings,
-  ) {}
+  constructor(private readonly repository: CheckoutsRepository) {}
 
   /**
    * The refund of this key: 201 for a new one that the provider has decided, 200 for one that was asked for before,
@@ -48,7 +45,7 @@ export class RefundsService {
   async #ask(id: string, request: RefundRequest): Promise<Asking> {
     const key = keyOf(id);
     const before = await this.repository.get(key);
-    const asked = await this.repository.refund(key, request, this.settings.values.ANSWER_WITHIN_MS);
+    const asked = await this.repository.refund(key, request, timeBeforeFollowUp());
     return { isKnown: written(before, request) !== undefined, asked };
   }
 

@@ -1,7 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { formatMoney, type Money } from '@tillflow/domain';
 import { NotFoundError, PaymentsClient, PaymentsError } from '@tillflow/payments-client';
+import { timeLeft } from '../admission/request-budget.js';
 import { Problem } from '../problems/problem.js';
+
+/** The checkout has to be begun in the time that is left. Milliseconds. */
+const MOST_MS = 3_000;
 
 /** Checks a source that a client made before anything is charged on it. */
 @Injectable()
@@ -20,7 +24,7 @@ export class SourceCheck {
 
   async #retrieve(sourceId: string) {
     try {
-      return await this.provider.sources.retrieve(sourceId, { deadlineMs: 3_000 });
+      return await this.provider.sources.retrieve(sourceId, { deadlineMs: Math.min(MOST_MS, timeLeft() / 2) });
     } catch (error) {
       if (error instanceof NotFoundError) throw new Problem('source_mismatch', `There is no source ${sourceId}`);
       if (error instanceof PaymentsError) throw new Problem('provider_unavailable', 'The source could not be checked');

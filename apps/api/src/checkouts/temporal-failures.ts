@@ -1,4 +1,6 @@
+import { randomInt } from 'node:crypto';
 import { CheckoutNotFoundError, isTemporalFailure, UnreadablePayloadError, type Asked } from '@tillflow/temporal';
+import { CallerGoneError, OverloadedError } from '../admission/gate.js';
 import { Problem } from '../problems/problem.js';
 
 /** @returns the problem for what cannot be read, or for a failure of Temporal's; anything else is a bug and stays what it is. */
@@ -7,8 +9,18 @@ export function unavailable(error: unknown): unknown {
   if (error instanceof UnreadablePayloadError) {
     return new Problem('checkout_unreadable', 'A key of its payloads is missing', { cause: error });
   }
+  if (error instanceof OverloadedError || error instanceof CallerGoneError) {
+    const detail = 'The payment engine has more to do than it can answer in time';
+    return new Problem('overloaded', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
+  }
   if (!isTemporalFailure(error)) return error;
-  return new Problem('temporal_unavailable', 'The payment engine does not answer', { retryAfterSeconds: 2 });
+  const detail = 'The payment engine does not answer';
+  return new Problem('temporal_unavailable', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
+}
+
+/** Seconds from 1 to 4, by chance, so that callers who were refused together do not come back together. */
+export function retryAfterSeconds(): number {
+  return randomInt(1, 5);
 }
 
 /** What a workflow refused, in the words of the API. */

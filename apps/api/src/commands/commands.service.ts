@@ -5,7 +5,7 @@ import {
   WorkflowFailedError,
   type WorkflowHandle,
 } from '@temporalio/client';
-import { isTooSlow, Seal, UnreadablePayloadError } from '@tillflow/temporal';
+import { hadNoEffect, isTooSlow, Seal, UnreadablePayloadError } from '@tillflow/temporal';
 import {
   COMMAND_WORKFLOW,
   type CommandAudit,
@@ -95,7 +95,7 @@ export class Commands {
     const input: CommandInput = { command, answerBy, ...(Object.keys(policy).length === 0 ? {} : { policy }) };
     const workflowId = workflowIdOf(order);
     try {
-      const workflow = await this.temporal.within(values.ANSWER_WITHIN_MS, () =>
+      const workflow = await this.temporal.within('write', values.ANSWER_WITHIN_MS, () =>
         this.temporal.client.workflow.start(COMMAND_WORKFLOW, {
           workflowId,
           taskQueue: values.TEMPORAL_TASK_QUEUE,
@@ -117,7 +117,7 @@ export class Commands {
   async #join(order: Order, workflowId: string, fingerprint: string): Promise<Run> {
     const { client } = this.temporal;
     try {
-      const { runId, memo } = await this.temporal.within(READ_WITHIN_MS, () =>
+      const { runId, memo } = await this.temporal.within('read', READ_WITHIN_MS, () =>
         client.workflow.getHandle(workflowId).describe(),
       );
       // Written by this product alone.
@@ -142,6 +142,7 @@ export class Commands {
     if (question !== null) return pending(question);
     try {
       const result = await this.temporal.within(
+        'read',
         Math.max(answerBy - Date.now(), LEAST_WAIT_MS),
         () => workflow.result() as Promise<CommandResult>,
       );
@@ -149,7 +150,7 @@ export class Commands {
       if (result.kind === 'undecided') return pending(result);
       return { kind: 'done', id: result.value.id, reply: await this.#opened(result.value.reply), isFirst };
     } catch (error) {
-      if (isTooSlow(error)) return pending(await this.#questionOf(workflow));
+      if (isTooSlow(error) || hadNoEffect(error)) return pending(await this.#questionOf(workflow));
       const problem = problemOf(error, audit.kind);
       this.logger.info({ audit, outcome: problem instanceof Problem ? problem.code : 'unknown' }, 'command ended');
       throw problem;
@@ -159,7 +160,7 @@ export class Commands {
   /** What a person has to decide, if it has come to that; null also where Temporal does not answer. */
   async #questionOf(workflow: WorkflowHandle): Promise<OpenQuestion | null> {
     try {
-      const { memo } = await this.temporal.within(READ_WITHIN_MS, () => workflow.describe());
+      const { memo } = await this.temporal.within('read', READ_WITHIN_MS, () => workflow.describe());
       return (memo as CommandMemo).undecided ?? null;
     } catch {
       return null;

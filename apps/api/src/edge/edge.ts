@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { correlate, type Correlation } from '@tillflow/telemetry';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import { budgetOf, withBudget } from '../admission/request-budget.js';
 import { Admission } from '../auth/admission.js';
 import { keyNameOf } from '../auth/caller.js';
 import { SignedLinks } from '../auth/signed-links.js';
@@ -23,6 +24,9 @@ import type { Limits } from './limits.js';
 import { Unreadable } from './unreadable.js';
 
 type Parts = { readonly settings: Settings; readonly limits: Limits; readonly logger: Logger };
+
+/** When it is worth reading again, or repeating the request, after a 202. Seconds. */
+const POLL_AFTER_S = 1;
 
 /** How often Node looks for heads that do not arrive. */
 const HEADS_CHECKED_EVERY_MS = 5_000;
@@ -70,10 +74,14 @@ export class Edge {
     allowOrigins(this.server, CORS_ORIGINS);
     this.server.addHook('onRequest', (request, reply, done) => done(this.#refusalOf(request, reply)));
     // Not earlier: reading a body loses the context.
-    this.server.addHook('preHandler', (request, _reply, done) => {
+    this.server.addHook('preHandler', (request, reply, done) => {
       const fields: Correlation = { request_id: request.id };
       this.#correlations.set(request, fields);
-      correlate(fields, done);
+      withBudget(budgetOf(reply.raw, settings.values.ANSWER_WITHIN_MS), () => correlate(fields, done));
+    });
+    this.server.addHook('onSend', (_request, reply, _payload, done) => {
+      if (reply.statusCode === 202 && !reply.hasHeader('retry-after')) void reply.header('retry-after', POLL_AFTER_S);
+      done();
     });
     this.server.addHook('onResponse', (request, reply, done) => {
       this.#log(request, reply);

@@ -7,10 +7,11 @@ function temporalThat(answers: () => Promise<unknown>): { temporal: TemporalAcce
   let calls = 0;
   const temporal = {
     client: { options: { namespace: 'default' } },
-    connection: {},
-    within: () => {
-      calls += 1;
-      return answers();
+    connection: {
+      withDeadline: () => {
+        calls += 1;
+        return answers();
+      },
     },
   };
   return { temporal: temporal as unknown as TemporalAccess, calls: () => calls };

@@ -1,11 +1,15 @@
 import { Injectable } from '@nestjs/common';
+import { within } from '@tillflow/temporal';
 import { TemporalAccess } from '../temporal.provider.js';
 
 const WITHIN_MS = 1_000;
 /** How old an answer may be. */
 const KEPT_MS = 1_000;
 
-/** Whether Temporal answers. The route has no limit, so it costs Temporal at most one call per second and process. */
+/**
+ * Whether Temporal answers. The route has no limit, so it costs Temporal at most one call per second and process; that one
+ * needs no place among the other calls.
+ */
 @Injectable()
 export class Readiness {
   #askedAt = Number.NEGATIVE_INFINITY;
@@ -24,7 +28,7 @@ export class Readiness {
   async #ask(): Promise<boolean> {
     const { client, connection } = this.temporal;
     try {
-      await this.temporal.within(WITHIN_MS, () =>
+      await within(connection, WITHIN_MS, () =>
         connection.workflowService.describeNamespace({ namespace: client.options.namespace }),
       );
       return true;

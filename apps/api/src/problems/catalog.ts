@@ -352,6 +352,15 @@ export const PROBLEMS = {
     action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
     example: 'The payment engine does not answer',
   },
+  overloaded: {
+    status: 503,
+    title: 'The payment engine has too much to do',
+    meaning:
+      'This process has as many calls to Temporal under way as it may, and a place would have become free too late. The request was not sent.',
+    money: UNTOUCHED,
+    action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
+    example: 'The payment engine has more to do than it can answer in time',
+  },
   too_many_uploads: {
     status: 503,
     title: 'Too many uploads are under way',

@@ -34,7 +34,7 @@ export class Watches {
   }
 
   #begin(id: string, key: CheckoutKey): Watch {
-    const watch = new Watch(() => this.repository.get(key), this.settings.values.STREAM_POLL_MS, this.logger);
+    const watch = new Watch(() => this.repository.look(key), this.settings.values.STREAM_POLL_MS, this.logger);
     this.#watches.set(id, watch);
     return watch;
   }

@@ -1,0 +1,53 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { ServerResponse } from 'node:http';
+
+/** What a request may still cost: how long its caller waits, and whether it still does. */
+export type RequestBudget = {
+  /** In milliseconds of `performance.now()`. */
+  readonly answerBy: number;
+  /** Aborted when the caller's connection has closed. */
+  readonly gone: AbortSignal;
+};
+
+/** The caller waits from now on, its request having arrived whole. */
+export function budgetOf(response: ServerResponse, answerWithinMs: number): RequestBudget {
+  const left = new AbortController();
+  response.once('close', () => left.abort());
+  return { answerBy: performance.now() + answerWithinMs, gone: left.signal };
+}
+
+const current = new AsyncLocalStorage<RequestBudget>();
+
+/** Runs what answers one request; everything that it starts can read the request's budget. */
+export function withBudget<T>(budget: RequestBudget, work: () => T): T {
+  return current.run(budget, work);
+}
+
+/** The budget of the request that is being answered; undefined outside of any. */
+export function currentBudget(): RequestBudget | undefined {
+  return current.getStore();
+}
+
+/** Milliseconds until the request that is being answered has to be answered; infinite outside of any. */
+export function timeLeft(): number {
+  const budget = current.getStore();
+  return budget === undefined ? Number.POSITIVE_INFINITY : budget.answerBy - performance.now();
+}
+
+/**
+ * How long an update may be waited for, in milliseconds, so that a look fits behind it: seven eighths of what is left,
+ * or all but 500 ms.
+ */
+export function timeBeforeLook(): number {
+  return before(500, 1 / 8);
+}
+
+/** The same where a signal and a look follow: three quarters of what is left, or all but 900 ms. */
+export function timeBeforeFollowUp(): number {
+  return before(900, 1 / 4);
+}
+
+function before(mostMs: number, share: number): number {
+  const left = timeLeft();
+  return left - Math.min(mostMs, left * share);
+}
