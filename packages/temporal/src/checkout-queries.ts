@@ -1,5 +1,6 @@
-import { formatInstant, isAwaitingPayment, parseInstant, type CheckoutStatus } from '@tillflow/domain';
+import { isAwaitingPayment, parseInstant, type CheckoutStatus } from '@tillflow/domain';
 import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchAttributes } from '@tillflow/workflows';
+import type { Window } from './created-window.js';
 
 /** Which checkouts are meant. `from` and `to` are ISO 8601, by creation. */
 export type CheckoutFilters = {
@@ -18,20 +19,59 @@ const OURS = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}')`
 const NOT_CONTINUED = `ExecutionStatus != 'ContinuedAsNew'`;
 const RUNNING = `ExecutionStatus = 'Running'`;
 
+/** A part of a list: what finds it in Temporal's visibility. */
+export type Part = {
+  readonly isOpen: boolean;
+  /** It finds every run of a checkout, or none. */
+  readonly holdsAllRuns: boolean;
+  /**
+   * @param window by creation, in whole seconds: a store may keep times as text, where fractions do not compare.
+   */
+  query(window: Window): string;
+};
+
 /**
- * The searches in Temporal's visibility that find these checkouts, to be read one after the other: open ones, then
- * those that ended. A run that continued as new is one and the same checkout.
+ * The parts of a list, one after the other: open ones, then the others. The second part finds all: which of them were
+ * in the first is for the reader to know. A run that continued as new is one and the same checkout.
  */
-export function checkoutQueries(filters: CheckoutFilters): readonly string[] {
+export function partsOf(filters: CheckoutFilters): readonly Part[] {
+  const { status: wanted } = filters;
+  if (wanted !== undefined) {
+    return [part(filters, isAwaitingPayment(wanted) ? OPEN : `${status.name} = '${wanted}'`, false)];
+  }
+  return [part(filters, OPEN, true), part(filters, null, false)];
+}
+
+function part(filters: CheckoutFilters, condition: string | null, isOpen: boolean): Part {
+  const { from, to } = filters;
   const common = [
     OURS,
     NOT_CONTINUED,
     ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
-    ...(filters.from === undefined ? [] : [`${createdAt.name} >= '${formatInstant(parseInstant(filters.from))}'`]),
-    ...(filters.to === undefined ? [] : [`${createdAt.name} <= '${formatInstant(parseInstant(filters.to))}'`]),
+    ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
+    ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
     ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),
+    ...(condition === null ? [] : [condition]),
   ];
-  return byStatus(filters).map((condition) => [...common, condition].join(' AND '));
+  return {
+    isOpen,
+    holdsAllRuns: condition === null && filters.attention !== true,
+    query: (window) =>
+      [
+        ...common,
+        ...(window.from === null ? [] : [`${createdAt.name} >= ${at(window.from)}`]),
+        ...(window.to === null ? [] : [`${createdAt.name} < ${at(window.to)}`]),
+      ].join(' AND '),
+  };
+}
+
+function seconds(time: string): number {
+  return Math.floor(parseInstant(time) / 1_000);
+}
+
+/** @param time in seconds */
+function at(time: number): string {
+  return `'${new Date(time * 1_000).toISOString()}'`;
 }
 
 /** Checkouts whose workflow runs on this task queue: the open ones, and for a year the paid ones. */
@@ -66,17 +106,12 @@ export function paidCheckouts(payments: {
   readonly taskQueue: string;
 }): string {
   const { from, to, taskQueue } = payments;
-  const at = (time: number): string => `'${new Date(time).toISOString()}'`;
+  const instantOf = (time: number): string => `'${new Date(time).toISOString()}'`;
   return [
     OURS,
     NOT_CONTINUED,
     `TaskQueue = '${taskQueue}'`,
-    `${paidAt.name} >= ${at(from)}`,
-    `${paidAt.name} < ${at(to)}`,
+    `${paidAt.name} >= ${instantOf(from)}`,
+    `${paidAt.name} < ${instantOf(to)}`,
   ].join(' AND ');
-}
-
-function byStatus({ status: wanted }: CheckoutFilters): readonly string[] {
-  if (wanted === undefined) return [OPEN, `${status.name} != 'awaiting_payment'`];
-  return [isAwaitingPayment(wanted) ? OPEN : `${status.name} = '${wanted}'`];
 }

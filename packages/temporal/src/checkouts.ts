@@ -31,7 +31,7 @@ import { checkoutOfCharge } from './checkout-queries.js';
 import type { Temporal } from './connection.js';
 import { UnreadablePayloadError } from './encryption-codec.js';
 import { isClosed, isTooSlow, refusalOf } from './failures.js';
-import { replacedRuns } from './replaced-runs.js';
+import { olderRuns, replacedRuns, type ListedRun } from './replaced-runs.js';
 import { hadNoEffect } from './sendings.js';
 import { TooSlowError, within, type Bounded, type Lane } from './within.js';
 
@@ -117,7 +117,7 @@ export class Checkouts {
   ): Promise<StoredPage> {
     const { connection, client } = this.temporal;
     const { namespace } = client.options;
-    const page = await this.#soon(lane, () =>
+    const { executions, nextPageToken: next } = await this.#soon(lane, () =>
       connection.workflowService.listWorkflowExecutions({
         namespace,
         query,
@@ -125,12 +125,49 @@ export class Checkouts {
         ...(nextPageToken === null ? {} : { nextPageToken }),
       }),
     );
-    const replaced = await this.#soon(lane, () => replacedRuns(this.temporal, page.executions));
+    const replaced = await this.#soon(lane, () => replacedRuns(this.temporal, executions));
+    const data = await this.#read(executions, replaced, onUnreadable);
+    return { data, nextPageToken: next.length > 0 ? next : null };
+  }
+
+  /**
+   * All that a search finds, in no order, each checkout once. One search for a thousand runs.
+   * @param hasAllRuns the search finds every run of a checkout, so that the newest needs no search of its own
+   */
+  async all(
+    query: string,
+    hasAllRuns: boolean,
+    onUnreadable: (workflowId: string, error: UnreadablePayloadError) => void,
+  ): Promise<readonly StoredCheckout[]> {
+    const { connection, client } = this.temporal;
+    const { namespace } = client.options;
+    const runs: ListedRun[] = [];
+    let nextPageToken: Uint8Array = new Uint8Array();
+    do {
+      const page = await this.#soon('list', () =>
+        connection.workflowService.listWorkflowExecutions({ namespace, query, pageSize: MOST_RUNS, nextPageToken }),
+      );
+      runs.push(...page.executions);
+      ({ nextPageToken } = page);
+    } while (nextPageToken.length > 0);
+    const replaced = hasAllRuns
+      ? olderRuns(runs, runs)
+      : await this.#soon('list', () => replacedRuns(this.temporal, runs));
+    const found = await this.#read(runs, replaced, onUnreadable);
+    return [...new Map(found.map((stored) => [stored.intent.id, stored])).values()];
+  }
+
+  async #read(
+    runs: readonly ListedRun[],
+    replaced: ReadonlySet<string>,
+    onUnreadable: (workflowId: string, error: UnreadablePayloadError) => void,
+  ): Promise<StoredCheckout[]> {
+    const { loadedDataConverter } = this.temporal.client.workflow.options;
+    const { namespace } = this.temporal.client.options;
     const data: StoredCheckout[] = [];
-    for (const raw of page.executions) {
+    for (const raw of runs) {
       if (replaced.has(raw.execution?.runId ?? '')) continue;
       try {
-        const { loadedDataConverter } = client.workflow.options;
         const stored = toStored(await executionInfoFromRaw(raw, loadedDataConverter, undefined, namespace));
         if (stored !== null) data.push(stored);
       } catch (error) {
@@ -138,7 +175,7 @@ export class Checkouts {
         onUnreadable(raw.execution?.workflowId ?? '', error);
       }
     }
-    return { data, nextPageToken: page.nextPageToken.length > 0 ? page.nextPageToken : null };
+    return data;
   }
 
   /** How many there are. Costs one search, however many they are. */
@@ -258,6 +295,9 @@ export class Checkouts {
     return this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
   }
 }
+
+/** Temporal's own limit of a page. */
+const MOST_RUNS = 1_000;
 
 /** The memo is written by this product alone; a workflow without it is none of our checkouts, and null. */
 function toStored({ memo, status }: Pick<WorkflowExecutionInfo, 'memo' | 'status'>): StoredCheckout | null {

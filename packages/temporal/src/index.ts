@@ -1,11 +1,6 @@
+export { CheckoutList, type ListPage } from './checkout-list.js';
 export type { Payload } from '@temporalio/common';
-export {
-  checkoutQueries,
-  paidCheckouts,
-  runningCheckouts,
-  stuckWorkflows,
-  type CheckoutFilters,
-} from './checkout-queries.js';
+export { paidCheckouts, runningCheckouts, stuckWorkflows, type CheckoutFilters } from './checkout-queries.js';
 export {
   CheckoutNotFoundError,
   Checkouts,
@@ -18,6 +13,7 @@ export { connectionSettings, openTemporal, type ConnectionSettings, type Tempora
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
 export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
+export { readPlace, writePlace, type ListPlace } from './list-place.js';
 export { livenessOf } from './liveness.js';
 export type { PayloadKey } from './payload-keys.js';
 export { PlansUnderWay, type PlanResolved, type PlanUnderWay } from './plans.js';

@@ -27,6 +27,7 @@ export class AttemptsController {
     'unsupported_media_type',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(
     201,

@@ -43,10 +43,16 @@ export class CheckoutsController {
     'provider_unavailable',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(201, 'A new checkout, with its QR', checkoutReply, examples.awaiting)
   @Answers(200, 'The checkout that this reference has, also after it closed', checkoutReply, examples.paid)
-  @Answers(202, 'The QR is not there yet: poll `location`', checkoutReply, examples.creating)
+  @Answers(
+    202,
+    'The QR is not there yet, or nothing confirmed in time that the checkout began: repeat the request, or poll `location`, after `Retry-After`',
+    checkoutReply,
+    examples.creating,
+  )
   async create(
     @Body({ schema: createCheckout }) body: CreateCheckout,
     @Res({ passthrough: true }) reply: FastifyReply,
@@ -58,8 +64,13 @@ export class CheckoutsController {
 
   @Get()
   @Requires('checkout')
-  @Describes('listCheckouts', 'Lists checkouts', ['invalid_request', 'temporal_unavailable'])
-  @Answers(200, 'Open ones first, then closed, the newest first in each', checkoutsReply, examples.checkouts)
+  @Describes('listCheckouts', 'Lists checkouts', ['invalid_request', 'temporal_unavailable', 'overloaded'])
+  @Answers(
+    200,
+    'Open ones (`creating`, `awaiting_payment`) first, then all others; in each the newest first by `created_at`, then by `id`. The order is the same across pages. A page may have fewer than `limit`: only `next_cursor` null is the end',
+    checkoutsReply,
+    examples.checkouts,
+  )
   list(@Query({ schema: listCheckouts }) query: ListCheckouts): Promise<CheckoutsReply> {
     return this.checkouts.list(query);
   }
@@ -71,6 +82,7 @@ export class CheckoutsController {
     'not_found',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(200, 'The checkout as it is known now', checkoutReply, examples.paid)
   get(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<CheckoutReply> {
@@ -86,6 +98,7 @@ export class CheckoutsController {
     'already_paid',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(200, 'The checkout, which takes no payment any more', checkoutReply, examples.cancelled)
   @Answers(202, 'A customer may be confirming: poll `location`', checkoutReply, examples.withdrawn)
@@ -105,6 +118,7 @@ export class CheckoutsController {
     'not_found',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(200, 'What happened, the oldest first', timelineReply, examples.timeline)
   timeline(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<TimelineReply> {
@@ -121,6 +135,7 @@ export class CheckoutsController {
     'provider_unavailable',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @ApiProduces('image/svg+xml', 'image/png', 'image/jpeg')
   @ApiResponse({ status: 200, description: 'The image', schema: { type: 'string', format: 'binary' } })

@@ -3,12 +3,15 @@ import { WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporal
 import { checkoutId, checkoutWorkflowId, formatMoney, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
 import { alsoConcerns } from '@tillflow/telemetry';
 import {
+  CheckoutList,
   Checkouts,
   hadNoEffect,
   isClosed,
   type Asked,
+  type CheckoutFilters,
+  type ListPage,
+  type ListPlace,
   type StoredCheckout,
-  type StoredPage,
   type UnreadablePayloadError,
 } from '@tillflow/temporal';
 import {
@@ -162,9 +165,9 @@ export class CheckoutsRepository {
     }
   }
 
-  /** One page in the order of the server: open ones first, then closed, the newest first in each. */
-  list(query: string, pageSize: number, nextPageToken: Uint8Array | null): Promise<StoredPage> {
-    return asked(() => this.#checkouts.page(query, pageSize, nextPageToken, this.#leaveOut));
+  /** One page of the checkouts that are meant, from a place on; from the beginning for null. */
+  list(filters: CheckoutFilters, limit: number, place: ListPlace | null): Promise<ListPage> {
+    return asked(() => new CheckoutList(this.#checkouts, filters, this.#leaveOut).page(limit, place));
   }
 
   readonly #leaveOut = (workflow: string, err: UnreadablePayloadError): void => {

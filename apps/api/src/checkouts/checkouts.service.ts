@@ -7,7 +7,6 @@ import {
   formatInstant,
   formatMoney,
   instant,
-  isAwaitingPayment,
   isCurrency,
   isPaid,
   isWithinChargeLimits,
@@ -16,7 +15,7 @@ import {
   type Currency,
   type Money,
 } from '@tillflow/domain';
-import { checkoutQueries, type StoredCheckout } from '@tillflow/temporal';
+import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
 import { initialState, type CheckoutIntent } from '@tillflow/workflows';
 import { timeBeforeFollowUp, timeBeforeLook } from '../admission/request-budget.js';
 import { Problem } from '../problems/problem.js';
@@ -31,7 +30,7 @@ import type {
   ListCheckouts,
   TimelineReply,
 } from './checkouts.schema.js';
-import { Cursors, type Place } from './cursor.js';
+import { Cursors } from './cursor.js';
 import { EventTailWatch } from './event-tail-watch.js';
 import { InFlight } from './in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
@@ -86,23 +85,14 @@ export class CheckoutsService {
     return { data: [...timeline], next_cursor: null };
   }
 
+  /** One order from the first page to the last: open ones, then those that ended, the newest first in each. */
   async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
-    const searches = checkoutQueries(filters);
-    const data: CheckoutReply[] = [];
-    let place: Place | null = cursor === undefined ? BEGINNING : this.cursors.read(cursor, searches);
-    // A page may turn out short, with a cursor to go on: a rare status is not searched for without bound.
-    for (let pages = 0; pages < MAX_PAGES && data.length < limit && place !== null; pages += 1) {
-      const page = await this.repository.list(searches[place.search] ?? '', limit - data.length, place.token);
-      const found = page.data.map((stored) => this.presenter.present(stored));
-      // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
-      const wanted = found.filter(({ status }) => filters.status === undefined || status === filters.status);
-      // One that ended between two searches is found by both.
-      data.push(...wanted.filter(({ id }) => !data.some((listed) => listed.id === id)));
-      place = next(place, page.nextPageToken, searches.length);
-    }
+    const list = ['checkouts', JSON.stringify(filters)];
+    const token = cursor === undefined ? null : this.cursors.read(cursor, list).token;
+    const { data, next } = await this.repository.list(filters, limit, token === null ? null : readPlace(token));
     return {
-      data: data.toSorted(openThenNewest),
-      next_cursor: place === null ? null : this.cursors.write(place, searches),
+      data: data.map((stored) => this.presenter.present(stored)),
+      next_cursor: next === null ? null : this.cursors.write({ search: next.part, token: writePlace(next) }, list),
     };
   }
 
@@ -169,24 +159,6 @@ export class CheckoutsService {
 
 /** Why a checkout is not seen, when it may be there. */
 const UNSEEN: ReadonlySet<string> = new Set(['not_found', 'temporal_unavailable', 'overloaded']);
-
-const BEGINNING: Place = { search: 0, token: null };
-
-/** Where to read on, or null at the end of the last search. */
-function next({ search }: Place, token: Uint8Array | null, searches: number): Place | null {
-  if (token !== null) return { search, token };
-  return search + 1 < searches ? { search: search + 1, token: null } : null;
-}
-
-/** The engine orders by the start of a run, and a paid checkout's began with the payment. */
-function openThenNewest(a: CheckoutReply, b: CheckoutReply): number {
-  const [isOpenA, isOpenB] = [isAwaitingPayment(a.status), isAwaitingPayment(b.status)];
-  if (isOpenA !== isOpenB) return isOpenA ? -1 : 1;
-  return Date.parse(b.created_at) - Date.parse(a.created_at);
-}
-
-/** Round trips to the engine for one page of ours. */
-const MAX_PAGES = 20;
 
 const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
 

@@ -44,6 +44,7 @@ export class RefundsController {
     'refund_exceeds_paid',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(201, 'A new refund that the provider has decided: `status` says how', refundReply, examples.refund)
   @Answers(200, 'The refund that this key has', refundReply, examples.refund)
@@ -67,6 +68,7 @@ export class RefundsController {
     'not_found',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(200, 'In the order in which they were asked for', refundsReply, examples.refunds)
   list(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<RefundsReply> {

@@ -21,5 +21,6 @@ export const COMMAND_PROBLEMS = [
   'provider_unavailable',
   'provider_busy',
   'temporal_unavailable',
+  'overloaded',
   'outcome_unknown',
 ] as const satisfies readonly ProblemCode[];

@@ -46,6 +46,7 @@ export class StreamsController {
     'not_found',
     'checkout_unreadable',
     'temporal_unavailable',
+    'overloaded',
     'too_many_streams',
   ])
   @ApiHeader({

@@ -27,6 +27,7 @@ export class WebhooksController {
     'body_too_large',
     'unsupported_media_type',
     'temporal_unavailable',
+    'overloaded',
   ])
   @Answers(200, 'Durable: it need not be sent again', receipt, { received: true, outcome: 'hinted' })
   receive(@Body() bytes: unknown, @Req() { headers, ip }: FastifyRequest): Promise<Receipt> {

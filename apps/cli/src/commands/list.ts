@@ -1,5 +1,12 @@
 import { CHECKOUT_STATUSES, formatMoney, isCheckoutStatus } from '@tillflow/domain';
-import { checkoutQueries, type Checkouts, type CheckoutFilters, type StoredCheckout } from '@tillflow/temporal';
+import {
+  CheckoutList,
+  type CheckoutFilters,
+  type Checkouts,
+  type ListPage,
+  type ListPlace,
+  type StoredCheckout,
+} from '@tillflow/temporal';
 import { checkoutJson } from '../checkouts.js';
 import { command } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
@@ -20,7 +27,7 @@ type Listed = {
 export const list = command({
   name: 'list',
   synopsis: '[--attention] [--status <status>] [--limit <n>]',
-  summary: 'Checkouts: open ones first, then those that ended, the newest first in each.',
+  summary: 'Checkouts: open ones, then those that ended, the newest first in each.',
   details: [
     '  --attention         only those that need a person, or may soon',
     `  --status <status>   ${CHECKOUT_STATUSES.join(', ')}`,
@@ -46,25 +53,16 @@ export const list = command({
 });
 
 async function read(checkouts: Checkouts, filters: CheckoutFilters, limit: number): Promise<Listed> {
-  const found = new Map<string, StoredCheckout>();
   const unreadable: string[] = [];
-  for (const query of checkoutQueries(filters)) {
-    let token: Uint8Array | null = null;
-    do {
-      // Whole pages: of some statuses only a few of what is found are meant.
-      const page = await checkouts.page(query, PAGE, token, (workflow) => unreadable.push(workflow));
-      for (const stored of page.data) {
-        // The attribute does not tell creating from awaiting_payment, and may lag; the memo decides.
-        const isMeant = filters.status === undefined || stored.state.status === filters.status;
-        // One that ended between two searches is found by both.
-        if (isMeant) found.set(stored.intent.id, stored);
-      }
-      token = page.nextPageToken;
-    } while (token !== null && found.size <= limit);
-    if (found.size > limit) break;
-  }
-  const all = [...found.values()];
-  return { checkouts: all.slice(0, limit), more: all.length > limit, unreadable };
+  const list = new CheckoutList(checkouts, filters, (workflow) => unreadable.push(workflow));
+  const found: StoredCheckout[] = [];
+  let place: ListPlace | null = null;
+  do {
+    const page: ListPage = await list.page(Math.min(limit + 1 - found.length, PAGE), place);
+    found.push(...page.data);
+    place = page.next;
+  } while (place !== null && found.length <= limit);
+  return { checkouts: found.slice(0, limit), more: found.length > limit, unreadable: [...new Set(unreadable)] };
 }
 
 function describe({ checkouts, more, unreadable }: Listed, attention: boolean): string[] {
