@@ -107,6 +107,39 @@ describe('a card', () => {
     expect(stack.requests(`PATCH ${CARD_ROUTE}`).length).toBe(before + 1);
   });
 
+  it.each([
+    ['DELETE', '/v1/recurring-plans/schd_test_nothere', undefined],
+    ['DELETE', '/v1/customers/cust_test_nothere/cards/card_test_nothere', undefined],
+    ['PATCH', '/v1/customers/cust_test_nothere/cards/card_test_nothere', { city: 'Bangkok' }],
+    ['DELETE', '/v1/disputes/dspt_test_nothere/evidence/docu_test_nothere', undefined],
+  ])('and any other record that is not there leaves nothing in Temporal: %s %s', async (method, path, body) => {
+    const commands = async (): Promise<number> => {
+      const query = `WorkflowType = '${COMMAND_WORKFLOW}' AND TaskQueue = '${stack.taskQueue}'`;
+      return (await stack.temporal.client.workflow.count(query)).count;
+    };
+    await expect.poll(async () => (await commands()) === (await commands())).toBe(true);
+    const before = await commands();
+    for (let times = 0; times < 3; times += 1) {
+      const answer = await asOperator<ProblemJson>(stack, method, path, body === undefined ? {} : { body });
+      expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    }
+    expect(await commands()).toBe(before);
+  });
+
+  it('whose removal the provider refuses ends as completed, and may be asked for again', async () => {
+    const path = cardPath();
+    fault('DELETE', CARD_ROUTE, { action: 'status', status: 400, times: 1 });
+    expect((await asOperator<ProblemJson>(stack, 'DELETE', path)).status).toBe(422);
+    const workflow = stack.temporal.client.workflow.getHandle(
+      `command/default/remove_card/${seeded.customer}/${seeded.card}`,
+    );
+    expect((await workflow.describe()).status.name).toBe('COMPLETED');
+    expect(await workflow.result()).toMatchObject({ kind: 'rejected', status: 400 });
+    stack.sandbox.faults.clear();
+    expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
+    expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
+  });
+
   it('under another change is refused until that one has ended, the same change joins it', async () => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { action: 'status', status: 500, times: undefined });

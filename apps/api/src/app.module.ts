@@ -24,6 +24,7 @@ import { Limits } from './edge/limits.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
 import { LOGGER } from './logger.provider.js';
+import { AdmissionMetrics } from './metrics/admission.js';
 import { BusinessMetrics } from './metrics/business.js';
 import { MetricsController } from './metrics/metrics.controller.js';
 import { Metrics } from './metrics/metrics.js';
@@ -74,6 +75,7 @@ export class AppModule {
         { provide: LOGGER, useValue: logger },
         Readiness,
         Metrics,
+        AdmissionMetrics,
         BusinessMetrics,
         Signatures,
         SignedLinks,

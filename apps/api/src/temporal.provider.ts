@@ -53,9 +53,8 @@ export class TemporalAccess {
   /** As {@link within}, for what no caller waits for. */
   readonly inBackground: Bounded = (_lane, milliseconds, work) => this.within('background', milliseconds, work);
 
-  /** Calls of a lane that are under way, and that wait for a place. */
-  load(lane: Lane): { readonly busy: number; readonly waiting: number } {
-    const { busy, waiting } = this.#gates[lane];
-    return { busy, waiting };
+  /** The calls of a lane: under way, waiting for a place, and refused since the process started. */
+  load(lane: Lane): Pick<Gate, 'busy' | 'waiting' | 'refused'> {
+    return this.#gates[lane];
   }
 }

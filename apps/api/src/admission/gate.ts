@@ -34,6 +34,7 @@ const WEIGHT = 0.1;
 export class Gate {
   readonly #queue = new Set<Waiting>();
   #busy = 0;
+  #refused = 0;
   /** How long a call keeps its place, in milliseconds, the latest calls counting most. */
   #typicalMs = 0;
 
@@ -41,6 +42,11 @@ export class Gate {
 
   get busy(): number {
     return this.#busy;
+  }
+
+  /** Since the process started. */
+  get refused(): number {
+    return this.#refused;
   }
 
   get waiting(): number {
@@ -76,7 +82,7 @@ export class Gate {
   async #place({ withinMs, gone }: Patience): Promise<void> {
     const longestWaitMs = withinMs - this.#typicalMs;
     const expectedWaitMs = ((this.#queue.size + 1) * this.#typicalMs) / this.places;
-    if (expectedWaitMs >= longestWaitMs) throw overloaded();
+    if (expectedWaitMs >= longestWaitMs) throw this.#overloaded();
     return new Promise((resolve, reject) => {
       const settle = (end: () => void): void => {
         this.#queue.delete(waiting);
@@ -84,7 +90,7 @@ export class Gate {
         gone?.removeEventListener('abort', leave);
         end();
       };
-      const refuse = (): void => settle(() => reject(overloaded()));
+      const refuse = (): void => settle(() => reject(this.#overloaded()));
       const leave = (): void => settle(() => reject(callerGone()));
       const waiting: Waiting = { answerBy: performance.now() + withinMs, admit: () => settle(resolve), refuse };
       const timer = setTimeout(refuse, longestWaitMs);
@@ -92,10 +98,11 @@ export class Gate {
       this.#queue.add(waiting);
     });
   }
-}
 
-function overloaded(): OverloadedError {
-  return declareWithoutEffect(new OverloadedError('More is asked of Temporal than it can answer in time'));
+  #overloaded(): OverloadedError {
+    this.#refused += 1;
+    return declareWithoutEffect(new OverloadedError('More is asked of Temporal than it can answer in time'));
+  }
 }
 
 function callerGone(): CallerGoneError {

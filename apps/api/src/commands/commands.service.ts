@@ -3,8 +3,10 @@ import {
   ApplicationFailure,
   WorkflowExecutionAlreadyStartedError,
   WorkflowFailedError,
+  WorkflowNotFoundError,
   type WorkflowHandle,
 } from '@temporalio/client';
+import { NotFoundError, PaymentsClient } from '@tillflow/payments-client';
 import { hadNoEffect, isTooSlow, Seal, UnreadablePayloadError } from '@tillflow/temporal';
 import {
   COMMAND_WORKFLOW,
@@ -21,11 +23,12 @@ import type { Logger } from 'pino';
 import { unavailable } from '../checkouts/temporal-failures.js';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
-import { problemOfRejection } from '../provider/provider-problems.js';
+import { problemOfRead, problemOfRejection } from '../provider/provider-problems.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
 import { TemporalAccess } from '../temporal.provider.js';
 import type { Asker } from './asker.js';
+import { targetAtProvider } from './target.js';
 import { fieldsOf, fingerprintOf, isMadeAnew, targetOf, toCommand, workflowIdOf, type Order } from './order.js';
 
 /** What became of a command. */
@@ -59,6 +62,7 @@ export class Commands {
   constructor(
     private readonly temporal: TemporalAccess,
     private readonly settings: Settings,
+    private readonly provider: PaymentsClient,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
     this.#seal = new Seal(settings.values.PROVIDER_SECRET_KEY);
@@ -92,24 +96,72 @@ export class Commands {
     const { values } = this.settings;
     const policy = checkoutPolicy(values);
     const command = await toCommand(order, (params) => this.#seal.close(params), values.TEMPORAL_TASK_QUEUE);
-    const input: CommandInput = { command, answerBy, ...(Object.keys(policy).length === 0 ? {} : { policy }) };
+    const input: CommandInput = {
+      command,
+      answerBy,
+      ...(order.kind === 'create_plan' ? {} : { takesRefusals: true }),
+      ...(Object.keys(policy).length === 0 ? {} : { policy }),
+    };
     const workflowId = workflowIdOf(order);
-    try {
+    const start = async (workflowIdReusePolicy: 'ALLOW_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY'): Promise<Run> => {
       const workflow = await this.temporal.within('write', values.ANSWER_WITHIN_MS, () =>
         this.temporal.client.workflow.start(COMMAND_WORKFLOW, {
           workflowId,
           taskQueue: values.TEMPORAL_TASK_QUEUE,
           args: [input],
           workflowIdConflictPolicy: 'FAIL',
-          workflowIdReusePolicy: isMadeAnew(order) ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
+          workflowIdReusePolicy,
           memo: { audit } satisfies CommandMemo,
           staticSummary: `${[audit.kind, audit.target].join(' ').trim()} by ${audit.by}`,
         }),
       );
       return { workflow, isFirst: true, question: null };
+    };
+    try {
+      const earlier = await this.#earlier(order, workflowId);
+      if (earlier === 'none' || earlier === 'refused') await this.#mustExist(order);
+      const isAnew = isMadeAnew(order) || earlier === 'refused';
+      return await start(isAnew ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY');
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw unavailable(error);
       return this.#join(order, workflowId, audit.fingerprint);
+    }
+  }
+
+  /**
+   * What there is under this id: a run that is under way or had its effect, which is joined; one that was refused; or
+   * none that counts. Only for an order whose target can be looked up.
+   */
+  async #earlier(order: Order, workflowId: string): Promise<'joined' | 'refused' | 'none'> {
+    if (targetAtProvider(this.provider, order) === null) return 'joined';
+    const workflow = this.temporal.client.workflow.getHandle(workflowId);
+    try {
+      const { status } = await this.temporal.within('read', READ_WITHIN_MS, () => workflow.describe());
+      if (status.name === 'RUNNING') return 'joined';
+      if (isMadeAnew(order) || status.name !== 'COMPLETED') return 'none';
+      const result = await this.temporal.within(
+        'read',
+        READ_WITHIN_MS,
+        () => workflow.result() as Promise<CommandResult>,
+      );
+      return result.kind === 'rejected' ? 'refused' : 'joined';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return 'none';
+      throw error;
+    }
+  }
+
+  /**
+   * A record that is not there is not asked to be changed: that would leave a workflow for each request. Where the
+   * provider does not say, the command finds out.
+   * @throws {Problem} `not_found`
+   */
+  async #mustExist(order: Order): Promise<void> {
+    const deadlineMs = this.settings.values.ANSWER_WITHIN_MS / 4;
+    try {
+      await targetAtProvider(this.provider, order)?.({ deadlineMs });
+    } catch (error) {
+      if (error instanceof NotFoundError) throw problemOfRead(error);
     }
   }
 
@@ -148,6 +200,7 @@ export class Commands {
       );
       this.logger.info({ audit, outcome: result.kind }, 'command ended');
       if (result.kind === 'undecided') return pending(result);
+      if (result.kind === 'rejected') throw problemOfRejection(result);
       return { kind: 'done', id: result.value.id, reply: await this.#opened(result.value.reply), isFirst };
     } catch (error) {
       if (isTooSlow(error) || hadNoEffect(error)) return pending(await this.#questionOf(workflow));

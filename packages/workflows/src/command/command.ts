@@ -33,6 +33,11 @@ export type CommandInput = {
   readonly command: Command;
   /** Until then whoever asked waits for the outcome (ms since the epoch); after it the command was promised. */
   readonly answerBy: number;
+  /**
+   * Whoever asked takes a refusal as a result: the workflow completes with it instead of failing. Absent in what an
+   * earlier release asked for, and for a plan that is made: there only a failure frees the key.
+   */
+  readonly takesRefusals?: boolean;
   /** What differs from `DEFAULT_POLICY`; of it the times of calls and looks. */
   readonly policy?: Partial<CheckoutPolicy>;
 };
@@ -84,8 +89,11 @@ export type Undecided = {
   readonly candidates: readonly string[];
 };
 
-/** The workflow's result. A command that was rejected, or a change that stayed unanswered, fails it. */
-export type CommandResult = Extract<Outcome<Done>, { kind: 'done' }> | Undecided;
+/**
+ * The workflow's result. A change that stayed unanswered fails it; a rejection does where the input does not say
+ * `takesRefusals`.
+ */
+export type CommandResult = Extract<Outcome<Done>, { kind: 'done' }> | Undecided | Rejection;
 
 /** The `type` of the workflow's `ApplicationFailure`; for a rejection `details` has one {@link Rejection}. */
 export type CommandFailure = 'command_rejected' | 'command_unanswered';

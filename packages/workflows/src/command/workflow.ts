@@ -16,8 +16,8 @@ import { NOT_CREATED, Planning } from './planning.js';
 import { inTurn } from './turn.js';
 
 /**
- * One thing that a person asked to be changed at the provider, done once, and its audit: who, when, what. Fails when
- * nothing was changed, so that the same may be asked for again under the same id.
+ * One thing that a person asked to be changed at the provider, done once, and its audit: who, when, what. Fails, or
+ * completes with the refusal, when nothing was changed: the same may be asked for again under the same id.
  */
 export async function command(input: CommandInput): Promise<CommandResult> {
   const policy = { ...DEFAULT_POLICY, ...input.policy };
@@ -37,6 +37,7 @@ export async function command(input: CommandInput): Promise<CommandResult> {
     case 'undecided':
       return outcome;
     case 'rejected':
+      if (input.takesRefusals === true) return outcome;
       throw failure('command_rejected', outcome.message, outcome);
     case 'unknown':
       throw failure('command_unanswered', outcome.message, outcome);

@@ -1,0 +1,88 @@
+import { hadNoEffect } from '@tillflow/temporal';
+import { expect, it, vi } from 'vitest';
+import { CallerGoneError, Gate, OverloadedError } from './gate.js';
+
+/** Work that is under way until it is ended. */
+function held(): { work: () => Promise<void>; end: () => void; isSent: () => boolean } {
+  let resolve: () => void = () => {};
+  const promise = new Promise<void>((end) => {
+    resolve = end;
+  });
+  let sent = false;
+  return {
+    work: () => {
+      sent = true;
+      return promise;
+    },
+    end: () => resolve(),
+    isSent: () => sent,
+  };
+}
+
+const PATIENT = { withinMs: 10_000 };
+
+it('so many calls are under way at a time, and the others follow in the order in which they came', async () => {
+  const gate = new Gate(2);
+  const calls = Array.from({ length: 5 }, held);
+  const passes = calls.map(({ work }) => gate.pass(PATIENT, work));
+  await vi.waitFor(() => expect(calls.map(({ isSent }) => isSent())).toEqual([true, true, false, false, false]));
+  expect(gate).toMatchObject({ busy: 2, waiting: 3 });
+  calls[1]?.end();
+  await vi.waitFor(() => expect(calls.map(({ isSent }) => isSent())).toEqual([true, true, true, false, false]));
+  for (const { end } of calls) end();
+  await Promise.all(passes);
+  expect(gate).toMatchObject({ busy: 0, waiting: 0 });
+});
+
+it('a call that would wait longer than its caller is refused at once, and is never sent', async () => {
+  const gate = new Gate(1);
+  for (let calls = 0; calls < 40; calls += 1) {
+    await gate.pass(PATIENT, () => new Promise((resolve) => setTimeout(resolve, 5)));
+  }
+  const first = held();
+  const pass = gate.pass(PATIENT, first.work);
+  const refused = held();
+  const error: unknown = await gate.pass({ withinMs: 4 }, refused.work).catch((reason: unknown) => reason);
+  expect(error).toBeInstanceOf(OverloadedError);
+  expect(hadNoEffect(error)).toBe(true);
+  first.end();
+  await pass;
+  expect(refused.isSent()).toBe(false);
+});
+
+it('a call whose time ends while it waits is refused, and is never sent', async () => {
+  const gate = new Gate(1);
+  const first = held();
+  const pass = gate.pass(PATIENT, first.work);
+  const late = held();
+  await expect(gate.pass({ withinMs: 20 }, late.work)).rejects.toThrow(OverloadedError);
+  first.end();
+  await pass;
+  expect(late.isSent()).toBe(false);
+  expect(gate).toMatchObject({ busy: 0, waiting: 0 });
+});
+
+it('a caller who leaves is forgotten, and the place goes to the next one', async () => {
+  const gate = new Gate(1);
+  const [first, left, next] = [held(), held(), held()];
+  const leaving = new AbortController();
+  const passes = [
+    gate.pass(PATIENT, first.work),
+    gate.pass({ ...PATIENT, gone: leaving.signal }, left.work).catch((error: unknown) => error),
+    gate.pass(PATIENT, next.work),
+  ];
+  first.end();
+  leaving.abort();
+  next.end();
+  const [, error] = await Promise.all(passes);
+  // Whether it left before or after the place was free: the place is not lost.
+  expect(error === undefined || error instanceof CallerGoneError).toBe(true);
+  left.end();
+  await vi.waitFor(() => expect(gate).toMatchObject({ busy: 0, waiting: 0 }));
+});
+
+it('a call that fails gives its place back', async () => {
+  const gate = new Gate(1);
+  await expect(gate.pass(PATIENT, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
+  expect(await gate.pass(PATIENT, () => Promise.resolve(1))).toBe(1);
+});

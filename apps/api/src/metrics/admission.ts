@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import type { Lane } from '@tillflow/temporal';
+import { Counter, Gauge } from 'prom-client';
+import { TemporalAccess } from '../temporal.provider.js';
+import { Metrics } from './metrics.js';
+
+const LANES: readonly Lane[] = ['write', 'read', 'list', 'hint', 'background'];
+
+/** How much of what this process may ask of Temporal is in use, read when someone asks for the metrics. */
+@Injectable()
+export class AdmissionMetrics {
+  constructor(temporal: TemporalAccess, { registry }: Metrics) {
+    const registers = [registry];
+    new Gauge({
+      name: 'tillflow_temporal_calls',
+      help: 'Calls to Temporal that are under way (busy) or wait for a place (waiting), by lane.',
+      labelNames: ['lane', 'state'],
+      registers,
+      collect() {
+        for (const lane of LANES) {
+          const { busy, waiting } = temporal.load(lane);
+          this.set({ lane, state: 'busy' }, busy);
+          this.set({ lane, state: 'waiting' }, waiting);
+        }
+      },
+    });
+    new Counter({
+      name: 'tillflow_temporal_refused_total',
+      help: 'Calls to Temporal that were refused because no place became free in time, by lane. They were not sent.',
+      labelNames: ['lane'],
+      registers,
+      collect() {
+        this.reset();
+        for (const lane of LANES) this.inc({ lane }, temporal.load(lane).refused);
+      },
+    });
+  }
+}
