@@ -43,6 +43,6 @@ export class ApiProcess implements RunningApi {
       cwd: ROOT,
       env: { ...process.env, ...this.environment },
     });
-    await this.#child.waitForLine(/^api ready/, 60_000);
+    await this.#child.waitForLine(/\bapi ready/, 60_000);
   }
 }

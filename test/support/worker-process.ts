@@ -1,5 +1,5 @@
 import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { PaymentActivities } from '@tillflow/workflows';
@@ -24,30 +24,53 @@ export type SignalAt = { readonly signal: 'SIGKILL' | 'SIGSTOP' } & (
 
 /** A worker as the process it is in production, so that it can be killed and frozen. */
 export class WorkerProcess {
-  private constructor(
-    private readonly child: ChildProcess,
-    readonly exited: Promise<number | null>,
-    /** It sent itself the signal that it was to. */
-    readonly signalled: Promise<void>,
-  ) {}
+  /** Every line that it wrote so far, to standard output and to standard error. */
+  readonly lines: string[] = [];
+  readonly exited: Promise<number | null>;
+  /** It sent itself the signal that it was to. */
+  readonly signalled: Promise<string>;
+  readonly #child: ChildProcess;
+  readonly #heard = new EventEmitter();
 
   /** @param signalAt the process sends this signal to itself, once, at a moment that only it can see. */
   static async start(environment: Readonly<Record<string, string>>, signalAt?: SignalAt): Promise<WorkerProcess> {
-    const child = spawn(process.execPath, [...(signalAt === undefined ? [] : ['--import', SIGNAL_AT]), MAIN], {
-      env: { ...process.env, ...environment, LOG_LEVEL: 'warn', SIGNAL_AT: JSON.stringify(signalAt ?? null) },
-      stdio: ['ignore', 'pipe', 'inherit'],
+    const worker = new WorkerProcess(environment, signalAt);
+    await worker.line('worker ready');
+    return worker;
+  }
+
+  /** Starts one that may never become ready. */
+  static run(environment: Readonly<Record<string, string>>): WorkerProcess {
+    return new WorkerProcess(environment);
+  }
+
+  private constructor(environment: Readonly<Record<string, string>>, signalAt?: SignalAt) {
+    const args = [...(signalAt === undefined ? [] : ['--import', SIGNAL_AT]), MAIN];
+    this.#child = spawn(process.execPath, args, {
+      env: { ...process.env, LOG_LEVEL: 'warn', ...environment, SIGNAL_AT: JSON.stringify(signalAt ?? null) },
+      stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const exited = once(child, 'exit').then(([code]: (number | null)[]) => code ?? null);
-    const lines = createInterface({ input: child.stdout });
-    const said = (start: string): Promise<void> =>
-      new Promise((resolve) => lines.on('line', (line) => line.startsWith(start) && resolve()));
-    const signalled = said('signalled');
-    await said('worker ready');
-    return new WorkerProcess(child, exited, signalled);
+    this.#heard.setMaxListeners(0);
+    this.exited = once(this.#child, 'exit').then(([code]: (number | null)[]) => code ?? null);
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      if (stream === null) continue;
+      createInterface({ input: stream }).on('line', (line) => {
+        this.lines.push(line);
+        this.#heard.emit('line', line);
+      });
+    }
+    this.signalled = this.line('signalled');
+  }
+
+  /** The first line with these words, also one that it wrote before. */
+  line(words: string): Promise<string> {
+    const known = this.lines.find((line) => line.includes(words));
+    if (known !== undefined) return Promise.resolve(known);
+    return new Promise((resolve) => this.#heard.on('line', (line: string) => line.includes(words) && resolve(line)));
   }
 
   signal(signal: NodeJS.Signals): void {
-    this.child.kill(signal);
+    this.#child.kill(signal);
   }
 
   async stop(): Promise<void> {

@@ -16,7 +16,7 @@ describe('a line of a service', () => {
     expect(formatLogLine('api', JSON.stringify(entry))).toBe('api      | 03:04:05.006 warn  slow status=503 route=/x');
   });
 
-  it.each(['worker ready', '{not json', '{"a":1}', '{"level":30,"time":"soon"}'])(
+  it.each(['sandbox ready', '{not json', '{"a":1}', '{"level":30,"time":"soon"}'])(
     'stays as it is otherwise: %s',
     (line) => {
       expect(formatLogLine('worker', line)).toBe(`worker   | ${line}`);

@@ -90,7 +90,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     });
     started.push(child);
     try {
-      await child.waitForLine(new RegExp(`^${name} ready`), readyWithinMs);
+      await child.waitForLine(new RegExp(`\\b${name} ready`), readyWithinMs);
     } catch (error) {
       await child.stop();
       forget(child);

@@ -1,5 +1,5 @@
 import 'reflect-metadata';
-import { programLogger } from '@tillflow/telemetry';
+import { logReady, programLogger } from '@tillflow/telemetry';
 import { SettingsError } from '@tillflow/temporal';
 import { startApi } from './app.js';
 import { apiSettings } from './settings.js';
@@ -14,7 +14,7 @@ async function main(): Promise<void> {
       void api.close();
     });
   }
-  process.stdout.write(`api ready ${api.url}\n`);
+  logReady(logger, { url: api.url });
 }
 
 try {

@@ -3,10 +3,14 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { serveHealth } from './health.js';
 
 const registry = new Registry();
+const CLOCK = { temporal_offset_ms: 12, provider_offset_ms: null, max_offset_ms: 30_000 };
 let isReady = true;
 let health: Awaited<ReturnType<typeof serveHealth>>;
 beforeAll(async () => {
-  health = await serveHealth(0, { isReady: () => Promise.resolve(isReady), registry });
+  health = await serveHealth('127.0.0.1', 0, {
+    state: () => Promise.resolve({ status: isReady ? ('ok' as const) : ('clock_wrong' as const), clock: CLOCK }),
+    registry,
+  });
 });
 afterAll(() => health.close());
 
@@ -15,7 +19,9 @@ const statusOf = async (path: string): Promise<number> => (await fetch(`${health
 it('says whether the worker takes tasks, whatever else is in the address', async () => {
   expect(await statusOf('/health/ready?from=probe')).toBe(200);
   isReady = false;
-  expect(await statusOf('/health/ready?from=probe')).toBe(503);
+  const answer = await fetch(`${health.url}/health/ready?from=probe`);
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toEqual({ status: 'not_ready', reason: 'clock_wrong', clock: CLOCK });
   expect(await statusOf('/health/live')).toBe(200);
   expect(await statusOf('/metrics?x=1')).toBe(200);
 });

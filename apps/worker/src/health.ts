@@ -2,22 +2,38 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
+/** How a worker is. */
+export type State = {
+  /** `temporal_unreachable` holds from the start until Temporal is reached for the first time, and when it is lost. */
+  readonly status: 'ok' | 'temporal_unreachable' | 'clock_wrong' | 'starting_or_stopping';
+  /** How far the machine's clock is off; null until Temporal is reached for the first time. */
+  readonly clock: {
+    readonly temporal_offset_ms: number;
+    readonly provider_offset_ms: number | null;
+    readonly max_offset_ms: number;
+  } | null;
+};
+
 /** What a worker says about itself. */
 export type Vitals = {
-  readonly isReady: () => Promise<boolean>;
+  readonly state: () => Promise<State>;
   /** The metrics of the process. They hold no id and no secret: who reaches the port may read them. */
   readonly registry: Registry;
 };
 
 /** Answers `GET /health/live` and `GET /health/ready`, for a container's health check, and `GET /metrics`. */
-export async function serveHealth(port: number, vitals: Vitals): Promise<{ readonly url: string; close(): void }> {
+export async function serveHealth(
+  host: string,
+  port: number,
+  vitals: Vitals,
+): Promise<{ readonly url: string; close(): void }> {
   const server = createServer((request, reply) => {
     answer(request, reply, vitals).catch((error: unknown) => reply.destroy(error instanceof Error ? error : undefined));
   });
-  await listening(server, port);
+  await listening(server, host, port);
   const { port: bound } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${bound}`,
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
     close() {
       server.close();
       server.closeAllConnections();
@@ -25,31 +41,37 @@ export async function serveHealth(port: number, vitals: Vitals): Promise<{ reado
   };
 }
 
-function listening(server: Server, port: number): Promise<void> {
+function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '0.0.0.0', resolve);
+    server.listen(port, host, resolve);
   });
 }
 
-async function answer(
-  { url = '/' }: IncomingMessage,
-  reply: ServerResponse,
-  { isReady, registry }: Vitals,
-): Promise<void> {
-  const [path] = url.split('?', 1);
-  if (path === '/metrics') {
-    const text = await registry.metrics();
-    reply.writeHead(200, { 'content-type': registry.contentType });
-    reply.end(text);
-    return;
+async function answer({ url = '/' }: IncomingMessage, reply: ServerResponse, vitals: Vitals): Promise<void> {
+  const { registry } = vitals;
+  switch (url.split('?', 1)[0]) {
+    case '/metrics': {
+      const text = await registry.metrics();
+      reply.writeHead(200, { 'content-type': registry.contentType });
+      reply.end(text);
+      return;
+    }
+    case '/health/live':
+      answerJson(reply, 200, { status: 'ok' });
+      return;
+    case '/health/ready': {
+      const { status, clock } = await vitals.state();
+      if (status === 'ok') answerJson(reply, 200, { status, clock });
+      else answerJson(reply, 503, { status: 'not_ready', reason: status, clock });
+      return;
+    }
+    default:
+      answerJson(reply, 404, { status: 'not_found' });
   }
-  const [code, status] =
-    path === '/health/live' || (path === '/health/ready' && (await isReady()))
-      ? ([200, 'ok'] as const)
-      : path === '/health/ready'
-        ? ([503, 'not_ready'] as const)
-        : ([404, 'not_found'] as const);
+}
+
+function answerJson(reply: ServerResponse, code: number, body: object): void {
   reply.writeHead(code, { 'content-type': 'application/json' });
-  reply.end(JSON.stringify({ status }));
+  reply.end(JSON.stringify(body));
 }

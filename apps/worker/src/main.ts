@@ -1,59 +1,103 @@
-import { DefaultLogger, Runtime } from '@temporalio/worker';
-import { countProviderCalls, processMetrics, programLogger } from '@tillflow/telemetry';
-import { SettingsError } from '@tillflow/temporal';
+import { countProviderCalls, logReady, processMetrics, programLogger } from '@tillflow/telemetry';
+import { SettingsError, whyUnreachable } from '@tillflow/temporal';
 import type { Logger } from 'pino';
-import { serveHealth } from './health.js';
+import { measureClocks } from './clocks/metrics.js';
+import { serveHealth, type State } from './health.js';
+import { installRuntime } from './runtime.js';
 import { workerSettings, type WorkerSettings } from './settings.js';
-import { startWorker } from './worker.js';
+import { openWorker, type RunningWorker } from './worker.js';
 
-async function main(): Promise<void> {
-  const settings = workerSettings(process.env);
-  const logger = programLogger('worker', settings.LOG_LEVEL);
+async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
   installRuntime(logger, settings);
+  const stopping = stopOnSignal(logger);
   const registry = processMetrics();
   countProviderCalls(registry);
-  const worker = await startWorker(settings, logger);
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.once(signal, () => {
-      logger.info({ signal }, 'stopping');
-      void worker.stop();
-    });
-  }
-  const health =
-    settings.WORKER_HEALTH_PORT === 0
-      ? undefined
-      : await serveHealth(settings.WORKER_HEALTH_PORT, { isReady: () => worker.isReady(), registry });
-  process.stdout.write(`worker ready ${settings.TEMPORAL_ADDRESS} ${settings.TEMPORAL_NAMESPACE}\n`);
+  let worker: RunningWorker | undefined;
+  measureClocks(registry, () => worker?.clocks);
+  const { WORKER_HOST: host, WORKER_HEALTH_PORT: port } = settings;
+  const health = port === 0 ? undefined : await serveHealth(host, port, { state: () => stateOf(worker), registry });
+  if (health !== undefined) logger.info({ url: health.url }, 'health and metrics are served');
   try {
-    await worker.stopped;
+    const opening = openWorker(settings, logger, { patience: patience(settings, logger, stopping) });
+    worker = await Promise.race([opening, untilAborted(stopping)]);
+    // Nothing is in flight yet, and a connection that is being made cannot be given up.
+    if (worker === undefined) process.exit(0);
+    await run(worker, settings, logger, stopping);
   } finally {
     health?.close();
   }
 }
 
-/** Temporal's own log lines in the form of ours, and its metrics. Signals are handled here, not by the runtime. */
-function installRuntime(logger: Logger, { WORKER_SDK_METRICS_PORT: port }: WorkerSettings): void {
-  Runtime.install({
-    shutdownSignals: [],
-    ...(port === 0
-      ? {}
-      : { telemetryOptions: { metrics: { prometheus: { ...METRIC_NAMES, bindAddress: `0.0.0.0:${port}` } } } }),
-    logger: new DefaultLogger('INFO', ({ level, message, meta }) => {
-      const { error, ...fields } = meta ?? {};
-      logger[LEVELS[level]]({ ...fields, ...(error === undefined ? {} : { err: error }) }, message);
-    }),
-  });
+async function run(worker: RunningWorker, settings: WorkerSettings, logger: Logger, stopping: AbortSignal) {
+  // Why it cannot be stopped is why it has ended, which is thrown below.
+  const end = (): Promise<void> => worker.stop().catch(() => undefined);
+  void untilAborted(stopping).then(end);
+  try {
+    await worker.ready;
+  } catch (error) {
+    await end();
+    // Told to stop while its build was to become current, which is tried for a while yet.
+    if (stopping.aborted) process.exit(0);
+    throw error;
+  }
+  if (!stopping.aborted) {
+    const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
+    logReady(logger, { address, namespace });
+  }
+  await worker.stopped;
 }
 
-/** As Prometheus wants them: base units, and counters that say so. */
-const METRIC_NAMES = { countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true } as const;
+function stopOnSignal(logger: Logger): AbortSignal {
+  const stopping = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.once(signal, () => {
+      logger.info({ signal }, 'stopping');
+      stopping.abort();
+    });
+  }
+  return stopping.signal;
+}
 
-const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+async function untilAborted(signal: AbortSignal): Promise<undefined> {
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+}
 
+/** Temporal may come later than its workers, and a namespace may be made later than both: it is tried again for ever. */
+function patience(settings: WorkerSettings, logger: Logger, signal: AbortSignal) {
+  return {
+    signal,
+    failed(error: unknown, pauseMs: number) {
+      logger.warn({ pause_ms: pauseMs }, `${whyUnreachable(error, settings)} The worker tries again.`);
+    },
+  };
+}
+
+async function stateOf(worker: RunningWorker | undefined): Promise<State> {
+  if (worker === undefined) return { status: 'temporal_unreachable', clock: null };
+  const { isRight, maxOffsetMs, offsets } = worker.clocks;
+  const round = (offset: number | null): number | null => (offset === null ? null : Math.round(offset));
+  const clock = {
+    temporal_offset_ms: Math.round(offsets.temporal),
+    provider_offset_ms: round(offsets.provider),
+    max_offset_ms: maxOffsetMs,
+  };
+  if (!isRight) return { status: 'clock_wrong', clock };
+  if (!worker.isTakingWork) return { status: 'starting_or_stopping', clock };
+  return { status: (await worker.isReady()) ? 'ok' : 'temporal_unreachable', clock };
+}
+
+let logger: Logger | undefined;
 try {
-  await main();
+  const settings = workerSettings(process.env);
+  logger = programLogger('worker', settings.LOG_LEVEL);
+  await main(settings, logger);
 } catch (error) {
-  process.stderr.write(`${error instanceof SettingsError ? error.message : String(error)}\n`);
+  if (logger === undefined || error instanceof SettingsError) process.stderr.write(`${wordsOf(error)}\n`);
+  else logger.fatal({ err: error }, wordsOf(error));
   // The engine's own threads would keep a worker that never started alive.
   process.exit(error instanceof SettingsError ? 2 : 1);
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof SettingsError ? error.message : String(error);
 }

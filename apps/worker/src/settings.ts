@@ -23,6 +23,10 @@ const schema = z.object({
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
   /** Workflows kept in memory; about 0.4 MB each. */
   MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
+  /** A worker whose clock is further than this from Temporal's takes no work. */
+  MAX_CLOCK_OFFSET_MS: integer(30_000, 1_000, 86_400_000),
+  /** The address that health and metrics listen on; 0.0.0.0 is all of this machine's. They hold no id and no secret. */
+  WORKER_HOST: z.string().default('127.0.0.1'),
   /** Where `/health/live`, `/health/ready` and `/metrics` are answered; unset: nowhere. */
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
   /** Where Temporal's own library shows its metrics, at `/metrics`; unset: nowhere. */

@@ -1,22 +1,19 @@
-import { NativeConnection, Worker, type WorkerDeploymentOptions } from '@temporalio/worker';
-import { PaymentsClient } from '@tillflow/payments-client';
-import {
-  connectionSettings,
-  dataConverter,
-  isEncrypting,
-  openTemporal,
-  Seal,
-  warnIfUnencrypted,
-} from '@tillflow/temporal';
+import { Worker, type NativeConnection, type WorkerDeploymentOptions, type WorkerOptions } from '@temporalio/worker';
+import { PaymentsClient, systemClock } from '@tillflow/payments-client';
+import { dataConverter, isEncrypting, openTemporal, Seal, warnIfUnencrypted, type Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { commandActivities } from './activities/commands.js';
 import { correlated } from './activities/correlated.js';
 import { paymentActivities } from './activities/payments.js';
 import { reconciliationActivities } from './activities/reconciliation.js';
 import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
+import type { Clocks } from './clocks/clocks.js';
+import { scheduledAt } from './clocks/scheduled.js';
+import { connect, patiently, type Connected, type StartPatience } from './connect.js';
 import { makeBuildCurrent } from './deployment.js';
 import { eventTailActivities } from './event-tail/activities.js';
 import type { WorkerSettings } from './settings.js';
+import { Work } from './work.js';
 
 /** Keys of test mode begin so. Source: assumption. */
 const TEST_KEY = 'skey_test_';
@@ -25,8 +22,14 @@ const TEST_KEY = 'skey_test_';
 const STICKY_TIMEOUT_MS = 3_000;
 
 export type RunningWorker = {
+  /** How far the machine's clock is off; while it is too far, no tasks are taken. */
+  readonly clocks: Clocks;
+  /** Settles when it first takes tasks and it is known which build gets them; rejects when that fails. */
+  readonly ready: Promise<void>;
   /** Settles when the worker has stopped; rejects when it broke. */
   readonly stopped: Promise<void>;
+  /** Whether it asks Temporal for tasks, and its clock is right. */
+  readonly isTakingWork: boolean;
   /** Whether it takes tasks, from a Temporal that answers. */
   isReady(): Promise<boolean>;
   /** Takes no more tasks, finishes what is in flight, closes its connections. */
@@ -36,74 +39,114 @@ export type RunningWorker = {
 export type StartOptions = {
   /** Other workflow code than the product's, as `bundleWorkflows` makes it. */
   readonly bundlePath?: string;
+  /** Tries again where Temporal cannot be reached; absent: the failure is thrown. */
+  readonly patience?: StartPatience;
 };
 
 /**
- * Starts a worker for all workflows and activities of the product. With a build id it is there only when it is known
- * which build gets the tasks.
+ * Starts a worker for all workflows and activities of the product, and answers when it takes tasks. With a build id it is
+ * there only when it is known which build gets the tasks.
  * @throws when Temporal cannot be reached, or the build cannot be made current.
  */
 export async function startWorker(
   settings: WorkerSettings,
   logger: Logger,
-  { bundlePath }: StartOptions = {},
+  options: StartOptions = {},
+): Promise<RunningWorker> {
+  const worker = await openWorker(settings, logger, options);
+  await closingOnFailure(worker.stop, () => worker.ready);
+  return worker;
+}
+
+/** As {@link startWorker}, and answers as soon as Temporal is reached: it takes tasks once it is `ready`. */
+export async function openWorker(
+  settings: WorkerSettings,
+  logger: Logger,
+  { bundlePath, patience }: StartOptions = {},
 ): Promise<RunningWorker> {
   warnIfUnencrypted(settings, logger);
+  const temporal = await openTemporal(settings);
+  const connected = await closingOnFailure(
+    () => temporal.close(),
+    () => patiently(patience, () => connect(temporal, settings, logger)),
+  );
+  const { connection, clocks } = connected;
   const client = new PaymentsClient({
     baseUrl: settings.PROVIDER_BASE_URL,
     secretKey: settings.PROVIDER_SECRET_KEY,
     logger,
     apiVersion: settings.PROVIDER_API_VERSION,
+    // By when a call may be sent is said in Temporal's time: what this machine's clock shows does not matter.
+    clock: { ...systemClock, now: () => clocks.temporal.now() },
   });
-  const connection = await NativeConnection.connect({
-    ...(await connectionSettings(settings)),
-    payloadLimits: { memoWarnSize: MEMO_WARN_BYTES },
-  });
-  const temporal = await openTemporal(settings);
-  const close = async (): Promise<void> => {
+  const options = workerOptions({ ...connected, temporal, client }, settings, bundlePath);
+  const work = new Work(() => patiently(patience, () => Worker.create(options)), clocks);
+  const stopped = thenClose(work.ended, async () => {
+    await clocks.end();
     await connection.close();
     await temporal.close();
     await client.close();
-  };
-  const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);
-  const worker = await closingOnFailure(close, () =>
-    Worker.create({
-      connection,
-      namespace: settings.TEMPORAL_NAMESPACE,
-      taskQueue: settings.TEMPORAL_TASK_QUEUE,
-      workflowBundle: { codePath: bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH) },
-      dataConverter: dataConverter(settings),
-      activities: {
-        ...paymentActivities(client, livemode),
-        ...reconciliationActivities(client, temporal, settings, livemode),
-        ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
-        ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
-      },
-      interceptors: { activity: [correlated] },
-      shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
-      stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
-      maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
-      ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
-        ? {}
-        : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
-      ...versioning(settings),
-    }),
-  );
-  const stopped = runThenClose(worker, close);
-  const stop = async (): Promise<void> => {
-    if (worker.getState() === 'RUNNING') worker.shutdown();
-    await stopped;
-  };
-  const { WORKER_BUILD_ID } = settings;
-  if (WORKER_BUILD_ID !== undefined && settings.WORKER_MAKE_CURRENT) {
-    const current = makeBuildCurrent(connection, { ...settings, WORKER_BUILD_ID }, logger);
-    await closingOnFailure(stop, () => Promise.race([current, endedEarly(stopped)]));
-  }
+  });
   return {
+    clocks,
+    ready: whenReady(work, stopped, connection, settings, logger),
     stopped,
-    isReady: async () => worker.getState() === 'RUNNING' && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
-    stop,
+    get isTakingWork() {
+      return work.isUnderWay;
+    },
+    isReady: async () => work.isUnderWay && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
+    stop: async () => {
+      await Promise.all([work.stop(), stopped]);
+    },
   };
+}
+
+type Parts = Connected & { readonly temporal: Temporal; readonly client: PaymentsClient };
+
+function workerOptions(
+  { connection, clocks, identity, temporal, client }: Parts,
+  settings: WorkerSettings,
+  bundlePath: string | undefined,
+): WorkerOptions {
+  const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);
+  return {
+    connection,
+    identity,
+    namespace: settings.TEMPORAL_NAMESPACE,
+    taskQueue: settings.TEMPORAL_TASK_QUEUE,
+    workflowBundle: { codePath: bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH) },
+    dataConverter: dataConverter(settings),
+    activities: {
+      ...paymentActivities(client, livemode),
+      ...reconciliationActivities(client, temporal, settings, livemode),
+      ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
+      ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
+    },
+    interceptors: { activity: [correlated, scheduledAt(clocks)] },
+    shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
+    stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
+    maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
+    ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
+      ? {}
+      : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
+    ...versioning(settings),
+  };
+}
+
+/** A worker that is stopped before is not ready, and nothing is wrong with it. */
+async function whenReady(
+  work: Work,
+  stopped: Promise<void>,
+  connection: NativeConnection,
+  settings: WorkerSettings,
+  logger: Logger,
+): Promise<void> {
+  await work.begun;
+  const { WORKER_BUILD_ID } = settings;
+  if (!work.isUnderWay) return stopped;
+  if (WORKER_BUILD_ID === undefined || !settings.WORKER_MAKE_CURRENT) return;
+  const current = makeBuildCurrent(connection, { ...settings, WORKER_BUILD_ID }, logger);
+  await Promise.race([current, endedEarly(stopped)]);
 }
 
 /** A running checkout moves to the current build with its next task; what changed in its code is behind `patched`. */
@@ -133,16 +176,13 @@ async function endedEarly(stopped: Promise<void>): Promise<never> {
   throw new Error('The worker stopped before its build was current');
 }
 
-async function runThenClose(worker: Worker, close: () => Promise<void>): Promise<void> {
+async function thenClose(ended: Promise<void>, close: () => Promise<void>): Promise<void> {
   try {
-    await worker.run();
+    await ended;
   } finally {
     await close();
   }
 }
-
-/** A checkout is kept in its memo: bounded by the book's limits, and larger than what the engine expects of a memo. */
-const MEMO_WARN_BYTES = 65_536;
 
 const READY_WITHIN_MS = 1_000;
 

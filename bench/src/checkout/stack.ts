@@ -49,8 +49,8 @@ export class BenchStack {
     const temporalEnv = { TEMPORAL_ADDRESS: server.address };
     const provider = { PROVIDER_BASE_URL: sandbox.url, PROVIDER_SECRET_KEY: PROVIDER.secretKey };
     const [worker, api, floors] = await Promise.all([
-      MeasuredProcess.start(WORKER, /^worker ready (\S+)/, { ...temporalEnv, ...provider }),
-      MeasuredProcess.start(API, /^api ready (\S+)/, {
+      MeasuredProcess.start(WORKER, /"(worker ready)"/, { ...temporalEnv, ...provider }),
+      MeasuredProcess.start(API, /"url":"([^"]+)","msg":"api ready"/, {
         ...temporalEnv,
         ...provider,
         PORT: '0',

@@ -41,7 +41,7 @@ export class ReconcileStack {
 
   /** A new one for each measurement: a process keeps the memory that it once took. */
   startWorker(): Promise<MeasuredProcess> {
-    return MeasuredProcess.start(WORKER, /^worker ready (\S+)/, {
+    return MeasuredProcess.start(WORKER, /"(worker ready)"/, {
       TEMPORAL_ADDRESS: this.server.address,
       PROVIDER_BASE_URL: this.sandbox.url,
       PROVIDER_SECRET_KEY: PROVIDER.secretKey,

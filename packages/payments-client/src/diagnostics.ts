@@ -15,6 +15,8 @@ export interface RequestReport {
   code: string | undefined;
   /** From call to answer, waits included, in milliseconds. */
   durationMs: number;
+  /** The `Date` of the last reply, in epoch milliseconds, cut to whole seconds; undefined when it had none. */
+  date: number | undefined;
 }
 
 /** Name of the `node:diagnostics_channel` that carries {@link RequestReport}s. */

@@ -1,5 +1,5 @@
 export { PaymentsClient } from './client.js';
-export type { Clock } from './clock.js';
+export { systemClock, type Clock } from './clock.js';
 export { REQUEST_CHANNEL, type RequestReport } from './diagnostics.js';
 export {
   AuthenticationError,

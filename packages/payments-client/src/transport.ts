@@ -56,6 +56,8 @@ interface Progress {
   status: number | undefined;
   /** The provider's name for the last request that it answered. */
   requestId?: string | undefined;
+  /** The `Date` of the last reply. */
+  date?: string | undefined;
 }
 
 /**
@@ -240,7 +242,8 @@ export class Transport {
     for (let retry = 0; ; retry++) {
       this.#stopIfOver(call, previous);
       const ending = await this.#send(call, progress);
-      this.#date = header(ending.head, 'date') ?? '';
+      progress.date = header(ending.head, 'date');
+      this.#date = progress.date ?? '';
       this.#datedAt = clock.now();
       const verdict = judge(call.question, ending, { previous, clock, redactor: this.#redactor });
       if ('reply' in verdict) {
@@ -307,7 +310,7 @@ export class Transport {
   #report(
     method: Method,
     route: string,
-    { attempts, status, requestId }: Progress,
+    { attempts, status, requestId, date }: Progress,
     startedAt: number,
     failure: PaymentsError | undefined,
   ): void {
@@ -315,10 +318,10 @@ export class Transport {
     if (logger === undefined && !isWatched()) return;
     const durationMs = clock.monotonic() - startedAt;
     const outcome = failure?.outcome ?? 'done';
-    const report: RequestReport = { method, route, status, attempts, outcome, code: failure?.code, durationMs };
-    publish(report);
+    const said = { method, route, status, attempts, outcome, code: failure?.code, durationMs } as const;
+    publish({ ...said, date: epochMs(date) });
     if (logger === undefined) return;
-    const fields = { ...report, requestId };
+    const fields = { ...said, requestId };
     // What may have changed something is worth a line each time; a look is not.
     if (outcome === 'done') this.#log(method === 'GET' ? 'debug' : 'info', fields, 'request done');
     else if (outcome === 'unknown') this.#log('error', fields, 'request failed, outcome unknown');
@@ -332,6 +335,11 @@ export class Transport {
       // A broken log must not turn a paid charge into a failure.
     }
   }
+}
+
+function epochMs(date: string | undefined): number | undefined {
+  const instant = Date.parse(date ?? '');
+  return Number.isNaN(instant) ? undefined : instant;
 }
 
 function identityOf(settings: Settings, key: string): Identity {

@@ -25,3 +25,12 @@ export function programLogger(name: string, level: string, destination?: Destina
     destination ?? pino.destination({ sync: false, minLength: FLUSH_BYTES, periodicFlush: FLUSH_MS }),
   );
 }
+
+/**
+ * Says that a program is ready, on any level: whoever started it waits for this line. Its `msg` is the program's name and
+ * `ready`.
+ */
+export function logReady(logger: Logger, fields: Readonly<Record<string, string>>): void {
+  const { name } = logger.bindings();
+  logger.child({}, { level: 'info' }).info(fields, `${String(name)} ready`);
+}

@@ -65,7 +65,8 @@ export function isTemporalFailure(error: unknown): boolean {
   return grpcCode(error) !== null || error instanceof ServiceError || isTooSlow(error);
 }
 
-function grpcCode(error: unknown): number | null {
+/** gRPC's number for what went wrong; null where it is no failure of a call. */
+export function grpcCode(error: unknown): number | null {
   const cause = error instanceof ServiceError ? error.cause : error;
   return isGrpcServiceError(cause) ? cause.code : null;
 }

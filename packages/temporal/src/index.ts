@@ -9,12 +9,21 @@ export {
   type StoredCheckout,
   type StoredPage,
 } from './checkouts.js';
+export {
+  clockName,
+  readTemporalClock,
+  workerClocks,
+  type Offsets,
+  type Reading,
+  type WorkerClock,
+} from './clock-queue.js';
 export { connectionSettings, openTemporal, type ConnectionSettings, type Temporal } from './connection.js';
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
 export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
 export { readPlace, writePlace, type ListPlace } from './list-place.js';
 export { livenessOf } from './liveness.js';
+export { pauseAfter, persist, type Patience } from './patience.js';
 export type { PayloadKey } from './payload-keys.js';
 export { PlansUnderWay, type PlanResolved, type PlanUnderWay } from './plans.js';
 export {
@@ -37,4 +46,5 @@ export {
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup.js';
 export { declareWithoutEffect, hadNoEffect } from './sendings.js';
 export { describeTaskQueue, livingPollers, type TaskQueue } from './task-queues.js';
+export { whyUnreachable } from './unreachable.js';
 export { TooSlowError, within, type Bounded, type Lane } from './within.js';

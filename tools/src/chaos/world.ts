@@ -61,7 +61,7 @@ class Program {
       graceMs: 1_000,
     });
     this.#child = child;
-    this.#starting = child.waitForLine(new RegExp(`^${this.app} ready`), READY_WITHIN_MS);
+    this.#starting = child.waitForLine(new RegExp(`\\b${this.app} ready`), READY_WITHIN_MS);
     void child.exited.then(() => this.#revive(child));
     await this.#starting;
   }

@@ -1,0 +1,23 @@
+import { grpcCode, isTooSlow } from './failures.js';
+import type { TemporalSettings } from './settings.js';
+
+/** gRPC's numbers. */
+const CODES = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
+
+/** Why Temporal cannot be used, and which settings say otherwise. For a person; holds no secret. */
+export function whyUnreachable(error: unknown, settings: TemporalSettings): string {
+  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
+  const words = error instanceof Error ? error.message : String(error);
+  const where = `Temporal at ${address}, namespace ${namespace}`;
+  switch (grpcCode(error)) {
+    case CODES.notFound:
+      return `${where}: there is no such namespace (${words}). Create it, or set TEMPORAL_NAMESPACE.`;
+    case CODES.permissionDenied:
+    case CODES.unauthenticated:
+      return `${where}: access is refused (${words}). Check TEMPORAL_API_KEY, or TEMPORAL_TLS_CERT_PATH and TEMPORAL_TLS_KEY_PATH, and TEMPORAL_NAMESPACE.`;
+    default: {
+      const what = isTooSlow(error) ? 'does not answer' : 'cannot be reached';
+      return `Cannot reach ${where}: it ${what} (${words}). Check that it runs, TEMPORAL_ADDRESS, and TEMPORAL_TLS and what belongs to it.`;
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it, vi } from 'vitest';
+import { livingPollers, describeTaskQueue } from '@tillflow/temporal';
+import { freePorts } from '@tillflow/tools';
+import { FAST } from './support/money-calls.js';
+import { chargeIdOf, newReference, Stack } from './support/stack.js';
+import { operatorOf, tillflow } from './support/tillflow.js';
+import { WorkerProcess, type SignalAt } from './support/worker-process.js';
+
+const SHIFTED_CLOCK = new URL('./support/shifted-clock.mjs', import.meta.url).href;
+const TEN_MINUTES_MS = 600_000;
+const BOUND_RAISED = { MAX_CLOCK_OFFSET_MS: '3600000' };
+
+vi.setConfig({ testTimeout: 120_000 });
+
+/** The settings of a worker whose clock is this far ahead of everyone else's. */
+function shifted(stack: Stack, ms: number): Record<string, string> {
+  return { ...stack.workerEnvironment(), NODE_OPTIONS: `--import=${SHIFTED_CLOCK}`, CLOCK_SHIFT_MS: String(ms) };
+}
+
+/** A stack whose only worker is a process with another clock. */
+async function withShiftedWorker(
+  shiftMs: number,
+  environment: Readonly<Record<string, string>>,
+  work: (stack: Stack, worker: WorkerProcess) => Promise<void>,
+  signalAt?: SignalAt,
+): Promise<void> {
+  const stack = await Stack.start({ ...FAST, worker: false });
+  const worker = await WorkerProcess.start({ ...shifted(stack, shiftMs), ...environment }, signalAt);
+  try {
+    await work(stack, worker);
+  } finally {
+    await worker.stop();
+    await stack.stop();
+  }
+}
+
+describe.concurrent.each([
+  ['ahead', TEN_MINUTES_MS],
+  ['behind', -TEN_MINUTES_MS],
+] as const)('a worker whose clock is ten minutes %s', (side, shiftMs) => {
+  it('sends what is to be sent: a checkout is charged, paid and refunded', () =>
+    withShiftedWorker(shiftMs, BOUND_RAISED, async (stack) => {
+      const { id } = (await stack.create()).body;
+      const ready = await stack.until(id, ({ qr }) => qr !== null);
+      stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
+      await stack.untilStatus(id, 'paid');
+      await stack.request('POST', `/v1/checkouts/${id}/refunds`, { headers: { 'idempotency-key': 'k' } });
+      await stack.untilStatus(id, 'refunded');
+      expect(stack.requests('POST /charges')).toHaveLength(1);
+    }));
+
+  it('sends no call that it comes to too late: it was frozen for longer than the call may wait', () =>
+    withShiftedWorker(
+      shiftMs,
+      BOUND_RAISED,
+      async (stack, worker) => {
+        const { id } = (await stack.create({ reference: newReference() })).body;
+        await worker.signalled;
+        await sleep(Number(FAST.api.SEND_WITHIN_MS) + 100);
+        worker.signal('SIGCONT');
+        await stack.until(id, ({ qr }) => qr !== null);
+        expect(await stack.activityResultsOf(id)).toContainEqual(expect.stringContaining('send_by_passed'));
+        expect(stack.requests('POST /charges')).toHaveLength(1);
+      },
+      { moment: 'call:begun', activity: 'createCharge', signal: 'SIGSTOP' },
+    ));
+
+  it('takes no work with the default bound, and says why: in its health, its log and to the doctor', async () => {
+    const stack = await Stack.start({ worker: false });
+    const [port = 0] = await freePorts(1);
+    const worker = WorkerProcess.run({ ...shifted(stack, shiftMs), WORKER_HEALTH_PORT: String(port) });
+    const health = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+    try {
+      const { id } = (await stack.create()).body;
+      const said = await worker.line(`600 s ${side}`);
+      expect(said).toContain('MAX_CLOCK_OFFSET_MS');
+      expect((await health('/health/live')).status).toBe(200);
+      const ready = await health('/health/ready');
+      expect(ready.status).toBe(503);
+      const { clock } = (await ready.json()) as { clock: { temporal_offset_ms: number; max_offset_ms: number } };
+      expect(Math.round(clock.temporal_offset_ms / 1_000)).toBe(shiftMs / 1_000);
+      expect(clock.max_offset_ms).toBe(30_000);
+      expect(await (await health('/metrics')).text()).toMatch(
+        /^tillflow_worker_clock_offset_seconds\{of="temporal"\} -?(600|599\.\d+)$/m,
+      );
+
+      const queue = await describeTaskQueue(stack.temporal, stack.taskQueue, 'activities');
+      expect(livingPollers(queue, Date.now())).toEqual([]);
+      expect(stack.requests('POST /sources')).toEqual([]);
+      expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
+
+      const { out } = await tillflow(['doctor', '--json'], operatorOf(stack));
+      const { findings } = JSON.parse(out) as { findings: { code: string; what: string }[] };
+      expect(findings).toContainEqual(
+        expect.objectContaining({
+          code: 'clock_skew',
+          what: expect.stringMatching(new RegExp(`^the clock of worker \\S+ is (599|600|601) s ${side}`)),
+        }),
+      );
+      expect(findings).toContainEqual(expect.objectContaining({ code: 'no_worker' }));
+    } finally {
+      await worker.stop();
+      await stack.stop();
+    }
+  });
+});
