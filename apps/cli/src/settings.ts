@@ -1,5 +1,5 @@
 import { CURRENCIES, isCurrency } from '@tillflow/domain';
-import { list, readSettings, temporalSettings, type TemporalSettings } from '@tillflow/temporal';
+import { integer, list, readSettings, temporalSettings, type TemporalSettings } from '@tillflow/temporal';
 import { z } from 'zod';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -35,6 +35,9 @@ const providerSchema = z.object({
     .transform((codes) => codes.filter(isCurrency))
     .default([...CURRENCIES]),
   WORKER_BUILD_ID: z.string().optional(),
+  WORKER_HOST: z.string().default('127.0.0.1'),
+  WORKER_HEALTH_PORT: integer(0, 0, 65_535),
+  WORKER_SDK_METRICS_PORT: integer(0, 0, 65_535),
 });
 
 export type ProviderSettings = z.output<typeof providerSchema>;

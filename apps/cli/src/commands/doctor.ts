@@ -1,8 +1,9 @@
 import { PaymentsError } from '@tillflow/payments-client';
-import { isTemporalFailure } from '@tillflow/temporal';
+import { isTemporalFailure, readTemporalClock, workerClocks } from '@tillflow/temporal';
 import { command } from '../command.js';
-import { checkClocks, readHttpClock, readTemporalClock, skewOf, type Reading } from '../doctor/clocks.js';
+import { checkClocks, readHttpClock, temporalNow, type NamedReading, type Readings } from '../doctor/clocks.js';
 import type { Check } from '../doctor/finding.js';
+import { checkListening } from '../doctor/listening.js';
 import { checkKeys, isPublicKey, isSecretKey } from '../doctor/keys.js';
 import { checkProvider, providerFinding } from '../doctor/provider.js';
 import { checkTemporal } from '../doctor/temporal.js';
@@ -17,7 +18,8 @@ import { withTemporal } from '../with-temporal.js';
 const TEMPORAL_WITHIN_MS = 60_000;
 
 /** What was looked at on one side, and the clocks that were read there. */
-type Examined = { readonly checks: readonly Check[]; readonly readings: readonly (Reading | null)[] };
+type Examined<Clocks> = { readonly checks: readonly Check[]; readonly clocks: Clocks };
+type TemporalClocks = Pick<Readings, 'temporal' | 'workers'>;
 
 export const doctor = command({
   name: 'doctor',
@@ -34,8 +36,8 @@ export const doctor = command({
   async run({ environment }) {
     const settings = providerSettings(environment);
     const [provider, temporal] = await Promise.all([examineProvider(settings), examineTemporal(settings)]);
-    const readings = [...provider.readings, ...temporal.readings].filter((reading) => reading !== null);
-    const checks = [checkKeys(settings), ...provider.checks, ...temporal.checks, checkClocks(readings)];
+    const clocks = checkClocks({ ...temporal.clocks, others: provider.clocks });
+    const checks = [checkKeys(settings), ...provider.checks, ...temporal.checks, clocks, checkListening(settings)];
     const findings = checks.flatMap((check) => check.findings);
     const isUnreachable = findings.some(({ code }) => code === TEMPORAL_UNREACHABLE);
     return {
@@ -54,14 +56,14 @@ export const doctor = command({
   },
 });
 
-async function examineProvider(given: ProviderSettings): Promise<Examined> {
+async function examineProvider(given: ProviderSettings): Promise<Examined<readonly NamedReading[]>> {
   const settings = withUsableKeys(given);
   const { PROVIDER_BASE_URL: baseUrl, PROVIDER_SECRET_KEY: secret } = settings;
   const checks: Check[] = [];
-  const readings: (Reading | null)[] = [];
+  const readings: (NamedReading | null)[] = [];
   // With a key of another kind every request would only be refused.
   const client = secret !== undefined && isSecretKey(secret) ? openProvider(settings) : null;
-  if (baseUrl === undefined || client === null) return { checks: [notAsked(settings)], readings };
+  if (baseUrl === undefined || client === null) return { checks: [notAsked(settings)], clocks: [] };
   try {
     const provider = await checkProvider(client, settings);
     checks.push(provider);
@@ -75,7 +77,7 @@ async function examineProvider(given: ProviderSettings): Promise<Examined> {
   } finally {
     await client.close();
   }
-  return { checks, readings };
+  return { checks, clocks: readings.filter((reading) => reading !== null) };
 }
 
 /** A public key of the wrong kind is found already, and the client would not take it. */
@@ -95,21 +97,21 @@ function notAsked({ PROVIDER_BASE_URL, PROVIDER_SECRET_KEY }: ProviderSettings):
   return { area: 'provider', findings, seen: 'not asked' };
 }
 
-async function examineTemporal(settings: ProviderSettings): Promise<Examined> {
+async function examineTemporal(settings: ProviderSettings): Promise<Examined<TemporalClocks>> {
   const { TEMPORAL_TASK_QUEUE: taskQueue, WORKER_BUILD_ID: build } = settings;
   try {
     return await withTemporal(settings, ({ temporal }) =>
       temporal.connection.withDeadline(Date.now() + TEMPORAL_WITHIN_MS, async () => {
-        const clock = await readTemporalClock(temporal);
-        const ahead = clock === null ? 0 : skewOf(clock);
+        const clock = await readTemporalClock(temporal, taskQueue, 'tillflow doctor');
+        const clocks = { temporal: clock, workers: await workerClocks(temporal, taskQueue) };
         const namespace = await checkTemporal(temporal, taskQueue);
-        const workers = await checkWorkers(temporal, taskQueue, build, Date.now() + ahead);
-        return { checks: [namespace, workers], readings: [clock] };
+        const workers = await checkWorkers(temporal, taskQueue, build, temporalNow(clock));
+        return { checks: [namespace, workers], clocks };
       }),
     );
   } catch (error) {
     if (!(error instanceof UnreachableError) && !isTemporalFailure(error)) throw error;
-    return { checks: [unreachable(error)], readings: [] };
+    return { checks: [unreachable(error)], clocks: { temporal: null, workers: [] } };
   }
 }
 

@@ -1,7 +1,7 @@
 import { PaymentsError, webhooks, type Account, type Event, type PaymentsClient } from '@tillflow/payments-client';
 import { z } from 'zod';
 import { webhookAddress, type ProviderSettings } from '../settings.js';
-import { clockOf, type Reading } from './clocks.js';
+import { clockOf, type NamedReading } from './clocks.js';
 import type { Check, Finding } from './finding.js';
 import { providerFinding } from './provider.js';
 
@@ -31,12 +31,12 @@ type Answer = {
   /** As our API does: it took the probe, or refused its signature. */
   readonly as: 'taken' | 'refused' | 'something else';
   readonly reason: string;
-  readonly clock: Reading | null;
+  readonly clock: NamedReading | null;
 } | null;
 
 export type WebhooksCheck = Check & {
   /** What the API says the time is. */
-  readonly clock: Reading | null;
+  readonly clock: NamedReading | null;
 };
 
 /**
@@ -96,7 +96,7 @@ function addressFindings(registered: string | null, wanted: string | undefined):
 async function probeFindings(
   address: string,
   { PROVIDER_WEBHOOK_SECRET: secrets = [] }: ProviderSettings,
-): Promise<{ readonly findings: readonly Finding[]; readonly clock: Reading | null }> {
+): Promise<{ readonly findings: readonly Finding[]; readonly clock: NamedReading | null }> {
   const timestamp = Math.floor(Date.now() / 1_000);
   const signing = secrets.filter((secret) => secret !== OFF);
   const unsigned = await probe(address, {});
