@@ -49,6 +49,10 @@ const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
     means: 'The provider does not let a charge go: a customer may be confirming. The QR is not shown any more.',
     remedy: 'Wait. After an hour: ask the provider about the charge; if nobody can pay it any more, resolve --abandon.',
   },
+  worker_late: {
+    means: 'The worker did not send a call in time: its clock or its load. The provider was not asked, no money moved.',
+    remedy: 'Run tillflow doctor (clocks, workers); runbook "A worker is late".',
+  },
   provider_unreachable: {
     means: 'The provider has not answered for a while. Nothing is lost; it goes on by itself.',
     remedy: 'Run tillflow doctor, see the provider’s status page; runbook "The provider is down".',

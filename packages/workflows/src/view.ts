@@ -60,6 +60,8 @@ export const ATTENTION_CODES = [
   'outcome_unknown',
   /** The provider does not let a charge go: a customer may be confirming. Ends by itself. */
   'expire_refused',
+  /** The worker came too late to a call and did not send it: its clock or its load. Ends once it is in time. */
+  'worker_late',
   /** The provider has not answered for a while. Ends by itself. */
   'provider_unreachable',
 ] as const;

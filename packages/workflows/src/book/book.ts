@@ -42,6 +42,9 @@ const RESOLUTIONS: readonly Resolution['action'][] = ['look', 'adopt', 'abandon'
 /** The last instant of the refund window is still in it. */
 const AFTER_THE_LAST_MS = 1;
 
+/** What is shown while it lasts. */
+type PassingCode = 'outcome_unknown' | 'expire_refused' | 'worker_late' | 'provider_unreachable';
+
 /**
  * What is known of one checkout, and what is to be done about it. Pure: no clock, no I/O. {@link next} says what is
  * due; whoever does it tells the book what came of it. Only facts from a retrieved charge make it paid.
@@ -408,7 +411,7 @@ export class CheckoutBook {
   #attend(now: Instant): void {
     const { opening, refunding, silentSince } = this.#record;
     const isLong = (since: number | null): boolean => since !== null && now - since >= this.policy.attentionAfterMs;
-    const show = (code: 'outcome_unknown' | 'expire_refused' | 'provider_unreachable', detail: string | null): void => {
+    const show = (code: PassingCode, detail: string | null): void => {
       if (detail === null) this.#journal.settle(code);
       else this.#journal.raise(now, code, detail);
     };
@@ -432,17 +435,23 @@ export class CheckoutBook {
       !isInDoubt(call) && isLong(call.since) && call.tries > 0;
     const waiting =
       opening !== null && isWaiting(opening)
-        ? opening.stage
+        ? { for: opening.stage, wasLate: opening.wasLate === true }
         : refunding !== null && isWaiting(refunding)
-          ? 'refund'
+          ? { for: 'refund', wasLate: refunding.wasLate === true }
           : null;
+    show(
+      'worker_late',
+      waiting?.wasLate === true
+        ? `the worker did not send the request for a ${waiting.for} in time, so nothing was sent: its clock or its load`
+        : null,
+    );
     show(
       'provider_unreachable',
       isLong(silentSince)
         ? 'the provider does not answer'
-        : waiting === null
+        : waiting === null || waiting.wasLate
           ? null
-          : `the provider takes no ${waiting} yet`,
+          : `the provider takes no ${waiting.for} yet`,
     );
   }
 

@@ -92,7 +92,7 @@ export class Opening {
     } else if (outcome.kind === 'rejected' && !outcome.retryable) {
       this.#refused(now, outcome);
     } else {
-      retryLater(policy, opening, now);
+      retryLater(policy, opening, now, outcome.code);
     }
   }
 
@@ -102,7 +102,7 @@ export class Opening {
     if (opening === null) return;
     if (outcome.kind === 'done' && this.charges.apply(now, outcome.value, null) !== null) return;
     if (outcome.kind === 'rejected' && outcome.retryable && !opening.doubted) {
-      retryLater(policy, opening, now);
+      retryLater(policy, opening, now, outcome.code);
       return;
     }
     opening.stage = 'doubt';

@@ -32,6 +32,8 @@ export type Resolving = {
   absences: number;
   /** What the provider refused with, before it was confirmed by a look. */
   refusal: { code: string; message: string } | null;
+  /** The last call was not sent: the worker came to it too late. Absent where it was not, and in older records. */
+  wasLate?: boolean;
   /** How often it was made again after it was proved to have had no effect. Absent until then. */
   repeats?: number;
 };

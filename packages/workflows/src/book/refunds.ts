@@ -219,7 +219,7 @@ export class Refunds {
     }
     if (outcome.kind === 'rejected' && outcome.retryable && !refunding.doubted) {
       refunding.stage = 'look';
-      retryLater(policy, refunding, now);
+      retryLater(policy, refunding, now, outcome.code);
       return;
     }
     refunding.stage = 'doubt';

@@ -18,8 +18,13 @@ export function startResolving(now: Instant): Resolving {
   return { dueAt: now, tries: 0, since: now, doubted: false, quietAt: 0, absences: 0, refusal: null };
 }
 
-/** Provably no effect: the same call may be made again, a little later each time. */
-export function retryLater(policy: CheckoutPolicy, call: Resolving, now: Instant): void {
+/** The client's code for a call that the worker came to too late. Nothing was sent, and the provider was not asked. */
+const SENT_TOO_LATE = 'send_by_passed';
+
+/** Provably no effect: the same call may be made again, a little later each time. @param code why; of no call: absent. */
+export function retryLater(policy: CheckoutPolicy, call: Resolving, now: Instant, code?: string): void {
+  if (code === SENT_TOO_LATE) call.wasLate = true;
+  else if (code !== undefined) delete call.wasLate;
   call.dueAt = plus(now, lookDelay(policy, Math.min(call.tries, SLOWEST_RETRY)));
   call.tries += 1;
 }
