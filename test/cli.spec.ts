@@ -125,7 +125,7 @@ describe('tillflow', () => {
   it.concurrent.each([
     ['list'],
     ['refund', 'x', '--key', 'k'],
-    ['setup'],
+    ['setup', '--wait', '0'],
     ['backfill', '--from', '2026-01-01T00:00:00Z'],
   ])('%s … cannot reach Temporal: 3, and says where it looked', async (...args) => {
     const lost = { ...operatorOf(stack), TEMPORAL_ADDRESS: '127.0.0.1:1' };

@@ -1,8 +1,10 @@
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
+import { CutLine } from './support/cut-line.js';
 import { chargeIdOf, KEYS, Stack } from './support/stack.js';
+import { WorkerProcess } from './support/worker-process.js';
 
 type Line = Readonly<Record<string, unknown>> & { readonly msg: string };
 
@@ -98,6 +100,39 @@ it('a request can be followed to its workflow, the activity, and the name that t
     await stack.stop();
   }
 });
+
+it('every line that a worker writes is JSON, also while the provider fails and Temporal is lost', async () => {
+  const stack = await Stack.start({ worker: false });
+  const line = await CutLine.to(inject('temporalAddress'));
+  line.cut();
+  const environment = { ...stack.workerEnvironment(), TEMPORAL_ADDRESS: line.address, LOG_LEVEL: 'info' };
+  const worker = WorkerProcess.run(environment);
+  try {
+    await worker.line('Cannot reach Temporal');
+    line.mend();
+    await worker.line('worker ready');
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
+    stack.sandbox.faults.add({ method: 'GET', path: '/charges', action: 'garbage_body', times: 1 });
+    await stack.create();
+    await worker.line('outcome unknown');
+    line.cut();
+    // A line of the native part of Temporal's library.
+    await worker.line('"sdkComponent":"core"');
+    line.mend();
+    worker.signal('SIGTERM');
+    expect(await worker.exited).toBe(0);
+    const entries = worker.lines.map((text) => JSON.parse(text) as Line);
+    expect(entries.length).toBeGreaterThan(5);
+    for (const entry of entries) {
+      expect(entry).toMatchObject({ name: 'worker', level: expect.any(Number), time: expect.any(Number) });
+      expect(entry.msg).toEqual(expect.any(String));
+    }
+  } finally {
+    await worker.stop();
+    line.close();
+    await stack.stop();
+  }
+}, 90_000);
 
 describe('what a program logged', () => {
   const TELEMETRY = new URL('../packages/telemetry/dist/index.js', import.meta.url).href;

@@ -60,13 +60,18 @@ export class WorkerProcess {
       });
     }
     this.signalled = this.line('signalled');
+    // Most are to send themselves none.
+    this.signalled.catch(() => undefined);
   }
 
-  /** The first line with these words, also one that it wrote before. */
+  /** The first line with these words, also one that it wrote before. Rejects when it ends without. */
   line(words: string): Promise<string> {
     const known = this.lines.find((line) => line.includes(words));
     if (known !== undefined) return Promise.resolve(known);
-    return new Promise((resolve) => this.#heard.on('line', (line: string) => line.includes(words) && resolve(line)));
+    return new Promise((resolve, reject) => {
+      this.#heard.on('line', (line: string) => line.includes(words) && resolve(line));
+      void this.exited.then(() => reject(new Error(`It ended without "${words}":\n${this.lines.join('\n')}`)));
+    });
   }
 
   signal(signal: NodeJS.Signals): void {

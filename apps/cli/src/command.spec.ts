@@ -17,9 +17,11 @@ const greet = command({
 
 describe('a command', () => {
   it('takes its options in any order, and --json always', async () => {
-    const { json } = await greet.run(['--times', '2', 'Somchai', '--json', '--loud'], {}, quiet);
+    const { json } = await greet.run(['--times', '2', 'Somchai', '--json', '--loud'], {}, quiet, quiet);
     expect(json).toEqual({ values: { loud: true, times: '2', json: true }, positionals: ['Somchai'] });
-    expect((await greet.run(['Somchai', '--times=2'], {}, quiet)).json).toMatchObject({ values: { times: '2' } });
+    expect((await greet.run(['Somchai', '--times=2'], {}, quiet, quiet)).json).toMatchObject({
+      values: { times: '2' },
+    });
   });
 
   it.each([
@@ -30,6 +32,6 @@ describe('a command', () => {
     [['Somchai', 'Somsri']],
     [['Somchai', '--dry-run']],
   ])('refuses %j', async (args) => {
-    await expect(greet.run(args, {}, quiet)).rejects.toThrow(UsageError);
+    await expect(greet.run(args, {}, quiet, quiet)).rejects.toThrow(UsageError);
   });
 });

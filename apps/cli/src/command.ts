@@ -18,6 +18,8 @@ type Call<O extends Options> = {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Tells a person who waits how far it is. */
   readonly progress: (line: string) => void;
+  /** Says what goes wrong meanwhile, also to a log. */
+  readonly warn: (line: string) => void;
 };
 
 type Definition<O extends Options> = {
@@ -41,6 +43,7 @@ export type Command = Pick<Definition<Options>, 'name' | 'synopsis' | 'summary' 
     args: readonly string[],
     environment: Call<Options>['environment'],
     progress: Call<Options>['progress'],
+    warn: Call<Options>['warn'],
   ): Promise<Report>;
 };
 
@@ -52,13 +55,13 @@ export function command<const O extends Options>(definition: Definition<O>): Com
     synopsis,
     summary,
     details,
-    async run(args, environment, progress) {
+    async run(args, environment, progress, warn) {
       const { values, positionals } = parse(args, definition.options);
       if (positionals.length !== takes) {
         throw new UsageError(`${name} takes ${takes === 0 ? 'no' : takes} argument${takes === 1 ? '' : 's'}`);
       }
       // What parseArgs gives for these options, which it types more loosely.
-      return definition.run({ values: values as Values<O>, positionals, environment, progress });
+      return definition.run({ values: values as Values<O>, positionals, environment, progress, warn });
     },
   };
 }

@@ -5,7 +5,9 @@ const progress = (line: string): void => {
   if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
 };
 
-const { exit, out, err } = await run(process.argv.slice(2), process.env, progress);
+const warn = (line: string): void => void process.stderr.write(`${line}\n`);
+
+const { exit, out, err } = await run(process.argv.slice(2), process.env, progress, warn);
 await Promise.all([written(process.stdout, out), written(process.stderr, err)]);
 // A call that was given up may still be waiting to try again.
 process.exit(exit);

@@ -20,12 +20,13 @@ export type Outcome = { readonly exit: ExitCode; readonly out: string; readonly 
 
 /**
  * Runs one command. Never throws: what goes wrong has an exit code and a word about it.
- * @param progress told, line by line, how far long work is.
+ * @param progress told, line by line, how far long work is. @param warn told what goes wrong and is tried again.
  */
 export async function run(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,
   progress: (line: string) => void = () => undefined,
+  warn: (line: string) => void = () => undefined,
 ): Promise<Outcome> {
   const [name, ...rest] = args;
   const end = args.indexOf('--');
@@ -41,7 +42,9 @@ export async function run(
   }
   if (isAskedForHelp) return said(EXIT.ok, help(command));
   try {
-    return told(await command.run(rest, environment, progress), asJson);
+    // What programs read is one document.
+    const warnUnlessRead = asJson ? () => undefined : warn;
+    return told(await command.run(rest, environment, progress, warnUnlessRead), asJson);
   } catch (error) {
     return failed(exitOf(error), wordsOf(error, command), asJson);
   }

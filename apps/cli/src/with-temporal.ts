@@ -2,6 +2,7 @@ import {
   Checkouts,
   isTemporalFailure,
   openTemporal,
+  whyUnreachable,
   within,
   type Temporal,
   type TemporalSettings,
@@ -28,13 +29,12 @@ export async function withTemporal<T>(settings: TemporalSettings, work: (engine:
   }
 }
 
-async function reach({ connection }: Temporal, settings: TemporalSettings): Promise<void> {
-  const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
+async function reach({ connection, lastFailure }: Temporal, settings: TemporalSettings): Promise<void> {
+  const { TEMPORAL_NAMESPACE: namespace } = settings;
   try {
     await within(connection, REACH_WITHIN_MS, () => connection.workflowService.describeNamespace({ namespace }));
   } catch (error) {
     if (!isTemporalFailure(error)) throw error;
-    const words = error instanceof Error ? error.message : String(error);
-    throw new UnreachableError(`Cannot reach Temporal at ${address}, namespace ${namespace}: ${words}`);
+    throw new UnreachableError(whyUnreachable(error, settings, lastFailure()));
   }
 }

@@ -4,6 +4,7 @@ import {
   connectionSettings,
   isTemporalFailure,
   persist,
+  whyUnreachable,
   within,
   type Patience,
   type Temporal,
@@ -12,12 +13,15 @@ import type { Logger } from 'pino';
 import { Clocks, ClockUnreadError } from './clocks/clocks.js';
 import type { WorkerSettings } from './settings.js';
 
-const REACH_WITHIN_MS = 5_000;
+const REACH_WITHIN_MS = 3_000;
 /** A checkout is kept in its memo: bounded by the book's limits, and larger than what the engine expects of a memo. */
 const MEMO_WARN_BYTES = 65_536;
 
 /** What tries again to reach Temporal, and until when. */
-export type StartPatience = Pick<Patience, 'signal' | 'failed'>;
+export type StartPatience = Pick<Patience, 'signal'> & {
+  /** @param why for a person: what is wrong, and what to set. */
+  failed(why: string, pauseMs: number): void;
+};
 
 /** What a worker has of Temporal before it takes work. */
 export type Connected = {
@@ -28,8 +32,16 @@ export type Connected = {
 };
 
 /** Tries until Temporal does what it is asked; once, where there is no patience. */
-export function patiently<T>(patience: StartPatience | undefined, work: () => Promise<T>): Promise<T> {
-  return patience === undefined ? work() : persist(work, { ...patience, isWorthAnother });
+export function patiently<T>(
+  patience: StartPatience | undefined,
+  { lastFailure }: Pick<Temporal, 'lastFailure'>,
+  settings: WorkerSettings,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (patience === undefined) return work();
+  const failed = (error: unknown, pauseMs: number): void =>
+    patience.failed(whyUnreachable(error, settings, lastFailure()), pauseMs);
+  return persist(work, { signal: patience.signal, isWorthAnother, failed });
 }
 
 /** @throws Temporal's own errors, {@link ClockUnreadError}, and SettingsError where certificates cannot be read. */

@@ -1,7 +1,8 @@
 import { countProviderCalls, logReady, processMetrics, programLogger } from '@tillflow/telemetry';
-import { SettingsError, whyUnreachable } from '@tillflow/temporal';
+import { SettingsError } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { measureClocks } from './clocks/metrics.js';
+import type { StartPatience } from './connect.js';
 import { serveHealth, type State } from './health.js';
 import { installRuntime } from './runtime.js';
 import { workerSettings, type WorkerSettings } from './settings.js';
@@ -18,7 +19,7 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
   const health = port === 0 ? undefined : await serveHealth(host, port, { state: () => stateOf(worker), registry });
   if (health !== undefined) logger.info({ url: health.url }, 'health and metrics are served');
   try {
-    const opening = openWorker(settings, logger, { patience: patience(settings, logger, stopping) });
+    const opening = openWorker(settings, logger, { patience: patience(logger, stopping) });
     worker = await Promise.race([opening, untilAborted(stopping)]);
     // Nothing is in flight yet, and a connection that is being made cannot be given up.
     if (worker === undefined) process.exit(0);
@@ -63,13 +64,8 @@ async function untilAborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /** Temporal may come later than its workers, and a namespace may be made later than both: it is tried again for ever. */
-function patience(settings: WorkerSettings, logger: Logger, signal: AbortSignal) {
-  return {
-    signal,
-    failed(error: unknown, pauseMs: number) {
-      logger.warn({ pause_ms: pauseMs }, `${whyUnreachable(error, settings)} The worker tries again.`);
-    },
-  };
+function patience(logger: Logger, signal: AbortSignal): StartPatience {
+  return { signal, failed: (why, pauseMs) => logger.warn({ pause_ms: pauseMs }, `${why} The worker tries again.`) };
 }
 
 async function stateOf(worker: RunningWorker | undefined): Promise<State> {

@@ -68,7 +68,7 @@ export async function openWorker(
   const temporal = await openTemporal(settings);
   const connected = await closingOnFailure(
     () => temporal.close(),
-    () => patiently(patience, () => connect(temporal, settings, logger)),
+    () => patiently(patience, temporal, settings, () => connect(temporal, settings, logger)),
   );
   const { connection, clocks } = connected;
   const client = new PaymentsClient({
@@ -80,7 +80,7 @@ export async function openWorker(
     clock: { ...systemClock, now: () => clocks.temporal.now() },
   });
   const options = workerOptions({ ...connected, temporal, client }, settings, bundlePath);
-  const work = new Work(() => patiently(patience, () => Worker.create(options)), clocks);
+  const work = new Work(() => patiently(patience, temporal, settings, () => Worker.create(options)), clocks);
   const stopped = thenClose(work.ended, async () => {
     await clocks.end();
     await connection.close();

@@ -48,6 +48,8 @@ const CHANNEL_ARGS = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_recon
 export type Temporal = {
   readonly client: Client;
   readonly connection: Connection;
+  /** What the last call that failed met, such as a refused connection; null before the first. For people. */
+  lastFailure(): string | null;
   /** Ends the retries of calls under way, then the connection. */
   close(): Promise<void>;
 };
@@ -72,7 +74,7 @@ export async function openTemporal(settings: TemporalSettings): Promise<Temporal
     await retries.end();
     await connection.close();
   };
-  return { connection, client, close };
+  return { connection, client, lastFailure: () => retries.lastFailure, close };
 }
 
 async function readPem(setting: string, path: string | undefined): Promise<Buffer | undefined> {

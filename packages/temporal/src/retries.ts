@@ -15,6 +15,8 @@ type Interceptors = NonNullable<ConnectionOptions['interceptors']>;
  */
 export class Retries {
   readonly interceptors: Interceptors;
+  /** What the last try that failed met, such as a refused connection; null before the first. */
+  lastFailure: string | null = null;
   #ended = false;
   /** Epoch milliseconds. */
   #lastPauseEnds = 0;
@@ -28,6 +30,7 @@ export class Retries {
         let pauseMs = 0;
         const repeat = makeGrpcRetryInterceptor({
           retryableDecider: (attempt, status) => {
+            this.lastFailure = status.details;
             pauseMs = Math.min(delayFunction(attempt, status), MAX_PAUSE_MS);
             return !this.#ended && retryableDecider(attempt, status) && Date.now() + pauseMs < endsAt;
           },

@@ -4,10 +4,15 @@ import type { TemporalSettings } from './settings.js';
 /** gRPC's numbers. */
 const CODES = { notFound: 5, permissionDenied: 7, unauthenticated: 16 } as const;
 
-/** Why Temporal cannot be used, and which settings say otherwise. For a person; holds no secret. */
-export function whyUnreachable(error: unknown, settings: TemporalSettings): string {
+/**
+ * Why Temporal cannot be used, and which settings say otherwise. For a person; holds no secret.
+ * @param met what the tries behind the failure met, where that is known.
+ */
+export function whyUnreachable(error: unknown, settings: TemporalSettings, met: string | null): string {
   const { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace } = settings;
-  const words = error instanceof Error ? error.message : String(error);
+  const said = error instanceof Error ? error.message : String(error);
+  // Of tries that went on until the time was over, the time says less than what they met.
+  const words = isTooSlow(error) && met !== null ? met : said;
   const where = `Temporal at ${address}, namespace ${namespace}`;
   switch (grpcCode(error)) {
     case CODES.notFound:
@@ -15,9 +20,7 @@ export function whyUnreachable(error: unknown, settings: TemporalSettings): stri
     case CODES.permissionDenied:
     case CODES.unauthenticated:
       return `${where}: access is refused (${words}). Check TEMPORAL_API_KEY, or TEMPORAL_TLS_CERT_PATH and TEMPORAL_TLS_KEY_PATH, and TEMPORAL_NAMESPACE.`;
-    default: {
-      const what = isTooSlow(error) ? 'does not answer' : 'cannot be reached';
-      return `Cannot reach ${where}: it ${what} (${words}). Check that it runs, TEMPORAL_ADDRESS, and TEMPORAL_TLS and what belongs to it.`;
-    }
+    default:
+      return `Cannot reach ${where} (${words}). Check that it runs, TEMPORAL_ADDRESS, and TEMPORAL_TLS and what belongs to it.`;
   }
 }

@@ -1,36 +1,40 @@
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
-import { setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
+import { persist, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
 import { command } from '../command.js';
-import { EXIT, UnreachableError } from '../exit.js';
+import { EXIT, UnreachableError, UsageError } from '../exit.js';
 import { isUnreachable, openProvider } from '../provider.js';
 import { providerSettings, webhookAddress, type ProviderSettings } from '../settings.js';
 import { withTemporal } from '../with-temporal.js';
 
 const WITHIN_MS = 10_000;
+const WAIT_S = 60;
+const LONGEST_WAIT_S = 3_600;
 
 type Options = { readonly dryRun: boolean };
 
 export const setup = command({
   name: 'setup',
-  synopsis: '[--dry-run]',
+  synopsis: '[--dry-run] [--wait <seconds>]',
   summary:
     'Search attributes, retention and schedules in Temporal, the webhook address at the provider. Safe to repeat.',
   details: [
-    '  --dry-run   say what would be done',
+    '  --dry-run          say what would be done',
+    '  --wait <seconds>   how long Temporal is tried again while it cannot be reached; 60 unless given, 0: one try',
     '',
     'The webhook address is PUBLIC_URL and /webhooks/provider. It is set only where PUBLIC_URL, PROVIDER_BASE_URL and',
     'PROVIDER_SECRET_KEY are; elsewhere the provider is left alone.',
   ],
   takes: 0,
-  options: { 'dry-run': { type: 'boolean' } },
-  async run({ values, environment }) {
+  options: { 'dry-run': { type: 'boolean' }, wait: { type: 'string' } },
+  async run({ values, environment, warn }) {
     const settings = providerSettings(environment);
     const options = { dryRun: values['dry-run'] === true };
+    const waitMs = toSeconds(values.wait) * 1_000;
     // First, so that nothing is changed where its settings are wrong.
     const provider = webhookAddress(settings) === undefined ? null : openProvider(settings);
     const steps = await closing(provider, async () => [
-      ...(await setUpTemporal(settings, options)),
+      ...(await waiting(waitMs, warn, () => setUpTemporal(settings, options))),
       ...(await setUpWebhooks(provider, settings, options)),
     ]);
     return {
@@ -43,6 +47,25 @@ export const setup = command({
     };
   },
 });
+
+/** @throws {UsageError} */
+function toSeconds(text = String(WAIT_S)): number {
+  const seconds = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (seconds <= LONGEST_WAIT_S) return seconds;
+  throw new UsageError(`--wait is a whole number of seconds, from 0 to ${LONGEST_WAIT_S}`);
+}
+
+/** Temporal may start, or get its namespace, after this. Nothing was done by a try that did not reach it. */
+function waiting<T>(waitMs: number, warn: (line: string) => void, work: () => Promise<T>): Promise<T> {
+  return persist(work, {
+    signal: AbortSignal.timeout(waitMs),
+    isWorthAnother: (error) => error instanceof UnreachableError,
+    failed: (error, pauseMs) => {
+      const words = error instanceof Error ? error.message : String(error);
+      if (waitMs > 0) warn(`${words} Tried again in ${(pauseMs / 1_000).toFixed(1)} s.`);
+    },
+  });
+}
 
 function setUpTemporal(settings: ProviderSettings, options: Options): Promise<SetupStep[]> {
   return withTemporal(settings, ({ temporal }) =>
