@@ -212,6 +212,7 @@ describe('the scrape configuration', () => {
     const compose = await read('docker-compose.yml');
     const named = alerts.flatMap(({ expr }) => [...expr.matchAll(/job="([^"]+)"/g)].map(([, job]) => job));
     for (const job of named) expect(jobs.map(({ job_name }) => job_name)).toContain(job);
+    expect(compose).toContain('WORKER_HOST: 0.0.0.0');
     expect(compose).toContain("WORKER_HEALTH_PORT: '8081'");
     expect(compose).toContain("WORKER_SDK_METRICS_PORT: '8082'");
   });

@@ -263,6 +263,16 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: observed(WAITS, '0.5', '1'),
   },
   {
+    alert: 'TillflowWorkerClock',
+    fires: [stays('tillflow_worker_clock_offset_seconds{instance="worker:8081",of="temporal"}', -600)],
+    labels: { instance: 'worker:8081', of: 'temporal' },
+    summary: 'The clock of worker:8081 differs by 10m 0s from the clock of temporal',
+    quiet: [
+      stays('tillflow_worker_clock_offset_seconds{instance="worker:8081",of="temporal"}', 4),
+      stays('tillflow_worker_clock_offset_seconds{instance="worker:8081",of="provider"}', -4),
+    ],
+  },
+  {
     alert: 'TillflowSlotsUsedUp',
     fires: [stays('temporal_worker_task_slots_available{worker_type="ActivityWorker"}', 0)],
     labels: { worker_type: 'ActivityWorker' },
