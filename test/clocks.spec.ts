@@ -35,6 +35,37 @@ async function withShiftedWorker(
   }
 }
 
+describe('a worker whose clock is set wrong while it runs, and right again', () => {
+  it('takes no work in between, and goes on by itself', async () => {
+    const stack = await Stack.start({ ...FAST, worker: false });
+    const [port = 0] = await freePorts(1);
+    const environment = { CLOCK_SHIFTED_LATER: 'true', WORKER_HEALTH_PORT: String(port) };
+    const worker = await WorkerProcess.start({ ...shifted(stack, TEN_MINUTES_MS), ...environment });
+    const ready = async () => {
+      const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
+      return { status: response.status, body: (await response.json()) as unknown };
+    };
+    try {
+      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok' } });
+      worker.signal('SIGUSR2');
+      await worker.line('600 s ahead');
+      expect(await ready()).toMatchObject({ status: 503, body: { status: 'not_ready', reason: 'clock_wrong' } });
+      const { id } = (await stack.create()).body;
+      expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
+      expect(stack.requests('POST /sources')).toEqual([]);
+      worker.signal('SIGUSR2');
+      await worker.line('right again');
+      await stack.until(id, ({ qr }) => qr !== null);
+      expect(await ready()).toMatchObject({ status: 200 });
+      worker.signal('SIGTERM');
+      expect(await worker.exited).toBe(0);
+    } finally {
+      await worker.stop();
+      await stack.stop();
+    }
+  });
+});
+
 describe.concurrent.each([
   ['ahead', TEN_MINUTES_MS],
   ['behind', -TEN_MINUTES_MS],

@@ -6,21 +6,21 @@ import type { Clocks } from './clocks/clocks.js';
  * take no more work finishes what it has and ends, and another takes its place.
  */
 export class Work {
-  /** Settles when the first worker takes work, or when none will. */
-  readonly begun: Promise<void>;
+  /** Whether work was ever taken: true when the first worker takes some, false when none will. */
+  readonly begun: Promise<boolean>;
   /** Settles when the last worker has stopped; rejects when one broke or could not be made. */
   readonly ended: Promise<void>;
   readonly #stopping = new AbortController();
   readonly #clocks: Clocks;
   #worker: Worker | undefined;
-  #begin: () => void = () => undefined;
+  #begin: (hasBegun: boolean) => void = () => undefined;
 
   constructor(create: () => Promise<Worker>, clocks: Clocks) {
     this.#clocks = clocks;
     this.begun = new Promise((resolve) => {
       this.#begin = resolve;
     });
-    this.ended = this.#run(create).finally(this.#begin);
+    this.ended = this.#run(create).finally(() => this.#begin(false));
   }
 
   get isUnderWay(): boolean {
@@ -42,7 +42,7 @@ export class Work {
       const worker = await create();
       const running = worker.run();
       this.#worker = worker;
-      this.#begin();
+      this.#begin(true);
       // It stopped, or its clock went wrong, while the worker was made.
       if (signal.aborted) this.#leave();
       const over = new AbortController();

@@ -141,9 +141,8 @@ async function whenReady(
   settings: WorkerSettings,
   logger: Logger,
 ): Promise<void> {
-  await work.begun;
+  if (!(await work.begun)) return stopped;
   const { WORKER_BUILD_ID } = settings;
-  if (!work.isUnderWay) return stopped;
   if (WORKER_BUILD_ID === undefined || !settings.WORKER_MAKE_CURRENT) return;
   const current = makeBuildCurrent(connection, { ...settings, WORKER_BUILD_ID }, logger);
   await Promise.race([current, endedEarly(stopped)]);

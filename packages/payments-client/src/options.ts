@@ -57,7 +57,7 @@ export interface RequestOptions {
   /** Default `secret`. `public` without a public key fails before sending. */
   useKey?: KeyKind | undefined;
   /**
-   * Instant in epoch milliseconds by which the first byte must have left. From then on nothing is sent and the call
+   * Instant in epoch milliseconds, by the client's `clock`, by which the first byte must have left. From then on nothing is sent and the call
    * fails with a {@link TimeoutError} `send_by_passed`. It is checked immediately before each write,
    * so a process that was stopped and resumes does not send late.
    */
