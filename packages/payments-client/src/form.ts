@@ -1,5 +1,6 @@
 import { DATE_ONLY_FIELD } from './assumptions.js';
-import { InvalidRequestError } from './errors.js';
+import type { InvalidRequestError } from './errors.js';
+import { invalidParameter, isPlainObject, MAX_DEPTH } from './params.js';
 
 /** A body that is already encoded, such as multipart. */
 export class EncodedBody {
@@ -14,8 +15,6 @@ export class UnreadBody {
   /** @param read stops when `signal` aborts; rejects with a PaymentsError `not_sent` for what cannot be sent */
   constructor(readonly read: (signal: AbortSignal) => Promise<EncodedBody>) {}
 }
-
-const MAX_DEPTH = 16;
 
 /**
  * Encodes parameters as `application/x-www-form-urlencoded`, for a body or a query string.
@@ -82,7 +81,12 @@ function isLeftOut(value: unknown): boolean {
   return value === undefined || (isPlainObject(value) && Object.values(value).every(isLeftOut));
 }
 
-function scalar(name: string, value: unknown, field: string): string {
+/**
+ * The text that a form carries for a value.
+ * @param name encoded, for the error
+ * @param field the name of the field that holds it: some hold a date without time
+ */
+export function scalar(name: string, value: unknown, field: string): string {
   switch (typeof value) {
     case 'string':
       return value;
@@ -124,16 +128,6 @@ function encode(text: string, name: string): string {
   }
 }
 
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || prototype === Object.prototype;
-}
-
-function invalid(name: string, reason: string): InvalidRequestError {
-  return new InvalidRequestError(`Parameter "${decodeURIComponent(name)}": ${reason}. Nothing was sent.`, {
-    code: 'invalid_parameter',
-    outcome: 'not_sent',
-    retryable: false,
-  });
+function invalid(encodedName: string, reason: string): InvalidRequestError {
+  return invalidParameter(decodeURIComponent(encodedName), reason);
 }

@@ -1,23 +1,24 @@
-import { encodeForm } from './form.js';
+import { keepsNone, otherMetadata } from './metadata.js';
+import type { Subject } from './path.js';
 
-/** What a reply contradicts of the request it answers. */
-interface Contradiction {
-  readonly replyId: string;
-  /** Request fields, e.g. `['amount', 'metadata[order]']`. */
-  readonly fields: readonly string[];
+/** What every call of a client is compared by. */
+export interface Terms {
+  /** The key's mode: undefined when the key does not tell. */
+  readonly livemode: boolean | undefined;
+  /** Names of metadata that must come back as they were sent: undefined for all of them. */
+  readonly searchedMetadata: ReadonlySet<string> | undefined;
 }
 
-/** Compares a reply with what was asked. `livemode` is the key's: undefined when the key does not tell. */
-export type Intent<T> = (reply: T, livemode: boolean | undefined) => Contradiction | undefined;
+/** The request fields that a reply contradicts, e.g. `['amount', 'metadata[order]']`; none when it is as it was asked. */
+export type Intent<P, T> = (asked: P, reply: T, terms: Terms) => readonly string[];
 
 interface Asked {
-  readonly amount?: number | undefined;
-  readonly currency?: string | undefined;
-  readonly metadata?: object | undefined;
+  readonly amount?: number | null | undefined;
+  readonly currency?: string | null | undefined;
+  readonly metadata?: object | null | undefined;
 }
 
 interface Reported {
-  readonly id: string;
   readonly amount?: number | null | undefined;
   readonly currency?: string | null | undefined;
   readonly livemode?: boolean | null | undefined;
@@ -25,55 +26,67 @@ interface Reported {
 }
 
 /**
- * The intent that amount, currency, metadata and mode be as asked; `more` adds the fields of one resource.
- * A field that the reply leaves out contradicts nothing.
+ * The intent that amount, currency, metadata and mode be as asked; `more` adds the fields of one resource. What was not
+ * asked, or asked as null, contradicts nothing; nor does what the reply leaves out.
  */
-export function asAsked<T extends Reported>(asked: Asked, more?: (reply: T) => readonly string[]): Intent<T> {
-  return (reply, livemode) => {
-    const fields = [
-      ...otherMoney(asked, reply),
-      ...(differs(livemode, reply.livemode) ? ['livemode'] : []),
-      ...(more?.(reply) ?? []),
-    ];
-    return fields.length === 0 ? undefined : { replyId: reply.id, fields };
-  };
-}
-
-/** Which of amount, currency and metadata differ. */
-export function otherMoney(asked: Asked, reported: Omit<Reported, 'id' | 'livemode'>): string[] {
-  return [
-    ...(differs(asked.amount, reported.amount) ? ['amount'] : []),
-    ...(differs(asked.currency?.toLowerCase(), reported.currency?.toLowerCase()) ? ['currency'] : []),
-    ...missingMetadata(asked.metadata, reported.metadata),
+export function asAsked<P extends Asked, T extends Reported>(
+  more?: (asked: P, reply: T) => readonly string[],
+): Intent<P, T> {
+  return (asked, reply, terms) => [
+    ...otherMoney(asked, reply),
+    ...otherMetadata(asked.metadata, reply.metadata, terms.searchedMetadata),
+    ...otherMode(reply, terms),
+    ...(more?.(asked, reply) ?? []),
   ];
 }
 
-/** True when both are known and not the same. Null is a value: the provider says there is none. */
-export function differs<V>(asked: V | undefined, reported: V | null | undefined): boolean {
-  return asked !== undefined && reported !== undefined && asked !== reported;
+/**
+ * The same for a record that a provider may keep without any metadata: what answers the request that made it needs none
+ * to be known by. One that comes back with some of it must have all.
+ */
+export function asAskedWithOrWithoutMetadata<P extends Asked, T extends Reported>(): Intent<P, T> {
+  const asIs = asAsked<Asked, Reported>();
+  return (asked, reply, terms) =>
+    asIs(keepsNone(asked.metadata, reply.metadata) ? { ...asked, metadata: null } : asked, reply, terms);
 }
 
-/** Names of the metadata fields that the reply lacks or changed. Values are compared as the form carries them: 7 is "7". */
-function missingMetadata(asked: object | undefined, reported: object | null | undefined): string[] {
-  if (asked === undefined || reported === undefined) return [];
-  if (isKept(asked, reported)) return [];
-  const kept = new Set(reported === null ? [] : pairs(reported));
-  return pairs(asked)
-    .filter((pair) => !pair.endsWith('=') && !kept.has(pair))
-    .map((pair) => decodeURIComponent(pair.slice(0, pair.indexOf('='))));
+/** Which of amount and currency differ. Null is no amount: neither side says one by it. */
+export function otherMoney(asked: Asked, reported: Reported): string[] {
+  return [
+    ...(isOther(asked.amount, reported.amount) ? ['amount'] : []),
+    ...(isOther(word(asked.currency), word(reported.currency)) ? ['currency'] : []),
+  ];
 }
 
-/** The usual case, without encoding: every field is text, and came back as it was. */
-function isKept(asked: object, reported: object | null): boolean {
-  const kept: Readonly<Record<string, unknown>> = { ...reported };
-  return Object.entries(asked).every(([name, value]) => typeof value === 'string' && kept[name] === value);
+function otherMode(reported: Reported, { livemode }: Terms): string[] {
+  return isOther(livemode, reported.livemode) ? ['livemode'] : [];
 }
 
-function pairs(metadata: object): string[] {
-  try {
-    return encodeForm({ metadata }).split('&').filter(Boolean);
-  } catch {
-    // The reply holds something that no form could have asked for.
-    return [];
-  }
+/**
+ * Whether a reply is about another record than the path names: `id` for another of its kind, and the kind, as `charge`
+ * for a refund, where the record in the reply belongs to another one.
+ */
+export function otherSubject(subject: Subject | undefined, reply: unknown): string[] {
+  if (subject === undefined || typeof reply !== 'object' || reply === null) return [];
+  const { kind, id } = subject;
+  // Of any object: a field that it lacks is undefined.
+  const fields = reply as Readonly<Record<string, unknown>>;
+  if (fields['object'] === kind) return fields['id'] === id ? [] : ['id'];
+  const owner = fields[kind];
+  return typeof owner === 'string' && owner !== id ? [kind] : [];
+}
+
+/** A word of the provider's own in one form: a currency, a type, a period. What is no text stays as it is. */
+export function word<V>(value: V): V | string {
+  return typeof value === 'string' ? value.trim().toLowerCase() : value;
+}
+
+/** True when both are known and not the same. */
+export function isOther<V>(asked: V | null | undefined, reported: V | null | undefined): boolean {
+  return asked !== undefined && asked !== null && reported !== undefined && reported !== null && asked !== reported;
+}
+
+/** As {@link isOther}, for a field that the provider shows as null when there is none: then null is an answer. */
+export function isOtherOrNone<V>(asked: V | null | undefined, reported: V | null | undefined): boolean {
+  return asked !== undefined && asked !== null && reported !== undefined && asked !== reported;
 }

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { call, METHOD_NAMES, type MethodName, METHODS, methodsOf } from '../test/methods.js';
 import { clientOf, provider, reply, reports, SECRET_KEY } from '../test/provider.js';
 import { PaymentsClient } from './client.js';
+import { IntegrityError } from './errors.js';
 
 test('the table of methods names every method of every resource, and no other', () => {
   const client = new PaymentsClient({ baseUrl: 'http://127.0.0.1:1', secretKey: SECRET_KEY });
@@ -91,6 +92,42 @@ describe.each(METHOD_NAMES.filter((name) => idsOf(name).length > 0))('%s', (name
     const path = endpoint.replaceAll(/\{\w+\}/g, '..%2Fa%3Fb%3Dc%23d%2F%252e');
     expect(fake.seen.map(({ method, url }) => `${method} ${url.split('?')[0]}`)).toEqual([path]);
   });
+});
+
+/** Methods whose reply is the record that their path names last. */
+const ABOUT_ONE = METHOD_NAMES.filter((name) => {
+  const [, collection = '', id] = /(\w+)s\/(\{\w+\})(?:\/(?:expire|mark_as_\w+))?$/.exec(METHODS[name].endpoint) ?? [];
+  return id !== undefined && 'object' in METHODS[name].reply && METHODS[name].reply.object === collection;
+});
+
+test('every retrieve, update, removal and action of one record is among those that are compared with its id', () => {
+  expect(ABOUT_ONE.toSorted()).toEqual([
+    'charges.expire',
+    'charges.markAsFailed',
+    'charges.markAsPaid',
+    'charges.retrieve',
+    'customers.destroyCard',
+    'customers.retrieve',
+    'customers.retrieveCard',
+    'customers.updateCard',
+    'disputes.destroyDocument',
+    'disputes.retrieve',
+    'disputes.retrieveDocument',
+    'events.retrieve',
+    'receipts.retrieve',
+    'schedules.destroy',
+    'schedules.retrieve',
+    'sources.retrieve',
+    'transactions.retrieve',
+  ]);
+});
+
+test.each(ABOUT_ONE)('%s does not believe a reply about another record', async (name) => {
+  const fake = await provider(reply(200, { ...METHODS[name].reply, id: 'another_1' }));
+  const failure: unknown = await call(clientOf(fake), name).catch((error: unknown) => error);
+  expect(failure).toBeInstanceOf(IntegrityError);
+  expect(failure).toMatchObject({ outcome: 'unknown', retryable: false, replyId: 'another_1', fields: ['id'] });
+  expect(fake.seen).toHaveLength(1);
 });
 
 describe('api.md', () => {

@@ -8,12 +8,17 @@ export interface FilePart {
   readonly content: Uint8Array;
 }
 
-/** Encodes text fields and one file as `multipart/form-data` (RFC 7578). Fields that are undefined are left out. */
-export function encodeMultipart(fields: Readonly<Record<string, string | undefined>>, file: FilePart): EncodedBody {
+/** Encodes text fields and one file as `multipart/form-data` (RFC 7578). A field that is null is empty, one that is undefined is left out. */
+export function encodeMultipart(
+  fields: Readonly<Record<string, string | null | undefined>>,
+  file: FilePart,
+): EncodedBody {
   // Random, so that no content can hold it by design.
   const boundary = `tillflow-${randomUUID()}`;
   const texts = Object.entries(fields).map(([name, text]) =>
-    text === undefined ? '' : `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text}\r\n`,
+    text === undefined
+      ? ''
+      : `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${text ?? ''}\r\n`,
   );
   const head =
     `--${boundary}\r\nContent-Disposition: form-data; name="${file.name}"; filename="${escapeQuoted(file.filename)}"\r\n` +

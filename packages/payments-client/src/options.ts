@@ -38,6 +38,11 @@ export interface PaymentsClientOptions {
   userAgent?: string | undefined;
   /** Name of the header that carries `apiVersion`. Default `Api-Version` (assumption). */
   apiVersionHeader?: string | undefined;
+  /**
+   * Names of metadata by which you search records. A create whose reply lacks or changes one of them fails with an
+   * {@link IntegrityError}; other metadata may differ. Default: every name that a create sends.
+   */
+  searchedMetadata?: readonly string[] | undefined;
   /** Default: the system's. */
   clock?: Clock | undefined;
   /** Uniform in [0, 1), for the jitter between retries. Default `Math.random`. */
@@ -72,6 +77,7 @@ export interface Settings {
   publicKey: string | undefined;
   apiVersion: string | undefined;
   apiVersionHeader: string;
+  searchedMetadata: ReadonlySet<string> | undefined;
   userAgent: string;
   timeoutMs: number;
   deadlineMs: number;
@@ -122,6 +128,7 @@ export function resolveSettings(options: PaymentsClientOptions): Settings {
     publicKey: options.publicKey,
     apiVersion: options.apiVersion,
     apiVersionHeader,
+    searchedMetadata: options.searchedMetadata === undefined ? undefined : new Set(options.searchedMetadata),
     userAgent,
     timeoutMs,
     deadlineMs,

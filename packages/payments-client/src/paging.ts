@@ -1,22 +1,24 @@
 import { z } from 'zod';
 import { MAX_PAGE_SIZE } from './assumptions.js';
 import { Listing } from './listing.js';
+import type { RequestOptions } from './options.js';
+import { snapshotForLater } from './params.js';
 
 /** Page order. `reverse_chronological` is an assumption; the reference shows only the default. */
 export type ListOrder = 'chronological' | 'reverse_chronological' | (string & {});
 
-/** Source: API reference, "Shared list parameters". */
+/** Null is the empty string. Source: API reference, "Shared list parameters". */
 export interface ListParams {
   /** Lower bound of creation, ISO 8601 or a `Date`. Default: 1970. */
-  from?: string | Date | undefined;
+  from?: string | Date | null | undefined;
   /** Upper bound of creation, ISO 8601 or a `Date`. Default: none. */
-  to?: string | Date | undefined;
+  to?: string | Date | null | undefined;
   /** Default 0. */
-  offset?: number | undefined;
+  offset?: number | null | undefined;
   /** Page size. Default 20; above 100 it is lowered to 100 (assumption). */
-  limit?: number | undefined;
+  limit?: number | null | undefined;
   /** Default `chronological`. */
-  order?: ListOrder | undefined;
+  order?: ListOrder | null | undefined;
 }
 
 /** One page. Source: API reference, "List envelope". */
@@ -62,16 +64,21 @@ const DATE_STEP_MS = 1_000;
 export function iteratePages<T extends { id: string }>(
   params: ListParams,
   time: Time,
-  readPage: (params: ListParams) => Promise<List<T>>,
+  readPage: (params: ListParams, options: RequestOptions) => Promise<List<T>>,
+  options: RequestOptions = {},
 ): Listing<T> {
-  const limit = Math.min(params.limit ?? MAX_PAGE_SIZE, MAX_PAGE_SIZE);
+  const asked = snapshotForLater(params);
+  const optionsThen = { ...options };
   const calledAt = time.now();
   let ahead = time.ahead();
   let isFirst = true;
   return new Listing(async function* pages() {
-    for (let offset = params.offset ?? 0; ;) {
-      const page = await readPage({ ...params, to: params.to ?? new Date(calledAt + ahead), limit, offset });
-      if (isFirst && params.to === undefined && time.ahead() > ahead + DATE_STEP_MS) {
+    const { to: upTo, offset: first, limit: pageSize, ...others } = asked();
+    const limit = Math.min(pageSize ?? MAX_PAGE_SIZE, MAX_PAGE_SIZE);
+    for (let offset = first ?? 0; ;) {
+      const to = upTo ?? new Date(calledAt + ahead);
+      const page = await readPage({ ...others, to, limit, offset }, optionsThen);
+      if (isFirst && (upTo ?? null) === null && time.ahead() > ahead + DATE_STEP_MS) {
         ahead = time.ahead();
         isFirst = false;
         continue;

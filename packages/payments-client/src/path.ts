@@ -6,6 +6,14 @@ export interface Path {
   readonly encode: () => string;
   /** The template, e.g. `/charges/{id}/expire`. */
   readonly route: string;
+  /** The record that the path names last: a document, where it names a dispute and its document. */
+  readonly subject: Subject | undefined;
+}
+
+/** A record by its `object` and its id. */
+export interface Subject {
+  readonly kind: string;
+  readonly id: unknown;
 }
 
 /** A path parameter with a name other than `id`. */
@@ -26,7 +34,14 @@ export function path(parts: TemplateStringsArray, ...ids: readonly (string | Nam
   return {
     route: parts.reduce((route, part, index) => `${route}{${nameOf(ids[index - 1])}}${part}`),
     encode: () => parts.reduce((encoded, part, index) => encoded + encodeId(ids[index - 1]) + part),
+    subject: subjectOf(parts[ids.length - 1], ids.at(-1)),
   };
+}
+
+/** `/charges/` before an id says that it is a charge's. Every collection of the API is a plain plural. */
+function subjectOf(before: string | undefined, id: string | Named | undefined): Subject | undefined {
+  const kind = before?.match(/\/(\w+)s\/$/)?.[1];
+  return kind === undefined ? undefined : { kind, id: idOf(id) };
 }
 
 function nameOf(id: unknown): string {
@@ -36,8 +51,12 @@ function nameOf(id: unknown): string {
 /** What the provider's ids are made of. */
 const PLAIN = /^\w+$/;
 
+function idOf(parameter: unknown): unknown {
+  return parameter instanceof Named ? parameter.id : parameter;
+}
+
 function encodeId(parameter: unknown): string {
-  const id: unknown = parameter instanceof Named ? parameter.id : parameter;
+  const id = idOf(parameter);
   if (typeof id === 'string' && PLAIN.test(id)) return id;
   // "." and ".." would address another resource once the path is normalised.
   if (typeof id === 'string' && id.trim() !== '' && id !== '.' && id !== '..') {

@@ -14,13 +14,16 @@ type Params = SearchParams<object>;
 const rows = (from: number, to: number): Row[] =>
   Array.from({ length: to - from }, (_, index) => ({ id: `r${from + index}` }));
 
-const pageOf = (all: Row[], { page = 1 }: Params, size = 30): Search<Row> => ({
-  data: all.slice((page - 1) * size, page * size),
-  page,
-  per_page: size,
-  total: all.length,
-  total_pages: Math.ceil(all.length / size),
-});
+const pageOf = (all: Row[], params: Params, size = 30): Search<Row> => {
+  const page = params.page ?? 1;
+  return {
+    data: all.slice((page - 1) * size, page * size),
+    page,
+    per_page: size,
+    total: all.length,
+    total_pages: Math.ceil(all.length / size),
+  };
+};
 
 function searching(find: (params: Params, nth: number) => Search<Row>): {
   asked: Params[];

@@ -2,18 +2,20 @@ import { z } from 'zod';
 import { SEARCH_PAGE_SIZE } from './assumptions.js';
 import { InvalidRequestError } from './errors.js';
 import { Listing } from './listing.js';
+import type { RequestOptions } from './options.js';
 import type { ListOrder } from './paging.js';
+import { snapshotForLater } from './params.js';
 
-/** Source: API reference, "Shared search parameters"; `order` and `page` are assumptions. */
+/** Null is the empty string. Source: API reference, "Shared search parameters"; `order` and `page` are assumptions. */
 export interface SearchParams<F> {
   /** What is searched. Default: the records of this resource. */
-  scope?: string | undefined;
+  scope?: string | null | undefined;
   /** Words to look for. */
-  query?: string | undefined;
-  filters?: F | undefined;
-  order?: ListOrder | undefined;
+  query?: string | null | undefined;
+  filters?: F | null | undefined;
+  order?: ListOrder | null | undefined;
   /** From 1 on; 30 records a page (assumption). */
-  page?: number | undefined;
+  page?: number | null | undefined;
 }
 
 /** One page of what was found. Source: assumption "Search result". */
@@ -49,12 +51,16 @@ export function searchOf<T>(record: z.ZodType<T>): z.ZodType<Search<T>> {
  */
 export function iterateSearchPages<P extends SearchParams<unknown>, T extends { id: string }>(
   params: P,
-  readPage: (params: P) => Promise<Search<T>>,
+  readPage: (params: P, options: RequestOptions) => Promise<Search<T>>,
+  options: RequestOptions = {},
 ): Listing<T> {
-  const first = params.page ?? 1;
+  const asked = snapshotForLater(params);
+  const optionsThen = { ...options };
   return new Listing(async function* pages() {
+    const params = asked();
+    const first = params.page ?? 1;
     for (let page = first, totalPages = first; ; page += 1) {
-      const found = await readPage({ ...params, page }).catch(endBeyond<T>(page > totalPages));
+      const found = await readPage({ ...params, page }, optionsThen).catch(endBeyond<T>(page > totalPages));
       yield found.data;
       totalPages = found.total_pages ?? page;
       const isFull = found.data.length >= (found.per_page ?? SEARCH_PAGE_SIZE);

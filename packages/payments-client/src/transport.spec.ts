@@ -37,7 +37,7 @@ import { path } from './path.js';
 import { z } from 'zod';
 import { resolveSettings } from './options.js';
 import { Transport } from './transport.js';
-import { EncodedBody } from './form.js';
+import { EncodedBody, UnreadBody } from './form.js';
 import { SECRET_KEY } from '../test/provider.js';
 import { REQUEST_CHANNEL, type RequestReport } from './diagnostics.js';
 
@@ -129,7 +129,13 @@ describe('what is sent', () => {
     const fake = await provider(reply(200, {}));
     const http = new Transport(resolveSettings({ baseUrl: fake.baseUrl, secretKey: SECRET_KEY }));
     const body = new EncodedBody('multipart/form-data; boundary=b', Buffer.from('--b--\r\n'));
-    await http.post(path`/disputes/${'dspt_1'}/documents`, body, z.looseObject({}));
+    await http.upload(
+      path`/disputes/${'dspt_1'}/documents`,
+      new UnreadBody(() => Promise.resolve(body)),
+      z.looseObject({}),
+      undefined,
+      () => [],
+    );
     await http.close();
     expect(fake.seen[0]).toMatchObject({
       body: '--b--\r\n',
@@ -146,8 +152,9 @@ describe('what is sent', () => {
   });
 
   test('an id cannot leave its place in the path', async () => {
-    const fake = await provider(ok);
-    await clientOf(fake).charges.retrieve('../events?x=1#%2e');
+    const id = '../events?x=1#%2e';
+    const fake = await provider(reply(200, chargeOf({ id })));
+    await clientOf(fake).charges.retrieve(id);
     expect(fake.seen[0]?.url).toBe('/charges/..%2Fevents%3Fx%3D1%23%252e');
   });
 

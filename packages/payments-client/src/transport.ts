@@ -1,7 +1,6 @@
 import { inspect } from 'node:util';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX, TEST_MODE_MARKER } from './assumptions.js';
 import { isWatched, publish, type RequestReport } from './diagnostics.js';
 import {
   AuthenticationError,
@@ -13,13 +12,15 @@ import {
   UnexpectedResponseError,
 } from './errors.js';
 import { type Ending, exchange, header, type Lateness, type Outlet } from './exchange.js';
-import { EncodedBody, encodeForm, UnreadBody } from './form.js';
-import type { Intent } from './integrity.js';
+import type { UnreadBody } from './form.js';
+import { type Intent, otherSubject } from './integrity.js';
 import { MAX_TIMER_MS } from './clock.js';
 import { areLimits, type KeyKind, limitMistakes, type Logger, type RequestOptions, type Settings } from './options.js';
+import { snapshot } from './params.js';
 import type { Path } from './path.js';
 import { type ConnectionPool, openPool } from './pool.js';
 import { Redactor } from './redaction.js';
+import { encodeRequest, type Identity, identityOf, withBody } from './request.js';
 import { retryDelay } from './retry.js';
 import { abortedWaiting, judge, type Method, type Question, timeUp } from './verdict.js';
 
@@ -27,8 +28,6 @@ import { abortedWaiting, judge, type Method, type Question, timeUp } from './ver
 const MAX_CONNECT_MS = 10_000;
 
 const LAST_OF_SECOND_MS = 999;
-
-const FORM = 'application/x-www-form-urlencoded';
 
 /** One call, however many requests it takes. */
 interface Call<T> {
@@ -41,14 +40,6 @@ interface Call<T> {
   readonly deadline: number;
   /** In epoch milliseconds. */
   readonly sendBy: number;
-}
-
-/** What depends on the key that signs. */
-interface Identity {
-  readonly headers: readonly string[];
-  readonly formHeaders: readonly string[];
-  /** The key's mode: undefined when the key does not tell. */
-  readonly livemode: boolean | undefined;
 }
 
 interface Progress {
@@ -99,22 +90,37 @@ export class Transport {
     return this.#call('GET', path, params, schema, options);
   }
 
-  /**
-   * @param body parameters for the form encoder, or a body already encoded or to be read
-   * @param intent what the reply must not contradict; if it does, the call fails with an {@link IntegrityError}
-   */
-  post<T>(
+  /** @param intent what the reply must not contradict; if it does, the call fails with an {@link IntegrityError} */
+  post<T, P extends object>(
     path: Path,
-    body: object | EncodedBody | UnreadBody | undefined,
+    params: P | undefined,
     schema: z.ZodType<T>,
     options?: RequestOptions,
-    intent?: Intent<T>,
+    intent?: Intent<P, T>,
   ): Promise<T> {
-    return this.#call('POST', path, body, schema, options, intent);
+    return this.#call('POST', path, params, schema, options, intent);
   }
 
-  patch<T>(path: Path, body: object | undefined, schema: z.ZodType<T>, options?: RequestOptions): Promise<T> {
-    return this.#call('PATCH', path, body, schema, options);
+  /** A POST of a body that is read first. @param intent as for {@link post} */
+  upload<T>(
+    path: Path,
+    body: UnreadBody,
+    schema: z.ZodType<T>,
+    options: RequestOptions | undefined,
+    intent: Intent<object, T>,
+  ): Promise<T> {
+    return this.#call('POST', path, {}, schema, options, intent, body);
+  }
+
+  /** @param intent as for {@link post} */
+  patch<T, P extends object>(
+    path: Path,
+    params: P | undefined,
+    schema: z.ZodType<T>,
+    options?: RequestOptions,
+    intent?: Intent<P, T>,
+  ): Promise<T> {
+    return this.#call('PATCH', path, params, schema, options, intent);
   }
 
   delete<T>(path: Path, schema: z.ZodType<T>, options?: RequestOptions): Promise<T> {
@@ -154,13 +160,14 @@ export class Transport {
     return `Transport ${inspect(this.toJSON())}`;
   }
 
-  async #call<T>(
+  async #call<T, P extends object>(
     method: Method,
     path: Path,
-    body: object | EncodedBody | UnreadBody | undefined,
+    params: P | undefined,
     schema: z.ZodType<T>,
     options: RequestOptions = {},
-    intent?: Intent<T>,
+    intent?: Intent<P, T>,
+    body?: UnreadBody,
   ): Promise<T> {
     const startedAt = this.#settings.clock.monotonic();
     const progress: Progress = { attempts: 0, status: undefined };
@@ -168,10 +175,16 @@ export class Transport {
     this.#open += 1;
     try {
       const identity = this.#identityFor(options.useKey);
-      const question = { method, route: path.route, schema, intent, livemode: identity.livemode };
-      const isUnread = body instanceof UnreadBody;
-      const call = this.#prepare(question, identity, path, isUnread ? undefined : body, options, startedAt);
-      return await this.#run(isUnread ? await this.#withBody(call, body) : call, progress);
+      // Everything that is sent and compared is settled here, before the first await.
+      const asked = params === undefined ? undefined : snapshot(params);
+      const terms = { livemode: identity.livemode, searchedMetadata: this.#settings.searchedMetadata };
+      const contradictions = (reply: T): readonly string[] => [
+        ...otherSubject(path.subject, reply),
+        ...(intent === undefined || asked === undefined ? [] : intent(asked, reply, terms)),
+      ];
+      const question = { method, route: path.route, schema, contradictions };
+      const call = this.#prepare(question, identity, path, asked, options, startedAt);
+      return await this.#run(body === undefined ? call : await this.#withBody(call, body), progress);
     } catch (error) {
       failure = error instanceof PaymentsError ? error : this.#unforeseen(error, progress);
       throw failure;
@@ -199,7 +212,7 @@ export class Transport {
     question: Question<T>,
     identity: Identity,
     path: Path,
-    body: object | EncodedBody | undefined,
+    params: object | undefined,
     options: RequestOptions,
     startedAt: number,
   ): Call<T> {
@@ -213,7 +226,7 @@ export class Transport {
 
     return {
       question,
-      request: encodeRequest(settings.origin, question.method, settings.basePath + path.encode(), identity, body),
+      request: encodeRequest(settings.origin, question.method, settings.basePath + path.encode(), identity, params),
       signal: options.signal,
       timeoutMs,
       maxRetries,
@@ -340,53 +353,6 @@ export class Transport {
 function epochMs(date: string | undefined): number | undefined {
   const instant = Date.parse(date ?? '');
   return Number.isNaN(instant) ? undefined : instant;
-}
-
-function identityOf(settings: Settings, key: string): Identity {
-  const headers = [
-    'authorization',
-    `Basic ${Buffer.from(`${key}:`).toString('base64')}`,
-    'accept',
-    'application/json',
-    'user-agent',
-    settings.userAgent,
-    ...(settings.apiVersion === undefined ? [] : [settings.apiVersionHeader, settings.apiVersion]),
-  ];
-  const prefix = [SECRET_KEY_PREFIX, PUBLIC_KEY_PREFIX].find((known) => key.startsWith(known));
-  return {
-    headers,
-    formHeaders: [...headers, 'content-type', FORM],
-    livemode: prefix === undefined ? undefined : !key.startsWith(prefix + TEST_MODE_MARKER),
-  };
-}
-
-function encodeRequest(
-  origin: string,
-  method: Method,
-  path: string,
-  { headers, formHeaders }: Identity,
-  body: object | EncodedBody | undefined,
-): Dispatcher.DispatchOptions {
-  const isEncoded = body instanceof EncodedBody;
-  const form = body === undefined || isEncoded ? '' : encodeForm(body);
-  const hasFormBody = form !== '' && method !== 'GET';
-  const request: Dispatcher.DispatchOptions = {
-    origin,
-    method,
-    path: form !== '' && method === 'GET' ? `${path}?${form}` : path,
-    // A copy: a dispatcher of the caller's may add to it.
-    headers: hasFormBody ? [...formHeaders] : [...headers],
-    body: hasFormBody ? form : null,
-    // One timer covers a whole try; undici's own two would only add work.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  };
-  return isEncoded ? withBody(request, body) : request;
-}
-
-function withBody(request: Dispatcher.DispatchOptions, body: EncodedBody): Dispatcher.DispatchOptions {
-  const headers = Array.isArray(request.headers) ? request.headers : [];
-  return { ...request, headers: [...headers, 'content-type', body.contentType], body: body.bytes };
 }
 
 function requestedDelay(failure: PaymentsError): number | undefined {

@@ -14,9 +14,9 @@ import {
   UnexpectedResponseError,
 } from './errors.js';
 import { type Break, type Ending, type Head, header, type Lateness, MAX_RESPONSE_BYTES } from './exchange.js';
-import type { Intent } from './integrity.js';
 import { errorCode, type Redactor } from './redaction.js';
 import { read } from './records.js';
+import { toReferenceForm } from './reference-form.js';
 import { retryAfter } from './retry.js';
 
 export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
@@ -30,9 +30,8 @@ export interface Route {
 /** What a call asked, as far as its end is judged by it. */
 export interface Question<T> extends Route {
   readonly schema: z.ZodType<T>;
-  readonly intent: Intent<T> | undefined;
-  /** The key's mode: undefined when the key does not tell. */
-  readonly livemode: boolean | undefined;
+  /** The fields of the request that a reply contradicts. */
+  readonly contradictions: (reply: T) => readonly string[];
 }
 
 export interface Circumstances {
@@ -101,14 +100,14 @@ function judgeSuccess<T>(question: Question<T>, head: Head, body: string, around
   const json = readJson(body);
   if (json === UNREADABLE) return unbelievable(question, head, 'a body that is not JSON', around);
 
-  const reading = read(question.schema, json);
+  const reading = read(question.schema, toReferenceForm(json, body));
   if ('issues' in reading) return unbelievable(question, head, `a body of another shape (${reading.issues})`, around);
 
-  const contradiction = question.intent?.(reading.record, question.livemode);
-  if (contradiction === undefined) {
+  const fields = question.contradictions(reading.record);
+  if (fields.length === 0) {
     return { reply: reading.record, status: head.status, requestId: requestId(head, around.redactor) };
   }
-  const { replyId, fields } = contradiction;
+  const replyId = idOf(reading.record);
   const failure = new IntegrityError(
     around.redactor.text(
       said(question, `the reply ${replyId} differs from the request in ${fields.join(', ')}`, 'unknown'),
@@ -121,6 +120,10 @@ function judgeSuccess<T>(question: Question<T>, head: Head, body: string, around
     },
   );
   return { failure, tryAgain: false };
+}
+
+function idOf(record: unknown): string {
+  return typeof record === 'object' && record !== null && 'id' in record ? String(record.id) : '';
 }
 
 /** A reply that says neither what was done nor that nothing was. Another try would most likely read the same, so none is made. */

@@ -219,7 +219,8 @@ export function iterate(client: PaymentsClient, name: MethodName): Listing<{ id:
   return invoke(client, name, METHODS[name].args) as Listing<{ id: string }>;
 }
 
-function invoke(client: PaymentsClient, name: MethodName, args: readonly unknown[]): unknown {
+/** What the method gives at once: a promise or a listing. */
+export function invoke(client: PaymentsClient, name: MethodName, args: readonly unknown[]): unknown {
   const [resource = '', method = ''] = name.split('.');
   const instance = Reflect.get(client, resource) as object;
   return Reflect.apply(Reflect.get(instance, method), instance, args);

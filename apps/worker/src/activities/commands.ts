@@ -114,7 +114,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
 function compared(asked: ScheduleCreateParams, plan: Schedule): Omit<FoundPlan, keyof Done> {
   const key = keyOf(plan);
   const isOurs = key !== undefined && key === keyOf(asked);
-  const contradictions = scheduleContradictions(isOurs ? asked : withoutMetadata(asked), plan);
+  // Of the metadata only the key says whose it is.
+  const contradictions = scheduleContradictions(withoutMetadata(asked), plan);
   const metadata = plan.charge?.metadata;
   return {
     isOurs,
@@ -192,7 +193,7 @@ async function plansSince(
   options: RequestOptions,
 ): Promise<Schedule[]> {
   const { chargeSchedules, transferSchedules } = client;
-  const schedules = asked.charge === undefined ? transferSchedules : chargeSchedules;
+  const schedules = isCharging(asked) ? chargeSchedules : transferSchedules;
   const behindMs = await behindUs(schedules, options);
   const from = formatInstant(plus(parseInstant(since), -(behindMs + CLOCK_SKEW_MS)));
   const known = new Set(except);
@@ -218,14 +219,20 @@ function keyOf({ charge }: Schedule | ScheduleCreateParams): unknown {
 }
 
 function withoutMetadata(asked: ScheduleCreateParams): ScheduleCreateParams {
-  return asked.charge === undefined ? asked : { ...asked, charge: { ...asked.charge, metadata: undefined } };
+  return isCharging(asked) ? { ...asked, charge: { ...asked.charge, metadata: undefined } } : asked;
+}
+
+function isCharging(
+  asked: ScheduleCreateParams,
+): asked is ScheduleCreateParams & { charge: NonNullable<ScheduleCreateParams['charge']> } {
+  return asked.charge !== undefined && asked.charge !== null;
 }
 
 const DAY_MS = 86_400_000;
 
 /** One that was asked for without a first day begins when it is made, by a calendar of any zone. */
 function startsAsAsked({ start_date }: ScheduleCreateParams, { start_on, created_at }: Schedule): boolean {
-  if (start_date !== undefined) return true;
+  if (start_date !== undefined && start_date !== null) return true;
   const apartMs = Math.abs(Date.parse(start_on ?? '') - Date.parse(created_at ?? ''));
   return !(apartMs > 2 * DAY_MS);
 }

@@ -8,14 +8,14 @@ import type { Transport } from '../transport.js';
 
 /** Source: API reference, "Schedules". */
 export interface ChargeScheduleFilters {
-  status?: ScheduleStatus | undefined;
-  active?: boolean | undefined;
+  status?: ScheduleStatus | null | undefined;
+  active?: boolean | null | undefined;
   /** Smallest currency unit. */
-  amount?: number | undefined;
+  amount?: number | null | undefined;
   /** ISO 8601 or a `Date`; the sandbox reads it as that UTC day (assumption). */
-  created?: string | Date | undefined;
+  created?: string | Date | null | undefined;
   /** Four digits. */
-  card_last_digits?: string | undefined;
+  card_last_digits?: string | null | undefined;
 }
 
 /** `scope` is `charge_schedule` by default. Source: API reference, "Schedules". */
@@ -39,7 +39,7 @@ export class ChargeSchedules {
 
   /** Every schedule that charges, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
-    return iteratePages(params, this.#http, (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page, each) => this.list(page, each), options);
   }
 
   /**
@@ -52,6 +52,6 @@ export class ChargeSchedules {
 
   /** Every schedule found, each once. `options` holds for each page. */
   iterateSearch(params: ChargeScheduleSearchParams = {}, options?: RequestOptions): Listing<Schedule> {
-    return iterateSearchPages(params, (page) => this.search(page, options));
+    return iterateSearchPages(params, (page, each) => this.search(page, each), options);
   }
 }

@@ -1,16 +1,17 @@
 import { type Event, event } from '../events/schema.js';
-import { asAsked, differs } from '../integrity.js';
+import { asAsked, asAskedWithOrWithoutMetadata } from '../integrity.js';
 import type { Listing } from '../listing.js';
 import type { RequestOptions } from '../options.js';
 import { iteratePages, type List, listOf, type ListParams } from '../paging.js';
 import { path } from '../path.js';
 import { type Refund, refund } from '../refunds/schema.js';
+import { otherType } from '../sources/intent.js';
 import type { SourceId } from '../sources/schema.js';
 import type { SourceParams } from '../sources/sources.js';
 import type { Transport } from '../transport.js';
 import { type Charge, charge, type ChargeId } from './schema.js';
 
-/** Source: API reference, "Charges (QR method)"; `description` and below are assumptions. */
+/** Null is the empty string. Source: API reference, "Charges (QR method)"; `description` and below are assumptions. */
 export interface ChargeCreateParams {
   /** Smallest currency unit. Must equal the source's. */
   amount: number;
@@ -18,27 +19,30 @@ export interface ChargeCreateParams {
   currency: string;
   /** Id of a source, or what to create one from in the same request. */
   source: SourceId | SourceParams;
-  description?: string | undefined;
-  metadata?: Record<string, unknown> | undefined;
+  description?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
   /** When the QR code stops being payable. ISO 8601 or a `Date`. */
-  expires_at?: string | Date | undefined;
-  return_uri?: string | undefined;
+  expires_at?: string | Date | null | undefined;
+  return_uri?: string | null | undefined;
   /** At most two. */
-  webhook_endpoints?: readonly string[] | undefined;
+  webhook_endpoints?: readonly string[] | null | undefined;
 }
 
-/** Source: assumption "Refund or void". */
+/** Null is the empty string. Source: assumption "Refund or void". */
 export interface RefundCreateParams {
-  /** Smallest currency unit. */
-  amount?: number | undefined;
-  metadata?: Record<string, unknown> | undefined;
+  /** Smallest currency unit. Default: all that is left. */
+  amount?: number | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
   /** True cancels the whole payment instead, while the void window is open. */
-  void?: boolean | undefined;
+  void?: boolean | null | undefined;
 }
 
 const chargeList = listOf(charge);
 const refundList = listOf(refund);
 const eventList = listOf(event);
+
+const asCharged = asAsked<ChargeCreateParams, Charge>((asked, reply) => otherSource(asked.source, reply));
+const asRefunded = asAskedWithOrWithoutMetadata<RefundCreateParams, Refund>();
 
 /** Charges, their refunds and events, with the secret key. Source: API reference, "Charges (QR method)"; retrieve, list, refund, events and marking are assumptions. */
 export class Charges {
@@ -54,8 +58,7 @@ export class Charges {
    * @throws {IntegrityError} when the reply differs in amount, currency, source, metadata or mode
    */
   create(params: ChargeCreateParams, options?: RequestOptions): Promise<Charge> {
-    const intent = asAsked<Charge>(params, (reply) => otherSource(params.source, reply));
-    return this.#http.post(path`/charges`, params, charge, options, intent);
+    return this.#http.post(path`/charges`, params, charge, options, asCharged);
   }
 
   retrieve(id: ChargeId, options?: RequestOptions): Promise<Charge> {
@@ -74,18 +77,18 @@ export class Charges {
 
   /** Every charge, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Charge> {
-    return iteratePages(params, this.#http, (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page, each) => this.list(page, each), options);
   }
 
   /**
    * Refunds a charge in part or in full, or voids it.
-   * After an unknown outcome look through `listRefunds` for the metadata that was sent.
+   * After an unknown outcome look through `listRefunds` for the metadata that was sent. A provider may keep no metadata
+   * on refunds: that contradicts nothing.
    * @throws {InvalidRequestError} `failed_refund` above the refundable rest or when not paid, `failed_void` after the window
    * @throws {IntegrityError} when the reply differs in amount, charge, metadata or mode
    */
   createRefund(id: ChargeId, params: RefundCreateParams, options?: RequestOptions): Promise<Refund> {
-    const intent = asAsked<Refund>(params, (reply) => (differs(id, reply.charge) ? ['charge'] : []));
-    return this.#http.post(path`/charges/${id}/refunds`, params, refund, options, intent);
+    return this.#http.post(path`/charges/${id}/refunds`, params, refund, options, asRefunded);
   }
 
   /** One page of a charge's refunds. */
@@ -95,7 +98,7 @@ export class Charges {
 
   /** Every refund of a charge, each once. `options` holds for each page. */
   iterateRefunds(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Refund> {
-    return iteratePages(params, this.#http, (page) => this.listRefunds(id, page, options));
+    return iteratePages(params, this.#http, (page, each) => this.listRefunds(id, page, each), options);
   }
 
   /** One page of what happened to a charge. */
@@ -105,7 +108,7 @@ export class Charges {
 
   /** Every event of a charge, each once. `options` holds for each page. */
   iterateEvents(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Event> {
-    return iteratePages(params, this.#http, (page) => this.listEvents(id, page, options));
+    return iteratePages(params, this.#http, (page, each) => this.listEvents(id, page, each), options);
   }
 
   /** Test mode: as if the customer had paid. @throws {InvalidRequestError} on a live or no longer pending charge. */
@@ -119,9 +122,8 @@ export class Charges {
   }
 }
 
-function otherSource(asked: SourceId | SourceParams, reply: Charge): string[] {
-  const { source } = reply;
-  if (source === undefined) return [];
-  const same = typeof asked === 'string' ? source?.id === asked : source !== null && !differs(asked.type, source.type);
-  return same ? [] : ['source'];
+function otherSource(asked: SourceId | SourceParams | null, { source }: Charge): string[] {
+  if (asked === null || source === undefined) return [];
+  if (typeof asked === 'string') return source?.id === asked ? [] : ['source'];
+  return source === null || otherType(asked.type, source.type) ? ['source'] : [];
 }

@@ -8,11 +8,11 @@ import { type Card, card, type CardId, type Customer, customer, type CustomerId 
 /** What is left out stays as it is; null clears city or postal code (assumption). Source: API reference, "Customer cards". */
 export interface CardUpdateParams {
   /** The holder's. */
-  name?: string | undefined;
+  name?: string | null | undefined;
   /** 1 to 12. */
-  expiration_month?: number | undefined;
+  expiration_month?: number | null | undefined;
   /** Four digits. */
-  expiration_year?: number | undefined;
+  expiration_year?: number | null | undefined;
   postal_code?: string | null | undefined;
   city?: string | null | undefined;
 }
@@ -38,7 +38,7 @@ export class Customers {
 
   /** Every card of a customer, each once. `options` holds for each page. */
   iterateCards(id: CustomerId, params: ListParams = {}, options?: RequestOptions): Listing<Card> {
-    return iteratePages(params, this.#http, (page) => this.listCards(id, page, options));
+    return iteratePages(params, this.#http, (page, each) => this.listCards(id, page, each), options);
   }
 
   retrieveCard(id: CustomerId, cardId: CardId, options?: RequestOptions): Promise<Card> {

@@ -9,6 +9,7 @@ import type { Transport } from '../transport.js';
 import { type Dispute, dispute, type DisputeId } from './schema.js';
 
 const documentList = listOf(document);
+const ofOurMode = asAsked<object, Document>();
 
 /** Contested payments and the evidence for them. Source: API reference, "Dispute documents"; retrieve is an assumption. */
 export class Disputes {
@@ -29,7 +30,7 @@ export class Disputes {
 
   /** Every document of a dispute, each once. `options` holds for each page. */
   iterateDocuments(id: DisputeId, params: ListParams = {}, options?: RequestOptions): Listing<Document> {
-    return iteratePages(params, this.#http, (page) => this.listDocuments(id, page, options));
+    return iteratePages(params, this.#http, (page, each) => this.listDocuments(id, page, each), options);
   }
 
   retrieveDocument(id: DisputeId, documentId: DocumentId, options?: RequestOptions): Promise<Document> {
@@ -45,13 +46,7 @@ export class Disputes {
    * @throws {IntegrityError} when the reply is of the other mode
    */
   createDocument(id: DisputeId, params: DocumentCreateParams, options?: RequestOptions): Promise<Document> {
-    return this.#http.post(
-      path`/disputes/${id}/documents`,
-      documentUpload(params),
-      document,
-      options,
-      asAsked<Document>({}),
-    );
+    return this.#http.upload(path`/disputes/${id}/documents`, documentUpload(params), document, options, ofOurMode);
   }
 
   /** Takes a document back. @throws {InvalidRequestError} `documents_locked` when the dispute is not open. */

@@ -12,17 +12,18 @@ export interface DocumentCreateParams {
    */
   file: Uint8Array | Blob | AsyncIterable<Uint8Array>;
   /** Without folders. Its ending, if it has one, must be that of the type. Default: a `File`'s own name, else `document`. */
-  filename?: string | undefined;
-  /** What it is evidence of. Free text. */
-  kind?: string | undefined;
+  filename?: string | null | undefined;
+  /** What it is evidence of. Free text. Null is the empty string. */
+  kind?: string | null | undefined;
 }
 
-/** The multipart body of an upload, read and checked when the call is made. */
+/** The multipart body of an upload, read and checked when the call is made. Of a stream, no more than its name and kind is known then. */
 export function documentUpload(params: DocumentCreateParams): UnreadBody {
   return new UnreadBody(async (signal) => {
     const { file, kind } = params;
+    const name = fileName(params);
     const content = await readFile(file, signal);
-    const filename = fileName(params) || `document.${typeOf(content).extensions[0]}`;
+    const filename = name || `document.${typeOf(content).extensions[0]}`;
     const mediaType = mediaTypeOfDocument(content, filename);
     return encodeMultipart({ kind }, { name: 'file', filename, mediaType, content });
   });
@@ -55,7 +56,8 @@ function fileName({ file, filename }: DocumentCreateParams): string {
 async function readFile(file: unknown, signal: AbortSignal): Promise<Buffer> {
   if (file instanceof Uint8Array) {
     if (file.length > MAX_DOCUMENT_BYTES) throw tooLarge();
-    return Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+    // A copy: the caller may change its bytes while the request is under way.
+    return Buffer.from(file);
   }
   if (file instanceof Blob) {
     if (file.size > MAX_DOCUMENT_BYTES) throw tooLarge();

@@ -25,7 +25,7 @@ export class Events {
 
   /** Every event, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
-    return iteratePages(params, this.#http, (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page, each) => this.list(page, each), options);
   }
 
   /**
@@ -33,10 +33,11 @@ export class Events {
    * an {@link UnreadableRecord}, where otherwise it would fail its page. A page that is no list fails as ever.
    */
   iterateTolerant(params: ListParams = {}, options?: RequestOptions): Listing<Event | UnreadableRecord> {
-    return iteratePages(params, this.#http, async (page) => {
-      const list = await this.#http.get(path`/events`, page, anyList, options);
+    const readPage = async (page: ListParams, each: RequestOptions): Promise<List<Event | UnreadableRecord>> => {
+      const list = await this.#http.get(path`/events`, page, anyList, each);
       return { ...list, data: list.data.map((json) => readTolerantly(event, json, 'GET /events')) };
-    });
+    };
+    return iteratePages(params, this.#http, readPage, options);
   }
 
   retrieve(id: EventId, options?: RequestOptions): Promise<Event> {

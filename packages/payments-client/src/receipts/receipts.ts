@@ -10,7 +10,7 @@ import { type Receipt, receipt, type ReceiptId } from './schema.js';
 /** Source: API reference, "Receipts". */
 export interface ReceiptFilters {
   /** ISO 8601 or a `Date`; the sandbox reads it as that UTC day (assumption). */
-  created?: string | Date | undefined;
+  created?: string | Date | null | undefined;
 }
 
 /** `scope` is `receipt` by default. Source: API reference, "Receipts". */
@@ -35,7 +35,7 @@ export class Receipts {
 
   /** Every receipt, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Receipt> {
-    return iteratePages(params, this.#http, (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page, each) => this.list(page, each), options);
   }
 
   retrieve(id: ReceiptId, options?: RequestOptions): Promise<Receipt> {
@@ -54,6 +54,6 @@ export class Receipts {
 
   /** Every receipt found, each once. `options` holds for each page. */
   iterateSearch(params: ReceiptSearchParams = {}, options?: RequestOptions): Listing<Receipt> {
-    return iterateSearchPages(params, (page) => this.search(page, options));
+    return iterateSearchPages(params, (page, each) => this.search(page, each), options);
   }
 }

@@ -23,36 +23,36 @@ export interface ScheduledChargeParams {
   /** Three letters, ISO 4217. */
   currency: string;
   /** Id of the card. Default: the customer's default card. */
-  card?: string | undefined;
-  description?: string | undefined;
-  metadata?: Record<string, unknown> | undefined;
+  card?: string | null | undefined;
+  description?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
 }
 
 /** Either `amount` or `percentage_of_balance`. Source: assumption "Schedules and occurrences"; the reference shows no fields of `transfer`. */
 export interface ScheduledTransferParams {
   /** Id of the recipient. Default: the merchant's own bank account (assumption). */
-  recipient?: string | undefined;
+  recipient?: string | null | undefined;
   /** Smallest unit of `currency`. */
-  amount?: number | undefined;
+  amount?: number | null | undefined;
   /** Percent, above 0 and at most 100. */
-  percentage_of_balance?: number | undefined;
+  percentage_of_balance?: number | null | undefined;
   /** Three letters, ISO 4217. Default: the account's. */
-  currency?: string | undefined;
+  currency?: string | null | undefined;
 }
 
-/** Either `charge` or `transfer`. Source: API reference, "Schedules"; what is needed, and the shapes, are assumptions. */
+/** Either `charge` or `transfer`. Null is the empty string. Source: API reference, "Schedules"; what is needed, and the shapes, are assumptions. */
 export interface ScheduleCreateParams {
   /** Runs in every n-th period. */
   every: number;
   period: SchedulePeriod;
   /** Needed for a week and a month. */
-  on?: ScheduleOn | undefined;
+  on?: ScheduleOn | null | undefined;
   /** `YYYY-MM-DD`, or a `Date`, of which the UTC day counts. Default: today. */
-  start_date?: string | Date | undefined;
+  start_date?: string | Date | null | undefined;
   /** `YYYY-MM-DD`, or a `Date`, of which the UTC day counts. */
   end_date: string | Date;
-  charge?: ScheduledChargeParams | undefined;
-  transfer?: ScheduledTransferParams | undefined;
+  charge?: ScheduledChargeParams | null | undefined;
+  transfer?: ScheduledTransferParams | null | undefined;
 }
 
 const scheduleList = listOf(schedule);
@@ -73,7 +73,7 @@ export class Schedules {
 
   /** Every schedule, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
-    return iteratePages(params, this.#http, (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page, each) => this.list(page, each), options);
   }
 
   /**
@@ -82,7 +82,7 @@ export class Schedules {
    * @throws {IntegrityError} when the reply differs in rule, days, amount, currency, customer, card, recipient, metadata or mode
    */
   create(params: ScheduleCreateParams, options?: RequestOptions): Promise<Schedule> {
-    return this.#http.post(path`/schedules`, params, schedule, options, asScheduled(params));
+    return this.#http.post(path`/schedules`, params, schedule, options, asScheduled);
   }
 
   retrieve(id: ScheduleId, options?: RequestOptions): Promise<Schedule> {
@@ -101,6 +101,6 @@ export class Schedules {
 
   /** Every occurrence of a schedule, each once. `options` holds for each page. */
   iterateOccurrences(id: ScheduleId, params: ListParams = {}, options?: RequestOptions): Listing<Occurrence> {
-    return iteratePages(params, this.#http, (page) => this.listOccurrences(id, page, options));
+    return iteratePages(params, this.#http, (page, each) => this.listOccurrences(id, page, each), options);
   }
 }

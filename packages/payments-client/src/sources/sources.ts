@@ -1,31 +1,32 @@
-import { asAsked, differs } from '../integrity.js';
+import { asAsked } from '../integrity.js';
 import type { RequestOptions } from '../options.js';
 import { path } from '../path.js';
 import type { Transport } from '../transport.js';
+import { otherType } from './intent.js';
 import { type Address, type QrSettings, type Source, type SourceId, source } from './schema.js';
 
-/** What a source is made of, apart from its money. Source: API reference, "POST /sources body". */
+/** What a source is made of, apart from its money. Null is the empty string. Source: API reference, "POST /sources body". */
 export interface SourceParams {
   /** `wallet_mpm` for the QR method. */
   type: string;
-  barcode?: string | undefined;
-  email?: string | undefined;
-  bank?: string | undefined;
-  ip?: string | undefined;
-  name?: string | undefined;
-  mobile_number?: string | undefined;
-  platform_type?: string | undefined;
-  store_id?: string | undefined;
-  store_name?: string | undefined;
-  terminal_id?: string | undefined;
-  promotion_code?: string | undefined;
-  supplier_id?: string | undefined;
-  installment_term?: number | undefined;
-  zero_interest_installments?: boolean | undefined;
-  billing?: Address | undefined;
-  shipping?: Address | undefined;
-  qr_settings?: QrSettings | undefined;
-  items?: readonly object[] | undefined;
+  barcode?: string | null | undefined;
+  email?: string | null | undefined;
+  bank?: string | null | undefined;
+  ip?: string | null | undefined;
+  name?: string | null | undefined;
+  mobile_number?: string | null | undefined;
+  platform_type?: string | null | undefined;
+  store_id?: string | null | undefined;
+  store_name?: string | null | undefined;
+  terminal_id?: string | null | undefined;
+  promotion_code?: string | null | undefined;
+  supplier_id?: string | null | undefined;
+  installment_term?: number | null | undefined;
+  zero_interest_installments?: boolean | null | undefined;
+  billing?: Address | null | undefined;
+  shipping?: Address | null | undefined;
+  qr_settings?: QrSettings | null | undefined;
+  items?: readonly object[] | null | undefined;
 }
 
 export interface SourceCreateParams extends SourceParams {
@@ -34,6 +35,10 @@ export interface SourceCreateParams extends SourceParams {
   /** Three letters, ISO 4217. */
   currency: string;
 }
+
+const asMade = asAsked<SourceCreateParams, Source>((asked, reply) =>
+  otherType(asked.type, reply.type) ? ['type'] : [],
+);
 
 /** Payment sources. With the public key: `{ useKey: 'public' }`. Source: API reference, "Sources". */
 export class Sources {
@@ -48,8 +53,7 @@ export class Sources {
    * @throws {IntegrityError} when the reply differs in amount, currency, type or mode
    */
   create(params: SourceCreateParams, options?: RequestOptions): Promise<Source> {
-    const intent = asAsked<Source>(params, (reply) => (differs(params.type, reply.type) ? ['type'] : []));
-    return this.#http.post(path`/sources`, params, source, options, intent);
+    return this.#http.post(path`/sources`, params, source, options, asMade);
   }
 
   /** Retrieves a source; `charge_status` tells whether a charge has used it. */

@@ -22,7 +22,7 @@ export class Transactions {
 
   /** Every transaction, each once. `options` holds for each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Transaction> {
-    return iteratePages(params, this.#http, (page) => this.list(page, options));
+    return iteratePages(params, this.#http, (page, each) => this.list(page, each), options);
   }
 
   retrieve(id: TransactionId, options?: RequestOptions): Promise<Transaction> {
