@@ -280,7 +280,8 @@ const CONSEQUENCE: Record<Outcome, string> = {
 };
 
 function said({ method, route }: Route, what: string, outcome: Outcome): string {
-  return `${method} ${route}: ${what}. ${CONSEQUENCE[outcome]}`;
+  const consequence = method === 'GET' && outcome === 'unknown' ? 'It changed nothing.' : CONSEQUENCE[outcome];
+  return `${method} ${route}: ${what}. ${consequence}`;
 }
 
 const UNREADABLE = Symbol('not JSON');

@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { ReconciliationDesk } from './support/reconciliations.js';
+import { chargeIdOf, type CheckoutJson, type Stack } from './support/stack.js';
+import { type Tampering, withTampered } from './support/tampered-provider.js';
+
+/** The product's times, shortened: what is proved here does not depend on them. */
+const FAST = {
+  webhookUrl: null,
+  api: {
+    SEND_WITHIN_MS: '400',
+    CALL_DEADLINE_MS: '400',
+    SETTLE_DELAY_MS: '100',
+    LOOK_DELAYS_MS: '50,100,200,400',
+    POLL_INTERVAL_MS: '200',
+    SECOND_LOOK_MS: '500',
+    ANSWER_WITHIN_MS: '8000',
+  },
+};
+
+const asIs: Tampering = (record) => record;
+
+async function paid(stack: Stack, fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
+  const { body } = await stack.create(fields);
+  const ready = await stack.until(body.id, ({ qr }) => qr !== null);
+  stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
+  return stack.untilStatus(body.id, 'paid');
+}
+
+function giveBack(stack: Stack, { id }: CheckoutJson, key: string, amount: number) {
+  const headers = { 'idempotency-key': key };
+  return stack.request<{ id: string | null; status: string }>('POST', `/v1/checkouts/${id}/refunds`, {
+    body: { amount },
+    headers,
+  });
+}
+
+/** Has the provider's charge looked at again, and waits until that is done. */
+async function lookAgain(stack: Stack, { id }: CheckoutJson): Promise<void> {
+  const before = stack.requests('GET /charges/{id}').length;
+  await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
+  await expect.poll(() => stack.requests('GET /charges/{id}').length, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+  await sleep(100);
+}
+
+describe('a provider that keeps no metadata on refunds', () => {
+  const forgetful: Tampering = (record) => {
+    if (record['object'] === 'refund') return { ...record, metadata: null };
+    const refunds = record['refunds'] as { data: object[] } | undefined;
+    if (refunds === undefined) return record;
+    return { ...record, refunds: { ...refunds, data: refunds.data.map((one) => ({ ...one, metadata: {} })) } };
+  };
+
+  it('refunds as any other: its answer names the refund, by whose id later looks and the reconciliation know it', () =>
+    withTampered(FAST, forgetful, async (stack) => {
+      const checkout = await paid(stack);
+      for (const key of ['first', 'second']) {
+        const answer = await giveBack(stack, checkout, key, 50_000);
+        expect(answer).toMatchObject({
+          status: 201,
+          body: { key, status: 'succeeded', id: expect.stringMatching(/^rfnd_/) },
+        });
+      }
+      await lookAgain(stack, checkout);
+      const { body } = await stack.get(`/v1/checkouts/${checkout.id}`);
+      expect(body).toMatchObject({ status: 'partially_refunded', refunded_amount: 100_000, attention: null });
+      const words = (await stack.timeline(checkout.id)).map(({ what }) => what);
+      expect(words.filter((what) => what.startsWith('refund'))).toEqual([
+        'refund_requested',
+        'refunded',
+        'refund_requested',
+        'refunded',
+      ]);
+      expect(stack.requests('POST /charges/{id}/refunds')).toHaveLength(2);
+      expect((await new ReconciliationDesk(stack).run()).breaks).toEqual([]);
+    }));
+
+  it('whose answer is lost leaves it to a person which refund is ours, and is never asked again', () =>
+    withTampered(FAST, forgetful, async (stack) => {
+      const checkout = await paid(stack);
+      await giveBack(stack, checkout, 'known', 50_000);
+      const refunds = { method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_reset', times: 1 } as const;
+      stack.sandbox.faults.add(refunds);
+      expect(await giveBack(stack, checkout, 'lost', 50_000)).toMatchObject({
+        status: 202,
+        body: { status: 'pending' },
+      });
+      const waiting = await stack.until(checkout.id, ({ attention }) => attention !== null);
+      const unmatched = stack.sandbox.state().refunds.at(-1)?.id ?? '';
+      expect(waiting.attention).toMatchObject({ code: 'refund_unmatched', detail: expect.stringContaining(unmatched) });
+      await lookAgain(stack, checkout);
+      expect(stack.requests('POST /charges/{id}/refunds')).toHaveLength(2);
+
+      await stack
+        .workflowOf(checkout.id)
+        .executeUpdate('resolve', { args: [{ action: 'adopt', id: unmatched, reason: 'seen in the dashboard' }] });
+      const settled = await stack.until(checkout.id, ({ attention }) => attention === null);
+      expect(settled).toMatchObject({ status: 'partially_refunded', refunded_amount: 100_000 });
+      expect(await giveBack(stack, checkout, 'lost', 50_000)).toMatchObject({ status: 200, body: { id: unmatched } });
+      expect(stack.sandbox.state().refunds).toHaveLength(2);
+    }));
+});
+
+describe('a provider that writes currencies in lower case', () => {
+  const inLowerCase: Tampering = (record) =>
+    JSON.parse(
+      JSON.stringify(record, (name, value: unknown) =>
+        /currency$/.test(name) && typeof value === 'string' ? value.toLowerCase() : value,
+      ),
+    ) as Record<string, unknown>;
+
+  it('is paid, refunded and reconciled as any other', () =>
+    withTampered(FAST, inLowerCase, async (stack) => {
+      const checkout = await paid(stack);
+      expect(checkout).toMatchObject({ currency: 'THB', attention: null });
+      expect(await giveBack(stack, checkout, 'one', 50_000)).toMatchObject({
+        status: 201,
+        body: { status: 'succeeded' },
+      });
+      await lookAgain(stack, checkout);
+      expect((await stack.get(`/v1/checkouts/${checkout.id}`)).body).toMatchObject({ attention: null });
+      expect((await new ReconciliationDesk(stack).run()).breaks).toEqual([]);
+    }));
+
+  it('has a source that a client made taken for the one of its amount', () =>
+    withTampered(FAST, inLowerCase, async (stack) => {
+      const response = await fetch(`${stack.sandboxUrl}/sources`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${stack.sandbox.keys.public}:`)}` },
+        body: new URLSearchParams({ amount: '150000', currency: 'THB', type: 'wallet_mpm' }),
+      });
+      const { id: source } = (await response.json()) as { id: string };
+      expect((await paid(stack, { source })).attempts).toMatchObject([{ source_id: source, status: 'successful' }]);
+    }));
+});
+
+describe('a provider that changes the metadata of a charge', () => {
+  const rewriting: Tampering = (record) => {
+    if (record['object'] !== 'charge') return record;
+    const { note: _, ...kept } = record['metadata'] as Record<string, string>;
+    return { ...record, metadata: { ...kept, attempt: Number(kept['attempt']), trace: 2 ** 60 } };
+  };
+
+  it('is believed as long as it keeps what we search by', () =>
+    withTampered(FAST, rewriting, async (stack) => {
+      const checkout = await paid(stack, { metadata: { note: 'two teas' } });
+      expect(checkout.attention).toBeNull();
+      expect((await stack.timeline(checkout.id)).map(({ what }) => what)).toEqual([
+        'opened',
+        'source_created',
+        'charge_created',
+        'paid',
+      ]);
+    }));
+});
+
+describe('a provider that answers a look with another charge', () => {
+  const ofAnother: Tampering = (record) =>
+    record['object'] === 'charge' ? { ...record, id: 'chrg_test_of_another' } : record;
+
+  it('is not believed: a person sees it, and what it shows later counts', () =>
+    withTampered(FAST, asIs, async (stack, provider) => {
+      const { body } = await stack.create();
+      const ready = await stack.until(body.id, ({ qr }) => qr !== null);
+      provider.tamperAll(ofAnother);
+      stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
+      const wary = await stack.until(body.id, ({ attention }) => attention !== null);
+      expect(wary).toMatchObject({
+        status: 'awaiting_payment',
+        attention: { code: 'integrity_mismatch', detail: expect.stringContaining('chrg_test_of_another') },
+      });
+      provider.tamperAll(asIs);
+      const settled = await stack.untilStatus(body.id, 'paid');
+      expect(settled.attention).toBeNull();
+    }));
+});
