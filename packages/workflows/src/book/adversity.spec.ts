@@ -440,6 +440,35 @@ describe('looks', () => {
     }
   });
 
+  it('a look that is answered with another charge is for a person to see, and is no silence', async () => {
+    const other = { unseen: 'the reply chrg_other differs in id', code: 'integrity_mismatch', status: 200 };
+    const world = await World.ready();
+    const [charge] = world.charges;
+    const { retrieveCharge } = world.calls;
+    world.calls.retrieveCharge = async () => other;
+    world.pay(charge);
+    await world.pass(HOUR);
+    expect(world.state).toMatchObject({
+      status: 'awaiting_payment',
+      attention: { code: 'integrity_mismatch', detail: expect.stringContaining('chrg_other') },
+    });
+    expect(world.book.view(world.now).provider_silent_since).toBeNull();
+    world.calls.retrieveCharge = retrieveCharge;
+    await world.pass(HOUR);
+    expect(world.state).toMatchObject({ status: 'paid', attention: null });
+  });
+
+  it('a named charge that the provider shows as another one is forgotten, and is nothing for a person', async () => {
+    const world = await World.paid();
+    const { retrieveCharge } = world.calls;
+    world.calls.retrieveCharge = async (id) =>
+      id === 'chrg_odd' ? { unseen: 'another', code: 'integrity_mismatch', status: 200 } : retrieveCharge(id);
+    world.hint('chrg_odd');
+    await world.pass(DAY);
+    expect(world.count('look')).toBeLessThan(20);
+    expect(world.state.attention).toBeNull();
+  });
+
   it('hints cost no more than a few looks each, and the record does not grow', async () => {
     const world = await World.ready();
     world.book.requestCancel(world.now);

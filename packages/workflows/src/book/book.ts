@@ -27,7 +27,7 @@ import type { BookContext, Due } from './context.js';
 import { Journal, RECONCILIATION } from './journal.js';
 import { MAX_ATTEMPTS } from './limits.js';
 import { Opening } from './opening.js';
-import { saysThereIsNone, type Seen } from './seen.js';
+import { isDisbelieved, saysThereIsNone, type Seen } from './seen.js';
 import { emptyRecord, pack, type PackedRecord } from './packed.js';
 import type { CheckoutPolicy } from './policy.js';
 import type { Attempt, CheckoutRecord, RefundEntry, Resolving } from './record.js';
@@ -343,8 +343,8 @@ export class CheckoutBook {
   }
 
   looked(now: Instant, lookedAt: Instant, chargeId: string, look: Seen<ChargeFacts>): void {
-    // That there is no such charge is an answer too.
-    this.#heard(now, 'seen' in look || saysThereIsNone(look));
+    // That there is no such charge is an answer too, and so is one that is not believed.
+    this.#heard(now, 'seen' in look || saysThereIsNone(look) || isDisbelieved(look));
     if ('seen' in look) {
       this.#saw(now, lookedAt, chargeId, look.seen);
     } else {

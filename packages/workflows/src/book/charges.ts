@@ -14,7 +14,7 @@ import type { BookContext, Due } from './context.js';
 import { emptyCharge } from './packed.js';
 import { lookDelay } from './policy.js';
 import type { Attempt, Charge } from './record.js';
-import { saysThereIsNone, type Unseen } from './seen.js';
+import { isDisbelieved, saysThereIsNone, type Unseen } from './seen.js';
 
 /** A payment this far from the attempt, or from now, has a wrong date: our own clock is taken. */
 const PLAUSIBLE_MS = 86_400_000;
@@ -177,7 +177,7 @@ export class Charges {
     return isBelieved ? known : null;
   }
 
-  /** The provider did not answer, or has no such charge. */
+  /** The provider did not answer, has no such charge, or showed another one. */
   missed(now: Instant, lookedAt: Instant, asked: string, look: Unseen): void {
     const { code } = look;
     const known = this.find(asked);
@@ -186,6 +186,8 @@ export class Charges {
       known.lookedAt = lookedAt;
       this.#planNextLook(known, now);
       const { policy, record, journal } = this.context;
+      if (isDisbelieved(look))
+        journal.raise(now, 'integrity_mismatch', `asked for charge ${asked}: ${look.unseen}`, asked);
       const slowest = isFinalCharge(known.status) ? SLOWEST_MISS.final : SLOWEST_MISS.pending;
       const again = plus(now, lookDelay(policy, Math.min(known.misses, slowest)));
       known.lookAt = Math.min(known.lookAt ?? again, again);
@@ -202,8 +204,8 @@ export class Charges {
     if (stray === undefined) return;
     stray.tries += 1;
     stray.lookAt = plus(now, lookDelay(this.context.policy, Math.min(stray.tries, SLOWEST_MISS.final)));
-    // Only the provider's word that there is none ends it: an outage does not.
-    if (!saysThereIsNone(look) || stray.tries < STRAY_TRIES) return;
+    // Only the provider's word that there is none, or that it is another one, ends it: an outage does not.
+    if (!(saysThereIsNone(look) || isDisbelieved(look)) || stray.tries < STRAY_TRIES) return;
     this.#forgetStray(asked);
     this.context.journal.note(now, 'charge_not_shown', `${asked}: ${code}`);
   }

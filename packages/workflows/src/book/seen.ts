@@ -7,6 +7,11 @@ export type Unseen = { readonly unseen: string; readonly code: string; readonly 
 /** What the provider calls a record that it does not have, and what our client calls an id that cannot be one. */
 const NONE: ReadonlySet<string> = new Set(['not_found', 'invalid_id']);
 
+/** The provider answered, about another record than the one that was asked for. */
+export function isDisbelieved({ code }: Unseen): boolean {
+  return code === 'integrity_mismatch';
+}
+
 /** There is no such charge: by the words, or, where the body has others or none, by the status. */
 export function saysThereIsNone({ code, status = null }: Unseen): boolean {
   return NONE.has(code) || status === 404;
