@@ -4,6 +4,7 @@ import { dataConverter, isEncrypting, openTemporal, Seal, warnIfUnencrypted, typ
 import type { Logger } from 'pino';
 import { commandActivities } from './activities/commands.js';
 import { correlated } from './activities/correlated.js';
+import { SEARCHED_METADATA } from './activities/facts.js';
 import { paymentActivities } from './activities/payments.js';
 import { reconciliationActivities } from './activities/reconciliation.js';
 import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
@@ -78,6 +79,7 @@ export async function openWorker(
     apiVersion: settings.PROVIDER_API_VERSION,
     // By when a call may be sent is said in Temporal's time: what this machine's clock shows does not matter.
     clock: { ...systemClock, now: () => clocks.temporal.now() },
+    searchedMetadata: SEARCHED_METADATA,
   });
   const options = workerOptions({ ...connected, temporal, client }, settings, bundlePath);
   const work = new Work(() => patiently(patience, temporal, settings, () => Worker.create(options)), clocks);

@@ -2,6 +2,9 @@ import { formatInstant, parseInstant, type Instant } from '@tillflow/domain';
 import type { Charge, Refund } from '@tillflow/payments-client';
 import type { ChargeFacts, RefundFacts } from '@tillflow/workflows';
 
+/** The metadata that records are found again by. Whatever else a caller sent may come back otherwise. */
+export const SEARCHED_METADATA = ['checkout', 'attempt', 'refund_key', 'plan'] as const;
+
 /** A charge reduced to what a checkout acts on: a whole one would fill the history. */
 export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
   const { source, metadata } = charge;
