@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chargePlanOf, loseCreate, plansOf, transferPlanOf, withLateFirst } from './support/plans.js';
 import { asOperator, seedRecords } from './support/resources.js';
 import { Stack, type Answer, type ProblemJson } from './support/stack.js';
-import { TamperedProvider, type Tampering } from './support/tampered-provider.js';
+import { type Tampering, withTampered } from './support/tampered-provider.js';
 import { operatorOf } from './support/tillflow.js';
 
 type PlanJson = { id: string | null; status: string; detail: string };
@@ -58,27 +58,13 @@ function madeByAnother(form: Readonly<Record<string, string>>): Promise<Response
   });
 }
 
-/** A stack whose provider shows plans otherwise than it keeps them. */
-async function withTampered(how: Tampering, work: (stack: Stack) => Promise<void>): Promise<void> {
-  const own = await Stack.start(FAST);
-  const provider = await TamperedProvider.before(own.sandboxUrl);
-  try {
-    await own.restartWith({ PROVIDER_BASE_URL: provider.url });
-    provider.tamperAll(how);
-    await work(own);
-  } finally {
-    await own.stop();
-    provider.close();
-  }
-}
-
 const isPlan = (record: Readonly<Record<string, unknown>>): boolean => record['object'] === 'schedule';
 
 describe('a plan that the provider makes otherwise than it was asked for', () => {
   it('is made once, and named to a person', async () => {
     const rounded: Tampering = (record) =>
       isPlan(record) ? { ...record, transfer: { percentage_of_balance: 33 } } : record;
-    await withTampered(rounded, async (own) => {
+    await withTampered(FAST, rounded, async (own) => {
       const body = { ...transferPlanOf(own, 1), transfer: { percentage_of_balance: 33.3333 } };
       const answer = await create(body, randomUUID(), own);
       expect(answer).toMatchObject({ status: 202, body: { id: null, status: 'pending' } });
@@ -90,7 +76,7 @@ describe('a plan that the provider makes otherwise than it was asked for', () =>
   it('only in that it keeps no metadata is taken as it is', async () => {
     const forgetful: Tampering = (record) =>
       isPlan(record) ? { ...record, charge: { ...(record['charge'] as object), metadata: {} } } : record;
-    await withTampered(forgetful, async (own) => {
+    await withTampered(FAST, forgetful, async (own) => {
       const answer = await create(chargePlanOf(own, seedRecords(own).customer), randomUUID(), own);
       expect(answer).toMatchObject({ status: 201, body: { status: 'active' } });
       expect(plansOf(own).map(({ id }) => id)).toEqual([answer.body.id]);
@@ -100,7 +86,7 @@ describe('a plan that the provider makes otherwise than it was asked for', () =>
 
 it('a plan of a transfer that is never answered and never shown is asked for three times, and no more by itself', async () => {
   const hidden: Tampering = (record) => (isPlan(record) ? null : record);
-  await withTampered(hidden, async (own) => {
+  await withTampered(FAST, hidden, async (own) => {
     own.sandbox.faults.add({ method: 'POST', path: '/schedules', action: 'status', status: 500 });
     const key = randomUUID();
     const body = transferPlanOf(own, 1);

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Stack, type StackOptions } from './stack.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -76,5 +77,23 @@ export class TamperedProvider {
       return how === null ? body : how(body);
     }
     return { ...body, data: (data as Json[]).flatMap((record) => this.#shown(record) ?? []) };
+  }
+}
+
+/** A stack for one test, whose provider shows every record as `how` says. */
+export async function withTampered(
+  options: StackOptions,
+  how: Tampering,
+  work: (stack: Stack, provider: TamperedProvider) => Promise<void>,
+): Promise<void> {
+  const stack = await Stack.start(options);
+  const provider = await TamperedProvider.before(stack.sandboxUrl);
+  try {
+    await stack.restartWith({ PROVIDER_BASE_URL: provider.url });
+    provider.tamperAll(how);
+    await work(stack, provider);
+  } finally {
+    await stack.stop();
+    provider.close();
   }
 }
