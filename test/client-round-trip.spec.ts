@@ -282,6 +282,24 @@ describe('what was asked for arrives', () => {
     expect(created.charge).toMatchObject({ ...MONEY, customer: customer(), card: card(), metadata: { flat: '7' } });
   });
 
+  it('null, of every kind, as nothing', async () => {
+    const rule = { every: 1, on: null, start_date: null, end_date: inDays(30) };
+    const charge = { ...MONEY, customer: customer(), card: null, description: null, metadata: null };
+    const daily = await client.schedules.create({ ...rule, period: 'day', charge, transfer: null });
+    expect(daily).toMatchObject({ start_on: inDays(0), charge: { ...MONEY, description: null, metadata: {} } });
+    const nothing = { description: null, metadata: null, expires_at: null, return_uri: null, webhook_endpoints: null };
+    const source = { type: 'wallet_mpm', store_id: null, billing: null, items: null, installment_term: null };
+    expect(await client.charges.create({ ...MONEY, source, ...nothing })).toMatchObject({
+      description: null,
+      metadata: {},
+      source: { store_id: null, items: [] },
+    });
+    const part = { amount: 5_000, metadata: null, void: null };
+    expect(await client.charges.createRefund(await paid(), part)).toMatchObject({ amount: 5_000, voided: false });
+    const { data } = await client.charges.list({ from: null, to: null, order: null, limit: 1 });
+    expect(data).toHaveLength(1);
+  });
+
   it('a card is changed and cleared', async () => {
     await client.customers.updateCard(customer(), card(), { name: 'สมชาย', city: 'Bangkok' });
     expect(await client.customers.retrieveCard(customer(), card())).toMatchObject({ name: 'สมชาย', city: 'Bangkok' });

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chargeOf, clientOf, provider, refundOf, reply, sourceOf } from '../test/provider.js';
 import {
@@ -10,6 +11,7 @@ import {
   TRANSACTION,
   TRANSFER_SCHEDULE,
 } from '../test/samples.js';
+import { otherMetadata } from './metadata.js';
 import type { PaymentsClientOptions } from './options.js';
 
 const money = { amount: 150_000, currency: 'THB' };
@@ -68,6 +70,47 @@ describe('metadata that comes back in another form is as it was sent:', () => {
     const at = new Date('2025-06-09T03:00:00Z');
     expect(await contradictions({ at, due_on: at }, { at: '2025-06-09T03:00:00.000Z', due_on: '2025-06-09' })).toEqual(
       [],
+    );
+  });
+});
+
+describe('whatever is sent as metadata', () => {
+  const text = fc.string({ unit: 'grapheme' });
+  const name = fc.stringMatching(/^[a-z]{1,6}$/);
+  const leaf = fc.oneof(text, fc.boolean(), fc.integer());
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof({ depthSize: 'small' }, leaf, fc.array(leaf, { maxLength: 4 }), tie('object')),
+    object: fc.dictionary(name, tie('tree'), { maxKeys: 4 }),
+  }));
+
+  /** As a provider may keep it. */
+  function kept(value: unknown, form: (text: string) => string): unknown {
+    if (Array.isArray(value)) return Object.fromEntries(value.map((one: unknown, index) => [index, kept(one, form)]));
+    if (typeof value !== 'object' || value === null) return form(String(value));
+    return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, kept(inner, form)]));
+  }
+
+  test.each<[string, (text: string) => string]>([
+    ['as it is', (one) => one],
+    ['trimmed', (one) => one.trim()],
+    ['decomposed, with CRLF', (one) => one.replaceAll(/\r\n|\r|\n/g, '\r\n').normalize('NFD')],
+  ])('and comes back %s is as it was sent', (_, form) => {
+    fc.assert(
+      fc.property(fc.dictionary(name, tree), (sent) => {
+        expect(otherMetadata(sent, kept(sent, form) as object, undefined)).toEqual([]);
+      }),
+    );
+  });
+
+  test('and comes back with one value changed is named, and nothing else is', () => {
+    fc.assert(
+      fc.property(fc.dictionary(name, leaf, { minKeys: 1 }), fc.nat(), (sent, nth) => {
+        const names = Object.keys(sent);
+        const changed = names[nth % names.length] ?? '';
+        const reply = { ...(kept(sent, (one) => one) as object), [changed]: `${String(sent[changed])}!` };
+        const isMissed = String(sent[changed]).trim() !== '';
+        expect(otherMetadata(sent, reply, undefined)).toEqual(isMissed ? [`metadata[${changed}]`] : []);
+      }),
     );
   });
 });

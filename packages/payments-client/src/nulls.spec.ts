@@ -42,7 +42,7 @@ test('an upload of null kind and null filename has an empty kind and the name of
   expect(fake.seen[0]?.body).toContain('filename="document.png"');
 });
 
-test.each([1, 5_000, 150_000])('a refund of null is of all that is left: %i is as asked', async (amount) => {
+test.each([1, 5_000, 150_000])('a refund of no amount leaves it to the provider: %i is as asked', async (amount) => {
   const fake = await provider(reply(200, { ...REFUND, amount }));
   const refund = await clientOf(fake).charges.createRefund('chrg_test_1', { amount: null, metadata: null, void: null });
   expect(refund.amount).toBe(amount);

@@ -60,7 +60,7 @@ function copyOf(name: string, value: unknown, depth: number): unknown {
   return isPlainObject(value) ? copyOfFields(name, value, depth) : value;
 }
 
-/** Null is the empty string on the wire: of a refund, all that is left. */
+/** Null is the empty string on the wire: the provider decides what that means. */
 function isAmount(value: unknown): boolean {
   return value === null || (Number.isSafeInteger(value) && Number(value) >= 0);
 }

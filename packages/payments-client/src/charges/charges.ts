@@ -30,7 +30,7 @@ export interface ChargeCreateParams {
 
 /** Null is the empty string. Source: assumption "Refund or void". */
 export interface RefundCreateParams {
-  /** Smallest currency unit. Default: all that is left. */
+  /** Smallest currency unit. Without it, any amount that the provider answers is as asked. */
   amount?: number | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
   /** True cancels the whole payment instead, while the void window is open. */
