@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { newAttempt, refund, resolve, type CheckoutResult, type Refund } from '@tillflow/workflows';
+import { newAttempt, refund, resolve, type CheckoutResult, type StoredRefund } from '@tillflow/workflows';
 import { ApplicationFailure } from '@temporalio/common';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
@@ -20,7 +20,7 @@ afterEach(() => stack.stop());
 const handleOf = ({ reference }: CheckoutJson) =>
   stack.temporal.client.workflow.getHandle<() => Promise<CheckoutResult>>(`checkout/default/${reference}`);
 
-const refundOf = (checkout: CheckoutJson, amount: number | null, key: string = randomUUID()): Promise<Refund> =>
+const refundOf = (checkout: CheckoutJson, amount: number | null, key: string = randomUUID()): Promise<StoredRefund> =>
   handleOf(checkout).executeUpdate(refund, { args: [{ key, amount, reason: null }] });
 
 const words = async (id: string): Promise<string[]> => (await stack.timeline(id)).map(({ what }) => what);

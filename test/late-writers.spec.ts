@@ -53,7 +53,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
   it('after a cancel is found by the second look, and ended', () =>
     withStack(UNTOLD, async (stack) => {
       const { id, came } = await begunLate(stack);
-      expect(await stack.workflowOf(id).executeUpdate(cancel)).toBe('cancelled');
+      expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       expect(statuses(stack, id)).toEqual([]);
       await came;
       expect(statuses(stack, id)).toEqual(['pending']);
@@ -65,7 +65,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
   it('after a cancel, and was paid: the second look finds the money, and it goes back', () =>
     withStack(UNTOLD, async (stack) => {
       const { id, came } = await begunLate(stack);
-      expect(await stack.workflowOf(id).executeUpdate(cancel)).toBe('cancelled');
+      expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       await payAt(stack, came, id);
       await stack.untilStatus(id, 'refunded');
       await expectBooks(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });

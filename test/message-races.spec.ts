@@ -20,7 +20,7 @@ async function atTheClose(own = stack) {
   const { id, reference } = await startDirectly(own, { unpaidGraceMs: 1_500 });
   await own.until(id, ({ qr }) => qr !== null);
   const handle = own.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
-  expect(await handle.executeUpdate(cancel)).toBe('cancelled');
+  expect(await handle.executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
   const before = own.requests('GET /charges/{id}').length;
   own.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'delay', delay_ms: 1_200 });
   await handle.signal(hint, { eventId: 'evnt_1', eventKey: 'charge.expire' });
@@ -37,7 +37,7 @@ describe('at the close', () => {
     void worker.exited.then((exit) => (code = exit));
     try {
       const handle = await atTheClose(own);
-      await handle.signal(cancelRequest);
+      await handle.signal(cancelRequest, {});
       await new Promise((done) => setTimeout(done, 1_500));
       own.sandbox.faults.clear();
       const ended = await within(20_000, handle.result());
@@ -113,7 +113,7 @@ describe('messages', () => {
     const handle = handleOf(body.reference);
     await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: `chrg_${'x'.repeat(450)}` });
     await new Promise((done) => setTimeout(done, 1_000));
-    const answer = await within(8_000, handle.executeUpdate(cancel));
+    const answer = await within(8_000, handle.executeUpdate(cancel, { args: [{}] }));
     if (answer === 'no answer') await handle.terminate();
     expect(answer).toBe('cancelled');
   });
@@ -122,7 +122,7 @@ describe('messages', () => {
     const { body } = await stack.create();
     const handle = handleOf(body.reference);
     await handle.signal('hint');
-    const answer = await within(8_000, handle.executeUpdate(cancel));
+    const answer = await within(8_000, handle.executeUpdate(cancel, { args: [{}] }));
     if (answer === 'no answer') await handle.terminate();
     expect(answer).toBe('cancelled');
   });

@@ -20,7 +20,12 @@ interface Checkout {
 }
 
 interface Timeline {
-  readonly data: readonly { readonly at: string; readonly what: string; readonly detail?: string }[];
+  readonly data: readonly {
+    readonly at: string;
+    readonly what: string;
+    readonly detail?: string;
+    readonly by?: string;
+  }[];
 }
 
 interface Refund {
@@ -273,8 +278,10 @@ class Till {
     const { data } = await this.#call<Timeline>('GET', `/v1/checkouts/${id}/timeline`);
     this.#step('timeline', '');
     const width = Math.max(...data.map(({ what }) => what.length));
-    for (const { at, what, detail = '' } of data)
-      this.#print(`    ${at.slice(11, 23)}  ${what.padEnd(width)}  ${detail}`.trimEnd());
+    for (const { at, what, detail, by } of data) {
+      const words = [detail, by === undefined ? undefined : `by ${by}`].filter((word) => word !== undefined).join(', ');
+      this.#print(`    ${at.slice(11, 23)}  ${what.padEnd(width)}  ${words}`.trimEnd());
+    }
     const workflow = encodeURIComponent(`checkout/default/${reference}`);
     if (this.#uiUrl !== undefined) this.#step('workflow', `${this.#uiUrl}/namespaces/default/workflows/${workflow}`);
   }

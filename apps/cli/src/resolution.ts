@@ -1,5 +1,6 @@
 import type { Resolution } from '@tillflow/workflows';
 import { UsageError } from './exit.js';
+import { operator } from './operator.js';
 import { checkReason } from './reason.js';
 
 type Chosen = {
@@ -24,7 +25,8 @@ export function resolutionOf(
   if (chosen !== 1) throw new UsageError(`${commandName} wants exactly one of --look, --adopt and --abandon`);
   if (reason.trim() === '') throw new UsageError(`${commandName} wants a --reason`);
   checkReason(reason);
-  if (adopt === undefined) return { action: look === true ? 'look' : 'abandon', reason };
+  const by = operator();
+  if (adopt === undefined) return { action: look === true ? 'look' : 'abandon', reason, by };
   if (!adoptable.test(adopt)) throw new UsageError(`--adopt wants the id ${ofWhat}`);
-  return { action: 'adopt', id: adopt, reason };
+  return { action: 'adopt', id: adopt, reason, by };
 }

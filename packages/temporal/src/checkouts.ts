@@ -16,15 +16,16 @@ import {
   refund,
   refundRequest,
   resolve,
+  type Attributed,
   type CheckoutIntent,
   type CheckoutMemo,
   type CheckoutState,
   type Hint,
   type NewAttemptRequest,
-  type Refund,
   type Refusal,
   type RefundRequest,
   type Resolution,
+  type StoredRefund,
   type TimelineEntry,
 } from '@tillflow/workflows';
 import { checkoutOfCharge } from './checkout-queries.js';
@@ -41,7 +42,7 @@ export type StoredCheckout = {
   readonly state: CheckoutState;
   readonly opener: string;
   readonly timeline: readonly TimelineEntry[];
-  readonly refunds: readonly Refund[];
+  readonly refunds: readonly StoredRefund[];
   /** Grows with each change; 0 until the first report. */
   readonly version: number;
   /** Its workflow takes no message any more: nothing will change. */
@@ -196,12 +197,12 @@ export class Checkouts {
   }
 
   /** Asks for the end of an unpaid checkout. */
-  cancel(key: CheckoutKey, withinMs: number): Promise<Asked<CheckoutStatus>> {
+  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<Asked<CheckoutStatus>> {
     return this.#ask(
       key,
       withinMs,
-      (workflow) => workflow.executeUpdate(cancel),
-      (workflow) => workflow.signal(cancelRequest),
+      (workflow) => workflow.executeUpdate(cancel, { args: [request] }),
+      (workflow) => workflow.signal(cancelRequest, request),
     );
   }
 
@@ -216,7 +217,7 @@ export class Checkouts {
   }
 
   /** Asks for money to be given back. */
-  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<Refund>> {
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<StoredRefund>> {
     return this.#ask(
       key,
       withinMs,

@@ -66,8 +66,8 @@ export class Reconciliations {
     },
   ) {}
 
-  /** Starts a run, or joins the one that compares the same window already. */
-  async start(input: ReconcileInput): Promise<StoredReconciliation> {
+  /** Starts a run, or joins the one that compares the same window already. @param by who asked, as `Attributed` spells it. */
+  async start(input: ReconcileInput, by: string): Promise<StoredReconciliation> {
     const { taskQueue } = this.options;
     const summary = emptySummary(input);
     const workflowId = reconcileWorkflowId(input);
@@ -78,8 +78,8 @@ export class Reconciliations {
         args: [input],
         workflowIdConflictPolicy: 'USE_EXISTING',
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-        memo: { reconciliation: summary } satisfies ReconcileMemo,
-        staticSummary: `Payments from ${summary.from} to ${summary.to}${input.dry_run ? ', dry run' : ''}`,
+        memo: { reconciliation: summary, by } satisfies ReconcileMemo,
+        staticSummary: `Payments from ${summary.from} to ${summary.to}${input.dry_run ? ', dry run' : ''}, by ${by}`,
       }),
     );
     const id = this.#idOf({ workflowId, runId });

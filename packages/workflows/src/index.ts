@@ -12,6 +12,7 @@ export type {
 } from './activities.js';
 export { owesBack, reopen, showsPayment } from './book/reopened.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './book/policy.js';
+export type { Attributed } from './asker.js';
 export type { AftercareInput } from './aftercare/workflow.js';
 export type { CheckoutInput } from './checkout/workflow.js';
 export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
@@ -76,7 +77,9 @@ export { searchAttributes } from './search-attributes.js';
 export {
   ATTENTION_CODES,
   initialState,
+  isSameRefund,
   toCheckout,
+  toRefund,
   type Attention,
   type AttentionCode,
   type AttemptView,
@@ -86,6 +89,7 @@ export {
   type CheckoutResult,
   type CheckoutState,
   type Refund,
+  type StoredRefund,
   type TimelineEntry,
 } from './view.js';
 export type {

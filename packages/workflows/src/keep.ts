@@ -10,6 +10,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CheckoutBook, Refused } from './book/book.js';
+import { TEMPORAL_CANCEL } from './asker.js';
 import { activityCalls } from './calls.js';
 import { clock } from './clock.js';
 import {
@@ -29,7 +30,7 @@ import {
 } from './messages.js';
 import { perform } from './perform.js';
 import { report } from './report.js';
-import type { CheckoutMemo, CheckoutResult, Refund } from './view.js';
+import type { CheckoutMemo, CheckoutResult, StoredRefund } from './view.js';
 
 /** Where the run of one workflow ends and the next begins. Neither returns. */
 type Continuations = {
@@ -47,7 +48,9 @@ export function keep(book: CheckoutBook, continuations: Continuations): Promise<
   const desk = new Desk(book);
   desk.open();
   // Money may be in flight: a cancellation from the Temporal UI asks for the same orderly end as the `cancel` update.
-  CancellationScope.current().cancelRequested.catch(() => desk.ask(() => book.requestCancel(clock())));
+  CancellationScope.current().cancelRequested.catch(() =>
+    desk.ask(() => book.requestCancel(clock(), { by: TEMPORAL_CANCEL })),
+  );
   return CancellationScope.nonCancellable(async () => {
     for (;;) {
       desk.reads();
@@ -158,8 +161,8 @@ class Desk {
     setHandler(begin, () =>
       this.#isBegun ? this.#begun() : new Promise<Begun>((answer) => this.#begins.push(answer)),
     );
-    setHandler(cancel, async () => {
-      this.ask(() => book.requestCancel(clock()));
+    setHandler(cancel, async (request) => {
+      this.ask(() => book.requestCancel(clock(), request));
       await this.#until(() => (book.isPaid || book.isEnded) && this.#isTold);
       return book.status;
     });
@@ -178,7 +181,7 @@ class Desk {
       },
       { validator: (resolution) => refuse(book.refuseResolution(resolution)) },
     );
-    setHandler(cancelRequest, () => this.take(() => book.requestCancel(clock())));
+    setHandler(cancelRequest, (request) => this.take(() => book.requestCancel(clock(), request)));
     setHandler(newAttemptRequest, (request) => this.take(() => book.requestAttempt(clock(), request)));
     setHandler(refundRequest, (request) => this.take(() => book.requestRefundUnheard(clock(), request)));
     setHandler(hint, (news) => this.take(() => book.hint(clock(), news)));
@@ -196,7 +199,7 @@ class Desk {
     return request.after + 1;
   }
 
-  async #refund(request: RefundRequest): Promise<Refund> {
+  async #refund(request: RefundRequest): Promise<StoredRefund> {
     const { book } = this;
     refuse(book.refuseRefund(clock(), request));
     this.ask(() => book.requestRefund(clock(), request));

@@ -1,6 +1,7 @@
 import type { CheckoutStatus } from '@tillflow/domain';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { CheckoutState, CheckoutView, Refund } from './view.js';
+import type { Attributed } from './asker.js';
+import type { CheckoutState, CheckoutView, StoredRefund } from './view.js';
 
 /** The workflow's type, as `start` names it. */
 export const CHECKOUT_WORKFLOW = 'checkout';
@@ -20,14 +21,16 @@ export type Hint = {
 };
 
 /** Asks for attempt `after` + 1. By number, so that a request that is repeated never ends the attempt it made. */
-export type NewAttemptRequest = { readonly after: number };
+export type NewAttemptRequest = Attributed & { readonly after: number };
 
-export type RefundRequest = {
+export type RefundRequest = Attributed & {
   /** Unique per checkout, chosen by the caller: the same key is the same refund. */
   readonly key: string;
   /** Smallest currency unit; null: all that is left. */
   readonly amount: number | null;
   readonly reason: string | null;
+  /** Tells this request from every other one with the same key: only the request that opened the refund answers 201. */
+  readonly nonce?: string;
 };
 
 /**
@@ -36,9 +39,11 @@ export type RefundRequest = {
  * - `adopt`: this charge or refund is ours; it is verified like any other before it counts.
  * - `abandon`: wait no longer for what is unresolved. Never makes anything paid; what shows up later is still taken in.
  */
-export type Resolution =
-  | { readonly action: 'look' | 'abandon'; readonly reason: string }
-  | { readonly action: 'adopt'; readonly id: string; readonly reason: string };
+export type Resolution = Attributed &
+  (
+    | { readonly action: 'look' | 'abandon'; readonly reason: string }
+    | { readonly action: 'adopt'; readonly id: string; readonly reason: string }
+  );
 
 /**
  * Why an update was refused: the `type` of its `ApplicationFailure`. Nothing was changed; the message says why, with
@@ -70,13 +75,13 @@ export const begin = defineUpdate<Begun>('begin');
  * Asks for the end of an unpaid checkout and answers with the status it came to: `cancelled`, or `paid` when the
  * customer was faster. Waits as long as the provider has not shown a final state.
  */
-export const cancel = defineUpdate<CheckoutStatus>('cancel');
+export const cancel = defineUpdate<CheckoutStatus, [Attributed]>('cancel');
 
 /**
  * The request behind {@link cancel}, made durable: an update that no worker has accepted yet is lost when the server
  * restarts, a signal is not.
  */
-export const cancelRequest = defineSignal('cancelRequest');
+export const cancelRequest = defineSignal<[Attributed]>('cancelRequest');
 
 /**
  * Answers with the number of the attempt that follows `after`, once a customer can pay it or never will. An open
@@ -94,7 +99,7 @@ export const newAttemptRequest = defineSignal<[NewAttemptRequest]>('newAttemptRe
  * @throws ApplicationFailure `not_paid`, `refund_window_closed`, `refund_exceeds_paid`, `idempotency_conflict`,
  * `too_many_refunds`.
  */
-export const refund = defineUpdate<Refund, [RefundRequest]>('refund');
+export const refund = defineUpdate<StoredRefund, [RefundRequest]>('refund');
 
 /** The request behind {@link refund}, made durable; one that is refused is noted in the timeline. */
 export const refundRequest = defineSignal<[RefundRequest]>('refundRequest');

@@ -3,7 +3,7 @@ import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutBook } from './book/book.js';
 import { searchAttributes } from './search-attributes.js';
-import type { CheckoutMemo, CheckoutState, TimelineEntry } from './view.js';
+import { toRefund, type CheckoutMemo, type CheckoutState, type StoredRefund, type TimelineEntry } from './view.js';
 
 /** Entries of the timeline that are worth telling although nothing else changed. */
 const WORTH_TELLING = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
@@ -50,7 +50,15 @@ function isTold(book: CheckoutBook, state: CheckoutState): boolean {
   if (toldState === undefined && book.isJustOpened) return true;
   if (toldState === undefined) return false;
   if (!isSame(worthTelling(timeline), worthTelling(book.timeline))) return false;
-  return isSame({ ...toldState, updated_at: null }, { ...state, updated_at: null }) && isSame(refunds, book.refunds);
+  return (
+    isSame({ ...toldState, updated_at: null }, { ...state, updated_at: null }) &&
+    isSame(shown(refunds), shown(book.refunds))
+  );
+}
+
+/** An older release told less of a refund than is kept now: what it left out is no news, and would not replay. */
+function shown(refunds: readonly StoredRefund[]) {
+  return refunds.map(toRefund);
 }
 
 function worthTelling(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
@@ -93,7 +101,7 @@ function details(book: CheckoutBook, state: CheckoutState): string {
   const { currency } = intent;
   const given = state.refunded_amount;
   const lines = [
-    `**${formatMoney(intent)}** for \`${intent.reference}\`: **${state.status}**`,
+    `**${formatMoney(intent)}** for \`${intent.reference}\`${byWhom(book.timeline[0]?.by)}: **${state.status}**`,
     attempt.chargeId === null
       ? `Attempt ${attempt.number}: no charge yet`
       : `Attempt ${attempt.number}: charge \`${attempt.chargeId}\` is ${attempt.status}`,
@@ -102,11 +110,18 @@ function details(book: CheckoutBook, state: CheckoutState): string {
     ...(given === 0 ? [] : [`Given back: ${formatMoney({ amount: given, currency })}`]),
     ...book.refunds
       .filter(({ status }) => status === 'pending')
-      .map(({ amount, key }) => `Refund of ${formatMoney({ amount, currency })} under way: \`${key}\``),
+      .map(
+        ({ amount, key, requested_by: by }) =>
+          `Refund of ${formatMoney({ amount, currency })}${byWhom(by)} under way: \`${key}\``,
+      ),
     ...(state.attention === null ? [] : [`**Attention** since ${state.attention.since}: ${state.attention.detail}`]),
     `Next: ${nextStep(book, state)}`,
   ];
   return lines.map((line) => `- ${line}`).join('\n');
+}
+
+function byWhom(by: string | undefined): string {
+  return by === undefined ? '' : ` by ${by}`;
 }
 
 function nextStep(book: CheckoutBook, state: CheckoutState): string {

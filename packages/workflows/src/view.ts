@@ -91,6 +91,8 @@ export type TimelineEntry = {
   readonly what: string;
   /** For people. */
   readonly detail?: string;
+  /** Who asked for it, as `Attributed` spells it. Absent: it follows from something else, or it was not recorded. */
+  readonly by?: string;
 };
 
 /** Money given back, or asked to be. Wire names. */
@@ -111,7 +113,18 @@ export type Refund = {
   /** Of a rejected one: the provider's code and words. Also set when a void was refused and a refund took its place. */
   readonly failure_code: string | null;
   readonly failure_message: string | null;
+  /** Who asked for it, as `Attributed` spells it; null where that is not known, as of one made elsewhere. */
+  readonly requested_by: string | null;
   readonly created_at: string;
+};
+
+/** A refund as the memo keeps it. What it has beyond {@link Refund} is never shown. */
+export type StoredRefund = Omit<Refund, 'requested_by'> & {
+  readonly requested_by?: string | undefined;
+  /** The amount that was asked for. Absent: all that was left, or an older release did not write it down. */
+  readonly asked?: number | undefined;
+  /** {@link RefundRequest.nonce} of the request that opened it. */
+  readonly nonce?: string | undefined;
 };
 
 /** What a workflow answers with when it closes. */
@@ -136,7 +149,7 @@ export type CheckoutMemo = {
   readonly state?: CheckoutState;
   readonly timeline?: readonly TimelineEntry[];
   /** In the order in which they were asked for; absent while there is none. */
-  readonly refunds?: readonly Refund[];
+  readonly refunds?: readonly StoredRefund[];
   /** Grows by one with each report: the id of an event in the stream. Absent until the first. */
   readonly version?: number;
 };
@@ -154,6 +167,21 @@ export function initialState(intent: CheckoutIntent): CheckoutState {
     attention: null,
     updated_at: intent.created_at,
   };
+}
+
+export function toRefund(stored: StoredRefund): Refund {
+  const { id, key, charge_id, amount, currency, kind, status, reason } = stored;
+  const { failure_code, failure_message, requested_by = null, created_at } = stored;
+  const money = { charge_id, amount, currency };
+  return { id, key, ...money, kind, status, reason, failure_code, failure_message, requested_by, created_at };
+}
+
+/** Whether a request for this amount, in the smallest unit, is the one that this refund answers. Null: all that is left. */
+export function isSameRefund(
+  { amount, asked }: Pick<StoredRefund, 'amount' | 'asked'>,
+  wanted: number | null,
+): boolean {
+  return wanted === amount || (wanted === null && asked === undefined);
 }
 
 export function toCheckout(intent: CheckoutIntent, state: CheckoutState): Checkout {

@@ -1,5 +1,5 @@
 import type { SandboxState } from '@tillflow/sandbox';
-import type { CheckoutMemo, Refund } from '@tillflow/workflows';
+import { toRefund, type CheckoutMemo, type Refund } from '@tillflow/workflows';
 
 /** The guarantees that books can prove, by their number in `docs/guarantees.md`, in a few words each. */
 export const GUARANTEES = {
@@ -70,7 +70,7 @@ class Audit {
     const { intent, refunds = [] } = audited.memo;
     this.#charges = books.charges.filter(({ metadata }) => metadata['checkout'] === intent.id);
     this.#paid = this.#charges.filter(({ status }) => status === 'successful');
-    this.#ours = refunds;
+    this.#ours = refunds.map(toRefund);
   }
 
   findings(): Findings {

@@ -18,12 +18,14 @@ import {
   type CheckoutMemo,
   type CheckoutState,
   type Refund,
+  toRefund,
 } from '@tillflow/workflows';
 import type { Breach, Guarantee, Promised } from './audit.js';
 import type { Random } from './random.js';
 import { POLICY, type World } from './world.js';
 
 const AMOUNT = 150_000;
+const CAMPAIGN = { by: 'chaos' };
 const LEARNT_WITHIN_MS = 60_000;
 const WAYS: readonly [Way, ...Way[]] = ['api', 'api', 'update', 'signal'];
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
@@ -257,14 +259,14 @@ export class Life {
 
   async #waitForCancel(): Promise<void> {
     const workflow = this.world.workflowOf(this.plan.reference);
-    this.#promiseStatus(await this.#ask('cancel', () => workflow.executeUpdate(cancel)));
+    this.#promiseStatus(await this.#ask('cancel', () => workflow.executeUpdate(cancel, { args: [CAMPAIGN] })));
   }
 
   async #askForCancel(by: Way): Promise<void> {
     const workflow = this.world.workflowOf(this.plan.reference);
     switch (by) {
       case 'signal':
-        await this.world.tolerant(() => workflow.signal(cancelRequest));
+        await this.world.tolerant(() => workflow.signal(cancelRequest, CAMPAIGN));
         return;
       case 'api': {
         const answer = await this.#post('cancel');
@@ -296,7 +298,7 @@ export class Life {
       }
       case 'update': {
         const told = await this.#ask(`refund ${key}`, () => workflow.executeUpdate(refund, { args: [request] }));
-        if (told !== null) this.promised.push({ what: 'refund', refund: told });
+        if (told !== null) this.promised.push({ what: 'refund', refund: toRefund(told) });
       }
     }
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Account, type AccountVersions } from '@tillflow/payments-client';
-import type { Asker } from '../commands/asker.js';
+import type { Asker } from '../auth/asker.js';
 import { Commands } from '../commands/commands.service.js';
 import type { Order } from '../commands/order.js';
 import type { Changed } from '../commands/pending.js';

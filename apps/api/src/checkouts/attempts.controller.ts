@@ -2,6 +2,7 @@ import { Body, Controller, Param, Post, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import { newAttempt, type NewAttempt } from './attempts.schema.js';
@@ -39,9 +40,10 @@ export class AttemptsController {
   async open(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Body({ schema: newAttempt }) body: NewAttempt,
+    @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReply> {
-    const { checkout, status } = await this.attempts.open(id, body);
+    const { checkout, status } = await this.attempts.open(id, body, asker);
     void reply.status(status).header('location', checkout.location);
     return checkout;
   }

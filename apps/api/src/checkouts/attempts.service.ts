@@ -3,6 +3,7 @@ import { isPaid } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../admission/request-budget.js';
+import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
 import type { NewAttempt } from './attempts.schema.js';
 import { keyOf } from './checkout-key.js';
@@ -28,11 +29,11 @@ export class AttemptsService {
    * The checkout with attempt `after` + 1: 201 once the provider has made it or refused it, 202 before that.
    * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`.
    */
-  async open(id: string, request: NewAttempt): Promise<AskedAttempt> {
+  async open(id: string, request: NewAttempt, { by }: Asker): Promise<AskedAttempt> {
     const key = keyOf(id);
     const after = request.after ?? newestNumber(await this.repository.get(key));
     const { answer: asked } = await this.#asking.join(`${id} ${after}`, () =>
-      this.repository.newAttempt(key, { after }, timeBeforeFollowUp()),
+      this.repository.newAttempt(key, { after, by }, timeBeforeFollowUp()),
     );
     if (asked.kind === 'refused') throw refusal(asked);
     const stored = await this.repository.get(key);

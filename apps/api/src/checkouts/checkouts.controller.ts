@@ -2,6 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestj
 import { ApiBearerAuth, ApiProduces, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires, RequiresKeyOrLink } from '../auth/access.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import {
@@ -55,9 +56,10 @@ export class CheckoutsController {
   )
   async create(
     @Body({ schema: createCheckout }) body: CreateCheckout,
+    @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReply> {
-    const { checkout, status } = await this.checkouts.begin(body);
+    const { checkout, status } = await this.checkouts.begin(body, asker);
     void reply.status(status).header('location', checkout.location);
     return checkout;
   }
@@ -104,9 +106,10 @@ export class CheckoutsController {
   @Answers(202, 'A customer may be confirming: poll `location`', checkoutReply, examples.withdrawn)
   async cancel(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReply> {
-    const { checkout, status } = await this.checkouts.cancel(id);
+    const { checkout, status } = await this.checkouts.cancel(id, asker);
     void reply.status(status).header('location', checkout.location);
     return checkout;
   }

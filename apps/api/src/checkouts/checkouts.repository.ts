@@ -19,12 +19,13 @@ import {
   BEGIN_UPDATE_ID,
   CHECKOUT_WORKFLOW,
   searchAttributes,
+  type Attributed,
   type CheckoutInput,
   type CheckoutMemo,
   type Hint,
   type NewAttemptRequest,
-  type Refund,
   type RefundRequest,
+  type StoredRefund,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { LOGGER } from '../logger.provider.js';
@@ -117,8 +118,8 @@ export class CheckoutsRepository {
   }
 
   /** Asks for the end of an unpaid checkout. */
-  cancel(key: CheckoutKey, withinMs: number): Promise<Asked<CheckoutStatus>> {
-    return this.#announced(key, () => this.#checkouts.cancel(key, withinMs));
+  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<Asked<CheckoutStatus>> {
+    return this.#announced(key, () => this.#checkouts.cancel(key, request, withinMs));
   }
 
   /** Asks for attempt `after` + 1; answers with its number. */
@@ -127,7 +128,7 @@ export class CheckoutsRepository {
   }
 
   /** Asks for money to be given back. */
-  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<Refund>> {
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<StoredRefund>> {
     return this.#announced(key, () => this.#checkouts.refund(key, request, withinMs));
   }
 

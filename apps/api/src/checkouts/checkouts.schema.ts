@@ -1,7 +1,7 @@
 import { CHECKOUT_STATUSES, isReference } from '@tillflow/domain';
 import { z } from 'zod';
 import * as examples from '../openapi/examples.js';
-import { metadataFields, readableTime, text, time } from './fields.js';
+import { ASKER, metadataFields, readableTime, text, time } from './fields.js';
 
 /** Names in a charge's metadata that route its webhooks; a caller may not set them. */
 const OUR_METADATA = ['checkout', 'attempt', 'refund_key'] as const;
@@ -126,7 +126,17 @@ export type CheckoutsReply = z.output<typeof checkoutsReply>;
 
 export const timelineReply = z
   .object({
-    data: z.array(z.object({ at: time, what: z.string(), detail: z.string().optional() })),
+    data: z.array(
+      z.object({
+        at: time,
+        what: z.string(),
+        detail: z.string().optional(),
+        by: z
+          .string()
+          .optional()
+          .meta({ description: `Who asked for it: ${ASKER}. Left out where it follows from something else` }),
+      }),
+    ),
     next_cursor: z.string().nullable(),
   })
   .meta({ id: 'Timeline' });

@@ -16,8 +16,9 @@ import {
   type Money,
 } from '@tillflow/domain';
 import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
-import { initialState, type CheckoutIntent } from '@tillflow/workflows';
+import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
 import { timeBeforeFollowUp, timeBeforeLook } from '../admission/request-budget.js';
+import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
@@ -58,13 +59,14 @@ export class CheckoutsService {
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
    * `overloaded`, `temporal_unavailable`: it did not begin.
    */
-  async begin(request: CreateCheckout): Promise<Begun> {
+  async begin(request: CreateCheckout, { by }: Asker): Promise<Begun> {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
     const opener = randomUUID();
-    // Updates of one workflow wait for each other: those who ask for one reference together ask once.
-    const { answer: stored } = await this.#beginning.join(checkoutId(intent), () =>
-      this.#begin(request, money, intent, opener),
+    // Updates of one workflow wait for each other: requests for the same checkout that arrive together ask once.
+    const sameRequest = JSON.stringify([intent.id, money, request.source]);
+    const { answer: stored } = await this.#beginning.join(sameRequest, () =>
+      this.#begin(request, money, { intent, by }, opener),
     );
     if (stored === null) return { checkout: this.#expected(intent), status: 202 };
     const { amount, currency } = stored.intent;
@@ -97,9 +99,9 @@ export class CheckoutsService {
   }
 
   /** @throws {Problem} `already_paid` when the customer was faster. */
-  async cancel(id: string): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
+  async cancel(id: string, { by }: Asker): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
-    const asked = await this.repository.cancel(key, timeBeforeFollowUp());
+    const asked = await this.repository.cancel(key, { by }, timeBeforeFollowUp());
     if (asked.kind === 'refused') throw refusal(asked);
     const present = this.presenter.present(await this.repository.get(key));
     // It is being withdrawn, although the workflow may not have said so yet.
@@ -122,11 +124,11 @@ export class CheckoutsService {
   async #begin(
     request: CreateCheckout,
     money: Money,
-    intent: CheckoutIntent,
+    { intent, by }: Pick<CheckoutInput, 'intent' | 'by'>,
     opener: string,
   ): Promise<StoredCheckout | null> {
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
-    const input = { intent, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
+    const input = { intent, by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
     const begun = await this.repository.begin(input, opener, timeBeforeLook());
     if (begun.kind === 'opened') return begun.checkout;
     try {

@@ -16,6 +16,10 @@ export const text = (max: number) =>
     .max(max)
     .refine((value) => !UNREADABLE_TEXT.test(value), 'must be text without control characters');
 
+/** How who asked is spelt. */
+export const ASKER =
+  'the name of an API key, `cli:<user>` for the command line, `auto:<why>` for Tillflow itself, `temporal:cancel` for a cancellation in Temporal';
+
 const MAX_METADATA = 20;
 /** Brackets would nest in the provider's forms. */
 const METADATA_NAME = /^[A-Za-z0-9._-]{1,64}$/;

@@ -2,6 +2,7 @@ import { Body, Controller, Get, Headers, Param, Post, Res } from '@nestjs/common
 import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import { checkoutPath, type CheckoutPath } from './checkouts.schema.js';
@@ -53,9 +54,10 @@ export class RefundsController {
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Headers('idempotency-key') key: string | undefined,
     @Body({ schema: createRefund }) body: CreateRefund,
+    @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RefundReply> {
-    const { refund, status } = await this.refunds.create(id, idempotencyKey(key), body);
+    const { refund, status } = await this.refunds.create(id, idempotencyKey(key), body, asker);
     void reply.status(status);
     if (status === 202) void reply.header('location', `/v1/checkouts/${id}/refunds`);
     return refund;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import * as examples from '../openapi/examples.js';
-import { text, time } from './fields.js';
+import { ASKER, text, time } from './fields.js';
 
 /** A body may be left out: all of its fields may be. */
 export const createRefund = z
@@ -30,6 +30,10 @@ export const refundReply = z
     reason: z.string().nullable(),
     failure_code: z.string().nullable(),
     failure_message: z.string().nullable(),
+    requested_by: z
+      .string()
+      .nullable()
+      .meta({ description: `Who asked for it: ${ASKER}; null where that is not known` }),
     created_at: time,
   })
   .meta({ id: 'Refund' });

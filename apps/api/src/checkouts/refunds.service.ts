@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { formatInstant, formatMoney, instant, isPaid, parseInstant, refundableUntil } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
-import type { RefundRequest } from '@tillflow/workflows';
+import { isSameRefund, toRefund, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../admission/request-budget.js';
+import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
 import { keyOf } from './checkout-key.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
@@ -12,7 +14,10 @@ import { refusal } from './temporal-failures.js';
 
 export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 | 201 | 202 };
 
-type Asking = { readonly isKnown: boolean; readonly asked: Asked<RefundReply> };
+/** A refund, and the nonce of the request that opened it, where that is known. */
+type Shown = { readonly refund: RefundReply; readonly opener?: string | undefined };
+
+type Asking = { readonly nonce: string; readonly asked: Asked<StoredRefund> };
 
 /** Money given back: one refund for each key, however often it is asked for. */
 @Injectable()
@@ -22,49 +27,53 @@ export class RefundsService {
   constructor(private readonly repository: CheckoutsRepository) {}
 
   /**
-   * The refund of this key: 201 for a new one that the provider has decided, 200 for one that was asked for before,
+   * The refund of this key: 201 for the request that opened it, once the provider has decided; 200 for every other one;
    * 202 while its outcome is not known.
    * @throws {Problem} `not_found`, `not_paid`, `refund_window_closed`, `refund_exceeds_paid`, `idempotency_conflict`,
    * `too_many_refunds`.
    */
-  async create(id: string, idempotencyKey: string, { amount, reason }: CreateRefund): Promise<AskedRefund> {
-    const request: RefundRequest = { key: idempotencyKey, amount: amount ?? null, reason: reason ?? null };
+  async create(id: string, idempotencyKey: string, body: CreateRefund, { by }: Asker): Promise<AskedRefund> {
+    const { amount = null, reason = null } = body;
+    const request: RefundRequest = { key: idempotencyKey, amount, reason, by };
+    // A workflow takes ten updates at a time: those that ask the same of this process at once share one.
     const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () => this.#ask(id, request));
-    const { isKnown, asked } = answer;
+    const { nonce, asked } = answer;
     if (asked.kind === 'refused') throw refusal(asked);
-    const refund = asked.kind === 'answered' ? asked.answer : await this.#withoutAnswer(id, request, asked.kind);
+    const { refund, opener } =
+      asked.kind === 'answered' ? shown(asked.answer) : await this.#withoutAnswer(id, request, asked.kind);
     if (refund.status === 'pending') return { refund, status: 202 };
-    return { refund, status: first && !isKnown ? 201 : 200 };
+    return { refund, status: first && opener === nonce ? 201 : 200 };
   }
 
   async list(id: string): Promise<RefundsReply> {
     const { refunds } = await this.repository.get(keyOf(id));
-    return { data: [...refunds], next_cursor: null };
+    return { data: refunds.map(toRefund), next_cursor: null };
   }
 
   async #ask(id: string, request: RefundRequest): Promise<Asking> {
-    const key = keyOf(id);
-    const before = await this.repository.get(key);
-    const asked = await this.repository.refund(key, request, timeBeforeFollowUp());
-    return { isKnown: written(before, request) !== undefined, asked };
+    const nonce = randomBytes(NONCE_BYTES).toString('base64url');
+    return { nonce, asked: await this.repository.refund(keyOf(id), { ...request, nonce }, timeBeforeFollowUp()) };
   }
 
   /** What the memo says of the request; nothing yet, while the checkout is open: it is pending. */
-  async #withoutAnswer(id: string, request: RefundRequest, kind: 'undecided' | 'closed'): Promise<RefundReply> {
+  async #withoutAnswer(id: string, request: RefundRequest, kind: 'undecided' | 'closed'): Promise<Shown> {
     const stored = await this.repository.get(keyOf(id));
-    const found = written(stored, request);
-    if (found !== undefined && request.amount !== null && request.amount !== found.amount) {
+    const found = stored.refunds.find(({ key }) => key === request.key);
+    if (found !== undefined && !isSameRefund(found, request.amount)) {
       const money = formatMoney({ amount: found.amount, currency: found.currency });
       throw new Problem('idempotency_conflict', `The key ${request.key} is a refund of ${money}`);
     }
-    if (found !== undefined) return found;
+    if (found !== undefined) return shown(found);
     if (kind === 'closed') throw closed(stored);
-    return expected(stored, request);
+    return { refund: expected(stored, request) };
   }
 }
 
-function written({ refunds }: StoredCheckout, { key }: RefundRequest) {
-  return refunds.find((refund) => refund.key === key);
+/** Eight characters: they tell the requests for one key of one checkout apart, and are kept with the refund for a year. */
+const NONCE_BYTES = 6;
+
+function shown(stored: StoredRefund): Shown {
+  return { refund: toRefund(stored), opener: stored.nonce };
 }
 
 function closed({ state }: StoredCheckout): Problem {
@@ -94,6 +103,7 @@ function expected({ intent, state, refunds }: StoredCheckout, request: RefundReq
     reason: request.reason,
     failure_code: null,
     failure_message: null,
+    requested_by: request.by ?? null,
     created_at: formatInstant(instant(now)),
   };
 }

@@ -27,7 +27,7 @@ import { problemOfRead, problemOfRejection } from '../provider/provider-problems
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
 import { TemporalAccess } from '../temporal.provider.js';
-import type { Asker } from './asker.js';
+import type { Asker } from '../auth/asker.js';
 import { targetAtProvider } from './target.js';
 import { fieldsOf, fingerprintOf, isMadeAnew, targetOf, toCommand, workflowIdOf, type Order } from './order.js';
 

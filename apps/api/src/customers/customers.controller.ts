@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Card, Customer } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
-import { AskedBy, type Asker } from '../commands/asker.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { pendingChange, removed, type PendingChange, type Removed } from '../commands/pending.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/resource-examples.js';

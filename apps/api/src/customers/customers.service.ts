@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Card, type Customer } from '@tillflow/payments-client';
-import type { Asker } from '../commands/asker.js';
+import type { Asker } from '../auth/asker.js';
 import { Commands } from '../commands/commands.service.js';
 import type { Changed, Removed } from '../commands/pending.js';
 import { FAR_AHEAD } from '../provider/far-ahead.js';

@@ -3,7 +3,7 @@ import { ApiBearerAuth, ApiBody, ApiConsumes, ApiTags } from '@nestjs/swagger';
 import type { Document, Dispute } from '@tillflow/payments-client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Requires, RequiresForFiles } from '../auth/access.js';
-import { AskedBy, type Asker } from '../commands/asker.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { pendingChange, removed, type PendingChange, type Removed } from '../commands/pending.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/resource-examples.js';

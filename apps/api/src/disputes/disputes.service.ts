@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Document, type Dispute } from '@tillflow/payments-client';
-import type { Asker } from '../commands/asker.js';
+import type { Asker } from '../auth/asker.js';
 import { Commands } from '../commands/commands.service.js';
 import type { Changed, Removed } from '../commands/pending.js';
 import type { ListQuery, Page } from '../provider/lists.schema.js';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { mediaTypeOfDocument, PaymentsClient, PaymentsError, type Document } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
-import type { Asker } from '../commands/asker.js';
+import type { Asker } from '../auth/asker.js';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { FAR_AHEAD } from '../provider/far-ahead.js';

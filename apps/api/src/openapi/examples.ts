@@ -121,7 +121,7 @@ export const checkouts: CheckoutsReply = { data: [paid], next_cursor: null };
 
 export const timeline: TimelineReply = {
   data: [
-    { at: '2026-11-21T05:30:18.021Z', what: 'opened' },
+    { at: '2026-11-21T05:30:18.021Z', what: 'opened', by: 'till-7' },
     { at: '2026-11-21T05:30:18.203Z', what: 'source_created', detail: 'src_test_ri530ptpmphvl9vorbi' },
     { at: '2026-11-21T05:30:18.264Z', what: 'charge_created', detail: 'chrg_test_ym45mfiva1bdny558nb' },
     { at: '2026-11-21T05:31:02.659Z', what: 'webhook', detail: 'charge.complete evnt_test_d0x0p8jxvyxkd7z96ol' },
@@ -145,6 +145,7 @@ export const refund: RefundReply = {
   reason: 'One coffee was cold',
   failure_code: null,
   failure_message: null,
+  requested_by: 'till-7',
   created_at: '2026-11-21T06:02:11.480Z',
 };
 

@@ -4,7 +4,7 @@ import type { Occurrence, Schedule } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
 import { optionalIdempotencyKey } from '../checkouts/idempotency-key.js';
-import { AskedBy, type Asker } from '../commands/asker.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/resource-examples.js';
 import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/resource-problems.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Occurrence, type Schedule } from '@tillflow/payments-client';
-import type { Asker } from '../commands/asker.js';
+import type { Asker } from '../auth/asker.js';
 import { Commands } from '../commands/commands.service.js';
 import { contentKey, planKey } from '../commands/order.js';
 import { Problem } from '../problems/problem.js';

@@ -2,6 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestj
 import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
+import { AskedBy, type Asker } from '../auth/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
 import {
@@ -45,9 +46,10 @@ export class ReconciliationsController {
   )
   async start(
     @Body({ schema: startReconciliation }) body: StartReconciliation,
+    @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<ReconciliationStarted> {
-    const started = await this.reconciliations.start(body);
+    const started = await this.reconciliations.start(body, asker);
     void reply.header('location', started.location);
     return started;
   }

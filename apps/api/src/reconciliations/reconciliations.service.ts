@@ -6,6 +6,7 @@ import {
   type FullReconciliation,
   type StoredReconciliation,
 } from '@tillflow/temporal';
+import type { Asker } from '../auth/asker.js';
 import { Cursors } from '../checkouts/cursor.js';
 import { unavailable } from '../checkouts/temporal-failures.js';
 import { Problem } from '../problems/problem.js';
@@ -35,11 +36,11 @@ export class ReconciliationsService {
     this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   }
 
-  async start({ from, to, dry_run }: StartReconciliation): Promise<ReconciliationStarted> {
+  async start({ from, to, dry_run }: StartReconciliation, { by }: Asker): Promise<ReconciliationStarted> {
     const window = { from: parseInstant(from), to: parseInstant(to) };
     const policy = { youngMs: this.settings.values.RECONCILE_MIN_AGE_MS };
     const { id, status } = await temporal(
-      this.#reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run, policy }),
+      this.#reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run, policy }, by),
     );
     return { id, status, location: locationOf(id) };
   }

@@ -5,6 +5,7 @@ import { backfill as backfillUpdate, MAX_UNPLACED, type EventCounts } from '@til
 import { command } from '../command.js';
 import { tailOf } from '../event-tail.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
 import { withTemporal } from '../with-temporal.js';
@@ -57,7 +58,7 @@ export const backfill = command({
 async function ask({ client, connection }: Temporal, tail: string, from: string): Promise<EventCounts> {
   try {
     return await within(connection, WITHIN_MS, () =>
-      client.workflow.getHandle(tail).executeUpdate(backfillUpdate, { args: [{ from }] }),
+      client.workflow.getHandle(tail).executeUpdate(backfillUpdate, { args: [{ from, by: operator() }] }),
     );
   } catch (error) {
     if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {

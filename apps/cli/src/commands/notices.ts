@@ -2,6 +2,7 @@ import { dismissNotice, MAX_NOTICES, MAX_UNPLACED, type TailNotice, type Unplace
 import { command } from '../command.js';
 import { tailOf } from '../event-tail.js';
 import { EXIT, UsageError } from '../exit.js';
+import { operator } from '../operator.js';
 import { checkReason } from '../reason.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns, utc } from '../text.js';
@@ -37,7 +38,10 @@ export const notices = command({
           lines: [`No notice and no event here has the id ${id}`],
         };
       }
-      if (!dryRun) await temporal.client.workflow.getHandle(run.workflowId).signal(dismissNotice, { id, reason });
+      if (!dryRun) {
+        const dismissal = { id, reason, by: operator() };
+        await temporal.client.workflow.getHandle(run.workflowId).signal(dismissNotice, dismissal);
+      }
       return {
         exit: EXIT.ok,
         json: { dismissed: found, dry_run: dryRun },

@@ -9,6 +9,7 @@ import {
 } from '@tillflow/temporal';
 import { command, type Report } from '../command.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { columns, utc } from '../text.js';
 import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
@@ -41,7 +42,7 @@ export const reconcile = command({
       const options = { taskQueue: settings.TEMPORAL_TASK_QUEUE, readWithinMs: READ_WITHIN_MS };
       const reconciliations = new Reconciliations(temporal, options);
       const dryRun = values['dry-run'] === true;
-      const { id } = await reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run: dryRun });
+      const { id } = await reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run: dryRun }, operator());
       progress(`${id} is running`);
       return toReport(
         await ended(reconciliations, id, {

@@ -1,9 +1,10 @@
 import { formatMoney, isPaid, OWN_KEY_PREFIX, type Currency } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
-import type { Refund, RefundRequest } from '@tillflow/workflows';
+import { isSameRefund, toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
 import { findCheckout } from '../checkouts.js';
 import { command, type Report } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
+import { operator } from '../operator.js';
 import { checkReason } from '../reason.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
@@ -54,7 +55,12 @@ function requestOf(values: { readonly key?: string; readonly amount?: string; re
     throw new UsageError(`--key must be 1 to 128 visible ASCII characters, and not begin with ${OWN_KEY_PREFIX}`);
   }
   if (reason !== null) checkReason(reason);
-  return { key, amount: amount === undefined ? null : smallestUnits(amount), reason } satisfies RefundRequest;
+  return {
+    key,
+    amount: amount === undefined ? null : smallestUnits(amount),
+    reason,
+    by: operator(),
+  } satisfies RefundRequest;
 }
 
 /** Every currency of the product has two digits after the point. */
@@ -95,7 +101,7 @@ function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
 function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest, wanted: number): string | null {
   const { state, closed, intent } = stored;
   const known = refundOf(stored, key);
-  if (known !== undefined && amount !== null && amount !== known.amount) {
+  if (known !== undefined && !isSameRefund(known, amount)) {
     return `the key ${key} is a refund of ${money(known.amount, known.currency)}`;
   }
   if (known !== undefined)
@@ -108,39 +114,47 @@ function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest, want
   return wanted > 0 && wanted <= left ? null : `${money(left, intent.currency)} are left`;
 }
 
-function refundOf({ refunds }: StoredCheckout, key: string): Refund | undefined {
+function refundOf({ refunds }: StoredCheckout, key: string): StoredRefund | undefined {
   return refunds.find((entry) => entry.key === key);
 }
 
-function told(asked: Asked<Refund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
+function told(asked: Asked<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
   const known = refundOf(before, key);
   switch (asked.kind) {
     case 'answered':
       return answered(asked.answer, known);
     case 'refused':
-      return {
-        exit: EXIT.finding,
-        json: { outcome: 'refused', code: asked.code, message: asked.reason },
-        lines: [`refused (${asked.code}): ${asked.reason}. No money was given back now.`],
-      };
+      return refused(asked.code, asked.reason);
     case 'closed':
-      // Its keys stay known.
-      if (known !== undefined && (amount === null || amount === known.amount)) return answered(known, known);
+    case 'undecided':
+      // Nothing was sent for a key that was written down already.
+      if (known !== undefined && isSameRefund(known, amount)) return answered(known, known);
+      if (known !== undefined) {
+        const what = `The key ${key} is a refund of ${money(known.amount, known.currency)}`;
+        return refused('idempotency_conflict', what);
+      }
+      if (asked.kind === 'undecided') return pending({ outcome: 'pending', key }, key);
       return {
         exit: EXIT.finding,
         json: { outcome: 'refused', code: 'checkout_closed', message: 'The checkout has closed' },
         lines: [`${before.intent.id} has closed: nothing was asked for. pnpm tillflow show ${before.intent.id}`],
       };
-    case 'undecided':
-      return pending({ outcome: 'pending', key }, key);
   }
 }
 
+function refused(code: Refusal, message: string): Report {
+  return {
+    exit: EXIT.finding,
+    json: { outcome: 'refused', code, message },
+    lines: [`refused (${code}): ${message}. No money was given back now.`],
+  };
+}
+
 /** @param before what was written down under this key before it was asked for. */
-function answered(entry: Refund, before: Refund | undefined): Report {
+function answered(entry: StoredRefund, before: StoredRefund | undefined): Report {
   const { status, kind, amount, currency, id, key, created_at: at } = entry;
   const isRepeated = before !== undefined && before.status === status;
-  const json = { outcome: status, repeated: isRepeated, refund: entry };
+  const json = { outcome: status, repeated: isRepeated, refund: toRefund(entry) };
   switch (status) {
     case 'succeeded': {
       const what = `${money(amount, currency)} by a ${kind}, ${id ?? 'id not known'}, key ${key}`;
@@ -163,7 +177,7 @@ function answered(entry: Refund, before: Refund | undefined): Report {
   }
 }
 
-function notMade({ failure_code: code, failure_message: message, amount, currency }: Refund): string[] {
+function notMade({ failure_code: code, failure_message: message, amount, currency }: StoredRefund): string[] {
   if (code === ABANDONED) {
     return [
       `an operator has stopped waiting for this refund of ${money(amount, currency)}: whether it was made is not known.`,

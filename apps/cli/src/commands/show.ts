@@ -1,5 +1,6 @@
 import { checkoutWorkflowId, formatMoney, type Currency } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
+import { toRefund } from '@tillflow/workflows';
 import { adviceOn } from '../attention-guide.js';
 import { checkoutJson, findCheckout } from '../checkouts.js';
 import { command } from '../command.js';
@@ -18,7 +19,11 @@ export const show = command({
   async run({ positionals: [text = ''], environment }) {
     const stored = await withTemporal(cliSettings(environment), ({ checkouts }) => findCheckout(checkouts, text));
     const { refunds, timeline } = stored;
-    return { exit: EXIT.ok, json: { ...checkoutJson(stored), refunds, timeline }, lines: describe(stored) };
+    return {
+      exit: EXIT.ok,
+      json: { ...checkoutJson(stored), refunds: refunds.map(toRefund), timeline },
+      lines: describe(stored),
+    };
   },
 });
 
@@ -29,7 +34,7 @@ function describe(stored: StoredCheckout): string[] {
     ...section('Refunds', refunds(stored)),
     ...section(
       'Timeline',
-      stored.timeline.map(({ at, what, detail = '' }) => [utc(at), what, detail]),
+      stored.timeline.map(({ at, what, detail, by }) => [utc(at), what, phrase(detail, byWhom(by))]),
     ),
   ];
 }
@@ -75,14 +80,22 @@ function attempts({ state }: StoredCheckout): string[][] {
 }
 
 function refunds({ refunds: all }: StoredCheckout): string[][] {
-  return all.map(({ kind, status, amount, currency, id, key, reason, failure_code: code }) => [
+  return all.map(({ kind, status, amount, currency, id, key, reason, failure_code: code, requested_by: by }) => [
     kind,
     status,
     money(amount, currency),
     id ?? 'no id yet',
     `key ${key}`,
-    [reason ?? '', code ?? ''].filter((text) => text !== '').join(', '),
+    phrase(byWhom(by), reason, code),
   ]);
+}
+
+function byWhom(by: string | undefined): string | undefined {
+  return by === undefined ? undefined : `by ${by}`;
+}
+
+function phrase(...parts: readonly (string | null | undefined)[]): string {
+  return parts.filter((part) => part !== undefined && part !== null && part !== '').join(', ');
 }
 
 function money(amount: number, currency: Currency): string {

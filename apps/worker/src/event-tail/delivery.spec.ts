@@ -1,5 +1,5 @@
 import { ConnectionError, NotFoundError } from '@tillflow/payments-client';
-import { initialState, type CheckoutIntent, type CheckoutMemo, type Refund } from '@tillflow/workflows';
+import { initialState, type CheckoutIntent, type CheckoutMemo, type StoredRefund } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import type { FoundCheckout } from './checkouts.js';
 import { Delivery, type News } from './delivery.js';
@@ -52,7 +52,7 @@ const second: Partial<CheckoutMemo> = {
   state: { ...initialState(intent), status: 'paid', paid_at: '2020-03-10T09:01:00.000Z' },
   timeline: [{ at: '2020-03-10T09:02:00.000Z', what: 'paid_twice', detail: 'chrg_1' }],
 };
-const refundOf = (amount: number): Refund => ({
+const refundOf = (amount: number): StoredRefund => ({
   id: 'rfnd_1',
   key: 'auto:chrg_1',
   charge_id: 'chrg_1',

@@ -10,16 +10,18 @@ import {
   type Instant,
 } from '@tillflow/domain';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
+import { askerOf, RECONCILED, type Attributed } from '../asker.js';
 import type { Hint, NewAttemptRequest, RefundRequest, Refusal, Resolution } from '../messages.js';
 import type { Outcome } from '../outcome.js';
 import {
   toCheckout,
+  toRefund,
   type AttemptView,
   type CheckoutIntent,
   type CheckoutResult,
   type CheckoutState,
   type CheckoutView,
-  type Refund,
+  type StoredRefund,
   type TimelineEntry,
 } from '../view.js';
 import { Charges } from './charges.js';
@@ -70,9 +72,9 @@ export class CheckoutBook {
   }
 
   /** The customer's time began with the request, however late the first task came. */
-  static open(intent: CheckoutIntent, policy: CheckoutPolicy, now: Instant): CheckoutBook {
+  static open(intent: CheckoutIntent, policy: CheckoutPolicy, now: Instant, request?: Attributed): CheckoutBook {
     const book = new CheckoutBook(intent, policy, emptyRecord());
-    book.note(now, 'opened');
+    book.note(now, 'opened', undefined, askerOf(request));
     book.#opening.open(now, instant(Math.min(parseInstant(intent.created_at), now)), intent.source);
     return book;
   }
@@ -173,17 +175,18 @@ export class CheckoutBook {
     };
   }
 
-  get refunds(): Refund[] {
+  get refunds(): StoredRefund[] {
     return this.#refunds.all.map((entry) => this.#toRefund(entry));
   }
 
-  refund(key: string): Refund | null {
+  refund(key: string): StoredRefund | null {
     const entry = this.#refunds.find(key);
     return entry === undefined ? null : this.#toRefund(entry);
   }
 
   result(now: Instant): CheckoutResult {
-    return { checkout: toCheckout(this.intent, this.state(now)), refunds: this.refunds, timeline: this.timeline };
+    const { refunds, timeline } = this;
+    return { checkout: toCheckout(this.intent, this.state(now)), refunds: refunds.map(toRefund), timeline };
   }
 
   view(now: Instant): CheckoutView {
@@ -196,13 +199,13 @@ export class CheckoutBook {
 
   // --- What people and other systems ask for ---
 
-  requestCancel(now: Instant): void {
+  requestCancel(now: Instant, request?: Attributed): void {
     // An end that was reported stays what it was reported as.
     if (this.#record.cancelRequested || this.isPaid || this.isEnded) return;
     this.#record.cancelRequested = true;
     this.#record.superseded = null;
     this.#opening.hurry(now);
-    this.note(now, 'cancel_requested');
+    this.note(now, 'cancel_requested', undefined, askerOf(request));
   }
 
   /** @returns why there can be no attempt after this one; null when there is one, or will be. */
@@ -222,12 +225,13 @@ export class CheckoutBook {
     return null;
   }
 
-  requestAttempt(now: Instant, { after }: NewAttemptRequest): void {
+  requestAttempt(now: Instant, request: NewAttemptRequest): void {
+    const { after } = request;
     const { attempts, superseded } = this.#record;
     if (after !== attempts.length || superseded !== null || this.refuseAttempt({ after }) !== null) return;
     this.#record.superseded = after;
     this.#opening.hurry(now);
-    this.note(now, 'attempt_requested', `after attempt ${after}`);
+    this.note(now, 'attempt_requested', `after attempt ${after}`, askerOf(request));
   }
 
   /** @returns why this refund may not be asked for; null when it may, or was already. */
@@ -243,14 +247,14 @@ export class CheckoutBook {
   requestRefundUnheard(now: Instant, request: RefundRequest): void {
     const refused = this.refuseRefund(now, request);
     if (refused === null) this.#refunds.request(now, request);
-    else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`);
+    else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`, askerOf(request));
   }
 
   /** News of a charge or of all, by a webhook, the event tail or a reconciliation. Only the look that follows is believed. */
   hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
     // Sent again, as webhooks are: what it can tell is known.
     if (eventKey === 'charge.complete' && this.#isKnownPaid(chargeId)) return;
-    if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId);
+    if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, RECONCILED);
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
     this.#charges.hint(now, chargeId);
     if (this.#opening.isInDoubt) this.#opening.hurry(now);
@@ -272,7 +276,8 @@ export class CheckoutBook {
 
   resolve(now: Instant, resolution: Resolution): void {
     const { action, reason } = resolution;
-    this.note(now, 'resolve', `${action}${action === 'adopt' ? ` ${resolution.id}` : ''}: ${reason}`);
+    const by = askerOf(resolution);
+    this.note(now, 'resolve', `${action}${action === 'adopt' ? ` ${resolution.id}` : ''}: ${reason}`, by);
     if (action === 'abandon') {
       this.#opening.abandon(now);
       this.#charges.abandon(now);
@@ -282,7 +287,7 @@ export class CheckoutBook {
     }
     this.#charges.lookAtAll(now);
     this.#opening.hurry(now);
-    this.#refunds.retryReturns(now);
+    this.#refunds.retryReturns(now, by);
     this.#refunds.hurry(now);
     if (action === 'adopt') {
       if (resolution.id.startsWith('rfnd_')) this.#refunds.adopt(resolution.id);
@@ -359,8 +364,8 @@ export class CheckoutBook {
     this.#record.version += 1;
   }
 
-  note(now: Instant, what: string, detail?: string): void {
-    this.#journal.note(now, what, detail);
+  note(now: Instant, what: string, detail?: string, by?: string): void {
+    this.#journal.note(now, what, detail, by);
   }
 
   /** The record as `aftercare` starts with it: what only an open attempt needs is left out. */
@@ -524,7 +529,8 @@ export class CheckoutBook {
     }
   }
 
-  #toRefund(entry: RefundEntry): Refund {
+  #toRefund(entry: RefundEntry): StoredRefund {
+    const { requestedBy, asked, nonce } = entry;
     return {
       id: entry.id,
       key: entry.key,
@@ -537,6 +543,9 @@ export class CheckoutBook {
       failure_code: entry.failureCode,
       failure_message: entry.failureMessage,
       created_at: formatInstant(instant(entry.createdAt)),
+      ...(requestedBy === undefined ? {} : { requested_by: requestedBy }),
+      ...(asked === null ? {} : { asked }),
+      ...(nonce === undefined ? {} : { nonce }),
     };
   }
 

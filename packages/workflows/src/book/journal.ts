@@ -12,9 +12,15 @@ const TIMELINE_LIMIT = 60;
 export class Journal {
   constructor(private readonly record: CheckoutRecord) {}
 
-  note(now: Instant, what: string, detail?: string): void {
+  /** @param by who asked for it, where somebody did. */
+  note(now: Instant, what: string, detail?: string, by?: string): void {
     const { timeline } = this.record;
-    timeline.push(detail === undefined ? { at: formatInstant(now), what } : { at: formatInstant(now), what, detail });
+    timeline.push({
+      at: formatInstant(now),
+      what,
+      ...(detail === undefined ? {} : { detail }),
+      ...(by === undefined ? {} : { by }),
+    });
     if (timeline.length <= TIMELINE_LIMIT) return;
     const hint = timeline.findIndex((entry) => entry.what === 'webhook');
     timeline.splice(hint === -1 ? TIMELINE_LIMIT / 2 : hint, 1);

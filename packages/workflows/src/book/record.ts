@@ -78,6 +78,10 @@ export type RefundEntry = {
   status: 'pending' | 'succeeded' | 'rejected';
   id: string | null;
   by: 'caller' | 'us' | 'elsewhere';
+  /** As `Attributed` spells it. Absent: not known. */
+  requestedBy?: string | undefined;
+  /** `RefundRequest.nonce` of the request that opened it. */
+  nonce?: string | undefined;
   reason: string | null;
   failureCode: string | null;
   failureMessage: string | null;

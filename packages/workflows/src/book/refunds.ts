@@ -11,6 +11,7 @@ import {
   OWN_KEY_PREFIX,
 } from '@tillflow/domain';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
+import { askerOf, LATE_PAYMENT, SECOND_PAYMENT } from '../asker.js';
 import type { Refusal, RefundRequest } from '../messages.js';
 import type { Outcome } from '../outcome.js';
 import type { Charges } from './charges.js';
@@ -23,6 +24,9 @@ import { doubt, hurry, lookLater, provesAbsence, repeatAt, retryLater, startReso
 const MAX_REFUNDS = 100;
 /** Money that the provider would not take back is tried again at this step of the looks' delays: 1 h, then daily. */
 const RETURN_AGAIN = 4;
+
+/** What is known of a refund when it is entered. */
+type Wanted = Pick<RefundEntry, 'key' | 'asked' | 'amount' | 'by' | 'requestedBy' | 'nonce' | 'reason'>;
 
 export type RefusedRefund = { readonly code: Refusal; readonly message: string };
 
@@ -93,10 +97,13 @@ export class Refunds {
   }
 
   /** Enters a refund that {@link refuse} lets through. Repeated, it changes nothing. */
-  request(now: Instant, { key, amount, reason }: RefundRequest): void {
+  request(now: Instant, request: RefundRequest): void {
+    const { key, amount, reason, nonce } = request;
     const { kept } = this.charges;
     if (this.find(key) !== undefined || kept === null) return;
-    this.#enter(now, kept, { key, asked: amount, amount: amount ?? this.#rest(kept), by: 'caller', reason });
+    const requestedBy = askerOf(request);
+    const wanted = { key, asked: amount, amount: amount ?? this.#rest(kept), reason };
+    this.#enter(now, kept, { ...wanted, by: 'caller', requestedBy, nonce });
   }
 
   /** Money that must not stay with us goes back by itself: the second of two payments, and a late one. */
@@ -113,12 +120,16 @@ export class Refunds {
         continue;
       }
       const ours = this.all.find((entry) => entry.chargeId === charge.id && entry.by === 'us');
-      if (ours?.retryAt !== undefined && ours.retryAt !== null && ours.retryAt <= now) this.#tryAgain(now, ours);
+      if (ours?.retryAt !== undefined && ours.retryAt !== null && ours.retryAt <= now) {
+        this.#tryAgain(now, ours, ours.requestedBy);
+      }
       if (ours !== undefined) continue;
       const reason = isLate
         ? `paid after it was reported as ${record.lateAfter ?? 'ended'}`
         : `${record.kept ?? 'another charge'} is the payment that counts`;
-      this.#enter(now, charge, { key: `${OWN_KEY_PREFIX}${charge.id}`, asked: amount, amount, by: 'us', reason });
+      const requestedBy = isLate ? LATE_PAYMENT : SECOND_PAYMENT;
+      const key = `${OWN_KEY_PREFIX}${charge.id}`;
+      this.#enter(now, charge, { key, asked: amount, amount, by: 'us', requestedBy, reason });
     }
   }
 
@@ -137,8 +148,8 @@ export class Refunds {
   }
 
   /** A person asks to try again what the provider refused to take back. */
-  retryReturns(now: Instant): void {
-    for (const entry of this.all) if (entry.by === 'us' && entry.status === 'rejected') this.#tryAgain(now, entry);
+  retryReturns(now: Instant, by?: string): void {
+    for (const entry of this.all) if (entry.by === 'us' && entry.status === 'rejected') this.#tryAgain(now, entry, by);
   }
 
   /** One after the other. */
@@ -385,7 +396,7 @@ export class Refunds {
     this.context.journal.note(now, 'refunded_elsewhere', `${this.#money(amount)}, ${refundId}`);
   }
 
-  #enter(now: Instant, charge: Charge, entry: Pick<RefundEntry, 'key' | 'asked' | 'amount' | 'by' | 'reason'>): void {
+  #enter(now: Instant, charge: Charge, entry: Wanted): void {
     const { intent, policy } = this.context;
     const isWhole = entry.amount === intent.amount && this.givenBack(charge) === 0;
     const mayVoid = isVoidable(instant(charge.paidAt ?? now), now, voidRule(policy.voidDateOffsetMinutes));
@@ -403,7 +414,7 @@ export class Refunds {
       quietAt: null,
     });
     const why = entry.by === 'us' ? `, ${entry.reason ?? ''}` : '';
-    this.context.journal.note(now, 'refund_requested', `${this.#money(entry.amount)}${why}`);
+    this.context.journal.note(now, 'refund_requested', `${this.#money(entry.amount)}${why}`, entry.requestedBy);
   }
 
   #reject(now: Instant, entry: RefundEntry, { code, message }: { readonly code: string; readonly message: string }) {
@@ -424,10 +435,10 @@ export class Refunds {
     this.#settled();
   }
 
-  #tryAgain(now: Instant, entry: RefundEntry): void {
+  #tryAgain(now: Instant, entry: RefundEntry, by: string | undefined): void {
     entry.status = 'pending';
     entry.retryAt = null;
-    this.context.journal.note(now, 'refund_requested', `${entry.key}: again`);
+    this.context.journal.note(now, 'refund_requested', `${entry.key}: again`, by);
   }
 
   #settled(): void {

@@ -1,6 +1,6 @@
 import { parseInstant, plus } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
-import type { CheckoutMemo, CheckoutState, Refund } from '../view.js';
+import type { CheckoutMemo, CheckoutState, StoredRefund } from '../view.js';
 import { initialState } from '../view.js';
 import { CheckoutBook } from './book.js';
 import { emptyRecord } from './packed.js';
@@ -22,7 +22,7 @@ const attempt = {
 } as const;
 const expired: CheckoutState = { ...initialState(intent), status: 'expired', attempts: [attempt] };
 
-const pending: Refund = {
+const pending: StoredRefund = {
   id: null,
   key: 'k',
   charge_id: 'chrg_1',
@@ -70,6 +70,28 @@ describe('a checkout that is opened again', () => {
     expect(book.record.refunding).toMatchObject({ key: 'k', stage: 'doubt', doubted: true });
     expect(book.record.refunding?.quietAt).toBeGreaterThan(NOW);
     expect(book.next(NOW)).toEqual({ do: 'look', chargeId: 'chrg_1' });
+  });
+
+  it('knows a refund again that was asked for without an amount, and one that was asked for with one', () => {
+    const paid = { ...attempt, status: 'successful' } as const;
+    const state: CheckoutState = { ...expired, status: 'paid', attempts: [paid], paid_at: '2026-03-10T09:01:00.000Z' };
+    const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
+    const before = reopened({ state, timeline });
+    before.requestRefund(NOW, { key: 'exact', amount: 50_000, reason: null });
+    before.requestRefund(NOW, { key: 'rest', amount: null, reason: null });
+    const { refunds } = before;
+    const after = reopened({ state, timeline, refunds });
+    const refusal = (key: string, amount: number | null) => after.refuseRefund(NOW, { key, amount, reason: null });
+    expect([refusal('rest', null), refusal('rest', 100_000), refusal('exact', 50_000)]).toEqual([null, null, null]);
+    for (const conflict of [refusal('exact', null), refusal('exact', 1), refusal('rest', 1)]) {
+      expect(conflict).toMatchObject({ code: 'idempotency_conflict' });
+    }
+  });
+
+  it('knows a refund by its key alone where an older release did not write down what was asked for', () => {
+    const book = reopened({ state: expired, refunds: [pending] });
+    expect(book.refuseRefund(NOW, { key: 'k', amount: null, reason: null })).toBeNull();
+    expect(book.refuseRefund(NOW, { key: 'k', amount: 50_000, reason: null })).toBeNull();
   });
 
   it('waits for what may still leave by the policy of the run that ended', () => {

@@ -1,5 +1,6 @@
 import { formatInstant, isPaid, parseInstant, type Instant, OWN_KEY_PREFIX } from '@tillflow/domain';
 import type { ChargeFacts } from '../activities.js';
+import { READ_BY_TAIL } from '../asker.js';
 import type { CheckoutInput } from '../checkout/workflow.js';
 import {
   initialState,
@@ -7,7 +8,7 @@ import {
   type CheckoutIntent,
   type CheckoutMemo,
   type CheckoutState,
-  type Refund,
+  type StoredRefund,
   type TimelineEntry,
 } from '../view.js';
 import { emptyCharge, emptyRecord } from './packed.js';
@@ -84,8 +85,12 @@ function recordOf(
     reported: state.status,
     version,
     attentions: state.attention === null ? [] : [{ ...state.attention, about: kept ?? '' }],
-    timeline: [...timeline, { at: formatInstant(now), what: 'reopened', detail: `${late.chargeId} shows a payment` }],
+    timeline: [...timeline, reopening(late, now)],
   };
+}
+
+function reopening({ chargeId }: LateCharge, now: Instant): TimelineEntry {
+  return { at: formatInstant(now), what: 'reopened', detail: `${chargeId} shows a payment`, by: READ_BY_TAIL };
 }
 
 function toAttempt(view: AttemptView): Attempt {
@@ -133,24 +138,27 @@ function keptOf({ paid_at, attempts }: CheckoutState, timeline: readonly Timelin
   return noted ?? paid[0] ?? null;
 }
 
-function givenBack(chargeId: string, refunds: readonly Refund[]): number {
+function givenBack(chargeId: string, refunds: readonly StoredRefund[]): number {
   return refunds
     .filter(({ charge_id, status }) => charge_id === chargeId && status === 'succeeded')
     .reduce((sum, { amount }) => sum + amount, 0);
 }
 
-function toEntry(refund: Refund, now: Instant, quietAt: Instant): RefundEntry {
+function toEntry(refund: StoredRefund, now: Instant, quietAt: Instant): RefundEntry {
   const { key, id, status } = refund;
   const by = key.startsWith(OWN_KEY_PREFIX) ? 'us' : key === id ? 'elsewhere' : 'caller';
   return {
     key,
     chargeId: refund.charge_id,
     amount: refund.amount,
-    asked: refund.amount,
+    // Without it, a request without an amount is taken for the same: an older release did not write it down.
+    asked: refund.asked ?? null,
     kind: refund.kind,
     status,
     id,
     by,
+    requestedBy: refund.requested_by,
+    nonce: refund.nonce,
     reason: refund.reason,
     failureCode: refund.failure_code,
     failureMessage: refund.failure_message,

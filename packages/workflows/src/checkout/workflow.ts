@@ -1,5 +1,6 @@
 import { makeContinueAsNewFunc } from '@temporalio/workflow';
 import type { aftercare } from '../aftercare/workflow.js';
+import type { Attributed } from '../asker.js';
 import { CheckoutBook } from '../book/book.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../book/policy.js';
 import type { CheckoutRecord } from '../book/record.js';
@@ -9,7 +10,8 @@ import { AFTERCARE_WORKFLOW } from '../messages.js';
 import { attributesOf, tell } from '../report.js';
 import type { CheckoutIntent, CheckoutResult } from '../view.js';
 
-export type CheckoutInput = {
+/** `by` asked for the checkout. */
+export type CheckoutInput = Attributed & {
   readonly intent: CheckoutIntent;
   /** What differs from {@link DEFAULT_POLICY}. */
   readonly policy?: Partial<CheckoutPolicy>;
@@ -22,7 +24,9 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
   const { intent, resume } = input;
   const policy = { ...DEFAULT_POLICY, ...input.policy };
   const book =
-    resume === undefined ? CheckoutBook.open(intent, policy, clock()) : CheckoutBook.resume(intent, policy, resume);
+    resume === undefined
+      ? CheckoutBook.open(intent, policy, clock(), input)
+      : CheckoutBook.resume(intent, policy, resume);
 
   return keep(book, {
     // The memo of the start would come back otherwise.

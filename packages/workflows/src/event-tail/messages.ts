@@ -1,4 +1,5 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
+import type { Attributed } from '../asker.js';
 
 /** What reading events came to. */
 export type EventCounts = {
@@ -13,7 +14,7 @@ export type EventCounts = {
 };
 
 /** Where to read from, ISO 8601 with a zone. */
-export type Backfill = { readonly from: string };
+export type Backfill = Attributed & { readonly from: string };
 
 /**
  * Reads all events from an instant on and delivers them; answers when that is done. Repeated, it does no harm: what
@@ -26,4 +27,5 @@ export const backfill = defineUpdate<EventCounts, [Backfill]>('backfill');
  * A person has seen to a notice, or to an event that cannot be placed, by the id of either: it is taken off the list,
  * and with a notice its event. The reason is logged.
  */
-export const dismissNotice = defineSignal<[{ readonly id: string; readonly reason: string }]>('dismissNotice');
+export const dismissNotice =
+  defineSignal<[Attributed & { readonly id: string; readonly reason: string }]>('dismissNotice');

@@ -90,9 +90,9 @@ class Desk {
       },
       { validator: refuseBackfill },
     );
-    setHandler(dismissNotice, async ({ id, reason }) => {
+    setHandler(dismissNotice, async ({ id, reason, by }) => {
       await condition(() => this.tail !== null);
-      log.info('A notice was dismissed', { notice: id, reason });
+      log.info('A notice was dismissed', { notice: id, reason, by });
       this.#known.dismiss(id);
       report(this.#known);
     });

@@ -50,6 +50,8 @@ export type ReconcileSummary = {
 /** The memo of a reconciliation's workflow. */
 export type ReconcileMemo = {
   readonly reconciliation: ReconcileSummary;
+  /** Who asked for it, as `Attributed` spells it. Absent in what the Schedule started, or an older release. */
+  readonly by?: string;
   /** Present in what the Schedule started. */
   readonly daily?: true;
 };

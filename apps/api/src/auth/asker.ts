@@ -1,5 +1,5 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from './caller.js';
 
 /** Who asked, for the audit: the name of the API key, and the request as the logs name it. */
 export type Asker = { readonly by: string; readonly requestId: string };
