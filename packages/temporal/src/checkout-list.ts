@@ -1,6 +1,7 @@
 import { isAwaitingPayment, parseInstant } from '@tillflow/domain';
 import { partsOf, type CheckoutFilters } from './checkout-queries.js';
-import type { Checkouts, StoredCheckout } from './checkouts.js';
+import type { Checkouts } from './checkouts.js';
+import type { StoredCheckout } from './stored-checkout.js';
 import { newestWindow, type Window } from './created-window.js';
 import type { UnreadablePayloadError } from './encryption-codec.js';
 import { beginning, type ListPlace } from './list-place.js';

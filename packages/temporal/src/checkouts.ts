@@ -1,53 +1,33 @@
-import {
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-  type WorkflowExecutionInfo,
-  type WorkflowHandle,
-} from '@temporalio/client';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError, type WorkflowHandle } from '@temporalio/client';
 import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import { checkoutId, checkoutWorkflowId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
 import {
   cancel,
   cancelRequest,
   hint,
-  initialState,
   newAttempt,
   newAttemptRequest,
   refund,
   refundRequest,
   resolve,
   type Attributed,
-  type CheckoutIntent,
-  type CheckoutMemo,
-  type CheckoutState,
   type Hint,
   type NewAttemptRequest,
   type Refusal,
   type RefundRequest,
   type Resolution,
   type StoredRefund,
-  type TimelineEntry,
 } from '@tillflow/workflows';
 import { checkoutOfCharge } from './checkout-queries.js';
 import type { Temporal } from './connection.js';
 import { UnreadablePayloadError } from './encryption-codec.js';
 import { isClosed, isTooSlow, refusalOf } from './failures.js';
 import { olderRuns, replacedRuns, type ListedRun } from './replaced-runs.js';
+import { aboutAttempt, aboutCancel, aboutRefund } from './repetitions.js';
 import { hadNoEffect } from './sendings.js';
+import { signalOnce, type OnceSignal } from './signal-once.js';
+import { toStored, type StoredCheckout } from './stored-checkout.js';
 import { TooSlowError, within, type Bounded, type Lane } from './within.js';
-
-/** One checkout as the engine keeps it. */
-export type StoredCheckout = {
-  readonly intent: CheckoutIntent;
-  readonly state: CheckoutState;
-  readonly opener: string;
-  readonly timeline: readonly TimelineEntry[];
-  readonly refunds: readonly StoredRefund[];
-  /** Grows with each change; 0 until the first report. */
-  readonly version: number;
-  /** Its workflow takes no message any more: nothing will change. */
-  readonly closed: boolean;
-};
 
 /** What became of a request to a checkout's workflow. */
 export type Asked<T> =
@@ -58,6 +38,9 @@ export type Asked<T> =
   | { readonly kind: 'undecided' }
   /** The workflow had closed: nothing was changed. */
   | { readonly kind: 'closed' };
+
+/** What is left of a request that was not answered. */
+type Undecided = Extract<Asked<never>, { kind: 'undecided' | 'closed' }>;
 
 export type StoredPage = { readonly data: readonly StoredCheckout[]; readonly nextPageToken: Uint8Array | null };
 
@@ -202,7 +185,7 @@ export class Checkouts {
       key,
       withinMs,
       (workflow) => workflow.executeUpdate(cancel, { args: [request] }),
-      (workflow) => workflow.signal(cancelRequest, request),
+      this.#durable(key, (stored) => ({ signal: cancelRequest, args: [request], about: aboutCancel(stored) })),
     );
   }
 
@@ -212,7 +195,11 @@ export class Checkouts {
       key,
       withinMs,
       (workflow) => workflow.executeUpdate(newAttempt, { args: [request] }),
-      (workflow) => workflow.signal(newAttemptRequest, request),
+      this.#durable(key, (stored) => ({
+        signal: newAttemptRequest,
+        args: [request],
+        about: aboutAttempt(stored, request),
+      })),
     );
   }
 
@@ -222,7 +209,7 @@ export class Checkouts {
       key,
       withinMs,
       (workflow) => workflow.executeUpdate(refund, { args: [request] }),
-      (workflow) => workflow.signal(refundRequest, request),
+      this.#durable(key, (stored) => ({ signal: refundRequest, args: [request], about: aboutRefund(stored, request) })),
     );
   }
 
@@ -240,19 +227,25 @@ export class Checkouts {
   }
 
   /** @returns false when no open checkout has this key. Durable when it returns true. */
-  hint(key: CheckoutKey, news: Hint): Promise<boolean> {
-    return this.#signal('hint', key, (workflow) => workflow.signal(hint, news));
+  async hint(key: CheckoutKey, news: Hint): Promise<boolean> {
+    try {
+      await this.#soon('hint', () => this.#handle(key).signal(hint, news));
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
   }
 
   /**
-   * Sends an update and waits at most `withinMs` for its answer. One without an answer is followed by the signal that
-   * asks for the same: an update that no worker has accepted lives in the server's memory only.
+   * Sends an update and waits at most `withinMs` for its answer. One without an answer is made durable: an update that
+   * no worker has accepted lives in the server's memory only.
    */
   async #ask<T>(
     key: CheckoutKey,
     withinMs: number,
     ask: (workflow: WorkflowHandle) => Promise<T>,
-    makeDurable: (workflow: WorkflowHandle) => Promise<void>,
+    makeDurable: () => Promise<Undecided>,
   ): Promise<Asked<T>> {
     try {
       const answer = await this.#bounded('write', withinMs, () => ask(this.#handle(key)));
@@ -263,28 +256,31 @@ export class Checkouts {
       if (isClosed(error)) return { kind: 'closed' };
       // An update that failed for any other reason, such as the end of its run, decides nothing either.
       if (!isTooSlow(error) && !(error instanceof WorkflowUpdateFailedError)) throw error;
-      return { kind: (await this.#follow(key, makeDurable)) ? 'undecided' : 'closed' };
+      return await makeDurable().catch(mayHaveHappened);
     }
   }
 
-  /** A signal that was not sent is no proof that nothing happens: the update before it was. */
-  async #follow(key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
-    try {
-      return await this.#signal('hint', key, send);
-    } catch (error) {
-      if (!hadNoEffect(error)) throw error;
-      throw new TooSlowError('Temporal did not confirm the request', { cause: error });
-    }
-  }
-
-  async #signal(lane: Lane, key: CheckoutKey, send: (workflow: WorkflowHandle) => Promise<void>): Promise<boolean> {
-    try {
-      await this.#soon(lane, () => send(this.#handle(key)));
-      return true;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
-    }
+  /**
+   * Sends the signal that asks for the same as an update did, once for what it is about, however often the caller
+   * repeats the request. Null: the checkout shows that it has taken the request, or has no use for it.
+   */
+  #durable<Args extends unknown[]>(
+    key: CheckoutKey,
+    signalFor: (stored: StoredCheckout) => Omit<OnceSignal<Args>, 'about'> & { about: OnceSignal['about'] | null },
+  ): () => Promise<Undecided> {
+    return async () => {
+      const stored = await this.get(key);
+      if (stored.closed) return { kind: 'closed' };
+      const { about, ...signal } = signalFor(stored);
+      if (about === null) return { kind: 'undecided' };
+      try {
+        await this.#soon('hint', () => signalOnce(this.temporal, checkoutWorkflowId(key), { ...signal, about }));
+        return { kind: 'undecided' };
+      } catch (error) {
+        if (isClosed(error)) return { kind: 'closed' };
+        throw error;
+      }
+    };
   }
 
   #soon<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
@@ -300,17 +296,8 @@ export class Checkouts {
 /** Temporal's own limit of a page. */
 const MOST_RUNS = 1_000;
 
-/** The memo is written by this product alone; a workflow without it is none of our checkouts, and null. */
-function toStored({ memo, status }: Pick<WorkflowExecutionInfo, 'memo' | 'status'>): StoredCheckout | null {
-  const { intent, state, opener, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
-  if (intent === undefined) return null;
-  return {
-    intent,
-    state: state ?? initialState(intent),
-    opener: opener ?? '',
-    timeline: timeline ?? [],
-    refunds: refunds ?? [],
-    version: version ?? 0,
-    closed: status.name !== 'RUNNING',
-  };
+/** A follow-up that was not sent is no proof that nothing happens: the update before it was sent. */
+function mayHaveHappened(error: unknown): never {
+  if (!hadNoEffect(error)) throw error;
+  throw new TooSlowError('Temporal did not confirm the request', { cause: error });
 }

@@ -1,14 +1,7 @@
 export { CheckoutList, type ListPage } from './checkout-list.js';
 export type { Payload } from '@temporalio/common';
 export { paidCheckouts, runningCheckouts, stuckWorkflows, type CheckoutFilters } from './checkout-queries.js';
-export {
-  CheckoutNotFoundError,
-  Checkouts,
-  UnheardError,
-  type Asked,
-  type StoredCheckout,
-  type StoredPage,
-} from './checkouts.js';
+export { CheckoutNotFoundError, Checkouts, UnheardError, type Asked, type StoredPage } from './checkouts.js';
 export {
   clockName,
   readTemporalClock,
@@ -45,6 +38,7 @@ export {
 } from './settings.js';
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup.js';
 export { declareWithoutEffect, hadNoEffect } from './sendings.js';
+export { newestAttempt, type StoredCheckout } from './stored-checkout.js';
 export { describeTaskQueue, livingPollers, type TaskQueue } from './task-queues.js';
 export { whyUnreachable } from './unreachable.js';
 export { TooSlowError, within, type Bounded, type Lane } from './within.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isPaid } from '@tillflow/domain';
-import type { Asked, StoredCheckout } from '@tillflow/temporal';
+import { newestAttempt, type Asked, type StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../admission/request-budget.js';
 import type { Asker } from '../auth/asker.js';
@@ -31,7 +31,7 @@ export class AttemptsService {
    */
   async open(id: string, request: NewAttempt, { by }: Asker): Promise<AskedAttempt> {
     const key = keyOf(id);
-    const after = request.after ?? newestNumber(await this.repository.get(key));
+    const after = request.after ?? newestAttempt(await this.repository.get(key));
     const { answer: asked } = await this.#asking.join(`${id} ${after}`, () =>
       this.repository.newAttempt(key, { after, by }, timeBeforeFollowUp()),
     );
@@ -44,11 +44,6 @@ export class AttemptsService {
     // The QR that the memo may still show is being withdrawn.
     return { checkout: { ...checkout, qr: null }, status: 202 };
   }
-}
-
-/** 1 for a checkout whose first attempt is not written down yet. */
-function newestNumber({ state }: StoredCheckout): number {
-  return Math.max(1, ...state.attempts.map(({ number }) => number));
 }
 
 /** The provider made its charge, or it never will be made. */

@@ -1,0 +1,145 @@
+import { apiSettings, startApi } from '@tillflow/api';
+import type { Refund } from '@tillflow/workflows';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { chargeIdOf, KEYS, Stack, type Answer, type CheckoutJson } from './support/stack.js';
+
+const TIMES = 10;
+
+let stack: Stack;
+beforeAll(async () => {
+  // An answer that never comes is waited for no longer than a test needs.
+  stack = await Stack.start({ worker: false, webhookUrl: null, api: { ANSWER_WITHIN_MS: '300' } });
+});
+afterAll(() => stack.stop());
+afterEach(() => stack.stopWorker());
+
+/** A checkout whose worker has stopped: open, or paid. */
+async function left(isPaid: boolean): Promise<CheckoutJson> {
+  await stack.startWorker();
+  const { body } = await stack.create();
+  let checkout = await stack.until(body.id, ({ qr }) => qr !== null);
+  if (isPaid) {
+    stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+    await stack.workflowOf(body.id).signal('hint', { eventId: 'evnt_1', eventKey: 'charge.complete' });
+    checkout = await stack.untilStatus(body.id, 'paid');
+  }
+  await stack.stopWorker();
+  return checkout;
+}
+
+async function signalsOf({ id }: CheckoutJson): Promise<string[]> {
+  const { events } = await stack.workflowOf(id).fetchHistory();
+  const names = (events ?? []).map(
+    ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? 'none',
+  );
+  return names.filter((name) => name !== 'none' && name !== 'hint');
+}
+
+const cancel = ({ id }: CheckoutJson): Promise<Answer> => stack.post(`/v1/checkouts/${id}/cancel`);
+
+const again = ({ id }: CheckoutJson, after: number): Promise<Answer> =>
+  stack.post(`/v1/checkouts/${id}/attempts`, { after });
+
+function giveBack({ id }: CheckoutJson, key: string, amount: number): Promise<Answer<Refund>> {
+  const headers = { 'idempotency-key': key };
+  return stack.request('POST', `/v1/checkouts/${id}/refunds`, { body: { amount }, headers });
+}
+
+async function statusesOf(times: number, ask: () => Promise<Answer<unknown>>): Promise<number[]> {
+  const statuses: number[] = [];
+  for (let time = 0; time < times; time += 1) statuses.push((await ask()).status);
+  return statuses;
+}
+
+const accepted = Array<number>(TIMES).fill(202);
+
+describe('a request that is repeated while no worker runs is written once', () => {
+  it('a cancel, also through another process', async () => {
+    const checkout = await left(false);
+    const other = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
+    try {
+      expect(await statusesOf(TIMES / 2, () => cancel(checkout))).toEqual(accepted.slice(TIMES / 2));
+      const url = `${other.url}/v1/checkouts/${checkout.id}/cancel`;
+      const headers = { authorization: `Bearer ${KEYS.ops}` };
+      const answers = await Promise.all(
+        Array.from({ length: TIMES / 2 }, () => fetch(url, { method: 'POST', headers })),
+      );
+      expect(answers.map(({ status }) => status)).toEqual(accepted.slice(TIMES / 2));
+    } finally {
+      await other.close();
+    }
+    expect(await signalsOf(checkout)).toEqual(['cancelRequest']);
+    await stack.startWorker();
+    await stack.untilStatus(checkout.id, 'cancelled');
+  });
+
+  it('a new attempt', async () => {
+    const checkout = await left(false);
+    expect(await statusesOf(TIMES, () => again(checkout, 1))).toEqual(accepted);
+    expect(await signalsOf(checkout)).toEqual(['newAttemptRequest']);
+    await stack.startWorker();
+    await stack.until(checkout.id, ({ attempts }) => attempts[1]?.charge_id != null);
+    expect(stack.chargesOf(checkout.id)).toHaveLength(2);
+  });
+
+  it('a refund by its key, another key of its own', async () => {
+    const checkout = await left(true);
+    expect(await statusesOf(TIMES, () => giveBack(checkout, 'one', 10_000))).toEqual(accepted);
+    expect(await statusesOf(2, () => giveBack(checkout, 'two', 5_000))).toEqual([202, 202]);
+    expect(await signalsOf(checkout)).toEqual(['refundRequest', 'refundRequest']);
+    await stack.startWorker();
+    await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 15_000);
+    // It was opened by a request that was answered 202 long ago.
+    expect(await giveBack(checkout, 'one', 10_000)).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+    expect(stack.sandbox.state().refunds.filter(({ charge }) => charge === chargeIdOf(checkout))).toHaveLength(2);
+  });
+});
+
+describe('a request that comes again for a reason is written again', () => {
+  it('a cancel of the attempt that followed one which had ended', async () => {
+    const checkout = await left(false);
+    stack.sandbox.mark(chargeIdOf(checkout), { status: 'failed', failure_code: 'insufficient_fund' });
+    await stack.startWorker();
+    await stack.workflowOf(checkout.id).signal('hint', { eventId: 'evnt_2', eventKey: 'charge.complete' });
+    await stack.untilStatus(checkout.id, 'failed');
+    await stack.stopWorker();
+    // It has ended, so nothing comes of this one; the next one is about the attempt between them.
+    expect((await cancel(checkout)).status).toBe(200);
+    expect((await again(checkout, 1)).status).toBe(202);
+    await cancel(checkout);
+    expect(await signalsOf(checkout)).toEqual(['cancelRequest', 'newAttemptRequest', 'cancelRequest']);
+    await stack.startWorker();
+    await stack.untilStatus(checkout.id, 'cancelled');
+  });
+
+  it('a refund that was refused before the payment was seen', async () => {
+    const checkout = await left(false);
+    expect((await giveBack(checkout, 'early', 10_000)).status).toBe(202);
+    await stack.startWorker();
+    await expect
+      .poll(() => stack.timeline(checkout.id))
+      .toContainEqual(expect.objectContaining({ what: 'refund_refused' }));
+    stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+    await stack.workflowOf(checkout.id).signal('hint', { eventId: 'evnt_3', eventKey: 'charge.complete' });
+    await stack.untilStatus(checkout.id, 'paid');
+    await stack.stopWorker();
+    expect((await giveBack(checkout, 'early', 10_000)).status).toBe(202);
+    await stack.startWorker();
+    await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 10_000);
+  });
+});
+
+it('a refund that the workflow has written down needs no signal while the provider is slow', async () => {
+  const checkout = await left(true);
+  await stack.startWorker();
+  stack.sandbox.faults.add({
+    method: 'POST',
+    path: '/charges/{id}/refunds',
+    action: 'delay',
+    delay_ms: 6_000,
+    times: 1,
+  });
+  expect(await statusesOf(5, () => giveBack(checkout, 'slow', 10_000))).toEqual(Array<number>(5).fill(202));
+  expect(await signalsOf(checkout)).toEqual([]);
+  await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 10_000);
+});
