@@ -203,7 +203,7 @@ describe('who asked is written down', () => {
     }
   });
 
-  it('where Temporal itself is asked to cancel, and Tillflow gives a second payment back', async () => {
+  it('where Temporal itself is asked to cancel, and Tillflow gives a late payment back', async () => {
     const cancelled = await open();
     await stack.workflowOf(cancelled.id).cancel();
     await stack.untilStatus(cancelled.id, 'cancelled');
@@ -214,6 +214,13 @@ describe('who asked is written down', () => {
     expect(await asked(cancelled.id)).toContain('refund_requested by auto:late_payment');
     const { body } = await stack.get<{ data: Refund[] }>(`/v1/checkouts/${cancelled.id}/refunds`);
     expect(body.data).toMatchObject([{ key: expect.stringMatching(/^auto:/), requested_by: 'auto:late_payment' }]);
+  });
+
+  it('of a look that a reconciliation brings about', async () => {
+    const checkout = await open();
+    await stack.workflowOf(checkout.id).signal('hint', { eventId: 'rec_1', eventKey: 'reconciliation' });
+    await stack.post(`/v1/checkouts/${checkout.id}/cancel`);
+    expect(await asked(checkout.id)).toContain('reconciliation by auto:reconciliation');
   });
 
   it('of a refund that was made elsewhere as not known', async () => {

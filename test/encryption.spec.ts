@@ -70,6 +70,24 @@ describe('with a key', () => {
     expect(paid).toMatchObject({ status: 'paid', amount: 150_000, reference: paid.reference });
   });
 
+  it('nothing can be read of a refund that no worker takes in time, nor its key', async () => {
+    const { body } = await stack.create(PERSONAL);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    await stack.stopWorker();
+    try {
+      const asked = await stack.request('POST', `/v1/checkouts/${body.id}/refunds`, {
+        body: { reason: `${CUSTOMER} called` },
+        headers: { 'idempotency-key': 'return-slip-4711' },
+      });
+      expect(asked.status).toBe(202);
+      await expectHidden(body, `${CUSTOMER} called`, 'return-slip-4711');
+    } finally {
+      await stack.startWorker();
+    }
+    await stack.untilStatus(body.id, 'refunded');
+  });
+
   it('message and stack of a failed activity are hidden from the store, not from us', async () => {
     const said = `${CUSTOMER} has no such charge`;
     const { body } = await stack.create(PERSONAL);

@@ -58,6 +58,7 @@ it('the workflow itself has a summary; the run after the payment, which cannot b
   expect(await staticSummary()).toBe(`THB 1,500.00 for ${open.reference}`);
   const metadata = await handleOf(paid).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   expect(metadata.currentDetails).toContain(`**THB 1,500.00** for \`${paid.reference}\`: **paid**`);
+  expect(metadata.currentDetails).toContain('- Asked for by checkout\n');
 });
 
 it('checkouts can be searched by status, reference, amount, currency, terminal, charge and time of payment', async () => {

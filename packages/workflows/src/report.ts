@@ -99,9 +99,11 @@ function dateOf(text: string | null): Date | null {
 function details(book: CheckoutBook, state: CheckoutState): string {
   const { attempt, intent } = book;
   const { currency } = intent;
+  const askedBy = book.timeline.find(({ what }) => what === 'opened')?.by;
   const given = state.refunded_amount;
   const lines = [
-    `**${formatMoney(intent)}** for \`${intent.reference}\`${byWhom(book.timeline[0]?.by)}: **${state.status}**`,
+    `**${formatMoney(intent)}** for \`${intent.reference}\`: **${state.status}**`,
+    ...(askedBy === undefined ? [] : [`Asked for by ${askedBy}`]),
     attempt.chargeId === null
       ? `Attempt ${attempt.number}: no charge yet`
       : `Attempt ${attempt.number}: charge \`${attempt.chargeId}\` is ${attempt.status}`,

@@ -307,7 +307,8 @@ export const PROBLEMS = {
     status: 500,
     title: 'The checkout cannot be read',
     meaning: 'It was encrypted with a key that the API does not have.',
-    money: 'The checkout stands, and the money is where it was.',
+    money:
+      'The checkout stands. A refund that you asked for may have been made: its `Idempotency-Key` tells once the key is back.',
     action: 'Put the key named in the log back into `PAYLOAD_KEYS`, then repeat the request.',
     example: 'A key of its payloads is missing',
   },
