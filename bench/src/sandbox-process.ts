@@ -70,7 +70,7 @@ export class SandboxProcess {
       path,
       headers: {
         authorization: AUTHORIZATION,
-        ...(body !== undefined && { 'content-type': type }),
+        'content-type': type,
       },
       body: body ?? null,
     });

@@ -76,7 +76,7 @@ describe('a key', () => {
     expect((await call('GET', '/account', { key: null, headers })).status).toBe(401);
   });
 
-  it('is made up from the seed with its prefix, or given', async () => {
+  it('is made up from the seed that is given with its prefix, or given itself', async () => {
     const made = await openSandbox({ seed: 'x' });
     expect(made.sandbox.keys.secret).toMatch(/^skey_test_[0-9a-z]{19}$/);
     expect(made.sandbox.keys.public).toMatch(/^pkey_test_[0-9a-z]{19}$/);

@@ -15,6 +15,7 @@ const STATUS = {
   authentication_failure: 401,
   not_authorized: 403,
   not_found: 404,
+  unsupported_media_type: 415,
   unprocessable: 422,
   too_many_requests: 429,
   internal_error: 500,

@@ -6,7 +6,7 @@ import type { FormMap } from './form.js';
 import { textOf } from './params.js';
 import { DISPUTE_STATUSES, FAILURE_CODES } from './records.js';
 import { Router } from './router.js';
-import type { Sandbox } from './sandbox.js';
+import type { Sandbox, WebhookSecrets } from './sandbox.js';
 import type { Seed } from './seed.js';
 import { SECTIONS, type Section } from './state.js';
 import { singleSecretSchema, webhookSchema } from './webhooks.js';
@@ -52,13 +52,13 @@ const disputeSchema = z.strictObject({ status: z.enum(DISPUTE_STATUSES) });
 const cardSchema = z.strictObject({ failure_code: z.enum(FAILURE_CODES).nullable() });
 
 const rotationSchema = z.strictObject({
-  /** Base64; made up from the seed when left out. */
-  secret: singleSecretSchema.optional(),
+  /** Base64. The caller makes it up, because no answer repeats a secret. */
+  secret: singleSecretSchema,
   /** Seconds on the sandbox's clock in which both sign; until the rotation is ended when left out. */
   overlap: z.number().min(0).max(31_536_000).optional(),
 });
 
-/** The control routes under `/__sandbox`: JSON in, JSON out, no key. Wrong input is a 400 that changes nothing. */
+/** The control routes under `/__sandbox`: JSON in, JSON out, no key, no secret. Wrong input is a 400 that changes nothing. */
 export function controlRoutes(sandbox: Sandbox): Router<ControlRoute> {
   const router = new Router<ControlRoute>();
   const clockJson = () => ({ now: sandbox.now(), frozen: sandbox.frozen });
@@ -103,8 +103,9 @@ export function controlRoutes(sandbox: Sandbox): Router<ControlRoute> {
     return sandbox.webhooks.settings();
   });
 
-  router.add('POST', '/webhooks/rotate', ({ body }) => sandbox.webhooks.rotate(check(rotationSchema, body)));
-  router.add('DELETE', '/webhooks/rotate', () => sandbox.webhooks.endRotation());
+  const signers = ({ secrets }: WebhookSecrets) => ({ signing_with: secrets.length });
+  router.add('POST', '/webhooks/rotate', ({ body }) => signers(sandbox.webhooks.rotate(check(rotationSchema, body))));
+  router.add('DELETE', '/webhooks/rotate', () => signers(sandbox.webhooks.endRotation()));
 
   router.add('GET', '/rate-limit', () => ({ rate_limit: sandbox.rateLimit }));
   router.add('POST', '/rate-limit', ({ body }) => {

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { get } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -55,7 +56,8 @@ describe('the program', () => {
   it('ends although a request hangs', async () => {
     const program = run({ PROVIDER_SECRET_KEY: 'skey_test_given' });
     const url = await program.url;
-    await fetch(`${url}/__sandbox/faults`, { method: 'POST', body: JSON.stringify({ action: 'hang' }) });
+    const headers = { 'content-type': 'application/json' };
+    await fetch(`${url}/__sandbox/faults`, { method: 'POST', headers, body: JSON.stringify({ action: 'hang' }) });
     const hanging = fetch(`${url}/account`, { headers: { authorization: basic('skey_test_given') } }).catch(
       () => 'broken',
     );
@@ -108,6 +110,22 @@ describe('the program', () => {
     }
   });
 
+  it('answers to the hosts of its settings', async () => {
+    const program = run({ SANDBOX_ALLOWED_HOSTS: 'sandbox' });
+    const url = await program.url;
+    const status = async (host: string): Promise<number | undefined> =>
+      await new Promise((resolve, reject) => {
+        const asked = get(`${url}/__sandbox/health`, { headers: { host } }, (reply) => {
+          reply.resume();
+          resolve(reply.statusCode);
+        });
+        asked.on('error', reject);
+      });
+    expect([await status('sandbox:4010'), await status('other:4010')]).toEqual([200, 403]);
+    program.stop('SIGTERM');
+    expect((await program.ended).code).toBe(0);
+  });
+
   it('says so when its port is taken, and ends with 1', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
@@ -131,11 +149,20 @@ describe('the settings', () => {
     });
   });
 
+  it('take several hosts, with a port or without', () => {
+    expect(readSettings({ SANDBOX_ALLOWED_HOSTS: 'sandbox,pay.example:8443,[fd00::1]' })).toMatchObject({
+      settings: { SANDBOX_ALLOWED_HOSTS: ['sandbox', 'pay.example:8443', '[fd00::1]'] },
+    });
+  });
+
   it.each([
     ['SANDBOX_PORT', '65536'],
     ['SANDBOX_PORT', '-1'],
     ['SANDBOX_PUBLIC_URL', 'ftp://x'],
     ['PROVIDER_PUBLIC_KEY', 'a:b'],
+    ['SANDBOX_ALLOWED_HOSTS', 'http://sandbox'],
+    ['SANDBOX_ALLOWED_HOSTS', '*'],
+    ['SANDBOX_ALLOWED_HOSTS', 'sandbox,,other'],
     ['PROVIDER_WEBHOOK_SECRET', 'YQ==,'],
   ])('refuse %s=%s', (name, value) => {
     expect(readSettings({ [name]: value })).toHaveProperty('mistakes');

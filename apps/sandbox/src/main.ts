@@ -14,6 +14,7 @@ async function run(settings: Settings): Promise<void> {
     webhookSecrets: settings.PROVIDER_WEBHOOK_SECRET,
     webhookUrl: settings.WEBHOOK_URL,
     publicUrl: settings.SANDBOX_PUBLIC_URL,
+    allowedHosts: settings.SANDBOX_ALLOWED_HOSTS,
     faultPlan: settings.SANDBOX_FAULT_PLAN === undefined ? undefined : readFaultPlan(settings.SANDBOX_FAULT_PLAN),
     ...(settings.SANDBOX_RATE_LIMIT !== undefined && { assumptions: { rateLimit: settings.SANDBOX_RATE_LIMIT } }),
   });

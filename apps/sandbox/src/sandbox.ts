@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { formatInstant, instant, parseInstant, plus } from '@tillflow/domain';
 import { ApiError } from './api-error.js';
 import { DEFAULT_ASSUMPTIONS, type Assumptions, type RateLimit } from './assumptions.js';
+import { BrowserGuard } from './browser-guard.js';
 import { Clock } from './clock.js';
 import { check } from './check.js';
 import { controlRoutes, type Mark } from './control.js';
@@ -39,15 +40,20 @@ import {
 export type SandboxOptions = {
   /** Makes ids and choices repeatable; made up when left out. */
   readonly seed?: string | undefined;
-  /** Keys of the one merchant; made up from the seed when left out. */
+  /** Keys of the one merchant; made up when left out, from the seed where one is given. */
   readonly secretKey?: string | undefined;
   readonly publicKey?: string | undefined;
-  /** Base64, several while one is rotated; one is made up from the seed when left out. */
+  /** Base64, several while one is rotated; one is made up as the keys are when left out. */
   readonly webhookSecrets?: readonly string[] | undefined;
   /** Where events go from the start. */
   readonly webhookUrl?: string | undefined;
   /** Absolute address that the QR code and the image use; where it listens when left out. */
   readonly publicUrl?: string | undefined;
+  /**
+   * Names and addresses, each with a port or without, that callers of the control routes and the pages may use in `Host`,
+   * besides this machine's own and those of `publicUrl` and of where it listens.
+   */
+  readonly allowedHosts?: readonly string[] | undefined;
   /** ISO 8601 with a zone; the present when left out. */
   readonly now?: string | undefined;
   /** Whether the clock stands still until it is moved. */
@@ -137,12 +143,17 @@ export class Sandbox {
       clock: this.#clock,
       assumptions: this.#assumptions,
     };
+    const guard = new BrowserGuard({
+      allowedHosts: options.allowedHosts ?? [],
+      ownUrls: () => [this.#publicUrl, this.#listening].filter((url) => url !== null),
+    });
     this.#server = new Server({
       api: apiRoutes({ ...routing, livemode }),
-      pages: pageRoutes({ ...routing, sandbox: this, log: this.#log, livemode, publicUrl }),
+      pages: pageRoutes({ ...routing, sandbox: this, log: this.#log, livemode, guard }),
       control: controlRoutes(this),
       clock: this.#clock,
       faults: this.#faults,
+      guard,
       rateLimiter: this.#rateLimiter,
       downloadOf: (token) => this.#provider.books.downloads.get(token),
       assumptions: this.#assumptions,
@@ -373,7 +384,9 @@ export class Sandbox {
   }
 
   #makeKeys(options: SandboxOptions, livemode: boolean): Sandbox['keys'] {
-    const letters = this.#random.stream('key');
+    // The control routes answer with the seed: one that was made up must not give the keys away.
+    const random = options.seed === undefined ? new Random(randomBytes(16).toString('hex')) : this.#random;
+    const letters = random.stream('key');
     const marker = livemode ? '' : 'test_';
     const [secret, open] = [`skey_${marker}${letters.letters(19)}`, `pkey_${marker}${letters.letters(19)}`];
     const webhookSecret = letters.bytes(32).toString('base64');

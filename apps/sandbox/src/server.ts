@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { formatInstant } from '@tillflow/domain';
 import { ApiError, codeOfStatus, renderError } from './api-error.js';
 import type { Assumptions } from './assumptions.js';
+import { requireJson, type BrowserGuard } from './browser-guard.js';
 import type { Clock } from './clock.js';
 import type { ControlRoute } from './control.js';
 import { readBody, type Body, type DecodedForm } from './body.js';
@@ -48,6 +49,7 @@ export type ServerOptions = {
   readonly control: Router<ControlRoute>;
   readonly clock: Clock;
   readonly faults: Faults;
+  readonly guard: BrowserGuard;
   readonly rateLimiter: RateLimiter;
   /** The document that a download address names. */
   readonly downloadOf: (token: string) => DocumentRecord | undefined;
@@ -170,9 +172,14 @@ export class Server {
     return body === null ? null : { request, response, method, path, query, body };
   }
 
-  async #serveControl({ response, method, path, query, body }: Incoming): Promise<void> {
-    this.#options.clock.tick();
-    const answer = this.#guard(() => {
+  async #serveControl({ request, response, method, path, query, body }: Incoming): Promise<void> {
+    const { clock, guard } = this.#options;
+    clock.tick();
+    response.setHeader('Cross-Origin-Resource-Policy', 'same-origin');
+    const answer = this.#answerOf(() => {
+      guard.checkHost(request.headers);
+      guard.checkOrigin(request.headers);
+      if (method === 'POST') requireJson(request.headers);
       const match = this.#options.control.match(method, path.slice(CONTROL.length) || '/');
       if (match === null) throw new ApiError('not_found', `There is no ${method} ${path}.`);
       const [id = ''] = match.params;
@@ -184,11 +191,14 @@ export class Server {
 
   /** What the path takes. A browser may use what the public key opens, from any page. */
   #serveOptions({ request, response, path }: Incoming): void {
-    const { api, control, pages, assumptions } = this.#options;
+    const { api, assumptions, control, guard, pages } = this.#options;
     const isControl = path === CONTROL || path.startsWith(`${CONTROL}/`);
-    const methods = attempt(() =>
-      isControl ? control.methods(path.slice(CONTROL.length) || '/') : [...pages.methods(path), ...api.methods(path)],
-    );
+    const methods = attempt(() => {
+      if (!isControl) return [...pages.methods(path), ...api.methods(path)];
+      guard.checkHost(request.headers);
+      guard.checkOrigin(request.headers);
+      return control.methods(path.slice(CONTROL.length) || '/');
+    });
     if (methods.value === null || methods.value.length === 0) {
       const { status, code, message } = methods.error ?? new ApiError('not_found', `There is no ${path}.`);
       sendJson(response, { status, body: JSON.stringify(renderError(code, message)) });
@@ -266,7 +276,7 @@ export class Server {
     const delayMs = fault === null ? 0 : (fault.delay_ms ?? (ends === 'answer' ? 1_000 : 0));
     const delaysWork = fault?.action === 'delay' || !works;
     if (delayMs > 0 && delaysWork && !(await this.#pause(delayMs))) return abort(request);
-    const answer = works ? this.#guard(() => work.run(), record) : null;
+    const answer = works ? this.#answerOf(() => work.run(), record) : null;
     if (delayMs > 0 && !delaysWork && !(await this.#pause(delayMs))) return abort(request);
     this.#end(incoming, record, ends, fault, answer);
   }
@@ -372,7 +382,7 @@ export class Server {
   }
 
   /** The answer of some work: 200, a refusal, or 500 for an error of our own. */
-  #guard(work: () => unknown, record?: RequestRecord): Answer {
+  #answerOf(work: () => unknown, record?: RequestRecord): Answer {
     try {
       const told = work();
       if (told instanceof JsonStream) return { status: 200, body: '', stream: told };

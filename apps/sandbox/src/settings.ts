@@ -18,6 +18,12 @@ const settingsSchema = z
     SANDBOX_HOST: z.string().default('127.0.0.1'),
     /** What the QR code and its image use. */
     SANDBOX_PUBLIC_URL: address.optional(),
+    /** Hosts, comma-separated, that the control routes and the pages may be called by, besides this machine's own. */
+    SANDBOX_ALLOWED_HOSTS: z
+      .string()
+      .regex(/^(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?(,(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?)*$/i, 'must be hosts')
+      .transform((hosts) => hosts.split(','))
+      .optional(),
     SANDBOX_SEED: z.string().optional(),
     PROVIDER_SECRET_KEY: key.optional(),
     PROVIDER_PUBLIC_KEY: key.optional(),

@@ -95,6 +95,7 @@ export async function openSandbox(options: SandboxOptions = {}): Promise<Bench> 
       await read(
         await fetch(`${url}/__sandbox${path}`, {
           method,
+          headers: { 'content-type': 'application/json' },
           ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
         }),
       ),

@@ -283,7 +283,7 @@ it('a page of another site cannot press a button here', async (test) => {
   });
   await page.goto(`http://127.0.0.1:${(site.address() as AddressInfo).port}/`);
   await page.getByRole('button', { name: 'You have won' }).click();
-  await page.getByText('sent by a page of another site').waitFor();
+  await page.getByText('A page of another site sent this').waitFor();
   expect(stateOf(bench)?.status).toBe('pending');
 });
 

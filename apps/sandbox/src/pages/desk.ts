@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from '../api-error.js';
 import type { Assumptions } from '../assumptions.js';
+import type { BrowserGuard } from '../browser-guard.js';
 import type { Clock } from '../clock.js';
 import type { FormMap } from '../form.js';
 import type { Provider } from '../provider.js';
@@ -26,12 +27,13 @@ export type PagesOptions = {
   readonly assumptions: Assumptions;
   readonly log: RequestLog;
   readonly livemode: boolean;
-  /** Absolute address at which people see this sandbox. */
-  readonly publicUrl: () => string;
+  readonly guard: BrowserGuard;
 };
 
-/** What each group of pages is given: the sandbox, a frame, and two ways to add a route. */
+/** What each group of pages is given: the sandbox, a frame, and the ways to add a route. */
 export type Desk = PagesOptions & {
+  /** For an address that cannot be guessed and that pages of other sites show, such as a till's. */
+  readonly getFromAnywhere: (template: string, route: PageRoute) => void;
   readonly get: (template: string, route: PageRoute) => void;
   /** Of this sandbox's own pages only. */
   readonly post: (template: string, route: PageRoute) => void;

@@ -7,7 +7,6 @@ import { eventRoutes } from './events.js';
 import { faultRoutes } from './faults.js';
 import { dashboardPage } from './layout.js';
 import { requestRoutes } from './requests.js';
-import { refuseOtherSites } from './same-origin.js';
 import { walletRoutes } from './wallet.js';
 
 /** Asked for by every browser: without it each visit would stand in the log of requests to the API. */
@@ -19,10 +18,16 @@ export function pageRoutes(options: PagesOptions): Router<PageRoute> {
   const router = new Router<PageRoute>();
   const desk: Desk = {
     ...options,
-    get: (template, route) => void router.add('GET', template, route),
+    getFromAnywhere: (template, route) => void router.add('GET', template, route),
+    get: (template, route) =>
+      void router.add('GET', template, (call) => {
+        options.guard.checkHost(call.headers);
+        return route(call);
+      }),
     post: (template, route) =>
       void router.add('POST', template, (call) => {
-        refuseOtherSites(call.headers, options.publicUrl());
+        options.guard.checkHost(call.headers);
+        options.guard.checkOrigin(call.headers);
         return route(call);
       }),
     page: (page) => dashboardPage(page, { now: options.clock.now(), frozen: options.clock.frozen }),

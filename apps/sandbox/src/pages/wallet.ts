@@ -17,7 +17,7 @@ const REASONS: Readonly<Record<FailureCode, string>> = {
 };
 
 /** The QR code and what opens behind it: the customer's phone. Whoever has the token may pay. */
-export function walletRoutes({ get, post, provider, render, assumptions }: Desk): void {
+export function walletRoutes({ get, getFromAnywhere, post, provider, render, assumptions }: Desk): void {
   const chargeOf = (token: string): ChargeRecord => {
     const id = provider.books.tokens.get(token);
     if (id === undefined) throw new ApiError('not_found', 'This code belongs to no payment.');
@@ -31,7 +31,7 @@ ${charge.status === 'pending' ? askOf(charge, assumptions.defaultFailureCode) : 
       refusal?.status ?? 200,
     );
 
-  get('/qr/{file}', ({ id }) => {
+  getFromAnywhere('/qr/{file}', ({ id }) => {
     const charge = chargeOf(id.endsWith('.svg') ? id.slice(0, -4) : '');
     return { kind: 'svg', status: 200, body: renderSVG(render.walletUrl(charge), { ecc: 'M', border: 4 }) };
   });

@@ -142,6 +142,7 @@ export class ProviderUnderTest {
     if (!(await this.hasControl())) throw new NotShown('needs the control routes of the sandbox');
     const response = await fetch(`${this.where.baseUrl}/__sandbox${path}`, {
       method,
+      headers: { 'Content-Type': 'application/json' },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const text = await response.text();
