@@ -78,6 +78,14 @@ describe('tillflow doctor', () => {
     expect(await examine()).toEqual({ code: 0, findings: [] });
   });
 
+  it('warns of what is open or unencrypted, and still ends with 0', async () => {
+    const { code, out } = await tillflow(['doctor'], { ...operatorOf(stack), METRICS_OPEN: 'true' });
+    expect(code).toBe(0);
+    expect(out).toMatch(/^warn +configuration/m);
+    expect(out).toMatch(/^warning metrics_open: .+\n {2}means {2}.+\n {2}do {5}.+$/m);
+    expect(out).toMatch(/^Nothing is wrong\.\n\d warnings\.$/m);
+  });
+
   it('says of each finding what it is, what it means and what to do', async () => {
     const { code, out } = await tillflow(['doctor'], { ...operatorOf(stack), PROVIDER_LIVEMODE: 'true' });
     expect(code).toBe(1);
@@ -118,12 +126,14 @@ describe.concurrent('tillflow doctor finds', () => {
     });
   });
 
-  it('a live key where it is to be a test, and keys of two modes', async () => {
-    await withProvider({ livemode: true }, async (_, settings) => {
-      expect(codesOf(await examine(settings))).toEqual([]);
-      expect(codesOf(await examine({ ...settings, PROVIDER_LIVEMODE: 'false' }))).toEqual(['live_key_on_test']);
+  it('a live key where it is to be a test, keys of two modes, and a live key that would go over http', async () => {
+    await withProvider({ livemode: true }, async (sandbox, settings) => {
+      expect(codesOf(await examine(settings))).toEqual(['provider_over_http']);
+      const onTest = await examine({ ...settings, PROVIDER_LIVEMODE: 'false' });
+      expect(codesOf(onTest)).toEqual(['live_key_on_test', 'provider_over_http']);
       const mixed = { ...settings, PROVIDER_PUBLIC_KEY: stack.sandbox.keys.public };
-      expect(codesOf(await examine(mixed))).toEqual(['key_modes_differ', 'public_key_refused']);
+      expect(codesOf(await examine(mixed))).toEqual(['key_modes_differ', 'provider_over_http']);
+      expect(sandbox.state().requests).toEqual([]);
     });
   });
 

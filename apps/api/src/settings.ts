@@ -1,6 +1,6 @@
 import { tmpdir } from 'node:os';
 import { CURRENCIES, isCurrency } from '@tillflow/domain';
-import { flag, integer, list, readSettings, temporalSettings } from '@tillflow/temporal';
+import { flag, integer, list, readSettings, temporalSettings, unsafeWithLiveKey } from '@tillflow/temporal';
 import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
@@ -116,9 +116,9 @@ const schema = z.object({
 
 export type ApiSettings = z.output<typeof schema>;
 
-/** @throws {SettingsError} with every mistake. */
+/** @throws {SettingsError} with every mistake, and with what is unsafe with a live key. */
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
-  return readSettings(schema, environment);
+  return readSettings(schema, environment, unsafeWithLiveKey);
 }
 
 /** Streams and metrics have a small share of their own. */

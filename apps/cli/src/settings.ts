@@ -1,5 +1,13 @@
 import { CURRENCIES, isCurrency } from '@tillflow/domain';
-import { integer, list, readSettings, temporalSettings, type TemporalSettings } from '@tillflow/temporal';
+import {
+  flag,
+  integer,
+  list,
+  readSettings,
+  temporalSettings,
+  unsafeWithLiveKey,
+  type TemporalSettings,
+} from '@tillflow/temporal';
 import { z } from 'zod';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -38,13 +46,24 @@ const providerSchema = z.object({
   WORKER_HOST: z.string().default('127.0.0.1'),
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
   WORKER_SDK_METRICS_PORT: integer(0, 0, 65_535),
+  /** What `doctor` names when they are open; the programs that have these settings check them. */
+  DOCS_OPEN: flag(true),
+  METRICS_OPEN: flag(false),
+  TEMPORAL_BIND_ADDRESS: z.string().optional(),
+  UI_BIND_ADDRESS: z.string().optional(),
+  SANDBOX_BIND_ADDRESS: z.string().optional(),
 });
 
 export type ProviderSettings = z.output<typeof providerSchema>;
 
-/** @throws {SettingsError} with every mistake. */
+/** For `doctor`, which names what is unsafe. @throws {SettingsError} with every mistake. */
 export function providerSettings(environment: Environment): ProviderSettings {
   return readSettings(providerSchema, environment);
+}
+
+/** For a command that calls the provider. @throws {SettingsError} with what is unsafe with a live key, too. */
+export function safeProviderSettings(environment: Environment): ProviderSettings {
+  return readSettings(providerSchema, environment, unsafeWithLiveKey);
 }
 
 /** Where the provider is to send its webhooks; undefined where the API's address is not known. */

@@ -1,4 +1,4 @@
-import { flag, integer, readSettings, temporalSettings } from '@tillflow/temporal';
+import { flag, integer, readSettings, temporalSettings, unsafeWithLiveKey } from '@tillflow/temporal';
 import { z } from 'zod';
 
 const schema = z.object({
@@ -48,7 +48,7 @@ const schema = z.object({
 
 export type WorkerSettings = z.output<typeof schema>;
 
-/** @throws {SettingsError} with every mistake. */
+/** @throws {SettingsError} with every mistake, and with what is unsafe with a live key. */
 export function workerSettings(environment: NodeJS.ProcessEnv): WorkerSettings {
-  return readSettings(schema, environment);
+  return readSettings(schema, environment, unsafeWithLiveKey);
 }

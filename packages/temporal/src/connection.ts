@@ -9,7 +9,7 @@ export type ConnectionSettings = Pick<ConnectionOptions, 'address' | 'tls'> & { 
 
 /**
  * Turns settings into connection options; certificate and key are read from their files.
- * A certificate or an API key implies TLS.
+ * A certificate, a server name or an API key implies TLS.
  * @throws {SettingsError} when only one of certificate and key is named, or a file cannot be read.
  */
 export async function connectionSettings(settings: TemporalSettings): Promise<ConnectionSettings> {
@@ -18,12 +18,7 @@ export async function connectionSettings(settings: TemporalSettings): Promise<Co
     throw new SettingsError(['TEMPORAL_TLS_CERT_PATH and TEMPORAL_TLS_KEY_PATH go together']);
   }
   const address = settings.TEMPORAL_ADDRESS;
-  const encrypted =
-    settings.TEMPORAL_TLS ||
-    certPath !== undefined ||
-    apiKey !== undefined ||
-    settings.TEMPORAL_TLS_CA_PATH !== undefined;
-  if (!encrypted) return { address };
+  if (!usesTls(settings)) return { address };
   const [ca, crt, key] = await Promise.all([
     readPem('TEMPORAL_TLS_CA_PATH', settings.TEMPORAL_TLS_CA_PATH),
     readPem('TEMPORAL_TLS_CERT_PATH', certPath),
@@ -40,6 +35,17 @@ export async function connectionSettings(settings: TemporalSettings): Promise<Co
     },
     ...(apiKey === undefined ? {} : { apiKey }),
   };
+}
+
+/** Whether the connection to Temporal is encrypted: asked for, or implied by what only TLS uses. */
+export function usesTls(settings: TemporalSettings): boolean {
+  return (
+    settings.TEMPORAL_TLS ||
+    settings.TEMPORAL_TLS_CERT_PATH !== undefined ||
+    settings.TEMPORAL_TLS_CA_PATH !== undefined ||
+    settings.TEMPORAL_TLS_SERVER_NAME !== undefined ||
+    settings.TEMPORAL_API_KEY !== undefined
+  );
 }
 
 /** Back within a second after Temporal is: the library's own pause grows to two minutes. */

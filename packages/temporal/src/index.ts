@@ -10,10 +10,11 @@ export {
   type Reading,
   type WorkerClock,
 } from './clock-queue.js';
-export { connectionSettings, openTemporal, type ConnectionSettings, type Temporal } from './connection.js';
+export { connectionSettings, openTemporal, usesTls, type ConnectionSettings, type Temporal } from './connection.js';
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
 export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
+export { isLiveKey, isProviderPlain, isPublished, publishedSecrets, unsafeWithLiveKey } from './live-key.js';
 export { readPlace, writePlace, type ListPlace } from './list-place.js';
 export { livenessOf } from './liveness.js';
 export { pauseAfter, persist, type Patience } from './patience.js';

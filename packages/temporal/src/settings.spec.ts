@@ -97,6 +97,13 @@ describe('the connection to Temporal', () => {
     });
   });
 
+  it('is encrypted when only the name of the server is set', async () => {
+    expect(await read({ TEMPORAL_TLS_SERVER_NAME: 'temporal.internal' })).toEqual({
+      address: '127.0.0.1:7233',
+      tls: { serverNameOverride: 'temporal.internal' },
+    });
+  });
+
   it('takes certificate and key from their files', async () => {
     const here = import.meta.filename;
     const { tls } = await read({

@@ -10,20 +10,26 @@ export class SettingsError extends Error {
   }
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /**
  * Reads a program's settings once. An empty variable counts as unset.
+ * @param refuse problems that no single setting has.
  * @throws {SettingsError} with every mistake; values are never repeated in it, because they may be secrets.
  */
 export function readSettings<Schema extends z.ZodType>(
   schema: Schema,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: Environment,
+  refuse: (environment: Environment) => readonly string[] = () => [],
 ): z.output<Schema> {
   const set = Object.fromEntries(
     Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
   );
   const result = schema.safeParse(set);
-  if (result.success) return result.data;
-  throw new SettingsError(result.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`));
+  const refused = refuse(set);
+  if (result.success && refused.length === 0) return result.data;
+  const mistakes = result.error?.issues.map(({ path, message }) => `${path.join('.')}: ${message}`) ?? [];
+  throw new SettingsError([...mistakes, ...refused]);
 }
 
 /** `true` or `false`, nothing else. */

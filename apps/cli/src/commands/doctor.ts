@@ -1,9 +1,9 @@
 import { PaymentsError } from '@tillflow/payments-client';
-import { isTemporalFailure, readTemporalClock, workerClocks } from '@tillflow/temporal';
+import { isLiveKey, isProviderPlain, isTemporalFailure, readTemporalClock, workerClocks } from '@tillflow/temporal';
 import { command } from '../command.js';
 import { checkClocks, readHttpClock, temporalNow, type NamedReading, type Readings } from '../doctor/clocks.js';
-import type { Check } from '../doctor/finding.js';
-import { checkListening } from '../doctor/listening.js';
+import { checkConfiguration } from '../doctor/configuration.js';
+import type { Check, Finding } from '../doctor/finding.js';
 import { checkKeys, isPublicKey, isSecretKey } from '../doctor/keys.js';
 import { checkProvider, providerFinding } from '../doctor/provider.js';
 import { checkTemporal } from '../doctor/temporal.js';
@@ -29,7 +29,8 @@ export const doctor = command({
     'Reads the settings of the API and the worker: run it with theirs. Changes nothing; it sends the API webhooks that',
     'are about nothing, signed with PROVIDER_WEBHOOK_SECRET.',
     '',
-    'Each finding says what it is, what it means, and what to do. 3: Temporal cannot be reached.',
+    'Each finding says what it is, what it means, and what to do. A warning names an unsafe setting that everything',
+    'starts with; it does not change the exit code. 3: Temporal cannot be reached.',
   ],
   takes: 0,
   options: {},
@@ -37,14 +38,22 @@ export const doctor = command({
     const settings = providerSettings(environment);
     const [provider, temporal] = await Promise.all([examineProvider(settings), examineTemporal(settings)]);
     const clocks = checkClocks({ ...temporal.clocks, others: provider.clocks });
-    const checks = [checkKeys(settings), ...provider.checks, ...temporal.checks, clocks, checkListening(settings)];
+    const checks = [
+      checkKeys(settings),
+      checkConfiguration(settings, environment),
+      ...provider.checks,
+      ...temporal.checks,
+      clocks,
+    ];
     const findings = checks.flatMap((check) => check.findings);
+    const warnings = checks.flatMap((check) => check.warnings ?? []);
     const isUnreachable = findings.some(({ code }) => code === TEMPORAL_UNREACHABLE);
     return {
       exit: isUnreachable ? EXIT.unreachable : findings.length > 0 ? EXIT.finding : EXIT.ok,
       json: {
         ok: findings.length === 0,
         findings,
+        warnings,
         checks: checks.map(({ area, seen, findings: found }) => ({
           area,
           seen,
@@ -63,6 +72,13 @@ async function examineProvider(given: ProviderSettings): Promise<Examined<readon
   const readings: (NamedReading | null)[] = [];
   // With a key of another kind every request would only be refused.
   const client = secret !== undefined && isSecretKey(secret) ? openProvider(settings) : null;
+  if (client !== null && secret !== undefined && isLiveKey(secret) && isProviderPlain(settings)) {
+    await client.close();
+    return {
+      checks: [{ area: 'provider', findings: [], seen: 'not asked: a live key must not go over http' }],
+      clocks: [],
+    };
+  }
   if (baseUrl === undefined || client === null) return { checks: [notAsked(settings)], clocks: [] };
   try {
     const provider = await checkProvider(client, settings);
@@ -132,16 +148,23 @@ function unreachable(error: unknown): Check {
 
 function describe(checks: readonly Check[]): string[] {
   const findings = checks.flatMap((check) => check.findings);
-  const rows = checks.map(({ area, findings: found, seen }) => [found.length === 0 ? 'ok' : 'FOUND', area, seen]);
+  const warnings = checks.flatMap((check) => check.warnings ?? []);
+  const end = findings.length === 0 ? 'Nothing is wrong.' : `${findings.length} found.`;
   return [
-    ...columns(rows),
-    ...findings.flatMap(({ code, what, means, remedy }) => [
-      '',
-      `${code}: ${what}`,
-      `  means  ${means}`,
-      `  do     ${remedy}`,
-    ]),
+    ...columns(checks.map((check) => [stateOf(check), check.area, check.seen])),
+    ...findings.flatMap((finding) => ['', ...inFull(finding)]),
+    ...warnings.flatMap((warning) => ['', ...inFull({ ...warning, code: `warning ${warning.code}` })]),
     '',
-    findings.length === 0 ? 'Nothing is wrong.' : `${findings.length} found.`,
+    end,
+    ...(warnings.length === 0 ? [] : [`${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}.`]),
   ];
+}
+
+function stateOf({ findings, warnings = [] }: Check): string {
+  if (findings.length > 0) return 'FOUND';
+  return warnings.length > 0 ? 'warn' : 'ok';
+}
+
+function inFull({ code, what, means, remedy }: Finding): string[] {
+  return [`${code}: ${what}`, `  means  ${means}`, `  do     ${remedy}`];
 }

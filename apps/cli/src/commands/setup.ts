@@ -4,7 +4,7 @@ import { searchAttributes } from '@tillflow/workflows';
 import { command } from '../command.js';
 import { EXIT, UnreachableError, UsageError } from '../exit.js';
 import { isUnreachable, openProvider } from '../provider.js';
-import { providerSettings, webhookAddress, type ProviderSettings } from '../settings.js';
+import { safeProviderSettings, webhookAddress, type ProviderSettings } from '../settings.js';
 import { withTemporal } from '../with-temporal.js';
 
 const WITHIN_MS = 10_000;
@@ -28,7 +28,7 @@ export const setup = command({
   takes: 0,
   options: { 'dry-run': { type: 'boolean' }, wait: { type: 'string' } },
   async run({ values, environment, warn }) {
-    const settings = providerSettings(environment);
+    const settings = safeProviderSettings(environment);
     const options = { dryRun: values['dry-run'] === true };
     const waitMs = toSeconds(values.wait) * 1_000;
     // First, so that nothing is changed where its settings are wrong.

@@ -1,13 +1,13 @@
+import { isLiveKey } from '@tillflow/temporal';
 import type { ProviderSettings } from '../settings.js';
 import type { Check, Finding } from './finding.js';
 
 /** Beginnings of the keys. Source: assumption "Keys". */
 const SECRET = 'skey_';
 const PUBLIC = 'pkey_';
-const TEST_MODE = /^[sp]key_test_/;
 
 export function isTestKey(key: string): boolean {
-  return TEST_MODE.test(key);
+  return !isLiveKey(key);
 }
 
 export function isPublicKey(key: string): boolean {

@@ -1,0 +1,161 @@
+import { isLiveKey, isProviderPlain, isPublished, publishedSecrets, usesTls } from '@tillflow/temporal';
+import type { ProviderSettings } from '../settings.js';
+import type { Check, Finding } from './finding.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * What is unsafe in the settings, without asking anyone. What API and worker refuse with a live key is a finding then;
+ * what they start with is a warning, because a sandbox on this machine needs none of it.
+ */
+export function checkConfiguration(settings: ProviderSettings, environment: Environment): Check {
+  const { PROVIDER_BASE_URL: provider, PROVIDER_SECRET_KEY: key } = settings;
+  const isRefused = key !== undefined && isLiveKey(key);
+  // A sandbox on this machine: no network sees the request.
+  const isSandbox = !isRefused && provider !== undefined && isLoopback(new URL(provider).hostname);
+  const refused = [...(isSandbox ? [] : providerPlain(settings)), ...secretsPublished(environment)];
+  const started = [
+    ...databasePublished(environment),
+    ...trafficReadable(settings),
+    ...unsigned(settings),
+    ...open(settings),
+  ];
+  const warnings = isRefused ? started : [...refused, ...started];
+  const findings = isRefused ? refused : [];
+  const count = findings.length + warnings.length;
+  const seen = count === 0 ? 'nothing is open, unsigned or unencrypted' : `${count} unsafe`;
+  return { area: 'configuration', findings, warnings, seen };
+}
+
+function providerPlain(settings: ProviderSettings): Finding[] {
+  if (!isProviderPlain(settings)) return [];
+  return [
+    {
+      code: 'provider_over_http',
+      what: 'PROVIDER_BASE_URL is http',
+      means:
+        'The network can read the secret key and change what the provider answers. With a live key nothing starts.',
+      remedy: 'Use the https address of the provider.',
+    },
+  ];
+}
+
+function secretsPublished(environment: Environment): Finding[] {
+  const settings = publishedSecrets(environment);
+  if (settings.length === 0) return [];
+  return [
+    {
+      code: 'secrets_published',
+      what: `docker-compose.yml publishes the value of ${settings.join(', ')}`,
+      means: 'Everyone can act as a till, sign webhooks or read links. With a live key nothing starts.',
+      remedy: 'Make your own: README, Keys; docs/operations.md, A key leaked.',
+    },
+  ];
+}
+
+function databasePublished(environment: Environment): Finding[] {
+  if (!isPublished('POSTGRES_PASSWORD', environment)) return [];
+  return [
+    {
+      code: 'secrets_published',
+      what: 'docker-compose.yml publishes the value of POSTGRES_PASSWORD',
+      means: 'Every container that reaches the database can read and change what Temporal stores.',
+      remedy: 'Set POSTGRES_PASSWORD before the first start; afterwards change it in PostgreSQL, too.',
+    },
+  ];
+}
+
+/** Connections and stores that others can read. */
+function trafficReadable(settings: ProviderSettings): Finding[] {
+  const findings: Finding[] = [];
+  const { TEMPORAL_ADDRESS: temporal, PUBLIC_URL: api } = settings;
+  if (!usesTls(settings) && !isLoopback(temporal.slice(0, temporal.lastIndexOf(':')))) {
+    findings.push({
+      code: 'temporal_plaintext',
+      what: `the connection to Temporal at ${temporal} is not encrypted`,
+      means: 'The network can read checkouts, and start, change or end them.',
+      remedy: 'Set TEMPORAL_TLS=true and what the server needs, or keep the connection inside a network of its own.',
+    });
+  }
+  if (api?.startsWith('http:') === true && !isLoopback(new URL(api).hostname)) {
+    findings.push({
+      code: 'api_over_http',
+      what: `PUBLIC_URL is ${api}`,
+      means: 'The network can read the keys of tills, webhooks and signed links.',
+      remedy: 'Put a proxy with TLS in front of the API, and set PUBLIC_URL to its https address.',
+    });
+  }
+  if (settings.PAYLOAD_KEYS === undefined) {
+    findings.push({
+      code: 'payloads_unencrypted',
+      what: 'PAYLOAD_KEYS is not set',
+      means: "Whoever reads Temporal's store or its UI reads every checkout.",
+      remedy: 'Set PAYLOAD_KEYS for API, worker and tillflow: docs/encryption.md.',
+    });
+  }
+  return findings;
+}
+
+function unsigned({ PROVIDER_WEBHOOK_SECRET: secrets }: ProviderSettings): Finding[] {
+  if (secrets?.[0] !== 'off') return [];
+  return [
+    {
+      code: 'webhooks_unsigned',
+      what: 'PROVIDER_WEBHOOK_SECRET is off',
+      means: 'Everyone can send webhooks: no payment is believed from them, but each costs a look.',
+      remedy: 'Set the secret, if the provider signs. Otherwise let only its addresses reach /webhooks/provider.',
+    },
+  ];
+}
+
+/** What answers callers that have no key. */
+function open(settings: ProviderSettings): Finding[] {
+  const findings: Finding[] = [];
+  if (settings.DOCS_OPEN) {
+    findings.push({
+      code: 'docs_open',
+      what: '/docs and /openapi.json are open',
+      means: 'Everyone who reaches the API can read what it offers; no data.',
+      remedy: 'Set DOCS_OPEN=false for the API where no one needs them.',
+    });
+  }
+  if (settings.METRICS_OPEN) {
+    findings.push({
+      code: 'metrics_open',
+      what: 'METRICS_OPEN is true',
+      means: 'Everyone who reaches the API can read turnover, failures and versions at /metrics.',
+      remedy: 'Set METRICS_OPEN=false and let Prometheus use a key of the role ops.',
+    });
+  }
+  const { WORKER_HOST: host, WORKER_HEALTH_PORT, WORKER_SDK_METRICS_PORT } = settings;
+  const workerPorts = Object.entries({ WORKER_HEALTH_PORT, WORKER_SDK_METRICS_PORT }).filter(([, port]) => port > 0);
+  if (workerPorts.length > 0 && isOpenTo(host)) {
+    findings.push({
+      code: 'worker_ports_open',
+      what: `workers answer at ${host} (WORKER_HOST): ${workerPorts.map(([name, port]) => `${name} ${port}`).join(', ')}`,
+      means:
+        'Everyone who reaches the machine can read the health and metrics of its worker. They hold no id and no secret.',
+      remedy: 'Unset WORKER_HOST, or let only Prometheus and the orchestrator reach the ports.',
+    });
+  }
+  const ports = (['TEMPORAL_BIND_ADDRESS', 'UI_BIND_ADDRESS', 'SANDBOX_BIND_ADDRESS'] as const).filter((name) =>
+    isOpenTo(settings[name]),
+  );
+  if (ports.length > 0) {
+    findings.push({
+      code: 'ports_published',
+      what: `docker compose publishes more than the API to other machines: ${ports.join(', ')}`,
+      means: 'None of them asks for a key: who reaches one can read, start and end every checkout, or mark charges.',
+      remedy: 'Unset them, and reach the ports through a tunnel.',
+    });
+  }
+  return findings;
+}
+
+function isOpenTo(address: string | undefined): boolean {
+  return address !== undefined && !isLoopback(address);
+}
+
+function isLoopback(host: string): boolean {
+  return /^(localhost|127(\.\d{1,3}){3}|\[?::1\]?)$/i.test(host);
+}
