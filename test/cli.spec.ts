@@ -71,6 +71,8 @@ describe('tillflow', () => {
     [['refund', 'x', '--key', 'k', '--amount', '5.0'], '--amount must be'],
     [['refund', 'x', '--key', 'k', '--amount', '0'], '--amount must be'],
     [['refund', 'x', '--key', 'k', '--amount', '-5'], 'refund'],
+    [['refund', 'x', '--key', 'k', '--amount', 'USD 5.00'], '--amount must be'],
+    [['refund', 'x', '--key', 'k', '--amount', '1500'], '1,500.00 (write 1500.00) or 15.00 (write 15.00)'],
     [['refund', 'x', '--key', 'k', '--amount', '500.00', '--amount', '50.00'], '--amount is given twice'],
     [['refund', 'x', '--key', 'k', '--reason', 'x'.repeat(201)], 'at most 200 characters'],
     [['resolve', 'x', '--look', '--reason', 'two\nlines'], 'one line'],
@@ -215,7 +217,27 @@ describe('refund', () => {
     expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
   });
 
-  it('gives back once for a key, in major or in smallest units, and the rest without an amount', async () => {
+  it('refuses a whole number and another currency, names the readings, and gives nothing back', async () => {
+    const paid = await pay();
+    const refund = ['refund', paid.id, '--key', 'k', '--amount'] as const;
+    const both = 'can mean THB 1,500.00 (write 1500.00) or THB 15.00 (write 15.00)';
+    for (const amount of ['1500', 'THB 1500', '1,500']) {
+      const { code, out, err } = await operate(...refund, amount);
+      expect({ code, out }).toEqual({ code: 2, out: '' });
+      expect(err).toContain(`${amount} ${both}`);
+    }
+    expect(await operateAsProgram(...refund, '1500', '--dry-run')).toMatchObject({
+      code: 2,
+      json: { error: { code: 'usage', message: `--amount: 1500 ${both}` } },
+    });
+    expect(await operate(...refund, 'SGD 15.00')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--amount is in SGD, and the checkout is in THB'),
+    });
+    expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
+  });
+
+  it('gives back once for a key, in major units with or without the currency, and the rest without an amount', async () => {
     const paid = await pay();
     const first = ['refund', paid.reference, '--key', 'k-1', '--amount', '500.00', '--reason', 'cold'] as const;
     expect(await operate(...first)).toMatchObject({ code: 0, out: expect.stringContaining('given back: THB 500.00') });
@@ -225,7 +247,7 @@ describe('refund', () => {
     });
     const other = await operate('refund', paid.id, '--key', 'k-1', '--amount', '1.00', '--dry-run');
     expect(other).toMatchObject({ code: 1, out: expect.stringContaining('the key k-1 is a refund of THB 500.00') });
-    const second = await operateAsProgram('refund', paid.id, '--key', 'k-2', '--amount', '25000');
+    const second = await operateAsProgram('refund', paid.id, '--key', 'k-2', '--amount', 'THB 250.00');
     expect(second).toMatchObject({ code: 0, json: { outcome: 'succeeded', refund: { amount: 25_000, key: 'k-2' } } });
     expect((await operate('refund', paid.id, '--key', 'k-3')).code).toBe(0);
     const { body } = await stack.get(`/v1/checkouts/${paid.id}`);

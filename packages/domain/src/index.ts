@@ -19,6 +19,7 @@ export {
   formatMoney,
   isCurrency,
   isWithinChargeLimits,
+  decimalsOf,
   money,
   sameMoney,
   subtractMoney,

@@ -18,6 +18,11 @@ const CHARGE_LIMITS: Readonly<Record<Currency, AmountLimits>> = {
 /** Digits after the point in the major unit. Source: ISO 4217. */
 const EXPONENT: Readonly<Record<Currency, number>> = { THB: 2, SGD: 2, MYR: 2 };
 
+/** Digits after the point in the major unit. */
+export function decimalsOf(currency: Currency): number {
+  return EXPONENT[currency];
+}
+
 export function isCurrency(text: string): text is Currency {
   return (CURRENCIES as readonly string[]).includes(text);
 }

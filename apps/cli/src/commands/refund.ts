@@ -1,6 +1,7 @@
 import { formatMoney, isPaid, OWN_KEY_PREFIX, type Currency } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import { isSameRefund, toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
+import { readAmount, type WrittenAmount } from '../amount.js';
 import { findCheckout } from '../checkouts.js';
 import { command, type Report } from '../command.js';
 import { EXIT, UsageError } from '../exit.js';
@@ -15,8 +16,6 @@ const WITHIN_MS = 30_000;
 /** What the workflow says of a refund that `resolve --abandon` has given up. */
 const ABANDONED = 'abandoned';
 const KEY = /^[\x21-\x7e]{1,128}$/;
-const SMALLEST_UNITS = /^[1-9]\d{0,12}$/;
-const MAJOR_UNITS = /^\d{1,11}\.\d{2}$/;
 
 export const refund = command({
   name: 'refund',
@@ -24,7 +23,8 @@ export const refund = command({
   summary: 'Gives money back, by a void where that is possible, else by a refund.',
   details: [
     '  --key <name>        names the refund: the same key again is the same refund, never a second one',
-    '  --amount <amount>   500.00 in major units, or 50000 in the smallest unit; all that is left when left out',
+    '  --amount <amount>   in major units with all decimals, 500.00, or with the currency, "THB 500.00"; left out, it is',
+    '                      all that is left',
     '  --reason <text>     kept with the refund, for people',
     '  --dry-run           say what would be given back',
     '',
@@ -39,35 +39,39 @@ export const refund = command({
     'dry-run': { type: 'boolean' },
   },
   async run({ values, positionals: [text = ''], environment }) {
-    const request = requestOf(values);
-    return withTemporal(cliSettings(environment), async ({ checkouts }) => {
-      const before = await findCheckout(checkouts, text);
-      if (values['dry-run'] === true) return wouldRefund(before, request);
-      const asked = await checkouts.refund(before.intent, request, WITHIN_MS);
-      return told(asked, request, before);
-    });
+    const { amount: written, ...named } = requestOf(values);
+    const settings = cliSettings(environment);
+    try {
+      return await withTemporal(settings, async ({ checkouts }) => {
+        const before = await findCheckout(checkouts, text);
+        const amount = written?.smallestUnitsIn(before.intent.currency) ?? null;
+        const request: RefundRequest = { ...named, amount };
+        if (values['dry-run'] === true) return wouldRefund(before, request);
+        const asked = await checkouts.refund(before.intent, request, WITHIN_MS);
+        return told(asked, request, before);
+      });
+    } catch (error) {
+      // Where the checkout could not be read, the amount is still the first thing to correct; nothing was asked for.
+      if (!(error instanceof UsageError)) written?.refuseWholeNumber();
+      throw error;
+    }
   },
 });
 
-function requestOf(values: { readonly key?: string; readonly amount?: string; readonly reason?: string }) {
+type Written = {
+  readonly key: string;
+  readonly amount: WrittenAmount | null;
+  readonly reason: string | null;
+  readonly by: string;
+};
+
+function requestOf(values: { readonly key?: string; readonly amount?: string; readonly reason?: string }): Written {
   const { key = '', amount, reason = null } = values;
   if (!KEY.test(key) || key.startsWith(OWN_KEY_PREFIX)) {
     throw new UsageError(`--key must be 1 to 128 visible ASCII characters, and not begin with ${OWN_KEY_PREFIX}`);
   }
   if (reason !== null) checkReason(reason);
-  return {
-    key,
-    amount: amount === undefined ? null : smallestUnits(amount),
-    reason,
-    by: operator(),
-  } satisfies RefundRequest;
-}
-
-/** Every currency of the product has two digits after the point. */
-function smallestUnits(text: string): number {
-  const amount = MAJOR_UNITS.test(text) ? Number(text.replace('.', '')) : SMALLEST_UNITS.test(text) ? Number(text) : 0;
-  if (amount > 0) return amount;
-  throw new UsageError('--amount must be 500.00 (major units, two digits after the point) or 50000 (smallest unit)');
+  return { key, amount: amount === undefined ? null : readAmount('--amount', amount), reason, by: operator() };
 }
 
 /** What is left to be given back, as far as is written down, in the smallest unit. */
