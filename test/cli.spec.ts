@@ -95,6 +95,12 @@ describe('tillflow', () => {
     expect(JSON.parse(asJson.out)).toMatchObject({ error: { code: 'usage' } });
   });
 
+  it.each([[], ['--json']])('shows control characters and does none of what they say %j', async (...options) => {
+    const { out, err } = await run(['show\u001b[2J\u009b2J\u202e', ...options], {});
+    expect(out + err).toContain('\\u001b[2J\\u009b2J\\u202e');
+    expect(out + err).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
+  });
+
   it('that is used wrongly ends with 2', async () => {
     expect(await operate('resolve', 'x')).toMatchObject({
       code: 2,

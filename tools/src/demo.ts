@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { onInterruption } from './interruption.js';
-import { formatLogLine } from './log-line.js';
+import { formatLogLine, printable } from './log-line.js';
 import { tellStory } from './story.js';
 import { startStack, type Stack } from './stack.js';
 
@@ -40,7 +40,7 @@ async function main(): Promise<number> {
     const interrupted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new Error('Interrupted.')), { once: true });
     });
-    await Promise.race([tellStory(stack, console.log), stack.broken, interrupted]);
+    await Promise.race([tellStory(stack, (text) => console.log(printable(text))), stack.broken, interrupted]);
     await stack.stop();
     console.log('Everything is stopped. `pnpm dev` starts the same and keeps it running, to look around and to try.');
     return 0;
@@ -48,7 +48,7 @@ async function main(): Promise<number> {
     await stack?.stop();
     if (signal.aborted) return 130;
     process.off('exit', discard);
-    console.error(`\nThe demo failed. ${error instanceof Error ? error.message : String(error)}`);
+    console.error(printable(`\nThe demo failed. ${error instanceof Error ? error.message : String(error)}`));
     console.error(`What the services said: ${logPath}`);
     return 1;
   }

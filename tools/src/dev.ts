@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 
 import { onInterruption } from './interruption.js';
-import { formatLogLine } from './log-line.js';
+import { formatLogLine, printable } from './log-line.js';
 import { startStack, type Stack } from './stack.js';
 
 /** Runs the stack until it is interrupted (0) or a service ends by itself (1). */
@@ -24,7 +24,7 @@ async function main(): Promise<number> {
   } catch (error) {
     await stack?.stop();
     if (signal.aborted) return 0;
-    console.error(error instanceof Error ? error.message : error);
+    console.error(printable(error instanceof Error ? error.message : String(error)));
     return 1;
   }
 }

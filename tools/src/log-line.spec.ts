@@ -16,6 +16,16 @@ describe('a line of a service', () => {
     expect(formatLogLine('api', JSON.stringify(entry))).toBe('api      | 03:04:05.006 warn  slow status=503 route=/x');
   });
 
+  it.each([
+    ['of a log entry', JSON.stringify({ level: 50, time: 0, msg: '\u001b[2J', failure: 'a\r\nb', more: ['\u202e'] })],
+    ['of other text', '\u001b]0;owned\u0007 \u009b2J \u202e'],
+  ])('shows the control characters %s, and does none of what they say', (_what, line) => {
+    const shown = formatLogLine('worker', line);
+    expect(shown).not.toMatch(/[\p{Cc}\u202e]/u);
+    expect(shown).toContain('\\u001b');
+    expect(shown).toContain('\\u202e');
+  });
+
   it.each(['sandbox ready', '{not json', '{"a":1}', '{"level":30,"time":"soon"}'])(
     'stays as it is otherwise: %s',
     (line) => {

@@ -1,3 +1,5 @@
+import { escapeControls } from '@tillflow/telemetry';
+
 const levels: Readonly<Record<number, string>> = {
   10: 'trace',
   20: 'debug',
@@ -9,8 +11,20 @@ const levels: Readonly<Record<number, string>> = {
 /** Said by the prefix already, or of no use on one machine. */
 const hidden = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg']);
 
-/** A service's line for people: JSON as pino writes it becomes `time service level message fields`, other text stays. */
+/**
+ * A service's line for people: JSON as pino writes it becomes `time service level message fields`, other text stays.
+ * Control characters are escaped, because a message may repeat words of the provider.
+ */
 export function formatLogLine(service: string, line: string): string {
+  return escapeControls(format(service, line));
+}
+
+/** Text of several lines for people, escaped line by line. */
+export function printable(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
+}
+
+function format(service: string, line: string): string {
   const entry = parse(line);
   if (entry === undefined) return `${service.padEnd(8)} | ${line}`;
   const time = new Date(Number(entry['time'])).toISOString().slice(11, 23);

@@ -1,8 +1,9 @@
+import { escapeControls } from '@tillflow/telemetry';
 import { run } from './program.js';
 
 /** Only for a person who watches: what is piped somewhere gets the outcome alone. */
 const progress = (line: string): void => {
-  if (process.stderr.isTTY) process.stderr.write(`${line}\n`);
+  if (process.stderr.isTTY) process.stderr.write(`${escapeControls(line)}\n`);
 };
 
 const warn = (line: string): void => void process.stderr.write(`${line}\n`);

@@ -1,3 +1,4 @@
+import { escapeControls } from '@tillflow/telemetry';
 import { isTemporalFailure, SettingsError } from '@tillflow/temporal';
 import type { Command, Report } from './command.js';
 import { backfill } from './commands/backfill.js';
@@ -11,7 +12,7 @@ import { resolve } from './commands/resolve.js';
 import { setup } from './commands/setup.js';
 import { show } from './commands/show.js';
 import { EXIT, UnreachableError, UsageError, type ExitCode } from './exit.js';
-import { columns, printable } from './text.js';
+import { columns } from './text.js';
 
 const COMMANDS: readonly Command[] = [setup, doctor, list, show, resolve, refund, reconcile, backfill, notices, plans];
 
@@ -66,7 +67,7 @@ function wordsOf(error: unknown, command: Command): string {
 }
 
 function told({ exit, lines, json }: Report, asJson: boolean): Outcome {
-  return said(exit, asJson ? JSON.stringify(json, null, 2) : lines.map(printable).join('\n'));
+  return said(exit, asJson ? jsonText(json) : lines.map(escapeControls).join('\n'));
 }
 
 function said(exit: ExitCode, text: string): Outcome {
@@ -75,9 +76,18 @@ function said(exit: ExitCode, text: string): Outcome {
 
 /** Programs read standard output, whatever came of it. */
 function failed(exit: ExitCode, words: string, asJson: boolean): Outcome {
-  if (!asJson) return { exit, out: '', err: `${words.split('\n').map(printable).join('\n')}\n` };
+  if (!asJson) return { exit, out: '', err: `${escapedLines(words)}\n` };
   const [message] = words.split('\n\n', 1);
-  return said(exit, JSON.stringify({ error: { code: NAMES[exit], message } }, null, 2));
+  return said(exit, jsonText({ error: { code: NAMES[exit], message } }));
+}
+
+/** JSON leaves some control characters in a string as they are. */
+function jsonText(json: unknown): string {
+  return escapedLines(JSON.stringify(json, null, 2));
+}
+
+function escapedLines(text: string): string {
+  return text.split('\n').map(escapeControls).join('\n');
 }
 
 const NAMES: Readonly<Record<ExitCode, string>> = {

@@ -1,5 +1,8 @@
-/** Rows as aligned columns, two blanks between them; empty without rows. */
-export function columns(rows: readonly (readonly string[])[]): string[] {
+import { escapeControls } from '@tillflow/telemetry';
+
+/** Rows as aligned columns, two blanks between them; empty without rows. Control characters are escaped. */
+export function columns(raw: readonly (readonly string[])[]): string[] {
+  const rows = raw.map((row) => row.map(escapeControls));
   const widths: number[] = [];
   for (const row of rows) {
     for (const [index, cell] of row.entries()) widths[index] = Math.max(widths[index] ?? 0, cell.length);
@@ -10,14 +13,6 @@ export function columns(rows: readonly (readonly string[])[]): string[] {
       .join('  ')
       .trimEnd(),
   );
-}
-
-/** What a terminal takes for a command, or shows in another order than it was written. */
-const INVISIBLE = /[\p{Cc}\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** One line as a terminal may show it: words of the provider's and of callers are in it. */
-export function printable(line: string): string {
-  return line.replace(INVISIBLE, '\ufffd');
 }
 
 /** To the second, UTC; a dash for what has not happened. @param time ISO 8601 UTC. */
