@@ -1,8 +1,8 @@
 # One image for each program, all from the same build:
 #   docker build --target api .      (or worker, sandbox, cli)
 # Debian, not Alpine: Temporal's native part has no musl build.
-FROM node:24-slim AS base
-RUN npm install --global pnpm@12
+FROM node:24.21.0-bookworm-slim AS base
+RUN npm install --global pnpm@12.21.0
 WORKDIR /app
 # Manifests first: the installs below are repeated only when one of them changes.
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
@@ -40,7 +40,7 @@ COPY --from=build /app/apps/cli/dist apps/cli/dist
 COPY --from=build /app/apps/sandbox/dist apps/sandbox/dist
 COPY --from=build /app/apps/worker/dist apps/worker/dist
 
-FROM node:24-slim AS runtime
+FROM node:24.21.0-bookworm-slim AS runtime
 # For TLS to Temporal Cloud; the slim image has no root certificates outside Node.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends ca-certificates \

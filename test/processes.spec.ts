@@ -160,6 +160,13 @@ type Service = {
   environment?: Record<string, string>;
   healthcheck?: { test: string[] };
   configs?: (string | { source: string })[];
+  ports?: string[];
+  cap_drop?: string[];
+  cap_add?: string[];
+  security_opt?: string[];
+  read_only?: boolean;
+  tmpfs?: string[];
+  volumes?: string[];
 };
 
 describe('docker-compose.yml', async () => {
@@ -176,7 +183,7 @@ describe('docker-compose.yml', async () => {
   });
 
   it.each(services)('%s is built from a target of the Dockerfile, or from an image', (_, { build, image }) => {
-    if (build === undefined) expect(image).toMatch(/^[\w/-]+:/);
+    if (build === undefined) expect(image).toMatch(/^[\w/-]+:(\$\{\w+:-)?\d+\.\d+(\.\d+)?\}?$/);
     else expect([...commands.keys()]).toContain(build.target);
   });
 
@@ -213,7 +220,64 @@ describe('docker-compose.yml', async () => {
     expect(Object.keys(environment)).toContain('PROVIDER_WEBHOOK_SECRET');
   });
 
-  it('runs as a user that is not root', async () => {
-    expect(await readFile(`${ROOT}/Dockerfile`, 'utf8')).toMatch(/^USER node$/m);
+  it('publishes each port on the loopback address, and each by a setting of its own', () => {
+    const published = services.flatMap(([name, { ports = [] }]) => ports.map((port) => [name, port] as const));
+    const bound = published.map(([name, port]) => [name, /^\$\{(\w+):-127\.0\.0\.1\}:/.exec(port)?.[1]]);
+    expect(Object.fromEntries(bound)).toEqual({
+      api: 'BIND_ADDRESS',
+      temporal: 'TEMPORAL_BIND_ADDRESS',
+      'temporal-ui': 'UI_BIND_ADDRESS',
+      sandbox: 'SANDBOX_BIND_ADDRESS',
+    });
+    expect(published).toHaveLength(4);
+  });
+
+  it.each(services)(
+    '%s gains no privileges, has a read-only root and no capability that it does not need',
+    (name, s) => {
+      expect(s.security_opt).toEqual(['no-new-privileges:true']);
+      expect(s.read_only).toBe(true);
+      expect(s.cap_drop).toEqual(['ALL']);
+      expect(s.cap_add).toBeUndefined();
+    },
+  );
+
+  it.each(services)('%s may write only where it has a volume or memory', (_name, { tmpfs = [], build }) => {
+    // Evidence for disputes waits in SPOOL_DIR, which is the temporary directory by default.
+    if (build !== undefined) expect(tmpfs.map((mount) => mount.split(':')[0])).toEqual(['/tmp']);
+    for (const mount of tmpfs) expect(mount).toMatch(/^\/[\w/]+(:[\w=,]+)?$/);
+  });
+
+  it('gives Temporal 512 history shards, which no later start can change', () => {
+    expect(compose.services['temporal']?.environment?.['NUM_HISTORY_SHARDS']).toBe('512');
+  });
+
+  it.each(['BIND_ADDRESS', 'TEMPORAL_BIND_ADDRESS', 'UI_BIND_ADDRESS', 'SANDBOX_BIND_ADDRESS'])(
+    'has %s in .env.example, on the loopback address',
+    async (name) => {
+      expect(await readFile(`${ROOT}/.env.example`, 'utf8')).toMatch(new RegExp(`^${name}=127\\.0\\.0\\.1$`, 'm'));
+    },
+  );
+});
+
+describe('the image', async () => {
+  const dockerfile = await readFile(`${ROOT}/Dockerfile`, 'utf8');
+
+  it('runs as a user that is not root', () => {
+    expect(dockerfile).toMatch(/^USER node$/m);
+  });
+
+  it('is built from exact versions, with Node 24 and the pnpm of package.json', async () => {
+    const { packageManager } = JSON.parse(await readFile(`${ROOT}/package.json`, 'utf8')) as { packageManager: string };
+    expect(packageManager).toMatch(/^pnpm@\d+\.\d+\.\d+$/);
+    expect(dockerfile).toContain(`npm install --global ${packageManager}\n`);
+    const stages = Array.from(dockerfile.matchAll(/^FROM (\S+) AS (\S+)$/gm), ([, base = '', name = '']) => ({
+      base,
+      name,
+    }));
+    const names = stages.map(({ name }) => name);
+    const foreign = stages.map(({ base }) => base).filter((base) => !names.includes(base));
+    for (const base of foreign) expect(base).toMatch(/^node:24\.\d+\.\d+-\w+-slim$/);
+    expect(new Set(foreign).size).toBe(1);
   });
 });
