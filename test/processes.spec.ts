@@ -232,15 +232,12 @@ describe('docker-compose.yml', async () => {
     expect(published).toHaveLength(4);
   });
 
-  it.each(services)(
-    '%s gains no privileges, has a read-only root and no capability that it does not need',
-    (name, s) => {
-      expect(s.security_opt).toEqual(['no-new-privileges:true']);
-      expect(s.read_only).toBe(true);
-      expect(s.cap_drop).toEqual(['ALL']);
-      expect(s.cap_add).toBeUndefined();
-    },
-  );
+  it.each(services)('%s gains no privileges, has a read-only root and no capability', (name, s) => {
+    expect(s.security_opt).toEqual(['no-new-privileges:true']);
+    expect(s.read_only).toBe(true);
+    expect(s.cap_drop).toEqual(['ALL']);
+    expect(s.cap_add).toBeUndefined();
+  });
 
   it.each(services)('%s may write only where it has a volume or memory', (_name, { tmpfs = [], build }) => {
     // Evidence for disputes waits in SPOOL_DIR, which is the temporary directory by default.
