@@ -272,8 +272,8 @@ describe('the image', async () => {
       base,
       name,
     }));
-    const names = stages.map(({ name }) => name);
-    const foreign = stages.map(({ base }) => base).filter((base) => !names.includes(base));
+    const names = new Set(stages.map(({ name }) => name));
+    const foreign = stages.map(({ base }) => base).filter((base) => !names.has(base));
     for (const base of foreign) expect(base).toMatch(/^node:24\.\d+\.\d+-\w+-slim$/);
     expect(new Set(foreign).size).toBe(1);
   });

@@ -152,8 +152,8 @@ function describe(checks: readonly Check[]): string[] {
   const end = findings.length === 0 ? 'Nothing is wrong.' : `${findings.length} found.`;
   return [
     ...columns(checks.map((check) => [stateOf(check), check.area, check.seen])),
-    ...findings.flatMap((finding) => ['', ...inFull(finding)]),
-    ...warnings.flatMap((warning) => ['', ...inFull({ ...warning, code: `warning ${warning.code}` })]),
+    ...findings.flatMap((finding) => inFull(finding, '')),
+    ...warnings.flatMap((warning) => inFull(warning, 'warning ')),
     '',
     end,
     ...(warnings.length === 0 ? [] : [`${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}.`]),
@@ -165,6 +165,6 @@ function stateOf({ findings, warnings = [] }: Check): string {
   return warnings.length > 0 ? 'warn' : 'ok';
 }
 
-function inFull({ code, what, means, remedy }: Finding): string[] {
-  return [`${code}: ${what}`, `  means  ${means}`, `  do     ${remedy}`];
+function inFull({ code, what, means, remedy }: Finding, kind: string): string[] {
+  return ['', `${kind}${code}: ${what}`, `  means  ${means}`, `  do     ${remedy}`];
 }
