@@ -158,3 +158,17 @@ it('eighty requests for one reference at once, half of them at another process, 
   expect(counts(200) + counts(201) + counts(202)).toBe(80);
   expect(counts(201)).toBeLessThanOrEqual(1);
 });
+
+it.runIf(process.env['FULL'] === '1')(
+  'a connection that is lost without an end is replaced within 15 s, and reads are answered again',
+  async () => {
+    await warm();
+    const { body } = await stack.create();
+    line.forget();
+    expect((await stack.get(`/v1/checkouts/${body.id}`)).status).toBe(503);
+    await expect
+      .poll(async () => (await stack.get(`/v1/checkouts/${body.id}`)).status, { timeout: 15_000, interval: 200 })
+      .toBe(200);
+  },
+  30_000,
+);

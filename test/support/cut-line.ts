@@ -6,6 +6,7 @@ type Way = 'there' | 'back';
 /** A line to a server that can be cut, frozen, muted or slowed, and mended, as a network does. */
 export class CutLine {
   readonly #sockets = new Set<Socket>();
+  readonly #forgotten = new WeakSet<Socket>();
   readonly #held: (() => void)[] = [];
   #holds: ReadonlySet<Way> = new Set();
   #delayMs = 0;
@@ -35,6 +36,11 @@ export class CutLine {
   /** Nothing comes through, and nothing breaks: what is sent arrives when the line is mended. */
   freeze(): void {
     this.#holds = new Set(['there', 'back']);
+  }
+
+  /** What goes by the connections that are there is lost without a word, as behind a router that forgot them. */
+  forget(): void {
+    for (const socket of this.#sockets) this.#forgotten.add(socket);
   }
 
   /** The server hears everything, and its answers arrive when the line is mended. */
@@ -70,7 +76,9 @@ export class CutLine {
         this.#sockets.delete(from);
         to.destroy();
       });
-      from.on('data', (bytes) => this.#pass(way, () => void (to.destroyed || to.write(bytes))));
+      from.on('data', (bytes) => {
+        if (!this.#forgotten.has(from)) this.#pass(way, () => void (to.destroyed || to.write(bytes)));
+      });
     }
     if (this.#isCut) near.destroy();
   }

@@ -17,7 +17,7 @@ import {
 } from '@tillflow/workflows';
 import type { Temporal } from './connection.js';
 import { nameOnQueue, RECONCILE_DAILY } from './schedules.js';
-import { within } from './within.js';
+import { within, type Bounded } from './within.js';
 
 /** One run, as the engine keeps it. */
 export type StoredReconciliation = {
@@ -63,6 +63,8 @@ export class Reconciliations {
       readonly taskQueue: string;
       /** How long a read or a start may take, in milliseconds. */
       readonly readWithinMs: number;
+      /** How calls are bounded; absent: in time only. */
+      readonly bounded?: Bounded;
     },
   ) {}
 
@@ -99,7 +101,7 @@ export class Reconciliations {
       const stored = this.#toStored(description);
       if (description.type !== RECONCILE_WORKFLOW) throw new ReconciliationNotFoundError(`${id} is none`);
       if (stored.status === 'running') return { ...stored, result: null, failure: null };
-      const result = await within(this.temporal.connection, RESULT_WITHIN_MS, () => handle.result());
+      const result = await this.#within(RESULT_WITHIN_MS, () => handle.result());
       return { ...stored, summary: result, result, failure: null };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw new ReconciliationNotFoundError(`No reconciliation is ${id}`);
@@ -176,7 +178,14 @@ export class Reconciliations {
   }
 
   #soon<T>(work: () => Promise<T>): Promise<T> {
-    return within(this.temporal.connection, this.options.readWithinMs, work);
+    return this.#within(this.options.readWithinMs, work);
+  }
+
+  #within<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
+    const { bounded } = this.options;
+    return bounded === undefined
+      ? within(this.temporal.connection, milliseconds, work)
+      : bounded('list', milliseconds, work);
   }
 }
 

@@ -33,7 +33,11 @@ export class ReconciliationsService {
     private readonly cursors: Cursors,
   ) {
     const taskQueue = settings.values.TEMPORAL_TASK_QUEUE;
-    this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+    this.#reconciliations = new Reconciliations(temporal, {
+      taskQueue,
+      readWithinMs: READ_WITHIN_MS,
+      bounded: temporal.within,
+    });
   }
 
   async start({ from, to, dry_run }: StartReconciliation, { by }: Asker): Promise<ReconciliationStarted> {
