@@ -12,6 +12,7 @@ const PUBLISHED: ReadonlySet<string> = new Set([
   'b25seSBmb3IgdGhlIHNhbmRib3ggb24gdGhpcyBtYWNoaW5l',
   '5b69b73d18562cc49ae37220bc3e847b4b8a5878080788c7cf3101a1cccc1c16',
   '1d93d8aa6bb02cfaf47c6b57d9c45c7092ab3ae2752bd3549c71afeae9879485',
+  'published-in-docker-compose.yml-so-it-protects-nothing',
   'temporal',
 ]);
 

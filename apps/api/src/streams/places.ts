@@ -1,7 +1,7 @@
 /** Who wants to hold a stream. */
 export type Holder = {
   readonly checkout: string;
-  /** Where a reader with a link comes from: see `networkOf`. Null for a reader with a key. */
+  /** Where a reader with a link comes from: see `addressKey`. Null for a reader with a key. */
   readonly linkFrom: string | null;
 };
 

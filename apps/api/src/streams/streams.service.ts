@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { StoredCheckout } from '@tillflow/temporal';
-import { networkOf } from '../auth/network-of.js';
+import { addressKey } from '../edge/address-key.js';
 import { keyOf } from '../checkouts/checkout-key.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
@@ -60,7 +60,7 @@ export class StreamsService implements BeforeApplicationShutdown {
   async open(request: StreamRequest): Promise<EventStream | null> {
     const { id, seen, link, connection } = request;
     const key = keyOf(id);
-    const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : networkOf(link.address) });
+    const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : addressKey(link.address) });
     if (leave === null) {
       throw new Problem('too_many_streams', 'No more streams can be opened now', { retryAfterSeconds: 5 });
     }
