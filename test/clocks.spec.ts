@@ -43,7 +43,7 @@ describe('a worker whose clock is set wrong while it runs, and right again', () 
     const worker = await WorkerProcess.start({ ...shifted(stack, TEN_MINUTES_MS), ...environment });
     const ready = async () => {
       const response = await fetch(`http://127.0.0.1:${port}/health/ready`);
-      return { status: response.status, body: (await response.json()) as unknown };
+      return { status: response.status, body: await response.json() };
     };
     try {
       expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok' } });

@@ -237,8 +237,9 @@ export class Stack {
   async until(id: string, satisfied: (checkout: CheckoutJson) => boolean, timeoutMs = 30_000): Promise<CheckoutJson> {
     return vi.waitFor(
       async () => {
-        const { body } = await this.get(`/v1/checkouts/${id}`);
-        if (!satisfied(body)) throw new Error(`Not yet: ${JSON.stringify(body)}`);
+        const { status, body } = await this.get(`/v1/checkouts/${id}`);
+        // A busy machine may answer 503 meanwhile, which has none of a checkout's fields.
+        if (status !== 200 || !satisfied(body)) throw new Error(`Not yet: ${JSON.stringify(body)}`);
         return body;
       },
       { timeout: timeoutMs, interval: 50 },

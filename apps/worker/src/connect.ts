@@ -20,7 +20,7 @@ const MEMO_WARN_BYTES = 65_536;
 /** What tries again to reach Temporal, and until when. */
 export type StartPatience = Pick<Patience, 'signal'> & {
   /** @param why for a person: what is wrong, and what to set. */
-  failed(why: string, pauseMs: number): void;
+  readonly failed: (why: string, pauseMs: number) => void;
 };
 
 /** What a worker has of Temporal before it takes work. */

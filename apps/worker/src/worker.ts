@@ -55,7 +55,10 @@ export async function startWorker(
   options: StartOptions = {},
 ): Promise<RunningWorker> {
   const worker = await openWorker(settings, logger, options);
-  await closingOnFailure(worker.stop, () => worker.ready);
+  await closingOnFailure(
+    () => worker.stop(),
+    () => worker.ready,
+  );
   return worker;
 }
 

@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { Dispatcher } from 'undici';
 import type { z } from 'zod';
-import { isWatched, publish, type RequestReport } from './diagnostics.js';
+import { isWatched, publish } from './diagnostics.js';
 import {
   AuthenticationError,
   ConnectionError,

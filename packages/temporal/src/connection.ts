@@ -61,7 +61,7 @@ export type Temporal = {
   readonly client: Client;
   readonly connection: Connection;
   /** What the last call that failed met, such as a refused connection; null before the first. For people. */
-  lastFailure(): string | null;
+  readonly lastFailure: () => string | null;
   /** Ends the retries of calls under way, then the connection. */
   close(): Promise<void>;
 };

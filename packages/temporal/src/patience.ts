@@ -8,9 +8,9 @@ export type Patience = {
   /** Ends the tries: the last failure, or the signal's reason where none is known, is thrown then. */
   readonly signal: AbortSignal;
   /** Whether the same may go well later. */
-  isWorthAnother(error: unknown): boolean;
+  readonly isWorthAnother: (error: unknown) => boolean;
   /** A try failed, and the next one is made after `pauseMs` milliseconds. */
-  failed(error: unknown, pauseMs: number): void;
+  readonly failed: (error: unknown, pauseMs: number) => void;
 };
 
 /** The pause after failed try number `tries` (from 1): 1 s, 2 s, … 30 s, of which chance takes up to a half. */
