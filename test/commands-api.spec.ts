@@ -3,6 +3,7 @@ import { COMMAND_WORKFLOW, type CommandMemo } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { asOperator, seedRecords, type SeededRecords } from './support/resources.js';
 import { Stack, type ProblemJson } from './support/stack.js';
+import { textsIn } from './support/stored.js';
 import { withStack } from './support/with-stack.js';
 
 type CardJson = { id: string; name: string; city: string | null; expiration_year: number; status?: string };
@@ -90,40 +91,33 @@ describe('a card', () => {
     const answer = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { city } });
     expect(answer).toMatchObject({ status: 422, body: { detail: expect.stringContaining('… is no city') } });
     const workflowId = `command/default/update_card/${seeded.customer}/${seeded.card}`;
-    const history = JSON.stringify(
-      await stack.temporal.client.workflow.getHandle(workflowId).fetchHistory(),
-      (_, value) => (value instanceof Uint8Array ? Buffer.from(value).toString('latin1') : (value as unknown)),
-    );
+    const history = textsIn((await stack.temporal.client.workflow.getHandle(workflowId).fetchHistory()).events);
     expect(history.includes('is no city')).toBe(true);
     expect(history.includes(city)).toBe(false);
   });
 
-  it('that does not exist is 404, and nothing is retried', async () => {
+  it('that does not exist is 404, and the provider is only asked to show it', async () => {
     const { customer } = seedRecords(stack);
     const before = stack.requests(`PATCH ${CARD_ROUTE}`).length;
     const path = `/v1/customers/${customer}/cards/card_test_none`;
     const answer = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { name: 'A' } });
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    expect(stack.requests(`PATCH ${CARD_ROUTE}`).length).toBe(before + 1);
+    expect(stack.requests(`PATCH ${CARD_ROUTE}`).length).toBe(before);
   });
 
   it.each([
-    ['DELETE', '/v1/recurring-plans/schd_test_nothere', undefined],
-    ['DELETE', '/v1/customers/cust_test_nothere/cards/card_test_nothere', undefined],
-    ['PATCH', '/v1/customers/cust_test_nothere/cards/card_test_nothere', { city: 'Bangkok' }],
-    ['DELETE', '/v1/disputes/dspt_test_nothere/evidence/docu_test_nothere', undefined],
-  ])('and any other record that is not there leaves nothing in Temporal: %s %s', async (method, path, body) => {
-    const commands = async (): Promise<number> => {
-      const query = `WorkflowType = '${COMMAND_WORKFLOW}' AND TaskQueue = '${stack.taskQueue}'`;
-      return (await stack.temporal.client.workflow.count(query)).count;
-    };
-    await expect.poll(async () => (await commands()) === (await commands())).toBe(true);
-    const before = await commands();
-    for (let times = 0; times < 3; times += 1) {
-      const answer = await asOperator<ProblemJson>(stack, method, path, body === undefined ? {} : { body });
+    ['DELETE', '/v1/recurring-plans/schd_test_0', 'stop_plan/schd_test_0'],
+    ['DELETE', '/v1/customers/cust_test_0/cards/card_test_0', 'remove_card/cust_test_0/card_test_0'],
+    ['PATCH', '/v1/customers/cust_test_0/cards/card_test_0', 'update_card/cust_test_0/card_test_0'],
+    ['DELETE', '/v1/disputes/dspt_test_0/evidence/docu_test_0', 'delete_document/dspt_test_0/docu_test_0'],
+  ])('and any other record that is not there leaves nothing in Temporal: %s %s', async (method, path, workflow) => {
+    for (let times = 0; times < 2; times += 1) {
+      const body = method === 'PATCH' ? { body: { city: 'Bangkok' } } : {};
+      const answer = await asOperator<ProblemJson>(stack, method, path, body);
       expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
     }
-    expect(await commands()).toBe(before);
+    const { workflow: workflows } = stack.temporal.client;
+    await expect(workflows.getHandle(`command/default/${workflow}`).describe()).rejects.toThrow('not found');
   });
 
   it('whose removal the provider refuses ends as completed, and may be asked for again', async () => {
@@ -308,7 +302,7 @@ describe('a command', () => {
     try {
       const answer = await asOperator<ProblemJson>(down, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
       expect(answer).toMatchObject({ status: 503, body: { code: 'temporal_unavailable' } });
-      expect(answer.headers.get('retry-after')).toBe('2');
+      expect(answer.headers.get('retry-after')).toMatch(/^[1-4]$/);
       expect(down.sandbox.state(['requests']).requests).toEqual([]);
       expect((await asOperator(down, 'GET', '/v1/account')).status).toBe(200);
     } finally {

@@ -151,8 +151,8 @@ async function walk(
       limit: String(limit),
       ...(cursor === null ? {} : { cursor }),
     });
-    const { status, body } = await stack.get<Page>(`/v1/checkouts?${query}`);
-    expect(status, JSON.stringify(body)).toBe(200);
+    const { status, body } = await stack.get<Page>(`/v1/checkouts?${query.toString()}`);
+    expect(status).toBe(200);
     expect(body.data.length).toBeLessThanOrEqual(limit);
     found.push(...body.data);
     cursor = body.next_cursor;
@@ -177,7 +177,10 @@ describe('a walk through a few hundred checkouts', () => {
   );
 
   it('between two times has those that were created then, to the millisecond', async () => {
-    const [from = '', to = ''] = [all[11]?.created_at, all[12]?.created_at].toSorted();
+    const [from = '', to = ''] = all
+      .slice(11, 13)
+      .map(({ created_at: at }) => at)
+      .toSorted((a, b) => (a < b ? -1 : 1));
     const found = await walk(7, { from, to });
     const meant = all.filter(({ created_at: at }) => at >= from && at <= to);
     expect(found.map(({ id }) => id)).toEqual(inOrder(meant));
@@ -228,7 +231,8 @@ async function endedMemo({ reference }: Listed): Promise<CheckoutMemo> {
 }
 
 it('a cursor of one list is of use for no other', async () => {
-  const { body } = await stack.get<Page>(`/v1/checkouts?${new URLSearchParams({ ...BOUNDS, limit: '3' })}`);
+  const first = new URLSearchParams({ ...BOUNDS, limit: '3' });
+  const { body } = await stack.get<Page>(`/v1/checkouts?${first.toString()}`);
   const other = new URLSearchParams({ from: BOUNDS.from, limit: '3', cursor: body.next_cursor ?? '' });
-  expect((await stack.get(`/v1/checkouts?${other}`)).status).toBe(400);
+  expect((await stack.get(`/v1/checkouts?${other.toString()}`)).status).toBe(400);
 });

@@ -81,7 +81,6 @@ it(
       const { body } = await stack.get<{ data: unknown[] }>(`/v1/checkouts?reference=${reference}`);
       expect(body.data).toEqual([]);
     }
-    console.log(`of ${taken.length}: ${accepted.length} accepted, ${refused.length} refused; ${reads.length} reads`);
   },
   (SECONDS + 90) * 1_000,
 );

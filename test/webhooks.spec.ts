@@ -286,7 +286,7 @@ describe('while Temporal is down', () => {
       const headers = signed(event, { secret: secretOf(cut) });
       const refused = await cut.request<ProblemJson>('POST', '/webhooks/provider', { body: event, key: null, headers });
       expect(refused).toMatchObject({ status: 503, body: { code: 'temporal_unavailable' } });
-      expect(refused.headers.get('retry-after')).toBe('2');
+      expect(refused.headers.get('retry-after')).toMatch(/^[1-4]$/);
       expect((await cut.request('POST', '/webhooks/provider', { body: event, key: null, headers })).status).toBe(503);
       expect((await cut.get('/health/ready')).status).toBe(503);
       expect((await cut.get('/health/live')).status).toBe(200);

@@ -22,7 +22,7 @@ const BYTES = 6;
  * The open checkouts that a list has shown: one that ends meanwhile is not shown again among those that ended. By six
  * bytes of a hash each, up to 450 of them.
  */
-export class Shown {
+class Shown {
   readonly #hashes: Set<string>;
 
   constructor(

@@ -36,7 +36,7 @@ import { EventTailWatch } from './event-tail-watch.js';
 import { InFlight } from './in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
-import { refusal } from './temporal-failures.js';
+import { refusal, retryAfterSeconds } from './temporal-failures.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
 
@@ -136,7 +136,9 @@ export class CheckoutsService {
     } catch (error) {
       if (!(error instanceof Problem) || !UNSEEN.has(error.code)) throw error;
       if (begun.kind === 'there' && error.code === 'not_found') {
-        throw new Problem('temporal_unavailable', 'The payment engine did not take it', { retryAfterSeconds: 2 });
+        throw new Problem('temporal_unavailable', 'The payment engine did not take it', {
+          retryAfterSeconds: retryAfterSeconds(),
+        });
       }
       // A start that is on its way may still arrive.
       if (begun.kind === 'there' || begun.mayBegin) return null;

@@ -10,29 +10,36 @@ const LANES: readonly Lane[] = ['write', 'read', 'list', 'hint', 'background'];
 @Injectable()
 export class AdmissionMetrics {
   constructor(temporal: TemporalAccess, { registry }: Metrics) {
-    const registers = [registry];
-    new Gauge({
-      name: 'tillflow_temporal_calls',
-      help: 'Calls to Temporal that are under way (busy) or wait for a place (waiting), by lane.',
-      labelNames: ['lane', 'state'],
-      registers,
-      collect() {
-        for (const lane of LANES) {
-          const { busy, waiting } = temporal.load(lane);
-          this.set({ lane, state: 'busy' }, busy);
-          this.set({ lane, state: 'waiting' }, waiting);
-        }
-      },
-    });
-    new Counter({
-      name: 'tillflow_temporal_refused_total',
-      help: 'Calls to Temporal that were refused because no place became free in time, by lane. They were not sent.',
-      labelNames: ['lane'],
-      registers,
-      collect() {
-        this.reset();
-        for (const lane of LANES) this.inc({ lane }, temporal.load(lane).refused);
-      },
-    });
+    registry.registerMetric(calls(temporal));
+    registry.registerMetric(refusals(temporal));
   }
+}
+
+function calls(temporal: TemporalAccess): Gauge {
+  return new Gauge({
+    name: 'tillflow_temporal_calls',
+    help: 'Calls to Temporal that are under way (busy) or wait for a place (waiting), by lane.',
+    labelNames: ['lane', 'state'],
+    registers: [],
+    collect() {
+      for (const lane of LANES) {
+        const { busy, waiting } = temporal.load(lane);
+        this.set({ lane, state: 'busy' }, busy);
+        this.set({ lane, state: 'waiting' }, waiting);
+      }
+    },
+  });
+}
+
+function refusals(temporal: TemporalAccess): Counter {
+  return new Counter({
+    name: 'tillflow_temporal_refused_total',
+    help: 'Calls to Temporal that were refused because no place became free in time, by lane. They were not sent.',
+    labelNames: ['lane'],
+    registers: [],
+    collect() {
+      this.reset();
+      for (const lane of LANES) this.inc({ lane }, temporal.load(lane).refused);
+    },
+  });
 }
