@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { Pool } from 'undici';
 
 /** Where an attack goes: the API, and a link that a customer's page could hold. */
-export type Target = { readonly url: string; readonly link: string };
+type Target = { readonly url: string; readonly link: string };
 
 /** Goes on until the signal aborts. @returns how many requests were answered, by status; 0 stands for a closed connection. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<Answers>;
