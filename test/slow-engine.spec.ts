@@ -6,7 +6,7 @@ import { KEYS, newReference, Stack, type Answer, type ProblemJson } from './supp
 /** The worker has a line of its own, so that only the API sees a slow engine. */
 const ANSWER_WITHIN_MS = 1_500;
 /** What a busy machine needs besides. */
-const SLACK_MS = 400;
+const SLACK_MS = 1_000;
 
 let line: CutLine;
 let stack: Stack;

@@ -89,6 +89,23 @@ export class Checkouts {
   }
 
   /**
+   * Whether a task of this checkout is there that no worker has taken or finished. Not so while a call to the provider
+   * is under way, and for a checkout that is not there.
+   */
+  async waitsForWorker(key: CheckoutKey): Promise<boolean> {
+    try {
+      const { raw } = await this.#soon('read', () => this.#handle(key).describe());
+      const isWaiting = raw.pendingActivities?.some(
+        ({ state, attempt }) => Number(state) === SCHEDULED && attempt === 1,
+      );
+      return (raw.pendingWorkflowTask ?? null) !== null || isWaiting === true;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
+  }
+
+  /**
    * One page in the order of the server: open ones first, then closed, the newest first in each.
    * @param onUnreadable told of each that cannot be read and is left out: the others are worth reading.
    */
@@ -292,6 +309,9 @@ export class Checkouts {
     return this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
   }
 }
+
+/** The number of Temporal's `PENDING_ACTIVITY_STATE_SCHEDULED`. */
+const SCHEDULED = 1;
 
 /** Temporal's own limit of a page. */
 const MOST_RUNS = 1_000;

@@ -86,3 +86,16 @@ it('a call that fails gives its place back', async () => {
   await expect(gate.pass(PATIENT, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
   expect(await gate.pass(PATIENT, () => Promise.resolve(1))).toBe(1);
 });
+
+it('a call that failed may keep its place for as long as it still is work', async () => {
+  const gate = new Gate(1);
+  const kept = held();
+  const next = held();
+  await expect(gate.pass(PATIENT, () => Promise.reject(new Error('slow')), kept.work)).rejects.toThrow('slow');
+  const pass = gate.pass(PATIENT, next.work);
+  expect(gate).toMatchObject({ busy: 1, waiting: 1 });
+  kept.end();
+  await vi.waitFor(() => expect(next.isSent()).toBe(true));
+  next.end();
+  await pass;
+});

@@ -53,17 +53,27 @@ export class Gate {
     return this.#queue.size;
   }
 
-  /** @throws {OverloadedError} {CallerGoneError} when it was not sent; otherwise what `work` throws. */
-  async pass<T>(patience: Patience, work: () => Promise<T>): Promise<T> {
+  /**
+   * @param keep how much longer a call that failed keeps its place: until then it still is work for the other side
+   * @throws {OverloadedError} {CallerGoneError} when it was not sent; otherwise what `work` throws.
+   */
+  async pass<T>(patience: Patience, work: () => Promise<T>, keep?: (error: unknown) => Promise<void>): Promise<T> {
     if (patience.gone?.aborted === true) throw callerGone();
     if (this.#busy < this.places && this.#queue.size === 0) this.#busy += 1;
     else await this.#place(patience);
     const startedAt = performance.now();
-    try {
-      return await work();
-    } finally {
+    const leave = (): void => {
       this.#typicalMs += (performance.now() - startedAt - this.#typicalMs) * WEIGHT;
       this.#leave();
+    };
+    try {
+      const answer = await work();
+      leave();
+      return answer;
+    } catch (error) {
+      if (keep === undefined) leave();
+      else void keep(error).finally(leave);
+      throw error;
     }
   }
 

@@ -97,11 +97,14 @@ export class CheckoutsRepository {
       staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
     });
     try {
-      const begun = await this.temporal.within('write', withinMs, () =>
-        this.temporal.client.workflow.executeUpdateWithStart(begin, {
-          updateId: BEGIN_UPDATE_ID,
-          startWorkflowOperation,
-        }),
+      const begun = await this.temporal.whileItGoesOn(
+        withinMs,
+        () =>
+          this.temporal.client.workflow.executeUpdateWithStart(begin, {
+            updateId: BEGIN_UPDATE_ID,
+            startWorkflowOperation,
+          }),
+        async () => !(await this.#inBackground.waitsForWorker(intent).catch(() => true)),
       );
       // The first answer is repeated for ever: it is news only to the request that opened the checkout.
       if (begun.opener !== opener) return { kind: 'there' };
