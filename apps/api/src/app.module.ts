@@ -10,6 +10,7 @@ import { CheckoutsController } from './checkouts/checkouts.controller.js';
 import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
 import { CheckoutsService } from './checkouts/checkouts.service.js';
 import { EventTailWatch } from './checkouts/event-tail-watch.js';
+import { CustomerLooks } from './checkouts/customer-looks.js';
 import { CheckoutNews } from './checkouts/news.js';
 import { CheckoutPresenter } from './checkouts/presenter.js';
 import { QrService } from './checkouts/qr.service.js';
@@ -80,6 +81,7 @@ export class AppModule {
         Signatures,
         SignedLinks,
         CheckoutNews,
+        CustomerLooks,
         CheckoutPresenter,
         CheckoutsRepository,
         Cursors,

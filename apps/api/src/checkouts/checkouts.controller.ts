@@ -1,7 +1,8 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import { ApiBearerAuth, ApiProduces, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires, RequiresKeyOrLink } from '../auth/access.js';
+import type { Caller } from '../auth/caller.js';
 import { AskedBy, type Asker } from '../auth/asker.js';
 import { Answers, Describes } from '../openapi/decorators.js';
 import * as examples from '../openapi/examples.js';
@@ -144,9 +145,10 @@ export class CheckoutsController {
   @ApiResponse({ status: 200, description: 'The image', schema: { type: 'string', format: 'binary' } })
   async qr(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @Req() { linkExpires }: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
-    const { type, bytes } = await this.qrs.image(id);
+    const { type, bytes } = await this.qrs.image(id, linkExpires !== undefined);
     // An SVG opened by itself could run a script.
     void reply.type(type).header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox");
     void reply.header('cache-control', 'private, max-age=5');

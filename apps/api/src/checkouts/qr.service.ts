@@ -5,9 +5,12 @@ import { renderSVG } from 'uqr';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
+import { keyOf } from './checkout-key.js';
 import { CheckoutsService } from './checkouts.service.js';
+import { CustomerLooks } from './customer-looks.js';
 import { ImageCache, type QrImage } from './image-cache.js';
 import { ImageHosts } from './image-hosts.js';
+import { CheckoutPresenter } from './presenter.js';
 
 const IMAGE_TYPES = new Set(['image/svg+xml', 'image/png', 'image/jpeg']);
 const MAX_BYTES = 1_048_576;
@@ -32,6 +35,8 @@ export class QrService {
 
   constructor(
     private readonly checkouts: CheckoutsService,
+    private readonly looks: CustomerLooks,
+    private readonly presenter: CheckoutPresenter,
     { values }: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
   ) {
@@ -39,8 +44,10 @@ export class QrService {
   }
 
   /** @throws {Problem} `qr_gone` when there is nothing to pay with, `provider_unavailable`. */
-  async image(id: string): Promise<QrImage> {
-    const { qr, status } = await this.checkouts.get(id);
+  async image(id: string, isByLink: boolean): Promise<QrImage> {
+    const { qr, status } = isByLink
+      ? this.presenter.present(await this.looks.get(keyOf(id)))
+      : await this.checkouts.get(id);
     if (qr === null) throw new Problem('qr_gone', `The checkout is ${status}`);
     try {
       return await this.#provided(id, qr.download_uri);

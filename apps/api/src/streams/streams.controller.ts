@@ -32,9 +32,10 @@ export class StreamsController {
   @ApiExcludeEndpoint()
   async head(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @Req() { linkExpires }: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<void> {
-    await this.streams.mustExist(id);
+    await this.streams.mustExist(id, linkExpires !== undefined);
     void reply.headers(STREAM_HEADERS);
   }
 

@@ -6,6 +6,7 @@ import type { StoredCheckout } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import type { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
+import { CustomerLooks } from '../checkouts/customer-looks.js';
 import { CheckoutNews } from '../checkouts/news.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
 import { Problem } from '../problems/problem.js';
@@ -54,11 +55,11 @@ function service(limit = 10) {
     URL_SIGNING_KEY: ['signs the links of tests and nothing else'],
     PUBLIC_URL: 'http://pay.example',
   } as unknown as ApiSettings);
-  const repository = { get } as unknown as CheckoutsRepository;
+  const repository = { get, look: get } as unknown as CheckoutsRepository;
   const news = new CheckoutNews();
   const watches = new Watches(repository, settings, pino({ enabled: false }), news);
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
-  const streams = new StreamsService(repository, presenter, watches, settings);
+  const streams = new StreamsService(repository, new CustomerLooks(repository, news), presenter, watches, settings);
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
     streams.open({ id: ID, seen: null, link: null, connection: NOWHERE, ...request });
   return { stored, get, news, streams, open };

@@ -1,8 +1,10 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
+import type { CheckoutKey } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { addressKey } from '../edge/address-key.js';
 import { keyOf } from '../checkouts/checkout-key.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
+import { CustomerLooks } from '../checkouts/customer-looks.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
@@ -45,6 +47,7 @@ export class StreamsService implements BeforeApplicationShutdown {
 
   constructor(
     private readonly repository: CheckoutsRepository,
+    private readonly looks: CustomerLooks,
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
     private readonly settings: Settings,
@@ -66,7 +69,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     }
     let stream: EventStream | null = null;
     try {
-      const checkout = await this.repository.get(key);
+      const checkout = await this.#read(key, link !== null);
       const isNews = seen === null || seen < checkout.version;
       if (checkout.closed && (link !== null || !isNews)) return null;
       stream = this.#begin(connection);
@@ -82,8 +85,8 @@ export class StreamsService implements BeforeApplicationShutdown {
   }
 
   /** @throws {Problem} `not_found`. */
-  async mustExist(id: string): Promise<void> {
-    await this.repository.get(keyOf(id));
+  async mustExist(id: string, isByLink: boolean): Promise<void> {
+    await this.#read(keyOf(id), isByLink);
   }
 
   beforeApplicationShutdown(): void {
@@ -93,6 +96,10 @@ export class StreamsService implements BeforeApplicationShutdown {
       const timer = setTimeout(() => connection.destroy(), END_WITHIN_MS);
       timer.unref();
     }
+  }
+
+  #read(key: CheckoutKey, isByLink: boolean): Promise<StoredCheckout> {
+    return isByLink ? this.looks.get(key) : this.repository.get(key);
   }
 
   /** A stream whose reader is cut off when it stops reading. */

@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import { checkoutId, type CheckoutKey } from '@tillflow/domain';
+import type { StoredCheckout } from '@tillflow/temporal';
+import { CheckoutsRepository } from './checkouts.repository.js';
+import { CheckoutNews } from './news.js';
+
+/** How long a look answers later requests. Milliseconds. */
+const KEEP_MS = 500;
+
+/**
+ * Looks at checkouts for callers with a link, whom the API does not know: one look per checkout answers all of them, and
+ * takes no place from callers with a key.
+ */
+@Injectable()
+export class CustomerLooks {
+  readonly #looks = new Map<string, Promise<StoredCheckout>>();
+
+  constructor(
+    private readonly repository: CheckoutsRepository,
+    news: CheckoutNews,
+  ) {
+    news.listen((id) => this.#looks.delete(id));
+  }
+
+  /**
+   * The checkout as it was at most half a second ago; never from before a change that was made through this process.
+   * @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`.
+   */
+  get(key: CheckoutKey): Promise<StoredCheckout> {
+    const id = checkoutId(key);
+    const known = this.#looks.get(id);
+    if (known !== undefined) return known;
+    const look = this.repository.look(key);
+    this.#looks.set(id, look);
+    const forgetLater = (): void => void setTimeout(() => this.#forget(id, look), KEEP_MS).unref();
+    look.then(forgetLater, forgetLater);
+    return look;
+  }
+
+  #forget(id: string, look: Promise<StoredCheckout>): void {
+    if (this.#looks.get(id) === look) this.#looks.delete(id);
+  }
+}

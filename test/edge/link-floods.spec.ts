@@ -1,0 +1,43 @@
+import { Checkouts } from '@tillflow/temporal';
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Stack, type CheckoutJson } from '../support/stack.js';
+
+let stack: Stack;
+beforeAll(async () => {
+  stack = await Stack.start({ webhookUrl: null });
+});
+afterAll(() => stack.stop());
+afterEach(() => void vi.restoreAllMocks());
+
+const FLOOD = 100;
+
+async function statusOf(url: string | null | undefined): Promise<number> {
+  return (await fetch(url ?? '', { method: 'HEAD' })).status;
+}
+
+/** @returns how often Temporal was asked for a checkout while this many requests came by the link. */
+async function looksFor(url: string | null | undefined): Promise<number> {
+  const look = vi.spyOn(Checkouts.prototype, 'get');
+  const statuses = await Promise.all(Array.from({ length: FLOOD }, () => statusOf(url)));
+  expect(new Set(statuses)).toEqual(new Set([200]));
+  return look.mock.calls.length;
+}
+
+describe('a flood of requests by one link', () => {
+  it.each<[string, (checkout: CheckoutJson) => string | null | undefined]>([
+    ['QR image', ({ qr }) => qr?.image_url],
+    ['stream', ({ events_url: url }) => url],
+  ])('to the %s asks Temporal a few times, not once per request', async (_, urlOf) => {
+    const { body } = await stack.create();
+    const looks = await looksFor(urlOf(body));
+    expect(looks).toBeGreaterThan(0);
+    expect(looks).toBeLessThan(FLOOD / 10);
+  });
+
+  it('shows what a till changed through the same API', async () => {
+    const { body } = await stack.create();
+    expect(await statusOf(body.qr?.image_url)).toBe(200);
+    await stack.post(`${body.location}/cancel`);
+    expect(await statusOf(body.qr?.image_url)).toBe(404);
+  });
+});
