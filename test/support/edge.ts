@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { apiSettings, startApi, type RunningApi } from '@tillflow/api';
 import { programLogger } from '@tillflow/telemetry';
-import { KEYS, type ProblemJson } from './stack.js';
+import { KEYS, SIGNING_KEY, type ProblemJson } from './stack.js';
 
 /** An answer as it came over the wire. Header names are in lower case. */
 export type RawAnswer = {
@@ -28,6 +28,7 @@ export class EdgeApi {
         PROVIDER_BASE_URL: 'http://127.0.0.1:1',
         PROVIDER_SECRET_KEY: 'skey_test_edge',
         PROVIDER_WEBHOOK_SECRET: Buffer.from('a secret').toString('base64'),
+        URL_SIGNING_KEY: SIGNING_KEY,
         API_KEYS: Object.entries(KEYS)
           .map(([role, key]) => `${role}:${role}:${createHash('sha256').update(key).digest('hex')}`)
           .join(','),
