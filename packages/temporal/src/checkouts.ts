@@ -89,16 +89,20 @@ export class Checkouts {
   }
 
   /**
-   * Whether a task of this checkout is there that no worker has taken or finished. Not so while a call to the provider
-   * is under way, and for a checkout that is not there.
+   * Whether Temporal and the workers are still at the beginning of this checkout. Not so once there is a QR or an end,
+   * while nothing is due, and while one call to the provider takes long.
    */
-  async waitsForWorker(key: CheckoutKey): Promise<boolean> {
+  async isBeginning(key: CheckoutKey): Promise<boolean> {
     try {
-      const { raw } = await this.#soon('read', () => this.#handle(key).describe());
-      const isWaiting = raw.pendingActivities?.some(
-        ({ state, attempt }) => Number(state) === SCHEDULED && attempt === 1,
+      const { raw, memo, status } = await this.#soon('read', () => this.#handle(key).describe());
+      if (toStored({ memo, status })?.state.status !== 'creating') return false;
+      const activities = raw.pendingActivities ?? [];
+      const startedBefore = Date.now() / 1_000 - SLOW_CALL_S;
+      const isAtProvider = activities.some(
+        ({ state, lastStartedTime }) =>
+          Number(state) === STARTED && Number(lastStartedTime?.seconds ?? Infinity) < startedBefore,
       );
-      return (raw.pendingWorkflowTask ?? null) !== null || isWaiting === true;
+      return !isAtProvider && (activities.length > 0 || (raw.pendingWorkflowTask ?? null) !== null);
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw error;
@@ -310,8 +314,10 @@ export class Checkouts {
   }
 }
 
-/** The number of Temporal's `PENDING_ACTIVITY_STATE_SCHEDULED`. */
-const SCHEDULED = 1;
+/** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
+const STARTED = 2;
+/** A call to the provider that takes longer says nothing of the engine. Seconds. */
+const SLOW_CALL_S = 2;
 
 /** Temporal's own limit of a page. */
 const MOST_RUNS = 1_000;

@@ -104,7 +104,7 @@ export class CheckoutsRepository {
             updateId: BEGIN_UPDATE_ID,
             startWorkflowOperation,
           }),
-        async () => !(await this.#inBackground.waitsForWorker(intent).catch(() => true)),
+        async () => !(await this.#inBackground.isBeginning(intent).catch(() => true)),
       );
       // The first answer is repeated for ever: it is news only to the request that opened the checkout.
       if (begun.opener !== opener) return { kind: 'there' };
