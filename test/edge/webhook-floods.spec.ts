@@ -133,4 +133,13 @@ describe('where the provider does not sign', () => {
       expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(50);
     }
   });
+
+  it.each([
+    ['no event', '{"a":1}'],
+    ['no news of a checkout', '{"object":"event","id":"evnt_1","key":"customer.update","data":{}}'],
+    ['no JSON', '{'],
+  ])('what is %s is limited by address, and not read any more after that', async (_, body) => {
+    const statuses = await Promise.all(Array.from({ length: 200 }, () => deliver(body)));
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(50);
+  });
 });

@@ -19,6 +19,11 @@ export class Bucket {
     return count <= this.limit;
   }
 
+  /** Whether the caller has had its share of this second. Counts nothing. */
+  isSpent(caller: string, now = performance.now()): boolean {
+    return (this.#counts.get(this.#keyOf(caller, now)) ?? 0) >= this.limit;
+  }
+
   /** Counts one less, for a request that turned out to be no reason to limit its caller. */
   giveBack(caller: string, now = performance.now()): void {
     const key = this.#keyOf(caller, now);
@@ -45,7 +50,7 @@ export class Limits {
   readonly anonymous: Bucket;
   /** By address: requests with a valid link. */
   readonly links: Bucket;
-  /** By address: webhooks whose signature is wrong, and, where the provider does not sign, those that find no checkout. */
+  /** By address: webhooks whose signature is wrong, and, where the provider does not sign, those that concern no checkout. */
   readonly refusedWebhooks: Bucket;
   /** For all addresses together. */
   readonly unsignedSearches = new Bucket(UNSIGNED_SEARCHES);

@@ -46,7 +46,7 @@ export class WebhooksService {
    * refused too often; `temporal_unavailable`, so that the provider sends it again.
    */
   async receive(delivery: Delivery): Promise<Receipt> {
-    const sent = this.#isSigned ? this.#verified(delivery) : parseJson(delivery.bytes);
+    const sent = this.#isSigned ? this.#verified(delivery) : this.#unsigned(delivery);
     try {
       const taken = await this.#take(routeEvent(sent), delivery.address);
       this.metrics.webhookTaken(taken.outcome);
@@ -65,6 +65,7 @@ export class WebhooksService {
   }
 
   async #take(event: RoutedEvent | null, address: string): Promise<Receipt> {
+    if (event === null || !isNews(event)) this.#countUnsigned(address);
     if (event === null) return this.#ignored('not an event that concerns a charge');
     if (!isNews(event)) return this.#ignored('no news of a checkout', event);
     const taken = await (event.checkout === null
@@ -111,6 +112,21 @@ export class WebhooksService {
       this.logger.warn({ reason: error.reason }, 'webhook refused');
       throw new Problem('signature_invalid', `The signature was refused: ${error.reason}`);
     }
+  }
+
+  /** Reading costs more than the signature would have: an address that sent too much of no use is refused before. */
+  #unsigned({ bytes, address }: Delivery): unknown {
+    if (this.limits.refusedWebhooks.isSpent(address)) throw tooMany('Too many webhooks that concern no checkout');
+    try {
+      return parseJson(bytes);
+    } catch (error) {
+      this.#countUnsigned(address);
+      throw error;
+    }
+  }
+
+  #countUnsigned(address: string): void {
+    if (!this.#isSigned) this.limits.refusedWebhooks.take(address);
   }
 
   /** The provider signed it, so it is read as far as it can be: it is only a reason to look. */
