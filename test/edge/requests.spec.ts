@@ -69,6 +69,26 @@ describe('a request without a key', () => {
   });
 });
 
+describe('an expectation', () => {
+  const start = head('POST /v1/checkouts HTTP/1.1', CLOSE, 'Content-Type: application/json', 'Content-Length: 2');
+
+  it('of 100 is met only for who may send the body', async () => {
+    const refused = await api.raw(`${head(start, 'Expect: 100-continue')}\r\n\r\n`);
+    expectProblem(refused, 401, 'unauthorized');
+    const socket = api.connect();
+    socket.write(`${head(start, KEY, 'Expect: 100-continue')}\r\n\r\n`);
+    const [go] = (await once(socket, 'data')) as [Buffer];
+    expect(go.toString()).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    socket.write('{}');
+    expect((await answerOf(socket)).status).toBe(400);
+  });
+
+  it('that the API does not know changes nothing', async () => {
+    const answer = await api.raw(`${head(start, 'Expect: a miracle')}\r\n\r\n`);
+    expectProblem(answer, 401, 'unauthorized');
+  });
+});
+
 describe('a body', () => {
   const post = (body: string, path = '/v1/checkouts'): Promise<Response> =>
     api.asOperator(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
@@ -249,6 +269,19 @@ describe('a request that arrives slowly', () => {
   }
 
   const body = 'Host: a\r\nContent-Type: application/json\r\nContent-Length: 1000';
+
+  it('is not helped by a sender that reads no answer: its connection is closed', async () => {
+    const { hostname, port } = new URL(slow.url);
+    const socket = connect(Number(port), hostname);
+    const asked = 40;
+    socket.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(asked));
+    await pause(3_000);
+    let received = 0;
+    socket.on('data', (chunk: Buffer) => (received += chunk.length)).on('error', () => undefined);
+    await once(socket, 'close');
+    const { headers } = await slow.fetch('/docs/swagger-ui-bundle.js', { method: 'HEAD' });
+    expect(received).toBeLessThan(asked * Number(headers.get('content-length')));
+  });
 
   it('in its body is answered 408, and its connection is closed', async () => {
     const answer = await drip(`POST /v1/checkouts HTTP/1.1\r\n${KEY}\r\n${body}\r\n\r\n`, ' ');

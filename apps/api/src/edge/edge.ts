@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { correlate, type Correlation } from '@tillflow/telemetry';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -17,6 +18,7 @@ import { Problem } from '../problems/problem.js';
 import type { Settings } from '../settings.provider.js';
 import { allowOrigins } from '../streams/cors.js';
 import { boundArrival, hasBody } from './arrival.js';
+import { askForBody, decideExpectations } from './expectations.js';
 import { setCommonHeaders } from './headers.js';
 import { mustHaveOneHost } from './host.js';
 import { refuseUnfitNames } from './json.js';
@@ -69,6 +71,7 @@ export class Edge {
       },
     });
     unreadable.watch(this.server);
+    decideExpectations(this.server);
     // Added before the framework's own, so that nothing is answered without them. A page may read why it was refused.
     allowCodecOrigins(this.server, TEMPORAL_UI_URL);
     allowOrigins(this.server, CORS_ORIGINS);
@@ -79,7 +82,9 @@ export class Edge {
       this.#correlations.set(request, fields);
       withBudget(budgetOf(reply.raw, settings.values.ANSWER_WITHIN_MS), () => correlate(fields, done));
     });
-    this.server.addHook('onSend', (_request, reply, _payload, done) => {
+    this.server.addHook('onSend', (_request, reply, payload, done) => {
+      // A stream watches its reader itself. Node ends the connection when the reader has taken nothing for so long.
+      if (!(payload instanceof Readable)) reply.raw.setTimeout(REQUEST_TIMEOUT_MS);
       if (reply.statusCode === 202 && !reply.hasHeader('retry-after')) void reply.header('retry-after', POLL_AFTER_S);
       done();
     });
@@ -103,6 +108,7 @@ export class Edge {
       refuseUnfitNames(request.query);
     });
     this.#boundArrival(request, reply, refusal === undefined);
+    if (refusal === undefined && !request.is404) askForBody(request.raw, reply.raw);
     // Many clients name JSON on a POST without a body.
     if (!hasBody(request.raw)) delete request.headers['content-type'];
     return refusal;
