@@ -93,6 +93,14 @@ describe('a body', () => {
   const post = (body: string, path = '/v1/checkouts'): Promise<Response> =>
     api.asOperator(path, { method: 'POST', headers: { 'content-type': 'application/json' }, body });
 
+  it('that is not UTF-8 is refused with 400, not stored with other characters', async () => {
+    const text = '{"reference":"a","amount":5000,"currency":"THB","description":"caf\u00e9"}';
+    const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body: Buffer.from(text, 'latin1') };
+    const answer = await api.asOperator('/v1/checkouts', init);
+    expect(answer.status).toBe(400);
+    expect(((await answer.json()) as ProblemJson).detail).toContain('UTF-8');
+  });
+
   it.each(['[', '{"a":'])('that nests deep with %s is refused with 400 on every route', async (opening) => {
     const deep = opening.repeat(20_000);
     for (const path of ['/v1/checkouts', '/codec/decode', '/v1/reconciliations', '/v1/recurring-plans']) {

@@ -6,6 +6,9 @@ const MAX_DEPTH = 32;
 /** Code that copies objects takes these for something else than a name, or leaves them out. */
 const UNFIT_NAMES = ['__proto__', 'constructor', 'prototype'] as const;
 
+/** Text that is not UTF-8 would be stored with other characters than it was sent with. */
+const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -17,9 +20,9 @@ export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new Problem('invalid_request', 'The body is empty');
   if (nestsDeep(bytes)) throw new Problem('invalid_request', `The body nests deeper than ${MAX_DEPTH} levels`);
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return JSON.parse(UTF8.decode(bytes));
   } catch {
-    throw new Problem('invalid_request', 'The body is not JSON');
+    throw new Problem('invalid_request', 'The body is not JSON in UTF-8');
   }
 }
 

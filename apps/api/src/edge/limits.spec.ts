@@ -64,6 +64,8 @@ describe('TRUST_PROXY', () => {
   });
 
   it.each([
+    '0.0.0.0/0',
+    '10.0.0.0/8, ::/0',
     'true',
     '*',
     'loopback',

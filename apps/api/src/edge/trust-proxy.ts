@@ -34,7 +34,9 @@ function add(trusted: BlockList, entry: string): boolean {
   const [, address = '', prefix] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
   const version = isIP(address);
   const family = version === 6 ? 'ipv6' : 'ipv4';
-  if (version === 0 || (prefix !== undefined && Number(prefix) > (version === 6 ? 128 : 32))) return false;
+  // A prefix of 0 is everyone: then each caller says who it is.
+  if (version === 0 || Number(prefix) === 0 || (prefix !== undefined && Number(prefix) > (version === 6 ? 128 : 32)))
+    return false;
   if (prefix === undefined) trusted.addAddress(address, family);
   else trusted.addSubnet(address, Number(prefix), family);
   return true;
