@@ -7,19 +7,32 @@ type Status = { readonly code: number; readonly details: string };
 /** gRPC's numbers. */
 const OK = 0;
 const DEADLINE_EXCEEDED = 4;
+const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;
 /** The server's own word that it did not do it: invalid argument, not found, already exists, permission denied, … */
 const REFUSED: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 12, 16]);
 
 /** What happened to the calls of one piece of work, tries that were repeated included. */
 class Sendings {
-  mayHaveArrived = false;
+  #hasArrived = false;
+  #underWay = 0;
 
   constructor(private readonly around: Sendings | undefined) {}
 
-  note(): void {
-    this.mayHaveArrived = true;
-    this.around?.note();
+  /** A try without a status is on its way: it may have arrived. */
+  get mayHaveArrived(): boolean {
+    return this.#hasArrived || this.#underWay > 0;
+  }
+
+  begin(): void {
+    this.#underWay += 1;
+    this.around?.begin();
+  }
+
+  end(hasArrived: boolean): void {
+    this.#underWay -= 1;
+    this.#hasArrived ||= hasArrived;
+    this.around?.end(hasArrived);
   }
 }
 
@@ -33,16 +46,18 @@ export const watchSendings: Interceptor = (options, nextCall) => {
   const call = nextCall(options) as ReturnType<Interceptor>;
   if (sendings === undefined) return call;
   const start = call.start.bind(call);
-  call.start = (metadata, listener) =>
+  call.start = (metadata, listener) => {
+    sendings.begin();
     start(metadata, {
       ...listener,
       onReceiveMessage: (message: unknown) => listener?.onReceiveMessage?.(message),
       onReceiveMetadata: (received) => listener?.onReceiveMetadata?.(received),
       onReceiveStatus: (status) => {
-        if (mayHaveArrived(status)) sendings.note();
+        sendings.end(mayHaveArrived(status));
         listener?.onReceiveStatus?.(status);
       },
     });
+  };
   return call;
 };
 
@@ -74,6 +89,8 @@ export function declareWithoutEffect<T extends Error>(error: T): T {
 /** Of what never left, grpc-js names no remote address, or says that there was no connection. Source: grpc-js 1.14. */
 function mayHaveArrived({ code, details }: Status): boolean {
   if (code === OK) return true;
+  // grpc-js makes these up: of a stream that the server or a proxy broke off, and of an answer that is too long.
+  if (code === RESOURCE_EXHAUSTED && /^Bandwidth exhausted|larger than max/.test(details)) return true;
   if (REFUSED.has(code)) return false;
   if (code === UNAVAILABLE) return !/No connection established|Name resolution failed/.test(details);
   if (code === DEADLINE_EXCEEDED) return !/Waiting for LB pick|waiting for (name resolution|metadata)/.test(details);
