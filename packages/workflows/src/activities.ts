@@ -34,7 +34,7 @@ export type CreateRefundCall = SendWindow & {
   readonly chargeId: string;
   /** Smallest currency unit. */
   readonly amount: number;
-  /** The charge's; not sent, for people to read. */
+  /** The charge's; not sent: the refund must be in it. */
   readonly currency: Currency;
   /** As a void: only the whole, untouched amount. */
   readonly asVoid: boolean;
@@ -55,6 +55,8 @@ export type RefundFacts = {
   readonly refundId: string;
   /** Smallest currency unit. */
   readonly amount: number;
+  /** Its currency, where that is not the charge's; absent: it is, or an older release did not look. */
+  readonly otherCurrency?: string;
   readonly isVoid: boolean;
   /** `metadata.refund_key`: null for one that was made elsewhere. */
   readonly key: string | null;

@@ -36,6 +36,19 @@ describe('the facts of a charge', () => {
     });
   });
 
+  it('say which of its refunds is in another currency', () => {
+    const refund = (id: string, currency?: string) => ({
+      object: 'refund',
+      id,
+      amount: 50_000,
+      currency,
+      status: 'closed',
+    });
+    const data = [refund('rfnd_1', 'THB'), refund('rfnd_2', 'MYR'), refund('rfnd_3')];
+    const { refunds } = toFacts(charge({ refunds: { data } }), false);
+    expect(refunds.map(({ otherCurrency }) => otherCurrency)).toEqual([undefined, 'MYR', undefined]);
+  });
+
   it('of a reversed charge are never those of a payment', () => {
     expect(toFacts(charge({ reversed: true }), false).status).toBe('reversed');
   });

@@ -26,7 +26,7 @@ export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
     qr: uri === null || uri === undefined ? null : { downloadUri: uri, rawData: code?.raw_data ?? null },
     // A void gives all of it back; that the sum says so too is an assumption.
     refundedAmount: charge.voided === true ? charge.amount : (charge.refunded_amount ?? 0),
-    refunds: embeddedRefunds(charge).map(toRefundFacts),
+    refunds: embeddedRefunds(charge).map((refund) => toRefundFacts(refund, charge.currency)),
     canVoid: charge.can_perform_void === true,
   };
 }
@@ -43,8 +43,16 @@ function isRefund(value: unknown): value is Refund {
   return typeof id === 'string' && Number.isSafeInteger(amount);
 }
 
-export function toRefundFacts({ id, amount, voided, metadata }: Refund): RefundFacts {
-  return { refundId: id, amount, isVoid: voided === true, key: textOf(metadata?.['refund_key']) };
+/** @param paidIn the currency of the charge that it is of. */
+export function toRefundFacts({ id, amount, currency, voided, metadata }: Refund, paidIn: string): RefundFacts {
+  return {
+    refundId: id,
+    amount,
+    // A refund that a charge carries may lack its currency: it contradicts nothing then.
+    ...(textOf(currency) === null || currency === paidIn ? {} : { otherCurrency: currency }),
+    isVoid: voided === true,
+    key: textOf(metadata?.['refund_key']),
+  };
 }
 
 export function textOf(value: unknown): string | null {

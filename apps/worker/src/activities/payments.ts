@@ -52,20 +52,21 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
     expireCharge: ({ chargeId, ...window }) =>
       mutate(window, async (options) => factsOf(await client.charges.expire(chargeId, options))),
 
-    createRefund: ({ chargeId, amount, asVoid, metadata, ...window }) =>
+    createRefund: ({ chargeId, amount, currency, asVoid, metadata, ...window }) =>
       mutate(window, async (options) => {
         const refund = await client.charges.createRefund(
           chargeId,
           { amount, metadata, ...(asVoid ? { void: true } : {}) },
           options,
         );
-        return toRefundFacts(refund);
+        return toRefundFacts(refund, currency);
       }),
 
     retrieveCharge: ({ chargeId }) =>
       read(async (options) => {
         const charge = await client.charges.retrieve(chargeId, options);
-        return { ...factsOf(charge), refunds: (await refundsOf(client, charge, options)).map(toRefundFacts) };
+        const refunds = await refundsOf(client, charge, options);
+        return { ...factsOf(charge), refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)) };
       }),
 
     findCharges: (call) =>

@@ -106,7 +106,7 @@ export function toTheirCharge(charge: Charge, refunds: readonly Refund[], accoun
     paidAt: instantOf(charge.paid_at) ?? (isPaid ? createdAt : null),
     refundedAmount: charge.refunded_amount ?? refunds.reduce((sum, { amount }) => sum + amount, 0),
     refunds: refunds.map((refund) => {
-      const { refundId, amount, key } = toRefundFacts(refund);
+      const { refundId, amount, key } = toRefundFacts(refund, refund.currency);
       return { id: refundId, amount, key, createdAt: instantOf(refund.created_at) };
     }),
     transactionId: textOf(transaction) ?? textOf((transaction as { readonly id?: unknown } | null | undefined)?.id),

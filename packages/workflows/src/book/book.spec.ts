@@ -441,6 +441,21 @@ describe('a refund', () => {
     expect(book.state(at)).toMatchObject({ status: 'partially_refunded', refunded_amount: 50_000 });
   });
 
+  it.each(['answered', 'found'] as const)('that is %s in another currency is not believed, and not repeated', (how) => {
+    const book = sent();
+    const other = { refundId: 'rfnd_1', amount: 50_000, otherCurrency: 'MYR', isVoid: false, key: 'k' };
+    if (how === 'answered') book.refundAnswered(at, 'k', { kind: 'done', value: other }, quietAt);
+    else book.refundAnswered(at, 'k', unknown, quietAt);
+    for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
+      const step = stepAt(book, now);
+      expect(step.do).not.toBe('createRefund');
+      if (step.do === 'look') see(book, now, given([other]));
+    }
+    const state = book.state(plus(at, 2 * HOUR));
+    expect(state.attention).toMatchObject({ code: 'integrity_mismatch', detail: 'refund rfnd_1 is in MYR, not THB' });
+    expect(book.refund('k')).toMatchObject({ status: 'pending', id: null });
+  });
+
   it('is not repeated while more was given back than is listed: a person is told, and may say which it is', () => {
     const book = sent();
     book.refundAnswered(at, 'k', unknown, quietAt);

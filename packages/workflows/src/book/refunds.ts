@@ -328,13 +328,9 @@ export class Refunds {
       this.#enterForeign(now, charge, facts);
       return;
     }
-    if (facts.amount !== entry.amount) {
-      journal.raise(
-        now,
-        'integrity_mismatch',
-        `refund ${facts.refundId} is over ${facts.amount}, not ${entry.amount}`,
-        facts.refundId,
-      );
+    const mismatch = this.#mismatch(entry, facts);
+    if (mismatch !== null) {
+      journal.raise(now, 'integrity_mismatch', `refund ${facts.refundId} is ${mismatch}`, facts.refundId);
       return;
     }
     journal.settle('integrity_mismatch', facts.refundId);
@@ -344,6 +340,11 @@ export class Refunds {
     entry.kind = facts.isVoid ? 'void' : 'refund';
     journal.note(now, entry.kind === 'void' ? 'voided' : 'refunded', `${this.#money(entry.amount)}, ${facts.refundId}`);
     if (record.refunding?.key === entry.key) this.#settled();
+  }
+
+  #mismatch(entry: RefundEntry, { amount, otherCurrency }: RefundFacts): string | null {
+    if (otherCurrency !== undefined) return `in ${otherCurrency}, not ${this.context.intent.currency}`;
+    return amount === entry.amount ? null : `over ${amount}, not ${entry.amount}`;
   }
 
   /** Once: a person who settled it is not told again by each look. */
