@@ -310,6 +310,17 @@ describe('a currency in lower case is given in upper case', () => {
     expect((await charges.list()).data).toEqual([expected]);
   });
 
+  test('also with space around it', async () => {
+    const source = { ...CHARGE.source, currency: '\tTHB' };
+    const fake = await provider(
+      reply(200, { ...CHARGE, currency: 'THB ', source }),
+      reply(200, { ...REFUND, currency: ' thb' }),
+    );
+    const { charges } = clientOf(fake);
+    expect(await charges.retrieve(CHARGE.id)).toEqual(CHARGE);
+    expect(await charges.createRefund(CHARGE.id, { amount: REFUND.amount })).toEqual(REFUND);
+  });
+
   test('in the other records', async () => {
     const fake = await provider(
       reply(200, { ...TRANSACTION, currency: 'thb' }),

@@ -2,11 +2,11 @@ import { elementsOf } from './metadata.js';
 import { isPlainObject } from './params.js';
 
 /** Found in the text of a reply that may need work: most need none. */
-const LOWER_CASE_CURRENCY = /currenc(?:y"\s*:\s*"[A-Z]{0,2}[a-z]|ies"\s*:\s*[[{][^\]}]*[a-z])/;
+const OTHER_CURRENCY = /currenc(?:y"\s*:\s*"(?![A-Z]{3}")|ies"\s*:\s*[[{][^\]}]*[a-z])/;
 const INDEX_MAP = /"0"\s*:/;
 
 const CURRENCY_FIELD = /(?:^|_)currenc(?:y|ies)$/;
-const CURRENCY = /^[a-z]{3}$/i;
+const CURRENCY = /^\s*[a-z]{3}\s*$/i;
 
 /** Not the provider's words: metadata are the merchant's, a payload is what was sent once. */
 const NOT_THE_PROVIDERS: ReadonlySet<string> = new Set(['metadata', 'payload']);
@@ -15,17 +15,17 @@ const NOT_THE_PROVIDERS: ReadonlySet<string> = new Set(['metadata', 'payload']);
 const MAX_DEPTH = 12;
 
 /**
- * The reply in the form that the API reference shows: a currency in upper case, a list as an array where it came as the
- * map of its indices. Metadata stay as they came.
+ * The reply in the form that the API reference shows: a currency in upper case and without space around it, a list as an
+ * array where it came as the map of its indices. Metadata stay as they came.
  * @param json parsed from `text`; it is changed in place
  */
 export function toReferenceForm(json: unknown, text: string): unknown {
-  return LOWER_CASE_CURRENCY.test(text) || INDEX_MAP.test(text) ? formOf(json, '', 0) : json;
+  return OTHER_CURRENCY.test(text) || INDEX_MAP.test(text) ? formOf(json, '', 0) : json;
 }
 
 function formOf(value: unknown, field: string, depth: number): unknown {
   if (typeof value === 'string')
-    return CURRENCY_FIELD.test(field) && CURRENCY.test(value) ? value.toUpperCase() : value;
+    return CURRENCY_FIELD.test(field) && CURRENCY.test(value) ? value.trim().toUpperCase() : value;
   if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return value;
   const elements = elementsOf(value);
   if (elements !== undefined) return elements.map((element) => formOf(element, field, depth + 1));
