@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { apiSettings, startApi } from '@tillflow/api';
 import type { Refund } from '@tillflow/workflows';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -94,6 +95,47 @@ describe('a request that is repeated while no worker runs is written once', () =
     expect(stack.sandbox.state().refunds.filter(({ charge }) => charge === chargeIdOf(checkout))).toHaveLength(2);
   });
 });
+
+describe('a request that is repeated while the first is under way, whose caller has gone, is written', () => {
+  it('a refund', async () => {
+    const checkout = await left(true);
+    await leaving(`/v1/checkouts/${checkout.id}/refunds`, { amount: 10_000 }, { 'idempotency-key': 'left' }, async () =>
+      expect(await giveBack(checkout, 'left', 10_000)).toMatchObject({ status: 202, body: { status: 'pending' } }),
+    );
+    expect(await signalsOf(checkout)).toEqual(['refundRequest']);
+  });
+
+  it('a new attempt', async () => {
+    const checkout = await left(false);
+    await leaving(`/v1/checkouts/${checkout.id}/attempts`, { after: 1 }, {}, async () =>
+      expect((await again(checkout, 1)).status).toBe(202),
+    );
+    expect(await signalsOf(checkout)).toEqual(['newAttemptRequest']);
+  });
+});
+
+/** Asks, asks the same again, and leaves the first before it is answered. */
+async function leaving(
+  path: string,
+  body: object,
+  more: Readonly<Record<string, string>>,
+  repeat: () => Promise<unknown>,
+): Promise<void> {
+  const caller = new AbortController();
+  const headers = { authorization: `Bearer ${KEYS.checkout}`, 'content-type': 'application/json', ...more };
+  const first = fetch(stack.api.url + path, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+    signal: caller.signal,
+  });
+  const hasLeft = expect(first).rejects.toThrow('abort');
+  await setTimeout(50);
+  const repeated = repeat();
+  await setTimeout(50);
+  caller.abort();
+  await Promise.all([repeated, hasLeft]);
+}
 
 describe('a request that comes again for a reason is written again', () => {
   it('a cancel of the attempt that followed one which had ended', async () => {

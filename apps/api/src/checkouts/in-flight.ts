@@ -6,8 +6,8 @@ export class InFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
 
   /**
-   * The work runs in the time of the caller who asked first. When that caller leaves before anything was sent, one of
-   * the others takes its place.
+   * The work runs in the time of the caller who asked first. When the work ends because that caller left, one of the
+   * others takes its place: what it asks for must be safe to ask for twice.
    * @returns the answer, and whether this caller is the one who brought the work about.
    */
   async join(subject: string, work: () => Promise<T>): Promise<{ readonly answer: T; readonly first: boolean }> {
@@ -26,6 +26,7 @@ export class InFlight<T> {
   }
 }
 
+/** Also where something was sent before: what had to follow was left out, because that caller was gone. */
 function isLeft(error: unknown): boolean {
-  return error instanceof Error && (error instanceof CallerGoneError || error.cause instanceof CallerGoneError);
+  return error instanceof CallerGoneError || (error instanceof Error && isLeft(error.cause));
 }
