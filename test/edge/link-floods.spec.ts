@@ -1,6 +1,7 @@
+import { apiSettings, startApi } from '@tillflow/api';
 import { Checkouts } from '@tillflow/temporal';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { Stack, type CheckoutJson } from '../support/stack.js';
+import { KEYS, Stack, type CheckoutJson } from '../support/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -32,6 +33,28 @@ describe('a flood of requests by one link', () => {
     const looks = await looksFor(urlOf(body));
     expect(looks).toBeGreaterThan(0);
     expect(looks).toBeLessThan(FLOOD / 10);
+  });
+
+  it('gets 429 from its own address only; another link, another address and a key do not', async () => {
+    const [mine, other] = [(await stack.create()).body, (await stack.create()).body];
+    const environment = { ...stack.apiEnvironment(), OPEN_RATE_LIMIT: '10', TRUST_PROXY: '127.0.0.1' };
+    const api = await startApi(apiSettings(environment), stack.logger);
+    try {
+      const ask = async ({ qr }: CheckoutJson, headers: Record<string, string>): Promise<number> => {
+        const { pathname, search } = new URL(qr?.image_url ?? '');
+        return (await fetch(`${api.url}${pathname}${search}`, { method: 'HEAD', headers })).status;
+      };
+      const flood = Promise.all(Array.from({ length: FLOOD }, () => ask(mine, { 'x-forwarded-for': '192.0.2.1' })));
+      const others = [
+        ask(other, { 'x-forwarded-for': '192.0.2.1' }),
+        ask(mine, { 'x-forwarded-for': '192.0.2.2' }),
+        ask(mine, { 'x-forwarded-for': '192.0.2.1', authorization: `Bearer ${KEYS.checkout}` }),
+      ];
+      expect(await Promise.all(others)).toEqual([200, 200, 200]);
+      expect(new Set(await flood)).toEqual(new Set([200, 429]));
+    } finally {
+      await api.close();
+    }
   });
 
   it('shows what a till changed through the same API', async () => {

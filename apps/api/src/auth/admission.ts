@@ -38,7 +38,7 @@ export class Admission {
     const { access } = request.routeOptions.config;
     const key = this.#keyOf(request);
     const link = key === null ? this.#linkOf(request, access) : NO_LINK;
-    if (access?.isUnlimited !== true) this.#count(addressKey(request.ip), key, link.kind === 'valid');
+    if (access?.isUnlimited !== true) this.#count(request, key, link);
     if (request.is404) return;
     if (access === undefined) throw new Problem('forbidden', 'This route is closed');
     if (link.kind === 'invalid' || link.kind === 'expired') throw new Problem('unauthorized', LINK_REFUSED[link.kind]);
@@ -48,12 +48,18 @@ export class Admission {
     } else if (this.#wantsKey(access)) request.caller = nameOf(key, access, request);
   }
 
-  #count(address: string, key: ApiKey | null, isByLink: boolean): void {
-    const { keys, links, anonymous } = this.parts.limits;
+  #count({ ip, params }: FastifyRequest, key: ApiKey | null, link: LinkState): void {
+    const { keys, links, oneLink, anonymous } = this.parts.limits;
+    const address = addressKey(ip);
     if (key !== null) {
       if (!keys.take(key.name)) throw tooMany('More requests than this key may make in a second');
-    } else if (isByLink) {
+    } else if (link.kind === 'valid') {
       if (!links.take(address)) throw tooMany('More requests by links than one address may make in a second');
+      // The Temporal UI reads a whole history at an address of the codec, which does not say when it expires.
+      const isCodec = link.expires === null;
+      if (!isCodec && !oneLink.take(`${address} ${JSON.stringify(params)}`)) {
+        throw tooMany('More requests by one link than one address may make in a second');
+      }
     } else if (!anonymous.take(address)) {
       throw tooMany('More requests without a known key than one address may make in a second');
     }

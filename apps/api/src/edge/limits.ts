@@ -50,6 +50,8 @@ export class Limits {
   readonly anonymous: Bucket;
   /** By address: requests with a valid link. */
   readonly links: Bucket;
+  /** By link and address: a page asks for its QR and its stream a few times, not hundreds of times a second. */
+  readonly oneLink: Bucket;
   /** By address: webhooks whose signature is wrong, and, where the provider does not sign, those that concern no checkout. */
   readonly refusedWebhooks: Bucket;
   /** For all addresses together. */
@@ -59,6 +61,7 @@ export class Limits {
     this.keys = new Bucket(RATE_LIMIT);
     this.anonymous = new Bucket(OPEN_RATE_LIMIT);
     this.links = new Bucket(RATE_LIMIT);
+    this.oneLink = new Bucket(OPEN_RATE_LIMIT);
     this.refusedWebhooks = new Bucket(OPEN_RATE_LIMIT);
   }
 }
