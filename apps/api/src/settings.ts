@@ -56,9 +56,9 @@ const schema = z.object({
   TRUST_PROXY: trustProxy.optional(),
   /** Requests per second and key; by signed links, per second and address. */
   RATE_LIMIT: integer(500, 1, 100_000),
-  /** Requests without a known key, and webhooks with a wrong signature, each per second and address. */
+  /** Requests without a known key, webhooks with a wrong signature, and requests by the links of one checkout, each per second and address. */
   OPEN_RATE_LIMIT: integer(50, 1, 100_000),
-  /** How long a request may take to arrive, head and body. Evidence has the time of an upload. */
+  /** How long a request may take to arrive, head and body (evidence has the time of an upload), and an answer may stay unread. */
   REQUEST_TIMEOUT_MS: integer(30_000, 100, 3_600_000),
   /** Whether `/docs` and `/openapi.json` are served. */
   DOCS_OPEN: flag(true),
