@@ -21,7 +21,7 @@ import {
 import { checkoutOfCharge } from './checkout-queries.js';
 import type { Temporal } from './connection.js';
 import { UnreadablePayloadError } from './encryption-codec.js';
-import { isClosed, isTooSlow, refusalOf } from './failures.js';
+import { isClosed, isFullOfUpdates, isTooSlow, refusalOf } from './failures.js';
 import { olderRuns, replacedRuns, type ListedRun } from './replaced-runs.js';
 import { aboutAttempt, aboutCancel, aboutRefund } from './repetitions.js';
 import { hadNoEffect } from './sendings.js';
@@ -276,7 +276,8 @@ export class Checkouts {
       if (refusal !== null) return { kind: 'refused', ...refusal };
       if (isClosed(error)) return { kind: 'closed' };
       // An update that failed for any other reason, such as the end of its run, decides nothing either.
-      if (!isTooSlow(error) && !(error instanceof WorkflowUpdateFailedError)) throw error;
+      const isUndecided = isTooSlow(error) || isFullOfUpdates(error) || error instanceof WorkflowUpdateFailedError;
+      if (!isUndecided) throw error;
       return await makeDurable().catch(mayHaveHappened);
     }
   }

@@ -14,6 +14,7 @@ import { TooSlowError } from './within.js';
 
 const DEADLINE_EXCEEDED = 4;
 const NOT_FOUND = 5;
+const UPDATE_LIMIT = /^limit on .*updates/;
 
 const REFUSALS: Readonly<Record<Refusal, true>> = {
   already_paid: true,
@@ -58,6 +59,15 @@ export function isTooSlow(error: unknown): boolean {
     isGrpcCancelledError(error) ||
     grpcCode(error) === DEADLINE_EXCEEDED
   );
+}
+
+/**
+ * So many updates of this workflow wait, or were made, that the server takes no more of them. It takes signals.
+ * Source: the limits of Temporal's server, 10 at a time and 2,000 for a run.
+ */
+export function isFullOfUpdates(error: unknown): boolean {
+  const cause = error instanceof ServiceError ? error.cause : error;
+  return isGrpcServiceError(cause) && UPDATE_LIMIT.test(cause.details);
 }
 
 /** Temporal did not do what it was asked: it is down, slow, or does not let us. Anything else is a bug of ours. */
