@@ -97,6 +97,18 @@ it('a start whose answer is lost with the connection is answered 202, and the ch
   await stack.untilStatus(answer.body.id, 'awaiting_payment');
 });
 
+it('a start that was lost on the way is sent again: the 202 holds for a caller that only polls', async () => {
+  await warm();
+  line.freeze();
+  const answer = await stack.create();
+  expect(answer.status).toBe(202);
+  // What the line holds is lost with its connections.
+  line.cut();
+  line.mend();
+  await stack.untilStatus(answer.body.id, 'awaiting_payment');
+  expect(stack.chargesOf(answer.body.id)).toHaveLength(1);
+});
+
 it('a source that the provider does not show in time leaves the request in its time', async () => {
   await warm();
   stack.sandbox.faults.add({ method: 'GET', path: '/sources/src_test_1', action: 'hang' });

@@ -1,5 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
-import { WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
+import {
+  WithStartWorkflowOperation,
+  WorkflowExecutionAlreadyStartedError,
+  WorkflowUpdateFailedError,
+} from '@temporalio/client';
 import { checkoutId, checkoutWorkflowId, formatMoney, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
 import { alsoConcerns } from '@tillflow/telemetry';
 import {
@@ -40,6 +45,10 @@ const READ_WITHIN_MS = 5_000;
 /** A hint has to be durable by then, or the provider is to send its webhook again. */
 const HINT_WITHIN_MS = 1_300;
 
+/** Pauses before a start that nothing confirmed is sent again. Milliseconds. */
+const START_AGAIN_AFTER_MS: readonly number[] = [250, 2_000, 8_000, 20_000];
+const START_AGAIN_WITHIN_MS = 5_000;
+
 /** What became of a request to begin a checkout. */
 export type BeginOutcome =
   /** The checkout, when this request opened it. */
@@ -79,23 +88,7 @@ export class CheckoutsRepository {
   async begin(input: CheckoutInput, opener: string, withinMs: number): Promise<BeginOutcome> {
     const { intent } = input;
     alsoConcerns({ workflow_id: checkoutWorkflowId(intent) });
-    const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, {
-      workflowId: checkoutWorkflowId(intent),
-      taskQueue: this.settings.values.TEMPORAL_TASK_QUEUE,
-      args: [input],
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      memo: { intent, opener } satisfies CheckoutMemo,
-      typedSearchAttributes: [
-        { key: searchAttributes.status, value: 'awaiting_payment' },
-        { key: searchAttributes.reference, value: intent.reference },
-        { key: searchAttributes.currency, value: intent.currency },
-        { key: searchAttributes.amount, value: intent.amount },
-        { key: searchAttributes.createdAt, value: new Date(intent.created_at) },
-        ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: intent.terminal }]),
-      ],
-      staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
-    });
+    const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, this.#startOf(input, opener));
     try {
       const begun = await this.temporal.whileItGoesOn(
         withinMs,
@@ -118,6 +111,55 @@ export class CheckoutsRepository {
     } finally {
       this.news.announce(intent.id);
     }
+  }
+
+  /**
+   * Starts the checkout once more, in the background, after nothing confirmed that it began: its caller has a 202, and may
+   * only poll. It can be started any number of times, because a reference has one workflow.
+   */
+  startLater(input: CheckoutInput, opener: string): void {
+    void this.#startUntilConfirmed(input, opener);
+  }
+
+  async #startUntilConfirmed(input: CheckoutInput, opener: string): Promise<void> {
+    let failure: unknown;
+    for (const pauseMs of START_AGAIN_AFTER_MS) {
+      await sleep(pauseMs, undefined, { ref: false });
+      try {
+        await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () =>
+          this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, this.#startOf(input, opener)),
+        );
+        return;
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+        failure = error;
+      }
+    }
+    this.logger.error(
+      { err: failure, workflow_id: checkoutWorkflowId(input.intent) },
+      'a checkout could not be started',
+    );
+  }
+
+  #startOf(input: CheckoutInput, opener: string) {
+    const { intent } = input;
+    return {
+      workflowId: checkoutWorkflowId(intent),
+      taskQueue: this.settings.values.TEMPORAL_TASK_QUEUE,
+      args: [input],
+      workflowIdConflictPolicy: 'USE_EXISTING' as const,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
+      memo: { intent, opener } satisfies CheckoutMemo,
+      typedSearchAttributes: [
+        { key: searchAttributes.status, value: 'awaiting_payment' },
+        { key: searchAttributes.reference, value: intent.reference },
+        { key: searchAttributes.currency, value: intent.currency },
+        { key: searchAttributes.amount, value: intent.amount },
+        { key: searchAttributes.createdAt, value: new Date(intent.created_at) },
+        ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: intent.terminal }]),
+      ],
+      staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
+    };
   }
 
   /** Asks for the end of an unpaid checkout. */

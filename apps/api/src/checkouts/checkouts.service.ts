@@ -140,9 +140,11 @@ export class CheckoutsService {
           retryAfterSeconds: retryAfterSeconds(),
         });
       }
-      // A start that is on its way may still arrive.
-      if (begun.kind === 'there' || begun.mayBegin) return null;
-      throw begun.problem;
+      if (begun.kind === 'unconfirmed') {
+        if (!begun.mayBegin) throw begun.problem;
+        this.repository.startLater(input, opener);
+      }
+      return null;
     }
   }
 
