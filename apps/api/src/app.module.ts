@@ -38,7 +38,7 @@ import { Settings } from './settings.provider.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
 import { Watches } from './streams/watches.js';
-import { TemporalAccess } from './temporal.provider.js';
+import { TemporalAccess } from './temporal/temporal.provider.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
 

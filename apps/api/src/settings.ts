@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
 import { trustProxy } from './edge/trust-proxy.js';
 import { isImageHost } from './checkouts/image-hosts.js';
-import type { Places } from './temporal.provider.js';
+import type { Places } from './temporal/temporal.provider.js';
 
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;

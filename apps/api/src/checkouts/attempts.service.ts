@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { isPaid } from '@tillflow/domain';
 import { newestAttempt, type Asked, type StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
-import { timeBeforeFollowUp } from '../admission/request-budget.js';
+import { timeBeforeFollowUp } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
 import type { NewAttempt } from './attempts.schema.js';
@@ -11,7 +11,7 @@ import { CheckoutsRepository } from './checkouts.repository.js';
 import type { CheckoutReply } from './checkouts.schema.js';
 import { InFlight } from './in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
-import { refusal } from './temporal-failures.js';
+import { refusal } from '../temporal/failures.js';
 
 export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 201 | 202 };
 

@@ -36,9 +36,9 @@ import type { Logger } from 'pino';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { CheckoutNews } from './news.js';
-import { unavailable } from './temporal-failures.js';
+import { unavailable } from '../temporal/failures.js';
 
 /** A read that takes longer is given up, however long a request may take. Milliseconds. */
 const READ_WITHIN_MS = 5_000;

@@ -17,7 +17,7 @@ import {
 } from '@tillflow/domain';
 import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
 import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
-import { timeBeforeFollowUp, timeBeforeLook } from '../admission/request-budget.js';
+import { timeBeforeFollowUp, timeBeforeLook } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
@@ -36,7 +36,7 @@ import { EventTailWatch } from './event-tail-watch.js';
 import { InFlight } from './in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
-import { refusal, retryAfterSeconds } from './temporal-failures.js';
+import { refusal, retryAfterSeconds } from '../temporal/failures.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
 

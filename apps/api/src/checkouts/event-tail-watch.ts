@@ -3,7 +3,7 @@ import { findEventTail, type EventTailMemo } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { LOGGER } from '../logger.provider.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 /** How long what is known of the tail is good for, and how long a look may take. */
 const LOOK_EVERY_MS = 10_000;

@@ -1,5 +1,5 @@
-import { CallerGoneError } from '../admission/gate.js';
-import { currentBudget } from '../admission/request-budget.js';
+import { CallerGoneError } from '../temporal/gate.js';
+import { currentBudget } from '../temporal/request-budget.js';
 
 /** Lets those who ask the same at the same time, in this process, wait for one and the same answer. */
 export class InFlight<T> {

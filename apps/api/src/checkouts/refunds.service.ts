@@ -3,14 +3,14 @@ import { Injectable } from '@nestjs/common';
 import { formatInstant, formatMoney, instant, isPaid, parseInstant, refundableUntil } from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
 import { isSameRefund, toRefund, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
-import { timeBeforeFollowUp } from '../admission/request-budget.js';
+import { timeBeforeFollowUp } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
 import { keyOf } from './checkout-key.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
 import { InFlight } from './in-flight.js';
 import type { CreateRefund, RefundReply, RefundsReply } from './refunds.schema.js';
-import { refusal } from './temporal-failures.js';
+import { refusal } from '../temporal/failures.js';
 
 export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 | 201 | 202 };
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { formatMoney, type Money } from '@tillflow/domain';
 import { NotFoundError, PaymentsClient, PaymentsError } from '@tillflow/payments-client';
-import { timeLeft } from '../admission/request-budget.js';
+import { timeLeft } from '../temporal/request-budget.js';
 import { Problem } from '../problems/problem.js';
 
 /** The checkout has to be begun in the time that is left. Milliseconds. */

@@ -20,13 +20,13 @@ import {
   type Rejection,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
-import { unavailable } from '../checkouts/temporal-failures.js';
+import { unavailable } from '../temporal/failures.js';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { problemOfRead, problemOfRejection } from '../provider/provider-problems.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 import type { Asker } from '../auth/asker.js';
 import { targetAtProvider } from './target.js';
 import { fieldsOf, fingerprintOf, isMadeAnew, targetOf, toCommand, workflowIdOf, type Order } from './order.js';

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { correlate, type Correlation } from '@tillflow/telemetry';
 import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import { budgetOf, withBudget } from '../admission/request-budget.js';
+import { budgetOf, withBudget } from '../temporal/request-budget.js';
 import { Admission } from '../auth/admission.js';
 import { keyNameOf } from '../auth/caller.js';
 import { SignedLinks } from '../auth/signed-links.js';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { Readiness } from './readiness.js';
-import type { TemporalAccess } from '../temporal.provider.js';
+import type { TemporalAccess } from '../temporal/temporal.provider.js';
 
 /** A Temporal that answers as it is told to, and counts. */
 function temporalThat(answers: () => Promise<unknown>): { temporal: TemporalAccess; calls: () => number } {

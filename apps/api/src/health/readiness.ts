@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { within } from '@tillflow/temporal';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 const WITHIN_MS = 1_000;
 /** How old an answer may be. */

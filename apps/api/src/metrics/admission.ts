@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Lane } from '@tillflow/temporal';
 import { Counter, Gauge } from 'prom-client';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { Metrics } from './metrics.js';
 
 const LANES: readonly Lane[] = ['write', 'read', 'list', 'hint', 'background'];

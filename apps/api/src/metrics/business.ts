@@ -18,7 +18,7 @@ import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
 import { LOGGER } from '../logger.provider.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { EventTailGauges, type RunningTail } from './event-tail.js';
 import { Metrics } from './metrics.js';
 import { ReconciliationGauges } from './reconciliation.js';

@@ -8,10 +8,10 @@ import {
 } from '@tillflow/temporal';
 import type { Asker } from '../auth/asker.js';
 import { Cursors } from '../checkouts/cursor.js';
-import { unavailable } from '../checkouts/temporal-failures.js';
+import { unavailable } from '../temporal/failures.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal.provider.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 import type {
   ListReconciliations,
   ReconciliationReply,

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { CheckoutNotFoundError, isTemporalFailure, UnreadablePayloadError, type Asked } from '@tillflow/temporal';
-import { CallerGoneError, OverloadedError } from '../admission/gate.js';
+import { CallerGoneError, OverloadedError } from './gate.js';
 import { Problem } from '../problems/problem.js';
 
 /** @returns the problem for what cannot be read, or for a failure of Temporal's; anything else is a bug and stays what it is. */

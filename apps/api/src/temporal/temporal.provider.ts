@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
 import { hadNoEffect, isTooSlow, within, type Bounded, type Lane, type Temporal } from '@tillflow/temporal';
-import { Gate } from './admission/gate.js';
-import { currentBudget, timeLeft } from './admission/request-budget.js';
+import { Gate } from './gate.js';
+import { currentBudget, timeLeft } from './request-budget.js';
 
 /** How many calls of each lane may be under way at a time. */
 export type Places = Readonly<Record<Lane, number>>;
