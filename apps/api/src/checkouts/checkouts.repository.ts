@@ -33,6 +33,7 @@ import {
   type StoredRefund,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
+import { LEAST_LOOK_MS } from '../temporal/request-budget.js';
 import { LOGGER } from '../logger.provider.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
@@ -71,7 +72,7 @@ export class CheckoutsRepository {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly news: CheckoutNews,
   ) {
-    const readWithinMs = Math.min(settings.values.ANSWER_WITHIN_MS, READ_WITHIN_MS);
+    const readWithinMs = Math.min(Math.max(settings.values.ANSWER_WITHIN_MS, LEAST_LOOK_MS), READ_WITHIN_MS);
     this.#checkouts = new Checkouts(temporal, {
       readWithinMs,
       hintWithinMs: HINT_WITHIN_MS,

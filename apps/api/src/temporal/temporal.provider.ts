@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
 import { hadNoEffect, isTooSlow, within, type Bounded, type Lane, type Temporal } from '@tillflow/temporal';
 import { Gate } from './gate.js';
-import { currentBudget, timeLeft } from './request-budget.js';
+import { currentBudget } from './request-budget.js';
 
 /** How many calls of each lane may be under way at a time. */
 export type Places = Readonly<Record<Lane, number>>;
@@ -67,10 +67,12 @@ export class TemporalAccess {
     keep?: (error: unknown) => Promise<void>,
   ): Promise<T> {
     const isAwaited = lane !== 'background';
-    const withinMs = isAwaited ? Math.min(milliseconds, Math.max(timeLeft(), LEAST_MS)) : milliseconds;
     const startedAt = performance.now();
+    const budget = isAwaited ? currentBudget() : undefined;
+    const leftMs = budget === undefined ? milliseconds : Math.max(budget.askBy - startedAt, LEAST_MS);
+    const withinMs = Math.min(milliseconds, leftMs);
     // A webhook is worth its hint, also when its sender did not wait: others may go along with it.
-    const gone = isAwaited && lane !== 'hint' ? currentBudget()?.gone : undefined;
+    const gone = lane === 'hint' ? undefined : budget?.gone;
     return this.#gates[lane].pass(
       { withinMs, gone },
       () => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), work),
