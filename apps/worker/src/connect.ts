@@ -10,7 +10,7 @@ import {
   type Temporal,
 } from '@tillflow/temporal';
 import type { Logger } from 'pino';
-import { Clocks, ClockUnreadError } from './clocks/clocks.js';
+import { Clocks } from './clocks/clocks.js';
 import type { WorkerSettings } from './settings.js';
 
 const REACH_WITHIN_MS = 3_000;
@@ -44,7 +44,7 @@ export function patiently<T>(
   return persist(work, { signal: patience.signal, isWorthAnother, failed });
 }
 
-/** @throws Temporal's own errors, {@link ClockUnreadError}, and SettingsError where certificates cannot be read. */
+/** @throws Temporal's own errors, and SettingsError where certificates cannot be read. */
 export async function connect(temporal: Temporal, settings: WorkerSettings, logger: Logger): Promise<Connected> {
   const { TEMPORAL_NAMESPACE: namespace } = settings;
   const identity = `${process.pid}@${hostname()}`;
@@ -67,5 +67,5 @@ export async function connect(temporal: Temporal, settings: WorkerSettings, logg
 
 /** It is Temporal's, or the way's there: wrong settings and defects stay what they are. */
 function isWorthAnother(error: unknown): boolean {
-  return isTemporalFailure(error) || error instanceof TransportError || error instanceof ClockUnreadError;
+  return isTemporalFailure(error) || error instanceof TransportError;
 }

@@ -5,8 +5,8 @@ import type { WorkerSettings } from '../settings.js';
 import { ProviderClock } from './provider-clock.js';
 import { TemporalClock } from './temporal-clock.js';
 
-/** Temporal takes a poller and does not show it: its clock is not known, and no work can be taken. */
-export class ClockUnreadError extends Error {
+/** Temporal takes a poller and does not show it: its clock is not known. */
+class ClockUnreadError extends Error {
   override readonly name = 'ClockUnreadError';
 }
 
@@ -32,9 +32,10 @@ export class Clocks {
   #onTurn: (() => void)[] = [];
 
   /**
-   * Reads Temporal's clock, and goes on reading it until {@link end}.
+   * Reads Temporal's clock, and goes on reading it until {@link end}. Where Temporal answers and does not show its clock, the
+   * worker goes by its own until a reading succeeds: without a worker no payment is looked up.
    * @param identity of the worker, under which others can see how far its clock is off.
-   * @throws {ClockUnreadError} and Temporal's own errors.
+   * @throws Temporal's own errors.
    */
   static async begin(temporal: Temporal, identity: string, settings: ClockSettings, logger: Logger): Promise<Clocks> {
     const read = async (offsets: Offsets): Promise<Reading> => {
@@ -44,12 +45,7 @@ export class Clocks {
         throw new ClockUnreadError('Temporal does not show when a poller came: its clock is not known');
       return reading;
     };
-    const clock = new TemporalClock(await read({ temporal: null, provider: null }));
-    const { least, most } = FIRST_READINGS;
-    for (let readings = 1; readings < least || (clock.width > GOOD_MS && readings < most); readings += 1) {
-      clock.take(await read({ temporal: clock.offset, provider: null }));
-    }
-    return new Clocks(clock, read, settings.MAX_CLOCK_OFFSET_MS, logger);
+    return new Clocks(await firstReadings(read, logger), read, settings.MAX_CLOCK_OFFSET_MS, logger);
   }
 
   private constructor(
@@ -129,5 +125,21 @@ export class Clocks {
     }
     for (const turned of this.#onTurn.splice(0)) turned();
     return true;
+  }
+}
+
+async function firstReadings(read: (offsets: Offsets) => Promise<Reading>, logger: Logger): Promise<TemporalClock> {
+  try {
+    const clock = new TemporalClock(await read({ temporal: null, provider: null }));
+    const { least, most } = FIRST_READINGS;
+    for (let readings = 1; readings < least || (clock.width > GOOD_MS && readings < most); readings += 1) {
+      clock.take(await read({ temporal: clock.offset, provider: null }));
+    }
+    return clock;
+  } catch (error) {
+    if (!(error instanceof ClockUnreadError)) throw error;
+    logger.error({ err: error }, 'The worker goes by the clock of this machine until it can read the one of Temporal');
+    const now = performance.now();
+    return new TemporalClock({ from: now, to: now, said: Date.now() });
   }
 }
