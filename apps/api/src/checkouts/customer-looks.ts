@@ -22,8 +22,13 @@ export class CustomerLooks {
     news.listen((id) => this.#looks.delete(id));
   }
 
+  /** A watch has seen something newer: whoever comes back must not see an older state. */
+  drop(key: CheckoutKey): void {
+    this.#looks.delete(checkoutId(key));
+  }
+
   /**
-   * The checkout as it was at most half a second ago; never from before a change that was made through this process.
+   * The checkout as it was at most half a second ago; never from before a change that this process made or has seen.
    * @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`.
    */
   get(key: CheckoutKey): Promise<StoredCheckout> {

@@ -123,6 +123,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     let { version } = checkout;
     const stop = this.watches.watch(checkout.intent, {
       see: (now) => {
+        if (now.version > version || now.closed) this.looks.drop(now.intent);
         if (now.version > version) show(now);
         version = Math.max(version, now.version);
         if (now.closed) end();
