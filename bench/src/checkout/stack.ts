@@ -59,7 +59,6 @@ export class BenchStack {
         URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
         // One key carries the load of many tills.
         RATE_LIMIT: '100000',
-        OPEN_RATE_LIMIT: '100000',
       }),
       MeasuredProcess.start(FLOOR_WORKER, /^floors ready (\S+)/, { ...temporalEnv, FLOOR_QUEUE }),
     ]);
