@@ -56,7 +56,7 @@ function copyOf(name: string, value: unknown, depth: number): unknown {
     if (depth > MAX_DEPTH) throw invalidParameter(name, 'nested too deep, or a cycle');
     return value.map((element: unknown) => copyOf(`${name}[]`, element, depth + 1));
   }
-  // The encoder refuses what is left.
+  // The encoder refuses any other object.
   return isPlainObject(value) ? copyOfFields(name, value, depth) : value;
 }
 

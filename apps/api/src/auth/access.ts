@@ -9,7 +9,7 @@ export type Access = {
   readonly or?: 'signed link' | 'codec link' | 'METRICS_OPEN';
   /** True for what must answer however much is asked: it has to be cheap. */
   readonly isUnlimited?: boolean;
-  /** What the body is: JSON when absent. Raw bytes are handed to the route unread; files it reads by itself. */
+  /** What the body is: JSON when absent. Raw bytes are handed to the route unread; a route for files reads its own body. */
   readonly body?: 'bytes' | 'files';
 };
 
@@ -37,5 +37,5 @@ export const RequiresCodecLink = (): MethodDecorator => mark({ role: 'ops', or: 
 export const Open = (): MethodDecorator => mark({ role: null });
 /** As {@link Open}, and without a limit. */
 export const OpenUnlimited = (): MethodDecorator => mark({ role: null, isUnlimited: true });
-/** The route is for everyone, gets its body as it came, at most 64 KB, and limits who it refuses by itself. */
+/** The route is for everyone, gets its body as it came, at most 64 KB, and counts those whom it refuses. */
 export const OpenForBytes = (): MethodDecorator => mark({ role: null, isUnlimited: true, body: 'bytes' });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Readiness } from './readiness.js';
 import type { TemporalAccess } from '../temporal/temporal.provider.js';
 
-/** A Temporal that answers as it is told to, and counts. */
+/** A Temporal with given answers, which counts its calls. */
 function temporalThat(answers: () => Promise<unknown>): { temporal: TemporalAccess; calls: () => number } {
   let calls = 0;
   const temporal = {

@@ -13,7 +13,7 @@ export class CallerGoneError extends Error {
 export type Patience = {
   /** The longest useful wait for a place, the time that the call then takes included, in milliseconds. */
   readonly withinMs: number;
-  /** Aborted when nobody waits for the call any more. */
+  /** Aborted when the caller no longer waits. */
   readonly gone?: AbortSignal | undefined;
 };
 
@@ -24,7 +24,7 @@ type Waiting = {
   readonly refuse: () => void;
 };
 
-/** How much one more call changes what is known of how long calls take. */
+/** The weight of the latest call in the moving average of how long calls take. */
 const WEIGHT = 0.1;
 
 /**

@@ -41,14 +41,14 @@ export function timeLeft(): number {
 }
 
 /**
- * How long an update may be waited for, in milliseconds, so that a look fits behind it: seven eighths of what is left,
- * or all but 500 ms.
+ * How long the API may wait for an update, in milliseconds, so that a read fits behind it: seven eighths of the time that
+ * remains, or all but 500 ms.
  */
 export function timeBeforeLook(): number {
   return before(500, 1 / 8);
 }
 
-/** The same where a signal and a look follow: three quarters of what is left, or all but 900 ms. */
+/** The same where a signal and a read follow: three quarters of the time that remains, or all but 900 ms. */
 export function timeBeforeFollowUp(): number {
   return before(900, 1 / 4);
 }

@@ -73,7 +73,7 @@ export class Clocks {
     return this.#isRight;
   }
 
-  /** Answers when {@link isRight} is what is asked for, or when the signal ends the wait. */
+  /** Resolves when {@link isRight} has the given value, or when the signal ends the wait. */
   async until(isRight: boolean, signal: AbortSignal): Promise<void> {
     while (this.#isRight !== isRight && !signal.aborted) {
       await new Promise<void>((resolve) => {

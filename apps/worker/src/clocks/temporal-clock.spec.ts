@@ -78,7 +78,7 @@ describe("what a worker knows of Temporal's clock", () => {
   it('goes on while its process is frozen', () => {
     const world = new World();
     const clock = world.clock();
-    // Nothing of ours runs meanwhile.
+    // The worker runs nothing meanwhile.
     world.pass(10 * MINUTE);
     expect(clock.now()).toBeGreaterThanOrEqual(world.true);
   });
