@@ -62,14 +62,14 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowAttentionUnread',
     fires: [stays('tillflow_attention_unread_checkouts', 3)],
-    summary: '3 checkouts that need attention are not even measured',
+    summary: '3 checkouts that need attention are counted but not measured',
     quiet: [stays('tillflow_attention_unread_checkouts', 0)],
   },
   {
     alert: 'TillflowReconciliationBreaks',
     fires: [stays('tillflow_reconciliation_breaks{type="amount"}', 2)],
     labels: { type: 'amount' },
-    summary: "2 differences of type amount between our books and the provider's",
+    summary: "2 differences of type amount between Tillflow's records and the provider's",
     quiet: [stays('tillflow_reconciliation_breaks{type="amount"}', 0)],
   },
   {
@@ -135,7 +135,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowWebhooksRefused',
     fires: [grows('tillflow_webhooks_total{result="refused"}', 1)],
-    summary: 'Webhooks are refused: their signatures do not fit',
+    summary: 'The API refuses webhooks: their signatures do not match',
     quiet: [
       ['tillflow_webhooks_total{result="refused"}', '0x45 5x15'],
       grows('tillflow_webhooks_total{result="hinted"}', 9),
@@ -147,7 +147,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
       stays('tillflow_webhooks_total{result="hinted"}', 7),
     ],
-    summary: 'Webhooks are refused: their signatures do not fit',
+    summary: 'The API refuses webhooks: their signatures do not match',
     quiet: [
       ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
       ['tillflow_webhooks_total{result="hinted"}', '0x10 1x50'],
@@ -159,7 +159,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
       stays('tillflow_webhooks_total{result="hinted"}', 7),
     ],
-    summary: 'Charges were made for an hour, and no webhook came',
+    summary: 'The provider accepted charges for an hour and sent no webhook',
     quiet: [
       grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
       ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
@@ -168,13 +168,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowWebhooksFail',
     fires: [grows('tillflow_webhooks_total{result="failed"}', 1)],
-    summary: 'Webhooks cannot be made durable and are answered 503',
+    summary: 'The API cannot store webhooks and answers them with 503',
     quiet: [['tillflow_webhooks_total{result="failed"}', '0x45 5x15']],
   },
   {
     alert: 'TillflowWebhooksLate',
     fires: observed('tillflow_webhook_lag_seconds', '60', '300'),
-    summary: 'One webhook in ten comes later than 4m 36s',
+    summary: 'One webhook in ten arrives later than 4m 36s',
     quiet: observed('tillflow_webhook_lag_seconds', '15', '60'),
   },
   {
@@ -231,7 +231,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TillflowNoPollers',
     fires: [stays('tillflow_worker_pollers{kind="workflow"}', 0), stays('tillflow_worker_pollers{kind="activity"}', 1)],
     labels: { kind: 'workflow' },
-    summary: 'Temporal hears of no worker that takes workflow',
+    summary: 'No worker polls Temporal for workflow',
     quiet: [
       stays('tillflow_worker_pollers{kind="workflow",instance="a"}', 0),
       stays('tillflow_worker_pollers{kind="workflow",instance="b"}', 1),
@@ -240,7 +240,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowWorkflowsStuck',
     fires: [stays('tillflow_stuck_workflows', 2)],
-    summary: '2 workflows cannot go on: the code of the worker fails in them',
+    summary: '2 workflows cannot continue: the worker code fails in them',
     quiet: [stays('tillflow_stuck_workflows', 0)],
   },
   {
@@ -276,7 +276,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TillflowSlotsUsedUp',
     fires: [stays('temporal_worker_task_slots_available{worker_type="ActivityWorker"}', 0)],
     labels: { worker_type: 'ActivityWorker' },
-    summary: 'A worker has no place left for another ActivityWorker task',
+    summary: 'A worker has no free slot for another ActivityWorker task',
     quiet: [
       stays('temporal_worker_task_slots_available{worker_type="ActivityWorker"}', 1),
       stays('temporal_worker_task_slots_available{worker_type="LocalActivityWorker"}', 0),
@@ -285,7 +285,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowRequestsFail',
     fires: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="201"}`, 9)],
-    summary: '10% of the requests to the API are answered with a 5xx',
+    summary: 'The API answers 10% of the requests with a 5xx',
     quiet: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="404"}`, 20)],
   },
   {
@@ -294,7 +294,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       grows(`${REQUESTS}{route="/v1/checkouts",status="503"}`, 1),
       grows(`${REQUESTS}{route="/health/live",status="200"}`, 99),
     ],
-    summary: '100% of the requests to the API are answered with a 5xx',
+    summary: 'The API answers 100% of the requests with a 5xx',
     quiet: [
       grows(`${REQUESTS}{route="/v1/checkouts",status="201"}`, 1),
       grows(`${REQUESTS}{route="/health/ready",status="503"}`, 99),
