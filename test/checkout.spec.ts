@@ -392,7 +392,7 @@ describe('a long checkout', () => {
     expect(started?.continuedExecutionRunId).toBeTruthy();
     expect(Object.keys(started?.memo?.fields ?? {}).toSorted()).toEqual([
       'intent',
-      'opener',
+      'requestNonce',
       'state',
       'timeline',
       'version',
@@ -408,7 +408,7 @@ describe('a checkout whose QR does not come', () => {
         { method: 'POST', path: '/charges', action: 'reset_before' },
         { method: 'GET', path: '/sources/{id}', action: 'status', status: 500 },
       ]);
-      const quick = { sendWithinMs: 500, callDeadlineMs: 500, settleMs: 100, lookDelaysMs: [20] };
+      const quick = { sendWithinMs: 500, callDeadlineMs: 500, settleMs: 100, lookupDelaysMs: [20] };
       const { id, reference } = await startDirectly(silent, { ...quick, maxHistoryEvents: 60 });
       const next = silent.untilNextRun(reference);
       expect(await silent.workflowOf(id).executeUpdate(begin)).toMatchObject({ state: { status: 'creating' } });
@@ -425,7 +425,7 @@ describe('a checkout whose QR does not come', () => {
 describe('a cancel that the provider keeps refusing', () => {
   it('does not hold up continue-as-new, and goes on in the next run', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
-    const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 60, lookDelaysMs: [20] });
+    const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 60, lookupDelaysMs: [20] });
     await stack.until(id, ({ qr }) => qr !== null);
     const next = stack.untilNextRun(reference);
     await stack.post(`/v1/checkouts/${id}/cancel`);

@@ -12,9 +12,9 @@ const POLICY = {
   sendWithinMs: 300,
   callDeadlineMs: 300,
   settleMs: 100,
-  lookDelaysMs: [50, 100, 200],
+  lookupDelaysMs: [50, 100, 200],
   pollIntervalMs: 60_000,
-  secondLookMs: LATE_MS + 2_000,
+  lateEffectCheckMs: LATE_MS + 2_000,
 };
 /** No webhook helps: only the second look can find what came late. */
 const UNTOLD: StackOptions = { ...FAST, webhookUrl: null };

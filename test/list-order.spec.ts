@@ -81,7 +81,7 @@ async function make(kind: Kind, at: number): Promise<Listed> {
     created_at,
   };
   const start = (status: CheckoutStatus, type: string) => {
-    const memo: CheckoutMemo = { intent, opener: '', state: { ...initialState(intent), status } };
+    const memo: CheckoutMemo = { intent, requestNonce: '', state: { ...initialState(intent), status } };
     return stack.temporal.client.workflow.start(type, {
       workflowId: `checkout/default/${reference}`,
       taskQueue: `nobody-${stack.taskQueue}`,
@@ -226,8 +226,8 @@ describe('a walk through a few hundred checkouts', () => {
 
 async function endedMemo({ reference }: Listed): Promise<CheckoutMemo> {
   const { memo } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).describe();
-  const { intent, opener } = memo as CheckoutMemo;
-  return { intent, opener, state: { ...initialState(intent), status: 'cancelled' } };
+  const { intent, requestNonce } = memo as CheckoutMemo;
+  return { intent, requestNonce, state: { ...initialState(intent), status: 'cancelled' } };
 }
 
 it('a cursor of one list is of use for no other', async () => {

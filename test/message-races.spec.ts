@@ -140,7 +140,7 @@ describe('messages', () => {
     const { id, reference } = await startDirectly(stack, {
       maxHistoryEvents: 60,
       pollIntervalMs: 50,
-      lookDelaysMs: [50, 100],
+      lookupDelaysMs: [50, 100],
     });
     await stack.until(id, ({ qr }) => qr !== null);
     const answer = await handleOf(reference)

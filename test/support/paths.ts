@@ -277,7 +277,7 @@ export async function startDirectly(
     workflowId: `checkout/default/${reference}`,
     taskQueue: stack.taskQueue,
     args: [{ intent, policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
-    memo: { intent, opener: 'a test' },
+    memo: { intent, requestNonce: 'a test' },
   });
   return { id, reference };
 }

@@ -101,7 +101,7 @@ const schema = z.object({
   LOOK_DELAYS_MS: list()
     .refine((parts) => parts.every((part) => /^\d{1,9}$/.test(part)), 'must be whole numbers, comma-separated')
     .transform((parts) => parts.map(Number))
-    .default([...DEFAULT_POLICY.lookDelaysMs]),
+    .default([...DEFAULT_POLICY.lookupDelaysMs]),
   POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
   /** The same while the event tail looks for all. */
   RELAXED_POLL_INTERVAL_MS: integer(300_000, 10, DAY_MS),
@@ -109,7 +109,7 @@ const schema = z.object({
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
   /** Money that arrives after the end was reported: `return` gives it back by itself, `keep` shows it to a person. */
   LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
-  SECOND_LOOK_MS: integer(DEFAULT_POLICY.secondLookMs, 0, DAY_MS),
+  SECOND_LOOK_MS: integer(DEFAULT_POLICY.lateEffectCheckMs, 0, DAY_MS),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
@@ -151,12 +151,12 @@ export function checkoutPolicy(
     sendWithinMs: settings.SEND_WITHIN_MS,
     callDeadlineMs: settings.CALL_DEADLINE_MS,
     settleMs: settings.SETTLE_DELAY_MS,
-    lookDelaysMs: settings.LOOK_DELAYS_MS,
+    lookupDelaysMs: settings.LOOK_DELAYS_MS,
     pollIntervalMs: hasTail ? Math.max(own, relaxed) : own,
     attentionAfterMs: settings.ATTENTION_AFTER_MS,
     unpaidGraceMs: settings.UNPAID_GRACE_MS,
     latePayment: settings.LATE_PAYMENT,
-    secondLookMs: settings.SECOND_LOOK_MS,
+    lateEffectCheckMs: settings.SECOND_LOOK_MS,
     voidDateOffsetMinutes: settings.VOID_DATE_OFFSET_MINUTES,
   };
   const defaults: Readonly<Record<string, unknown>> = DEFAULT_POLICY;

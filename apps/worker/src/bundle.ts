@@ -21,7 +21,7 @@ const { resolve } = createRequire(import.meta.url);
 const WORKFLOWS = resolve('@tillflow/workflows/workflows');
 
 /** Rules without a state of their own: evaluated once for all checkouts of a worker instead of once for each. */
-const PURE_MODULES = ['@tillflow/domain', '@tillflow/workflows/book'].map((name) => resolve(name));
+const PURE_MODULES = ['@tillflow/domain', '@tillflow/workflows/model'].map((name) => resolve(name));
 
 /** Workflow code as one file, as a worker takes it. */
 export async function bundleWorkflows({ encrypting, workflowsPath = WORKFLOWS }: BundleOptions): Promise<string> {

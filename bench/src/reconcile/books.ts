@@ -69,7 +69,7 @@ async function keep({ client }: Temporal, taskQueue: string, reference: string, 
       source: null,
       created_at,
     },
-    opener: 'bench',
+    requestNonce: 'bench',
     state: {
       status: 'paid',
       attempts: [

@@ -12,7 +12,7 @@ import {
 export type StoredCheckout = {
   readonly intent: CheckoutIntent;
   readonly state: CheckoutState;
-  readonly opener: string;
+  readonly requestNonce: string;
   readonly timeline: readonly TimelineEntry[];
   readonly refunds: readonly StoredRefund[];
   /** Grows with each change; 0 until the first report. */
@@ -23,12 +23,12 @@ export type StoredCheckout = {
 
 /** The memo is written by this product alone; a workflow without it is none of our checkouts, and null. */
 export function toStored({ memo, status }: Pick<WorkflowExecutionInfo, 'memo' | 'status'>): StoredCheckout | null {
-  const { intent, state, opener, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
+  const { intent, state, requestNonce, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
   if (intent === undefined) return null;
   return {
     intent,
     state: state ?? initialState(intent),
-    opener: opener ?? '',
+    requestNonce: requestNonce ?? '',
     timeline: timeline ?? [],
     refunds: refunds ?? [],
     version: version ?? 0,

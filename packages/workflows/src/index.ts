@@ -1,4 +1,4 @@
-export { RECONCILIATION } from './book/journal.js';
+export { RECONCILIATION } from './checkout/model/timeline.js';
 export type {
   ChargeFacts,
   CreateChargeCall,
@@ -9,11 +9,11 @@ export type {
   PaymentActivities,
   RefundFacts,
   SendWindow,
-} from './activities.js';
-export { owesBack, reopen, showsPayment } from './book/reopened.js';
-export { DEFAULT_POLICY, type CheckoutPolicy } from './book/policy.js';
-export type { Attributed } from './asker.js';
-export type { AftercareInput } from './aftercare/workflow.js';
+} from './checkout/activities.js';
+export { owesBack, reopen, showsPayment } from './checkout/model/reopen.js';
+export { DEFAULT_POLICY, type CheckoutPolicy } from './shared/policy.js';
+export type { Attributed } from './shared/requester.js';
+export type { AftercareInput } from './checkout/aftercare.js';
 export type { CheckoutInput } from './checkout/workflow.js';
 export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
 export {
@@ -36,8 +36,8 @@ export type {
   CreatePlanCall,
   FindPlansCall,
   FoundPlan,
-} from './command/activities.js';
-export { resolvePlan, type PlanDecision } from './command/messages.js';
+} from './commands/activities.js';
+export { resolvePlan, type PlanDecision } from './commands/messages.js';
 export {
   COMMAND_WORKFLOW,
   type Change,
@@ -50,7 +50,7 @@ export {
   type Done,
   type OpenQuestion,
   type Rejection,
-} from './command/command.js';
+} from './commands/command.js';
 export {
   AFTERCARE_WORKFLOW,
   begin,
@@ -71,9 +71,9 @@ export {
   type RefundRequest,
   type Refusal,
   type Resolution,
-} from './messages.js';
-export type { Outcome } from './outcome.js';
-export { searchAttributes } from './search-attributes.js';
+} from './checkout/messages.js';
+export type { Outcome } from './shared/outcome.js';
+export { searchAttributes } from './checkout/search-attributes.js';
 export {
   ATTENTION_CODES,
   initialState,
@@ -91,7 +91,7 @@ export {
   type Refund,
   type StoredRefund,
   type TimelineEntry,
-} from './view.js';
+} from './checkout/types.js';
 export type {
   CompareCall,
   Compared,
@@ -99,8 +99,8 @@ export type {
   RecallCall,
   ReceiptsCall,
   ReconciliationActivities,
-} from './reconcile/activities.js';
-export { reconcileWorkflowId } from './reconcile/ids.js';
+} from './reconciliation/activities.js';
+export { reconcileWorkflowId } from './reconciliation/ids.js';
 export {
   DEFAULT_RECONCILE_POLICY,
   emptySummary,
@@ -110,4 +110,4 @@ export {
   type ReconcileMemo,
   type ReconcileResult,
   type ReconcileSummary,
-} from './reconcile/messages.js';
+} from './reconciliation/messages.js';

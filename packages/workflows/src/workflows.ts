@@ -1,7 +1,7 @@
 /** The entry of the workflow bundle: every workflow type by the name it is started with. */
-export { aftercare } from './aftercare/workflow.js';
+export { aftercare } from './checkout/aftercare.js';
 export { checkout } from './checkout/workflow.js';
 export { eventTail } from './event-tail/workflow.js';
-export { reconcile } from './reconcile/workflow.js';
-export { command } from './command/workflow.js';
-export { planTurn } from './command/turn.js';
+export { reconcile } from './reconciliation/workflow.js';
+export { command } from './commands/workflow.js';
+export { planTurn } from './commands/turn.js';

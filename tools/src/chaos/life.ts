@@ -184,7 +184,7 @@ export class Life {
           args: [input],
           workflowIdConflictPolicy: 'USE_EXISTING',
           workflowIdReusePolicy: 'REJECT_DUPLICATE',
-          memo: { intent, opener: 'the campaign' } satisfies CheckoutMemo,
+          memo: { intent, requestNonce: 'the campaign' } satisfies CheckoutMemo,
           typedSearchAttributes: [
             { key: searchAttributes.status, value: 'awaiting_payment' },
             { key: searchAttributes.reference, value: reference },

@@ -23,10 +23,10 @@ export const POLICY: Partial<CheckoutPolicy> = {
   sendWithinMs: 600,
   callDeadlineMs: CALL_DEADLINE_MS,
   settleMs: SETTLE_MS,
-  lookDelaysMs: [50, 100, 250, 500, 1_000],
+  lookupDelaysMs: [50, 100, 250, 500, 1_000],
   pollIntervalMs: 2_000,
   attentionAfterMs: 30_000,
-  secondLookMs: 3_000,
+  lateEffectCheckMs: 3_000,
   voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES,
 };
 

@@ -86,10 +86,13 @@ export class CheckoutsRepository {
    * Returns when it is there or when `withinMs` have passed.
    * @throws {Problem} `overloaded`: it was not sent.
    */
-  async begin(input: CheckoutInput, opener: string, withinMs: number): Promise<BeginOutcome> {
+  async begin(input: CheckoutInput, requestNonce: string, withinMs: number): Promise<BeginOutcome> {
     const { intent } = input;
     alsoConcerns({ workflow_id: checkoutWorkflowId(intent) });
-    const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, this.#startOf(input, opener));
+    const startWorkflowOperation = new WithStartWorkflowOperation(
+      CHECKOUT_WORKFLOW,
+      this.#startOf(input, requestNonce),
+    );
     try {
       const begun = await this.temporal.whileItGoesOn(
         withinMs,
@@ -101,8 +104,16 @@ export class CheckoutsRepository {
         async () => !(await this.#inBackground.isBeginning(intent).catch(() => true)),
       );
       // The first answer is repeated for ever: it is news only to the request that opened the checkout.
-      if (begun.opener !== opener) return { kind: 'there' };
-      const checkout = { intent, opener, state: begun.state, timeline: [], refunds: [], version: 1, closed: false };
+      if (begun.requestNonce !== requestNonce) return { kind: 'there' };
+      const checkout = {
+        intent,
+        requestNonce,
+        state: begun.state,
+        timeline: [],
+        refunds: [],
+        version: 1,
+        closed: false,
+      };
       return { kind: 'opened', checkout };
     } catch (error) {
       if (isClosed(error) || error instanceof WorkflowUpdateFailedError) return { kind: 'there' };
@@ -118,17 +129,17 @@ export class CheckoutsRepository {
    * Starts the checkout once more, in the background, after nothing confirmed that it began: its caller has a 202, and may
    * only poll. It can be started any number of times, because a reference has one workflow.
    */
-  startLater(input: CheckoutInput, opener: string): void {
-    void this.#startUntilConfirmed(input, opener);
+  startLater(input: CheckoutInput, requestNonce: string): void {
+    void this.#startUntilConfirmed(input, requestNonce);
   }
 
-  async #startUntilConfirmed(input: CheckoutInput, opener: string): Promise<void> {
+  async #startUntilConfirmed(input: CheckoutInput, requestNonce: string): Promise<void> {
     let failure: unknown;
     for (const pauseMs of START_AGAIN_AFTER_MS) {
       await sleep(pauseMs, undefined, { ref: false });
       try {
         await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () =>
-          this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, this.#startOf(input, opener)),
+          this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, this.#startOf(input, requestNonce)),
         );
         return;
       } catch (error) {
@@ -142,7 +153,7 @@ export class CheckoutsRepository {
     );
   }
 
-  #startOf(input: CheckoutInput, opener: string) {
+  #startOf(input: CheckoutInput, requestNonce: string) {
     const { intent } = input;
     return {
       workflowId: checkoutWorkflowId(intent),
@@ -150,7 +161,7 @@ export class CheckoutsRepository {
       args: [input],
       workflowIdConflictPolicy: 'USE_EXISTING' as const,
       workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
-      memo: { intent, opener } satisfies CheckoutMemo,
+      memo: { intent, requestNonce } satisfies CheckoutMemo,
       typedSearchAttributes: [
         { key: searchAttributes.status, value: 'awaiting_payment' },
         { key: searchAttributes.reference, value: intent.reference },

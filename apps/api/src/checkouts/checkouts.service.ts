@@ -62,11 +62,11 @@ export class CheckoutsService {
   async begin(request: CreateCheckout, { by }: Asker): Promise<Begun> {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
-    const opener = randomUUID();
+    const requestNonce = randomUUID();
     // Updates of one workflow wait for each other: requests for the same checkout that arrive together ask once.
     const sameRequest = JSON.stringify([intent.id, money, request.source]);
     const { answer: stored } = await this.#beginning.join(sameRequest, () =>
-      this.#begin(request, money, { intent, by }, opener),
+      this.#begin(request, money, { intent, by }, requestNonce),
     );
     if (stored === null) return { checkout: this.#expected(intent), status: 202 };
     const { amount, currency } = stored.intent;
@@ -75,7 +75,7 @@ export class CheckoutsService {
     }
     const checkout = this.presenter.present(stored);
     if (checkout.status === 'creating') return { checkout, status: 202 };
-    return { checkout, status: stored.opener === opener ? 201 : 200 };
+    return { checkout, status: stored.requestNonce === requestNonce ? 201 : 200 };
   }
 
   async get(id: string): Promise<CheckoutReply> {
@@ -125,11 +125,11 @@ export class CheckoutsService {
     request: CreateCheckout,
     money: Money,
     { intent, by }: Pick<CheckoutInput, 'intent' | 'by'>,
-    opener: string,
+    requestNonce: string,
   ): Promise<StoredCheckout | null> {
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
     const input = { intent, by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
-    const begun = await this.repository.begin(input, opener, timeBeforeLook());
+    const begun = await this.repository.begin(input, requestNonce, timeBeforeLook());
     if (begun.kind === 'opened') return begun.checkout;
     try {
       return await this.repository.get(intent);
@@ -142,7 +142,7 @@ export class CheckoutsService {
       }
       if (begun.kind === 'unconfirmed') {
         if (!begun.mayBegin) throw begun.problem;
-        this.repository.startLater(input, opener);
+        this.repository.startLater(input, requestNonce);
       }
       return null;
     }
@@ -154,7 +154,7 @@ export class CheckoutsService {
     return this.presenter.present({
       intent,
       state,
-      opener: '',
+      requestNonce: '',
       timeline: [],
       refunds: [],
       version: 0,

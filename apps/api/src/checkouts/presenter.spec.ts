@@ -30,7 +30,7 @@ const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings)
 /** As the memo says it, which is as old as the workflow's last word. */
 function shown(windows: { readonly voidable_until: string; readonly refundable_until: string }) {
   const state = { ...initialState(intent), status: 'paid', ...windows } as const;
-  return presenter.present({ intent, state, opener: '', timeline: [], refunds: [], version: 1, closed: false });
+  return presenter.present({ intent, state, requestNonce: '', timeline: [], refunds: [], version: 1, closed: false });
 }
 
 describe('a checkout, as the API shows it', () => {

@@ -15,7 +15,7 @@ import { refusal } from '../temporal/failures.js';
 export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 | 201 | 202 };
 
 /** A refund, and the nonce of the request that opened it, where that is known. */
-type Shown = { readonly refund: RefundReply; readonly opener?: string | undefined };
+type Shown = { readonly refund: RefundReply; readonly requestNonce?: string | undefined };
 
 type Asking = { readonly nonce: string; readonly asked: Asked<StoredRefund> };
 
@@ -39,10 +39,10 @@ export class RefundsService {
     const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () => this.#ask(id, request));
     const { nonce, asked } = answer;
     if (asked.kind === 'refused') throw refusal(asked);
-    const { refund, opener } =
+    const { refund, requestNonce } =
       asked.kind === 'answered' ? shown(asked.answer) : await this.#withoutAnswer(id, request, asked.kind);
     if (refund.status === 'pending') return { refund, status: 202 };
-    return { refund, status: first && opener === nonce ? 201 : 200 };
+    return { refund, status: first && requestNonce === nonce ? 201 : 200 };
   }
 
   async list(id: string): Promise<RefundsReply> {
@@ -73,7 +73,7 @@ export class RefundsService {
 const NONCE_BYTES = 6;
 
 function shown(stored: StoredRefund): Shown {
-  return { refund: toRefund(stored), opener: stored.nonce };
+  return { refund: toRefund(stored), requestNonce: stored.nonce };
 }
 
 function closed({ state }: StoredCheckout): Problem {

@@ -46,7 +46,7 @@ function service(limit = 10) {
   const get = vi.fn<() => Promise<StoredCheckout>>(async () => {
     if (stored.isDown) throw new Problem('temporal_unavailable', 'down');
     const { version, closed } = stored;
-    return { intent, state: initialState(intent), opener: '', timeline: [], refunds: [], version, closed };
+    return { intent, state: initialState(intent), requestNonce: '', timeline: [], refunds: [], version, closed };
   });
   const settings = new Settings({
     STREAM_POLL_MS: 1_000,

@@ -29,7 +29,7 @@ const attempt = {
 } as const;
 const memo: CheckoutMemo = {
   intent,
-  opener: 'o',
+  requestNonce: 'o',
   state: { ...initialState(intent), status: 'expired', attempts: [attempt] },
 };
 const paid: CheckoutMemo = {
@@ -112,7 +112,7 @@ describe('an open checkout', () => {
     ['charge.complete', paid, 'settled'],
     ['charge.complete', memo, 'hinted'],
     ['charge.expire', memo, 'settled'],
-    ['charge.expire', { intent, opener: 'o' }, 'hinted'],
+    ['charge.expire', { intent, requestNonce: 'o' }, 'hinted'],
     ['charge.reverse', paid, 'hinted'],
     ['charge.never_heard_of', paid, 'hinted'],
     ['refund.create', paid, 'hinted'],

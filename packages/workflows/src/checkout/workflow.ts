@@ -1,14 +1,14 @@
 import { makeContinueAsNewFunc } from '@temporalio/workflow';
-import type { aftercare } from '../aftercare/workflow.js';
-import type { Attributed } from '../asker.js';
-import { CheckoutBook } from '../book/book.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../book/policy.js';
-import type { CheckoutRecord } from '../book/record.js';
-import { clock } from '../clock.js';
-import { keep } from '../keep.js';
-import { AFTERCARE_WORKFLOW } from '../messages.js';
-import { attributesOf, tell } from '../report.js';
-import type { CheckoutIntent, CheckoutResult } from '../view.js';
+import type { aftercare } from './aftercare.js';
+import type { Attributed } from '../shared/requester.js';
+import { CheckoutModel } from './model/checkout-model.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
+import type { ModelState } from './model/state.js';
+import { clock } from '../shared/clock.js';
+import { keep } from './handlers.js';
+import { AFTERCARE_WORKFLOW } from './messages.js';
+import { attributesOf, tell } from './publish.js';
+import type { CheckoutIntent, CheckoutResult } from './types.js';
 
 /** `by` asked for the checkout. */
 export type CheckoutInput = Attributed & {
@@ -16,29 +16,29 @@ export type CheckoutInput = Attributed & {
   /** What differs from {@link DEFAULT_POLICY}. */
   readonly policy?: Partial<CheckoutPolicy>;
   /** What an earlier run of the same checkout knew, when it continued as new. */
-  readonly resume?: CheckoutRecord;
+  readonly resume?: ModelState;
 };
 
 /** One reference, from its first QR until it is paid or no one can pay any more. Source: API reference, "Merchant-presented QR payment". */
 export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
   const { intent, resume } = input;
   const policy = { ...DEFAULT_POLICY, ...input.policy };
-  const book =
+  const model =
     resume === undefined
-      ? CheckoutBook.open(intent, policy, clock(), input)
-      : CheckoutBook.resume(intent, policy, resume);
+      ? CheckoutModel.open(intent, policy, clock(), input)
+      : CheckoutModel.resume(intent, policy, resume);
 
-  return keep(book, {
+  return keep(model, {
     // The memo of the start would come back otherwise.
     asTheSame: () =>
-      makeContinueAsNewFunc<typeof checkout>({ memo: tell(book, clock()) })({ ...input, resume: book.record }),
+      makeContinueAsNewFunc<typeof checkout>({ memo: tell(model, clock()) })({ ...input, resume: model.state }),
     asPaid: () => {
-      const memo = tell(book, clock());
+      const memo = tell(model, clock());
       return makeContinueAsNewFunc<typeof aftercare>({
         workflowType: AFTERCARE_WORKFLOW,
         memo,
-        typedSearchAttributes: attributesOf(book, clock()),
-      })({ record: book.packedRecord, ...(input.policy === undefined ? {} : { policy: input.policy }) });
+        typedSearchAttributes: attributesOf(model, clock()),
+      })({ state: model.snapshot, ...(input.policy === undefined ? {} : { policy: input.policy }) });
     },
   });
 }

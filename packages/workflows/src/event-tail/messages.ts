@@ -1,5 +1,5 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
-import type { Attributed } from '../asker.js';
+import type { Attributed } from '../shared/requester.js';
 
 /** What reading events came to. */
 export type EventCounts = {

@@ -13,7 +13,7 @@ import {
   upsertMemo,
   workflowInfo,
 } from '@temporalio/workflow';
-import { clock } from '../clock.js';
+import { clock } from '../shared/clock.js';
 import type { EventsRead, EventTailActivities, ReadEventsCall } from './activities.js';
 import { detailsOf } from './details.js';
 import type { EventTailMemo } from './memo.js';

@@ -1,0 +1,91 @@
+import { formatInstant, type Instant } from '@tillflow/domain';
+import type {
+  ChargeFacts,
+  CreateChargeCall,
+  CreateRefundCall,
+  CreateSourceCall,
+  ExpireChargeCall,
+  FindChargesCall,
+  RefundFacts,
+} from './activities.js';
+import type { CheckoutModel } from './model/checkout-model.js';
+import { sendWindow } from '../shared/policy.js';
+import type { Lookup } from '../shared/lookup.js';
+import type { Step } from './model/step.js';
+import type { Outcome } from '../shared/outcome.js';
+
+/** The calls that steps come down to. Each always answers: a failure is an outcome, or a look that saw nothing. */
+export type ProviderCalls = {
+  createSource(call: CreateSourceCall): Promise<Outcome<{ readonly sourceId: string }>>;
+  createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
+  expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
+  createRefund(call: CreateRefundCall): Promise<Outcome<RefundFacts>>;
+  retrieveCharge(chargeId: string): Promise<Lookup<ChargeFacts>>;
+  findCharges(call: FindChargesCall): Promise<Lookup<readonly ChargeFacts[]>>;
+};
+
+/**
+ * Carries out one step of a checkout and tells its book what came of it. Chained by `then`: the engine records where each
+ * promise was made, and an `await` on the way makes three of them.
+ */
+export function executeStep(
+  model: CheckoutModel,
+  step: Exclude<Step, { do: 'wait' | 'close' }>,
+  calls: ProviderCalls,
+  clock: () => Instant,
+): Promise<void> {
+  const { amount, currency, terminal, description, metadata, id } = model.intent;
+  const { inFlightUntil, ...window } = sendWindow(model.policy, clock());
+  switch (step.do) {
+    case 'createSource':
+      return calls
+        .createSource({ ...window, amount, currency, terminal })
+        .then((outcome) => model.applySource(clock(), outcome));
+    case 'createCharge':
+      return calls
+        .createCharge({
+          ...window,
+          sourceId: step.sourceId,
+          amount,
+          currency,
+          description,
+          metadata: { ...metadata, checkout: id, attempt: String(step.attempt) },
+          expiresAt: formatInstant(model.expiresAt),
+        })
+        .then((outcome) => model.applyCharge(clock(), outcome, inFlightUntil));
+    case 'expireCharge':
+      return calls
+        .expireCharge({ ...window, chargeId: step.chargeId })
+        .then(() => model.applyExpire(clock(), step.chargeId));
+    case 'createRefund': {
+      const { chargeId, asVoid, key } = step;
+      return calls
+        .createRefund({
+          ...window,
+          chargeId,
+          amount: step.amount,
+          currency,
+          asVoid,
+          metadata: { checkout: id, refund_key: key },
+        })
+        .then((outcome) => model.applyRefund(clock(), key, outcome, inFlightUntil));
+    }
+    case 'look': {
+      const retrievedAt = clock();
+      return calls
+        .retrieveCharge(step.chargeId)
+        .then((look) => model.applyRetrieve(clock(), retrievedAt, step.chargeId, look));
+    }
+    case 'findCharges': {
+      const retrievedAt = clock();
+      return calls
+        .findCharges({
+          sourceId: step.sourceId,
+          checkoutId: id,
+          since: formatInstant(step.since),
+          until: formatInstant(step.until),
+        })
+        .then((found) => model.applySearch(clock(), retrievedAt, step.why, found));
+    }
+  }
+}

@@ -1,0 +1,146 @@
+import { parseInstant, plus } from '@tillflow/domain';
+import { describe, expect, it } from 'vitest';
+import type { CheckoutMemo, CheckoutState, StoredRefund } from '../types.js';
+import { initialState } from '../types.js';
+import { CheckoutModel } from './checkout-model.js';
+import { emptyState } from './snapshot.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../../shared/policy.js';
+import { reopen, showsPayment } from './reopen.js';
+import { intent } from '../../testing/simulated-provider.js';
+
+const NOW = parseInstant('2026-04-10T09:00:00Z');
+const late = { chargeId: 'chrg_1', attempt: '1' };
+const attempt = {
+  number: 1,
+  source_id: 'src_1',
+  charge_id: 'chrg_1',
+  status: 'expired',
+  failure_code: null,
+  failure_message: null,
+  created_at: '2026-03-10T09:00:00.000Z',
+  expires_at: '2026-03-10T09:15:00.000Z',
+} as const;
+const expired: CheckoutState = { ...initialState(intent), status: 'expired', attempts: [attempt] };
+
+const pending: StoredRefund = {
+  id: null,
+  key: 'k',
+  charge_id: 'chrg_1',
+  amount: 50_000,
+  currency: 'THB',
+  kind: 'refund',
+  status: 'pending',
+  reason: null,
+  failure_code: null,
+  failure_message: null,
+  created_at: '2026-03-10T10:00:00.000Z',
+};
+
+function reopened(told: Partial<CheckoutMemo>, charge = late): CheckoutModel {
+  const { resume = emptyState() } = reopen({ intent, requestNonce: 'o', ...told }, {}, charge, NOW);
+  return CheckoutModel.resume(intent, DEFAULT_POLICY, resume);
+}
+
+describe('a checkout that is opened again', () => {
+  it('shows what it showed, says why it is open, and takes no attempt', () => {
+    const model = reopened({ state: expired, version: 7 });
+    expect({ ...model.projection(NOW), updated_at: null }).toEqual({ ...expired, updated_at: null });
+    expect(model.timeline).toMatchObject([{ what: 'reopened', detail: 'chrg_1 shows a payment' }]);
+    expect(model.state.version).toBe(7);
+    expect(model.refuseAttempt({ after: 1 })).toMatchObject({ code: 'checkout_closed' });
+  });
+
+  it('goes on without anything that it told, as after a termination in its first moment', () => {
+    const model = reopened({}, { chargeId: 'chrg_2', attempt: '2' });
+    model.advanceTo(NOW);
+    expect(model.state.attempts.map(({ number, status }) => [number, status])).toEqual([
+      [1, 'expired'],
+      [2, 'expired'],
+    ]);
+    model.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_2' });
+    expect(model.nextStep(NOW)).toEqual({ do: 'look', chargeId: 'chrg_2' });
+  });
+
+  it('looks for a refund that was under way when it ended before it asks for it again', () => {
+    const paid = { ...attempt, status: 'successful' } as const;
+    const state: CheckoutState = { ...expired, status: 'paid', attempts: [paid], paid_at: '2026-03-10T09:01:00.000Z' };
+    const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
+    const model = reopened({ state, refunds: [pending], timeline });
+    model.advanceTo(NOW);
+    expect(model.state.inProgress).toMatchObject({ key: 'k', stage: 'unknown', wasUnknown: true });
+    expect(model.state.inProgress?.inFlightUntil).toBeGreaterThan(NOW);
+    expect(model.nextStep(NOW)).toEqual({ do: 'look', chargeId: 'chrg_1' });
+  });
+
+  it('knows a refund again that was asked for without an amount, and one that was asked for with one', () => {
+    const paid = { ...attempt, status: 'successful' } as const;
+    const state: CheckoutState = { ...expired, status: 'paid', attempts: [paid], paid_at: '2026-03-10T09:01:00.000Z' };
+    const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
+    const before = reopened({ state, timeline });
+    before.requestRefund(NOW, { key: 'exact', amount: 50_000, reason: null });
+    before.requestRefund(NOW, { key: 'rest', amount: null, reason: null });
+    const { refunds } = before;
+    const after = reopened({ state, timeline, refunds });
+    const refusal = (key: string, amount: number | null) => after.refuseRefund(NOW, { key, amount, reason: null });
+    expect([refusal('rest', null), refusal('rest', 100_000), refusal('exact', 50_000)]).toEqual([null, null, null]);
+    for (const conflict of [refusal('exact', null), refusal('exact', 1), refusal('rest', 1)]) {
+      expect(conflict).toMatchObject({ code: 'idempotency_conflict' });
+    }
+  });
+
+  it('knows a refund by its key alone where an older release did not write down what was asked for', () => {
+    const model = reopened({ state: expired, refunds: [pending] });
+    expect(model.refuseRefund(NOW, { key: 'k', amount: null, reason: null })).toBeNull();
+    expect(model.refuseRefund(NOW, { key: 'k', amount: 50_000, reason: null })).toBeNull();
+  });
+
+  it('waits for what may still leave by the policy of the run that ended', () => {
+    const told: CheckoutMemo = { intent, requestNonce: 'o', state: expired, refunds: [pending] };
+    const inFlightUntil = (policy: Partial<CheckoutPolicy>): number =>
+      (reopen(told, policy, late, NOW).resume?.refunds[0]?.inFlightUntil ?? 0) - NOW;
+    expect(inFlightUntil({})).toBe(20_000);
+    expect(inFlightUntil({ sendWithinMs: 60_000, callDeadlineMs: 30_000 })).toBe(95_000);
+  });
+
+  it('that ended while late money went back goes on giving it back', () => {
+    const paid = { ...attempt, status: 'successful' } as const;
+    const state: CheckoutState = { ...expired, attempts: [paid], paid_at: '2026-04-09T09:01:00.000Z' };
+    const model = reopened({ state, timeline: [{ at: state.updated_at, what: 'paid', detail: 'chrg_1' }] });
+    model.advanceTo(NOW);
+    expect(model.refunds).toMatchObject([{ key: 'auto:chrg_1', status: 'pending', amount: 150_000 }]);
+    expect(model.status).toBe('expired');
+  });
+
+  it('looks at a charge that only its attempt shows as paid: it may have been another one', () => {
+    const state: CheckoutState = {
+      ...expired,
+      status: 'paid',
+      paid_at: '2026-03-10T09:01:00.000Z',
+      attempts: [
+        { ...attempt, status: 'successful' },
+        { ...attempt, number: 2, charge_id: 'chrg_2', status: 'successful' },
+      ],
+    };
+    const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_2' }];
+    const model = reopened({ state, timeline });
+    expect(model.state.acceptedCharge).toBe('chrg_2');
+    expect(model.state.charges).toMatchObject([
+      { id: 'chrg_1', status: 'expired', retrieveAt: NOW },
+      { id: 'chrg_2', status: 'successful', retrieveAt: null },
+    ]);
+    model.advanceTo(plus(NOW, 1));
+    expect(model.refunds).toEqual([]);
+  });
+});
+
+describe('a payment', () => {
+  it('is shown where the timeline names its charge, and nowhere else', () => {
+    const timeline = [
+      { at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' },
+      { at: '2026-03-10T09:02:00.000Z', what: 'paid_twice', detail: 'chrg_2' },
+      { at: '2026-03-10T09:03:00.000Z', what: 'charge_created', detail: 'chrg_3' },
+    ];
+    expect(['chrg_1', 'chrg_2', 'chrg_3'].map((id) => showsPayment({ timeline }, id))).toEqual([true, true, false]);
+    expect(showsPayment({}, 'chrg_1')).toBe(false);
+  });
+});

@@ -1,0 +1,191 @@
+import type { CheckoutStatus, ChargeStatus, Currency } from '@tillflow/domain';
+
+/** What the caller asked for. Written once, into the memo at the start; it never changes. Wire names. */
+export type CheckoutIntent = {
+  readonly id: string;
+  readonly account: string;
+  readonly reference: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly description: string | null;
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly terminal: string | null;
+  /** Seconds during which the customer may pay. */
+  readonly expires_in: number;
+  /** A source that the client made, or null: then we make it. */
+  readonly source: string | null;
+  /** ISO 8601 UTC. */
+  readonly created_at: string;
+};
+
+export type AttemptView = {
+  readonly number: number;
+  readonly source_id: string | null;
+  readonly charge_id: string | null;
+  readonly status: ChargeStatus;
+  readonly failure_code: string | null;
+  readonly failure_message: string | null;
+  readonly created_at: string;
+  readonly expires_at: string;
+};
+
+export type Attention = {
+  readonly code: AttentionCode;
+  /** ISO 8601 UTC. */
+  readonly since: string;
+  readonly detail: string;
+};
+
+/**
+ * What needs a person, or may soon, the most serious first: of several, the first is shown. Those that end by
+ * themselves are taken away when they have. What to do about each: docs/operations.md.
+ */
+export const ATTENTION_CODES = [
+  /** The provider shows something other than what was asked for: it is not believed, and nobody can pay meanwhile. */
+  'integrity_mismatch',
+  /** One refund was made twice, by a request that came through long after it was given up. */
+  'refund_doubled',
+  /** The provider refused to take back money that should go back. It is tried again after an hour, then daily. */
+  'return_refused',
+  /** More was given back than the provider lists, or a refund may be ours and does not say so: `resolve` decides. */
+  'refund_unmatched',
+  /** The provider shows a status that this version does not know, `reversed` among them: nothing is guessed. */
+  'unknown_status',
+  /** Paid twice: the second payment goes back. Ends when it did. */
+  'double_payment',
+  /** Paid after the end was reported. Ends when the money went back; with `LATE_PAYMENT=keep` a person decides. */
+  'late_payment',
+  /** It is not known yet whether a charge or a refund was made; it is looked for. Ends by itself once it is known. */
+  'outcome_unknown',
+  /** The provider does not let a charge go: a customer may be confirming. Ends by itself. */
+  'expire_refused',
+  /** The worker came too late to a call and did not send it: its clock or its load. Ends once it is in time. */
+  'worker_late',
+  /** The provider has not answered for a while. Ends by itself. */
+  'provider_unreachable',
+] as const;
+export type AttentionCode = (typeof ATTENTION_CODES)[number];
+
+/** What became of it. In the memo, rewritten at every change. Wire names. */
+export type CheckoutState = {
+  readonly status: CheckoutStatus;
+  readonly attempts: readonly AttemptView[];
+  readonly qr: { readonly download_uri: string; readonly raw_data: string | null; readonly expires_at: string } | null;
+  readonly paid_at: string | null;
+  /** Smallest currency unit. */
+  readonly refunded_amount: number;
+  readonly voidable_until: string | null;
+  readonly refundable_until: string | null;
+  readonly attention: Attention | null;
+  readonly updated_at: string;
+};
+
+/** A checkout as the API shows it, without the addresses that only the API knows. */
+export type Checkout = Omit<CheckoutIntent, 'account' | 'expires_in' | 'source' | 'terminal'> & CheckoutState;
+
+export type TimelineEntry = {
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  /** A fixed word, such as `qr_ready` or `paid`. */
+  readonly what: string;
+  /** For people. */
+  readonly detail?: string;
+  /** Who asked for it, as `Attributed` spells it. Absent: it follows from something else, or it was not recorded. */
+  readonly by?: string;
+};
+
+/** Money given back, or asked to be. Wire names. */
+export type Refund = {
+  /** The provider's id; null until it is known. */
+  readonly id: string | null;
+  /** The caller's `Idempotency-Key`; of a refund made elsewhere, its id; of money we return by ourselves, `auto:<charge>`. */
+  readonly key: string;
+  readonly charge_id: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly currency: Currency;
+  /** What it is, or, while it is pending, what it is expected to be. */
+  readonly kind: 'void' | 'refund';
+  readonly status: 'pending' | 'succeeded' | 'rejected';
+  /** The caller's words, or why we gave it back by ourselves. */
+  readonly reason: string | null;
+  /** Of a rejected one: the provider's code and words. Also set when a void was refused and a refund took its place. */
+  readonly failure_code: string | null;
+  readonly failure_message: string | null;
+  /** Who asked for it, as `Attributed` spells it; null where that is not known, as of one made elsewhere. */
+  readonly requested_by: string | null;
+  readonly created_at: string;
+};
+
+/** A refund as the memo keeps it. What it has beyond {@link Refund} is never shown. */
+export type StoredRefund = Omit<Refund, 'requested_by'> & {
+  readonly requested_by?: string | undefined;
+  /** The amount that was asked for. Absent: all that was left, or an older release did not write it down. */
+  readonly asked?: number | undefined;
+  /** {@link RefundRequest.nonce} of the request that opened it. */
+  readonly nonce?: string | undefined;
+};
+
+/** What a workflow answers with when it closes. */
+export type CheckoutResult = {
+  readonly checkout: Checkout;
+  readonly refunds: readonly Refund[];
+  readonly timeline: readonly TimelineEntry[];
+};
+
+/** What a workflow answers to the query `view`. */
+export type CheckoutView = CheckoutResult & {
+  /** Since when the provider has not answered a look, ISO 8601 UTC; null while it does. */
+  readonly provider_silent_since: string | null;
+};
+
+/** The memo of a checkout's workflow. */
+export type CheckoutMemo = {
+  readonly intent: CheckoutIntent;
+  /** The nonce of the request that started the workflow: that request answers 201, others 200. */
+  readonly requestNonce: string;
+  /** Absent until the workflow's first report. */
+  readonly state?: CheckoutState;
+  readonly timeline?: readonly TimelineEntry[];
+  /** In the order in which they were asked for; absent while there is none. */
+  readonly refunds?: readonly StoredRefund[];
+  /** Grows by one with each report: the id of an event in the stream. Absent until the first. */
+  readonly version?: number;
+};
+
+/** The state of a checkout whose workflow has not reported yet. */
+export function initialState(intent: CheckoutIntent): CheckoutState {
+  return {
+    status: 'creating',
+    attempts: [],
+    qr: null,
+    paid_at: null,
+    refunded_amount: 0,
+    voidable_until: null,
+    refundable_until: null,
+    attention: null,
+    updated_at: intent.created_at,
+  };
+}
+
+export function toRefund(stored: StoredRefund): Refund {
+  const { id, key, charge_id, amount, currency, kind, status, reason } = stored;
+  const { failure_code, failure_message, requested_by = null, created_at } = stored;
+  const money = { charge_id, amount, currency };
+  return { id, key, ...money, kind, status, reason, failure_code, failure_message, requested_by, created_at };
+}
+
+/** Whether a request for this amount, in the smallest unit, is the one that this refund answers. Null: all that is left. */
+export function isSameRefund(
+  { amount, asked }: Pick<StoredRefund, 'amount' | 'asked'>,
+  wanted: number | null,
+): boolean {
+  return wanted === amount || (wanted === null && asked === undefined);
+}
+
+export function toCheckout(intent: CheckoutIntent, state: CheckoutState): Checkout {
+  const { id, reference, amount, currency, description, metadata, created_at } = intent;
+  const { status, updated_at, ...rest } = state;
+  return { id, reference, status, amount, currency, description, metadata, ...rest, created_at, updated_at };
+}
