@@ -27,6 +27,7 @@ export {
   type Currency,
   type Money,
 } from './money.js';
+export { leftToRefund, refundKind, refuseRefund, type RefundablePayment, type RefundRefusal } from './refund.js';
 export { isNews, routeEvent, type RoutedEvent } from './routing.js';
 export {
   isRefundable,

@@ -75,9 +75,11 @@ export {
 export type { Outcome } from './shared/outcome.js';
 export { searchAttributes } from './checkout/search-attributes.js';
 export {
+  acceptedChargeOf,
   ATTENTION_CODES,
   initialState,
   isSameRefund,
+  refundablePayment,
   toCheckout,
   toRefund,
   type Attention,

@@ -1,8 +1,24 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { formatInstant, formatMoney, instant, isPaid, parseInstant, refundableUntil } from '@tillflow/domain';
+import {
+  formatInstant,
+  formatMoney,
+  instant,
+  isPaid,
+  leftToRefund,
+  parseInstant,
+  refundableUntil,
+  refundKind,
+} from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
-import { isSameRefund, toRefund, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
+import {
+  acceptedChargeOf,
+  isSameRefund,
+  refundablePayment,
+  toRefund,
+  type RefundRequest,
+  type StoredRefund,
+} from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
@@ -84,26 +100,26 @@ function closed({ state }: StoredCheckout): Problem {
   return new Problem('refund_window_closed', `The checkout has closed: it could be refunded until ${until}`);
 }
 
-/** A refund that the workflow has not written down yet, as far as the request and the checkout tell. */
-function expected({ intent, state, refunds }: StoredCheckout, request: RefundRequest): RefundReply {
-  const now = Date.now();
-  const underWay = refunds.filter(({ status }) => status === 'pending').reduce((sum, { amount }) => sum + amount, 0);
-  const left = intent.amount - state.refunded_amount - underWay;
-  const amount = request.amount ?? left;
-  const voidable = state.voidable_until !== null && now < Date.parse(state.voidable_until);
-  const charge = state.attempts.find(({ status }) => status === 'successful') ?? state.attempts.at(-1);
+/** A refund that the workflow has not published yet, as far as the request and the checkout say. */
+function expected(stored: StoredCheckout, request: RefundRequest): RefundReply {
+  const { intent, state, timeline } = stored;
+  const now = instant(Date.now());
+  const payment = refundablePayment(stored);
+  // A payment that is not published yet can only be refunded as a whole.
+  const amount = request.amount ?? (payment.paidAt === null ? intent.amount : leftToRefund(payment));
+  const canVoid = state.voidable_until !== null && now < parseInstant(state.voidable_until);
   return {
     id: null,
     key: request.key,
-    charge_id: charge?.charge_id ?? null,
+    charge_id: acceptedChargeOf(state, timeline) ?? state.attempts.at(-1)?.charge_id ?? null,
     amount,
     currency: intent.currency,
-    kind: voidable && amount === intent.amount && left === intent.amount ? 'void' : 'refund',
+    kind: refundKind(payment, amount, canVoid),
     status: 'pending',
     reason: request.reason,
     failure_code: null,
     failure_message: null,
     requested_by: request.by ?? null,
-    created_at: formatInstant(instant(now)),
+    created_at: formatInstant(now),
   };
 }

@@ -1,6 +1,21 @@
-import { formatMoney, isPaid, OWN_KEY_PREFIX, type Currency } from '@tillflow/domain';
+import {
+  formatInstant,
+  formatMoney,
+  instant,
+  leftToRefund,
+  OWN_KEY_PREFIX,
+  refuseRefund,
+  type Currency,
+} from '@tillflow/domain';
 import type { Asked, StoredCheckout } from '@tillflow/temporal';
-import { isSameRefund, toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
+import {
+  isSameRefund,
+  refundablePayment,
+  toRefund,
+  type Refusal,
+  type RefundRequest,
+  type StoredRefund,
+} from '@tillflow/workflows';
 import { readAmount, type WrittenAmount } from '../amount.js';
 import { findCheckout } from '../checkouts.js';
 import { command, type Report } from '../command.js';
@@ -74,20 +89,13 @@ function requestOf(values: { readonly key?: string; readonly amount?: string; re
   return { key, amount: amount === undefined ? null : readAmount('--amount', amount), reason, by: operator() };
 }
 
-/** What is left to be given back, as far as is written down, in the smallest unit. */
-function leftOf({ intent, state, refunds }: StoredCheckout): number {
-  if (!isPaid(state.status)) return 0;
-  const underWay = refunds.filter(({ status }) => status === 'pending').reduce((sum, { amount }) => sum + amount, 0);
-  return Math.max(0, intent.amount - state.refunded_amount - underWay);
-}
-
 function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
   const { key, amount, reason } = request;
   const { currency, id } = stored.intent;
   const known = refundOf(stored, key);
-  const left = leftOf(stored);
+  const left = leftToRefund(refundablePayment(stored));
   const wanted = known?.amount ?? amount ?? left;
-  const obstacle = obstacleTo(stored, request, wanted);
+  const obstacle = obstacleTo(stored, request);
   const what =
     obstacle !== null
       ? `would be refused: cannot give back ${money(amount ?? wanted, currency)} of ${id}: ${obstacle}`
@@ -101,8 +109,8 @@ function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
   };
 }
 
-/** What speaks against it, as far as is written down; null where nothing does. @param wanted smallest unit. */
-function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest, wanted: number): string | null {
+/** Why the refund would be refused, as far as the checkout is published; null where nothing speaks against it. */
+function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): string | null {
   const { state, closed, intent } = stored;
   const known = refundOf(stored, key);
   if (known !== undefined && !isSameRefund(known, amount)) {
@@ -111,11 +119,17 @@ function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest, want
   if (known !== undefined)
     return known.status === 'rejected' ? `the key ${key} is of a refund that was not made` : null;
   if (closed) return 'the checkout has closed';
-  if (!isPaid(state.status)) return `it is ${state.status}`;
-  const until = state.refundable_until;
-  if (until === null || Date.parse(until) < Date.now()) return 'a payment can be refunded for one year';
-  const left = leftOf(stored);
-  return wanted > 0 && wanted <= left ? null : `${money(left, intent.currency)} are left`;
+  const refusal = refuseRefund(refundablePayment(stored), amount, instant(Date.now()));
+  switch (refusal?.code) {
+    case undefined:
+      return null;
+    case 'not_paid':
+      return `it is ${state.status}`;
+    case 'refund_window_closed':
+      return `it could be refunded until ${formatInstant(refusal.until)}`;
+    case 'refund_exceeds_paid':
+      return `${money(refusal.left, intent.currency)} are left`;
+  }
 }
 
 function refundOf({ refunds }: StoredCheckout, key: string): StoredRefund | undefined {

@@ -1,4 +1,10 @@
-import type { CheckoutStatus, ChargeStatus, Currency } from '@tillflow/domain';
+import {
+  parseInstant,
+  type ChargeStatus,
+  type CheckoutStatus,
+  type Currency,
+  type RefundablePayment,
+} from '@tillflow/domain';
 
 /** What the caller asked for. Written once, into the memo at the start; it never changes. Wire names. */
 export type CheckoutIntent = {
@@ -182,6 +188,32 @@ export function isSameRefund(
   wanted: number | null,
 ): boolean {
   return wanted === amount || (wanted === null && asked === undefined);
+}
+
+/** The charge whose payment counts; null while nothing is paid. Where two were paid, the timeline says which. */
+export function acceptedChargeOf(
+  { paid_at, attempts }: CheckoutState,
+  timeline: readonly TimelineEntry[],
+): string | null {
+  if (paid_at === null) return null;
+  const paid = attempts.filter(({ status }) => status === 'successful').map(({ charge_id }) => charge_id);
+  const noted = timeline.find(({ what, detail }) => what === 'paid' && paid.includes(detail ?? ''))?.detail;
+  return noted ?? paid[0] ?? null;
+}
+
+/** What decides a refund of this checkout, as far as it is published. */
+export function refundablePayment({
+  intent,
+  state,
+  timeline,
+  refunds,
+}: Required<Pick<CheckoutMemo, 'intent' | 'state' | 'timeline' | 'refunds'>>): RefundablePayment {
+  const accepted = acceptedChargeOf(state, timeline);
+  const pending = refunds
+    .filter(({ charge_id, status }) => charge_id === accepted && status === 'pending')
+    .reduce((sum, { amount }) => sum + amount, 0);
+  const paidAt = state.paid_at === null ? null : parseInstant(state.paid_at);
+  return { paid: paidAt === null ? 0 : intent.amount, returned: state.refunded_amount, pending, paidAt };
 }
 
 export function toCheckout(intent: CheckoutIntent, state: CheckoutState): Checkout {

@@ -3,11 +3,11 @@ import type { ChargeFacts } from '../activities.js';
 import { READ_BY_TAIL } from '../../shared/requester.js';
 import type { CheckoutInput } from '../workflow.js';
 import {
+  acceptedChargeOf,
   initialState,
   type AttemptView,
   type CheckoutIntent,
   type CheckoutMemo,
-  type CheckoutState,
   type StoredRefund,
   type TimelineEntry,
 } from '../types.js';
@@ -49,7 +49,7 @@ export function showsPayment({ timeline = [] }: Pick<CheckoutMemo, 'timeline'>, 
 export function owesBack({ intent, state, refunds = [], timeline = [] }: CheckoutMemo, chargeId: string): boolean {
   if (state === undefined) return false;
   const isSecond = timeline.some(({ what, detail }) => what === 'paid_twice' && detail === chargeId);
-  const isLate = keptOf(state, timeline) === chargeId && !isPaid(state.status);
+  const isLate = acceptedChargeOf(state, timeline) === chargeId && !isPaid(state.status);
   return (isSecond || isLate) && returnedAmount(chargeId, refunds) < intent.amount;
 }
 
@@ -64,7 +64,7 @@ function recordOf(
   // One that was never told of: its charge could not be believed otherwise.
   const numbers = Math.min(Math.max(Number(late.attempt ?? 1) || 1, attempts.length), MAX_ATTEMPTS);
   while (attempts.length < numbers) attempts.push(untold(intent, attempts.length + 1));
-  const acceptedCharge = keptOf(state, timeline);
+  const acceptedCharge = acceptedChargeOf(state, timeline);
   // What the ended run was doing may still leave, for as long as its own policy lets it.
   const { inFlightUntil } = sendWindow({ ...DEFAULT_POLICY, ...policy }, now);
   return {
@@ -134,14 +134,6 @@ function untold({ created_at, expires_in }: CheckoutIntent, number: number): Att
   const expiresAt = createdAt + expires_in * 1_000;
   const nothing = { sourceId: null, chargeId: null, failureCode: null, failureMessage: null, qr: null };
   return { number, ...nothing, status: 'expired', createdAt, expiresAt };
-}
-
-/** The payment that counted: the timeline says which, where there were two. */
-function keptOf({ paid_at, attempts }: CheckoutState, timeline: readonly TimelineEntry[]): string | null {
-  if (paid_at === null) return null;
-  const paid = attempts.filter(({ status }) => status === 'successful').map(({ charge_id }) => charge_id);
-  const noted = timeline.find(({ what, detail }) => what === 'paid' && paid.includes(detail ?? ''))?.detail;
-  return noted ?? paid[0] ?? null;
 }
 
 function returnedAmount(chargeId: string, refunds: readonly StoredRefund[]): number {

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseInstant, plus } from './instant.js';
+import { leftToRefund, refundKind, refuseRefund, type RefundablePayment } from './refund.js';
+import { refundableUntil } from './windows.js';
+
+const PAID_AT = parseInstant('2026-03-10T09:00:00Z');
+const payment: RefundablePayment = { paid: 150_000, returned: 0, pending: 0, paidAt: PAID_AT };
+
+describe('what is left to refund', () => {
+  it('is the payment less what was returned and what is pending, and never negative', () => {
+    expect(leftToRefund(payment)).toBe(150_000);
+    expect(leftToRefund({ ...payment, returned: 50_000, pending: 30_000 })).toBe(70_000);
+    expect(leftToRefund({ ...payment, returned: 100_000, pending: 60_000 })).toBe(0);
+  });
+});
+
+describe('a refund', () => {
+  it('is refused while nothing is paid', () => {
+    expect(refuseRefund({ ...payment, paidAt: null }, 1, PAID_AT)).toEqual({ code: 'not_paid' });
+  });
+
+  it('is possible until the last instant of the refund window, and refused one millisecond later', () => {
+    const until = refundableUntil(PAID_AT);
+    expect(refuseRefund(payment, 1, until)).toBeNull();
+    expect(refuseRefund(payment, 1, plus(until, 1))).toEqual({ code: 'refund_window_closed', until });
+  });
+
+  it('may be all that is left, and is refused with one unit more', () => {
+    const partly = { ...payment, returned: 50_000, pending: 30_000 };
+    expect(refuseRefund(partly, 70_000, PAID_AT)).toBeNull();
+    expect(refuseRefund(partly, null, PAID_AT)).toBeNull();
+    expect(refuseRefund(partly, 70_001, PAID_AT)).toEqual({ code: 'refund_exceeds_paid', left: 70_000 });
+  });
+
+  it('without an amount is refused when nothing is left', () => {
+    const refusal = { code: 'refund_exceeds_paid', left: 0 };
+    expect(refuseRefund({ ...payment, returned: 150_000 }, null, PAID_AT)).toEqual(refusal);
+    expect(refuseRefund({ ...payment, pending: 150_000 }, null, PAID_AT)).toEqual(refusal);
+  });
+
+  it('is never accepted beyond what was paid, whatever was returned or is pending', () => {
+    const amount = fc.nat(200_000);
+    fc.assert(
+      fc.property(amount, amount, fc.integer({ min: 1, max: 200_000 }), (returned, pending, wanted) => {
+        const refusal = refuseRefund({ ...payment, returned, pending }, wanted, PAID_AT);
+        expect(refusal === null).toBe(returned + pending + wanted <= payment.paid);
+      }),
+    );
+  });
+});
+
+describe('the kind of a refund', () => {
+  it('is a void only for the whole, untouched payment while it can be voided', () => {
+    expect(refundKind(payment, 150_000, true)).toBe('void');
+    expect(refundKind(payment, 150_000, false)).toBe('refund');
+    expect(refundKind(payment, 149_999, true)).toBe('refund');
+    expect(refundKind({ ...payment, returned: 1 }, 150_000, true)).toBe('refund');
+  });
+});

@@ -1,0 +1,52 @@
+import type { Instant } from './instant.js';
+import { isRefundable, refundableUntil } from './windows.js';
+
+/** What decides whether money of a payment can be returned. Amounts are in the smallest currency unit. */
+export type RefundablePayment = {
+  /** What the customer paid. */
+  readonly paid: number;
+  /** What was refunded or voided so far. */
+  readonly returned: number;
+  /** What was requested and is not decided yet. */
+  readonly pending: number;
+  /** Null while nothing is paid. */
+  readonly paidAt: Instant | null;
+};
+
+/** Why a refund is refused, with the time or the amount that decides. */
+export type RefundRefusal =
+  | { readonly code: 'not_paid' }
+  /** `until` is the last instant at which the payment could be refunded. */
+  | { readonly code: 'refund_window_closed'; readonly until: Instant }
+  /** `left` is in the smallest currency unit. */
+  | { readonly code: 'refund_exceeds_paid'; readonly left: number };
+
+/** What can still be refunded, in the smallest currency unit; never negative. */
+export function leftToRefund({ paid, returned, pending }: Omit<RefundablePayment, 'paidAt'>): number {
+  return Math.max(0, paid - returned - pending);
+}
+
+/**
+ * @param amount in the smallest currency unit; null: all that is left.
+ * @returns why this amount cannot be refunded at `now`; null when it can.
+ */
+export function refuseRefund(payment: RefundablePayment, amount: number | null, now: Instant): RefundRefusal | null {
+  const { paidAt } = payment;
+  if (paidAt === null) return { code: 'not_paid' };
+  if (!isRefundable(paidAt, now)) return { code: 'refund_window_closed', until: refundableUntil(paidAt) };
+  const left = leftToRefund(payment);
+  return left === 0 || (amount ?? left) > left ? { code: 'refund_exceeds_paid', left } : null;
+}
+
+/**
+ * A void returns only the whole payment, before any of it was returned. Source: API reference, "Limits".
+ * @param canVoid whether the payment can be voided now: the provider's `can_perform_void`, or the forecast of
+ *   `isVoidable`.
+ */
+export function refundKind(
+  { paid, returned }: Pick<RefundablePayment, 'paid' | 'returned'>,
+  amount: number,
+  canVoid: boolean,
+): 'void' | 'refund' {
+  return canVoid && amount === paid && returned === 0 ? 'void' : 'refund';
+}
