@@ -1,7 +1,7 @@
 import { makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import { CheckoutModel } from './model/checkout-model.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
-import { unpack, type Snapshot } from './model/snapshot.js';
+import { restore, type Snapshot } from './model/snapshot.js';
 import { clock } from '../shared/clock.js';
 import { keep } from './handlers.js';
 import { tell } from './publish.js';
@@ -21,7 +21,7 @@ export type AftercareInput = {
 export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const { intent, timeline = [] } = workflowInfo().memo as CheckoutMemo;
   const policy = { ...DEFAULT_POLICY, ...input.policy };
-  const model = CheckoutModel.resume(intent, policy, unpack(input.state, [...timeline]));
+  const model = CheckoutModel.resume(intent, policy, restore(input.state, [...timeline]));
 
   return keep(model, {
     asTheSame: () => {

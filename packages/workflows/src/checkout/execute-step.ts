@@ -11,7 +11,7 @@ import type {
 import type { CheckoutModel } from './model/checkout-model.js';
 import { sendWindow } from '../shared/policy.js';
 import type { Lookup } from '../shared/lookup.js';
-import type { Step } from './model/step.js';
+import type { Step } from './model/schedule.js';
 import type { Outcome } from '../shared/outcome.js';
 
 /** The calls that steps come down to. Each always answers: a failure is an outcome, or a look that saw nothing. */
@@ -70,7 +70,7 @@ export function executeStep(
         })
         .then((outcome) => model.applyRefund(clock(), key, outcome, inFlightUntil));
     }
-    case 'look': {
+    case 'retrieveCharge': {
       const retrievedAt = clock();
       return calls
         .retrieveCharge(step.chargeId)

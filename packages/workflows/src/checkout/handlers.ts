@@ -9,7 +9,7 @@ import {
   setHandler,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { CheckoutModel, Refused } from './model/checkout-model.js';
+import type { CheckoutModel } from './model/checkout-model.js';
 import { TEMPORAL_CANCEL } from '../shared/requester.js';
 import { activityCalls } from './provider-calls.js';
 import { clock } from '../shared/clock.js';
@@ -25,6 +25,7 @@ import {
   resolve,
   view,
   type Begun,
+  type Refused,
   type NewAttemptRequest,
   type RefundRequest,
 } from './messages.js';

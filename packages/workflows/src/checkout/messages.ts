@@ -62,6 +62,9 @@ export type Refusal =
   | 'invalid_refund'
   | 'invalid_resolution';
 
+/** Why a request is refused. `message` is for people. */
+export type Refused = { readonly code: Refusal; readonly message: string };
+
 /** How a checkout began, and for whom: the request whose nonce is `requestNonce`. */
 export type Begun = { readonly requestNonce: string; readonly state: CheckoutState };
 

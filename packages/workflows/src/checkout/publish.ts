@@ -38,7 +38,7 @@ function told(model: CheckoutModel, state: CheckoutState): Omit<CheckoutMemo, 'i
   return {
     state,
     timeline: [...model.timeline],
-    version: model.state.version + 1,
+    version: model.state.published.version + 1,
     ...(refunds.length > 0 ? { refunds } : {}),
   };
 }

@@ -2,8 +2,7 @@ import { formatInstant, type Instant } from '@tillflow/domain';
 import { ApplicationFailure, patched, sleep } from '@temporalio/workflow';
 import type { Lookup } from '../shared/lookup.js';
 import { sendWindow, type CheckoutPolicy } from '../shared/policy.js';
-import type { PendingCall } from '../checkout/model/state.js';
-import { doubt, lookupLater, provesAbsence, startCall } from '../shared/unknown-outcome.js';
+import { lookupLater, provesAbsence, startCall, startLookup, type PendingCall } from '../shared/unknown-outcome.js';
 import { clock } from '../shared/clock.js';
 import type { CommandOutcome, FoundPlan } from './activities.js';
 import * as calls from './calls.js';
@@ -55,7 +54,7 @@ export class Planning {
       // Provably without effect, and nothing before it can have had one.
       if (outcome.kind === 'rejected' && !this.#resolving.wasUnknown) return outcome;
 
-      doubt(this.policy, this.#resolving, clock(), outcome, inFlightUntil);
+      startLookup(this.policy, this.#resolving, clock(), outcome, inFlightUntil);
       const found = await this.#lookUntilKnown();
       if (found === null) return undecided('unresolved', 'Nobody could find out whether the plan was made', []);
       if (found.length > 0) return this.#foundAfter(creates, found);

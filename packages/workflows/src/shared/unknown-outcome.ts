@@ -1,27 +1,49 @@
 import { plus, type Instant } from '@tillflow/domain';
 import type { Outcome } from './outcome.js';
 import { lookupDelay, type CheckoutPolicy } from './policy.js';
-import type { PendingCall } from '../checkout/model/state.js';
 
-/** How many looks must show no effect before an unknown outcome is taken for none. */
+/** A mutating call that is not settled. Instants are in milliseconds since 1970 (UTC). Plain JSON: it survives continue-as-new. */
+export type PendingCall = {
+  /** When the next call or lookup is due. */
+  dueAt: number;
+  tries: number;
+  since: number;
+  /** True after an unknown outcome: from then on, a refusal alone does not prove that there was no effect. */
+  wasUnknown: boolean;
+  /** The last call can take no effect after this. */
+  inFlightUntil: number;
+  /** Lookups in a row that showed no effect. */
+  absentLookups: number;
+  /** The provider's refusal, until a lookup confirms it. */
+  refusal: { code: string; message: string } | null;
+  /** The last call was not sent, because the worker came to it too late. Absent when it was sent. */
+  wasLate?: boolean;
+  /** How often the call was repeated after a lookup proved that it had no effect. Absent until then. */
+  repeats?: number;
+};
+
+/** This many lookups must show no effect before an unknown outcome counts as none. */
 const ABSENCES = 2;
-/** The pause before the look that confirms the first: the second of the policy's, 5 s. */
-const CONFIRMING = 1;
-/** Pauses between calls that provably had no effect stop growing at this step. */
+/** The index of the lookup delay before the lookup that confirms the first one: 5 s by default. */
+const CONFIRMING_DELAY = 1;
+/** Delays between calls that provably had no effect stop growing at this index: 5 min by default. */
 const SLOWEST_RETRY = 3;
-/** Pauses between calls whose outcome was unknown each time stop growing at this step: 1 h. */
+/** Delays between calls whose outcome was unknown each time stop growing at this index: 1 h by default. */
 const SLOWEST_REPEAT = 4;
 
-const DISBELIEVED = { code: 'integrity_mismatch', message: 'the reply did not match' } as const;
+const MISMATCH = { code: 'integrity_mismatch', message: 'the reply did not match the request' } as const;
+
+/** The client's code for a call that the worker came to too late. Nothing was sent. */
+const SENT_TOO_LATE = 'send_by_passed';
 
 export function startCall(now: Instant): PendingCall {
   return { dueAt: now, tries: 0, since: now, wasUnknown: false, inFlightUntil: 0, absentLookups: 0, refusal: null };
 }
 
-/** The client's code for a call that the worker came to too late. Nothing was sent, and the provider was not asked. */
-const SENT_TOO_LATE = 'send_by_passed';
-
-/** Provably no effect: the same call may be made again, a little later each time. @param code why; of no call: absent. */
+/**
+ * The call provably had no effect, so the same call is made again, a little later each time.
+ * @param code why it had none; absent when no call was made.
+ */
 export function retryLater(policy: CheckoutPolicy, call: PendingCall, now: Instant, code?: string): void {
   if (code === SENT_TOO_LATE) call.wasLate = true;
   else if (code !== undefined) delete call.wasLate;
@@ -30,21 +52,20 @@ export function retryLater(policy: CheckoutPolicy, call: PendingCall, now: Insta
 }
 
 /**
- * The call may have had its effect: from here on only looks decide. A refusal that no doubt preceded is confirmed by
- * one look; one after a doubt may be the refusal of a second try, and proves nothing. A reply that came and is not
- * believed is no answer.
- * @returns what is in doubt, for people; null for a refusal that only has to be confirmed.
+ * The call may have taken effect: from here on, only lookups decide. One lookup confirms a refusal. A refusal after an
+ * unknown outcome may be the refusal of a second try, so it proves nothing. A reply that does not match is no answer.
+ * @returns why the outcome is unknown, for people; null for a refusal that only has to be confirmed.
  */
-export function doubt(
+export function startLookup(
   policy: CheckoutPolicy,
   call: PendingCall,
   now: Instant,
   outcome: Outcome<unknown>,
   inFlightUntil: Instant,
 ): string | null {
-  const { code, message } = outcome.kind === 'done' ? DISBELIEVED : outcome;
+  const { code, message } = outcome.kind === 'done' ? MISMATCH : outcome;
   const isRefusal = outcome.kind === 'rejected' && !outcome.retryable;
-  // However often it is repeated: a person is told by how long nobody has known.
+  // Repeats do not move it: attention depends on how long the outcome has been unknown.
   if (!call.wasUnknown) call.since = now;
   call.refusal = isRefusal ? { code, message } : null;
   call.wasUnknown ||= !isRefusal;
@@ -56,36 +77,37 @@ export function doubt(
   return call.wasUnknown ? `${code}: ${message}` : null;
 }
 
-/** The next look, and one as soon as nothing can be under way any more. */
+/** Schedules the next lookup, at the latest when nothing can be in flight any more. */
 export function lookupLater(policy: CheckoutPolicy, call: PendingCall, now: Instant): void {
   const delay = lookupDelay(policy, call.tries);
-  const untilQuiet = call.inFlightUntil - now;
-  call.dueAt = plus(now, untilQuiet > 0 ? Math.min(delay, untilQuiet) : delay);
+  const inFlightFor = call.inFlightUntil - now;
+  call.dueAt = plus(now, inFlightFor > 0 ? Math.min(delay, inFlightFor) : delay);
   call.tries += 1;
 }
 
-/** When a call that was proved to have had no effect is made again: the first time at once, then ever less often. */
+/** Someone waits for the outcome: looks it up now, and soon again. */
+export function lookupNow(call: PendingCall, now: Instant): void {
+  call.dueAt = Math.min(call.dueAt, now);
+  call.tries = 0;
+}
+
+/** When a call that provably had no effect is repeated: the first time at once, then a little later each time. */
 export function repeatAt(policy: CheckoutPolicy, call: PendingCall, now: Instant): Instant {
   const repeats = call.repeats ?? 0;
   call.repeats = repeats + 1;
   return repeats === 0 ? now : plus(now, lookupDelay(policy, Math.min(repeats + 1, SLOWEST_REPEAT)));
 }
 
-/** Someone waits for the end: look now, and close together again. */
-export function hurry(call: PendingCall, now: Instant): void {
-  call.dueAt = Math.min(call.dueAt, now);
-  call.tries = 0;
-}
-
 /**
- * @returns whether this look, which showed no effect, proves that there was none and that none will come. Where earlier
- * looks were not answered it must be confirmed, and soon: pauses grew for a provider that was silent, and is no more.
+ * A lookup showed no effect.
+ * @returns whether this proves that the call had none and will have none. If not, and nothing is in flight any more,
+ *   the next lookup comes soon: delays grew while the provider was silent, and it answers again.
  */
-export function provesAbsence(call: PendingCall, retrievedAt: Instant): boolean {
+export function provesAbsence(call: PendingCall, lookedUpAt: Instant): boolean {
   call.absentLookups += 1;
   if (call.refusal !== null && !call.wasUnknown) return true;
-  if (retrievedAt < call.inFlightUntil) return false;
+  if (lookedUpAt < call.inFlightUntil) return false;
   if (call.absentLookups >= ABSENCES) return true;
-  call.tries = CONFIRMING;
+  call.tries = CONFIRMING_DELAY;
   return false;
 }

@@ -1,17 +1,14 @@
-import type { Instant } from '@tillflow/domain';
-import type { CheckoutIntent } from '../types.js';
-import type { Timeline } from './timeline.js';
 import type { CheckoutPolicy } from '../../shared/policy.js';
-import type { ModelState } from './state.js';
-import type { Step } from './step.js';
+import type { CheckoutIntent } from '../types.js';
+import type { Attempts } from './attempts.js';
+import type { Attentions } from './attention.js';
+import type { Timeline } from './timeline.js';
 
-/** What the parts of a book share. */
+/** What every part of the model uses. Each part owns one slice of the state, and only that part writes it. */
 export type ModelContext = {
   readonly intent: CheckoutIntent;
   readonly policy: CheckoutPolicy;
-  readonly state: ModelState;
   readonly timeline: Timeline;
+  readonly attentions: Attentions;
+  readonly attempts: Attempts;
 };
-
-/** Something that is due at a time; without a step it is only worth waking up for. */
-export type Due = { readonly at: Instant; readonly step?: Step; readonly why: string };

@@ -1,56 +1,30 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
-import { ATTENTION_CODES, type Attention, type AttentionCode } from '../types.js';
-import type { ModelState } from './state.js';
+import type { TimelineEntry } from '../types.js';
 
-/** The kind of news that is no event of the provider: a reconciliation found that the checkout should look. */
+/** A hint of this kind comes from a reconciliation, not from an event of the provider. */
 export const RECONCILIATION = 'reconciliation';
 
-/** More than this and webhooks give way, then the middle: the memo stays small whatever happens. */
+/** Beyond this many entries, webhooks are removed first, then entries from the middle: the memo stays small. */
 const TIMELINE_LIMIT = 60;
 
-/** What happened, and what needs a person. */
+/** What happened to the checkout, oldest entry first. */
 export class Timeline {
-  constructor(private readonly state: ModelState) {}
+  constructor(private readonly entries: TimelineEntry[]) {}
 
-  /** @param by who asked for it, where somebody did. */
+  get all(): readonly TimelineEntry[] {
+    return this.entries;
+  }
+
+  /** @param by who asked for it, when a person or another system did. */
   note(now: Instant, what: string, detail?: string, by?: string): void {
-    const { timeline } = this.state;
-    timeline.push({
+    this.entries.push({
       at: formatInstant(now),
       what,
       ...(detail === undefined ? {} : { detail }),
       ...(by === undefined ? {} : { by }),
     });
-    if (timeline.length <= TIMELINE_LIMIT) return;
-    const hint = timeline.findIndex((entry) => entry.what === 'webhook');
-    timeline.splice(hint === -1 ? TIMELINE_LIMIT / 2 : hint, 1);
-  }
-
-  /** @param about the charge or refund that it concerns: what is well with another does not settle it. */
-  raise(now: Instant, code: AttentionCode, detail: string, about = ''): void {
-    const { attentions } = this.state;
-    if (attentions.some((one) => one.code === code && one.about === about)) return;
-    attentions.push({ code, since: formatInstant(now), detail, about });
-    this.note(now, 'attention', `${code}: ${detail}`);
-  }
-
-  /** Whether this was raised before, settled or not. */
-  hasRaised(code: AttentionCode, detail: string): boolean {
-    return this.state.timeline.some((entry) => entry.what === 'attention' && entry.detail === `${code}: ${detail}`);
-  }
-
-  settle(settled: AttentionCode, subject = ''): void {
-    this.state.attentions = this.state.attentions.filter(({ code, about }) => code !== settled || about !== subject);
-  }
-
-  has(...codes: AttentionCode[]): boolean {
-    return this.state.attentions.some(({ code }) => codes.includes(code));
-  }
-
-  /** The most serious one. */
-  get attention(): Attention | null {
-    const first = ATTENTION_CODES.find((code) => this.has(code));
-    const found = this.state.attentions.find(({ code }) => code === first);
-    return found === undefined ? null : { code: found.code, since: found.since, detail: found.detail };
+    if (this.entries.length <= TIMELINE_LIMIT) return;
+    const webhook = this.entries.findIndex((entry) => entry.what === 'webhook');
+    this.entries.splice(webhook === -1 ? TIMELINE_LIMIT / 2 : webhook, 1);
   }
 }

@@ -1,185 +1,200 @@
 import { instant, plus, type Instant } from '@tillflow/domain';
 import type { ChargeFacts } from '../../activities.js';
 import type { Outcome } from '../../../shared/outcome.js';
-import type { Charges } from './charges.js';
-import type { ModelContext, Due } from '../context.js';
-import type { Attempt, Opening as CreationState } from '../state.js';
 import {
-  doubt,
-  hurry,
   lookupLater,
+  lookupNow,
   provesAbsence,
   repeatAt,
   retryLater,
   startCall,
+  startLookup,
+  type PendingCall,
 } from '../../../shared/unknown-outcome.js';
+import type { Attempt } from '../attempts.js';
+import type { ModelContext } from '../context.js';
+import type { Due } from '../schedule.js';
 
-/** How an attempt comes to its charge: a source, then a charge, and what follows when it is not known whether it did. */
-export class Opening {
+/** The call that gives the current attempt its source, then its charge; `unknown` while its charge is searched for. */
+export type CreationInProgress = PendingCall & { stage: 'source' | 'charge' | 'unknown' };
+
+export type CreationState = {
+  /** Null once the current attempt has its charge, or never gets one. */
+  inProgress: CreationInProgress | null;
+  /** When charges created after `since` are searched for once more. Milliseconds since 1970 (UTC). */
+  lateEffectCheck: { at: number; since: number } | null;
+};
+
+/** What a search showed of the current attempt's charge. `disbelieved`: a charge that does not match the checkout. */
+export type SearchResult = 'no answer' | 'found' | 'disbelieved' | 'nothing';
+
+/** Creates a source and a charge for the current attempt, and looks them up when the outcome is unknown. */
+export class Creation {
   constructor(
     private readonly context: ModelContext,
-    private readonly charges: Charges,
+    private readonly state: CreationState,
   ) {}
 
-  get current(): Attempt {
-    return this.charges.current;
+  get inProgress(): Readonly<CreationInProgress> | null {
+    return this.state.inProgress;
   }
 
   get isUnknown(): boolean {
-    return this.context.state.opening?.stage === 'unknown';
+    return this.state.inProgress?.stage === 'unknown';
   }
 
-  /** @param askedAt when the customer's time began. */
-  open(now: Instant, askedAt: Instant, sourceId: string | null): void {
-    const { intent, state } = this.context;
-    state.attempts.push({
-      number: state.attempts.length + 1,
-      sourceId,
-      chargeId: null,
-      status: 'pending',
-      failureCode: null,
-      failureMessage: null,
-      createdAt: now,
-      expiresAt: plus(askedAt, intent.expires_in * 1_000),
-      qr: null,
-    });
-    state.opening = { ...startCall(now), stage: sourceId === null ? 'source' : 'charge' };
-    state.replacedAttempt = null;
-    state.endedAt = null;
+  /** Opens the next attempt. @param startedAt when the customer's time began. */
+  start(now: Instant, startedAt: Instant, sourceId: string | null): void {
+    const { attempts, intent } = this.context;
+    attempts.open(now, startedAt, intent.expires_in, sourceId);
+    this.state.inProgress = { ...startCall(now), stage: sourceId === null ? 'source' : 'charge' };
+  }
+
+  /** The current attempt has its charge. */
+  finish(): void {
+    this.state.inProgress = null;
   }
 
   due(): Due[] {
-    const { opening } = this.context.state;
-    if (opening === null) return [];
-    const at = instant(opening.dueAt);
-    const { number, sourceId, createdAt, expiresAt } = this.current;
-    switch (opening.stage) {
+    const { inProgress } = this.state;
+    if (inProgress === null) return [];
+    const { number, sourceId, createdAt, expiresAt } = this.#attempt;
+    const at = instant(inProgress.dueAt);
+    const end: Due = { at: instant(expiresAt), why: 'then the time to pay is over' };
+    switch (inProgress.stage) {
       case 'source':
-        return [
-          { at, step: { do: 'createSource' }, why: 'no source yet' },
-          { at: instant(expiresAt), why: 'time is up' },
-        ];
-      case 'charge':
-        return [
-          { at, step: { do: 'createCharge', attempt: number, sourceId: sourceId ?? '' }, why: 'no charge yet' },
-          { at: instant(expiresAt), why: 'time is up' },
-        ];
-      case 'unknown':
-        return [
-          {
-            at,
-            why: 'outcome unknown: look again',
-            step: {
-              do: 'findCharges',
-              sourceId,
-              since: instant(createdAt),
-              until: instant(opening.inFlightUntil),
-              why: 'unknown',
-            },
-          },
-        ];
+        return [{ at, step: { do: 'createSource' }, why: 'then create a source again' }, end];
+      case 'charge': {
+        const step = { do: 'createCharge', attempt: number, sourceId: sourceId ?? '' } as const;
+        return [{ at, step, why: 'then create a charge again' }, end];
+      }
+      case 'unknown': {
+        const [since, until] = [instant(createdAt), instant(inProgress.inFlightUntil)];
+        const step = { do: 'findCharges', sourceId, since, until, why: 'unknown' } as const;
+        return [{ at, step, why: 'then search for the charge, its outcome is unknown' }];
+      }
     }
   }
 
-  /** Ends what waits for nothing but a next try, once no one is to pay any more. Nothing is in flight then. */
+  lateEffectCheckDue(now: Instant): Due[] {
+    const { lateEffectCheck } = this.state;
+    if (lateEffectCheck === null) return [];
+    const [at, since] = [instant(lateEffectCheck.at), instant(lateEffectCheck.since)];
+    const until = instant(Math.max(now, at));
+    const step = { do: 'findCharges', sourceId: null, since, until, why: 'late effect' } as const;
+    return [{ at, step, why: 'then search for a late charge' }];
+  }
+
+  /** Stops creating a charge that must not be paid any more. Nothing is in flight then. */
   stopWhenWithdrawn(now: Instant): void {
-    const { opening } = this.context.state;
-    if (opening === null || opening.stage === 'unknown' || !this.charges.isWithdrawn(this.current, now)) return;
-    this.#giveUp(now, 'before the provider took the charge');
+    const { inProgress } = this.state;
+    if (inProgress === null || inProgress.stage === 'unknown' || !this.#isWithdrawn(now)) return;
+    this.#giveUp(now, 'before the provider accepted a charge');
   }
 
-  /** Nothing is charged by a source: one whose outcome is unknown is left behind and another made. */
+  /** A source moves no money: when its outcome is unknown, another source is created. */
   applySource(now: Instant, outcome: Outcome<{ readonly sourceId: string }>): void {
-    const { state, timeline, policy } = this.context;
-    const { opening } = state;
-    if (opening === null) return;
+    const { attempts, timeline, policy } = this.context;
+    const { inProgress } = this.state;
+    if (inProgress === null) return;
     if (outcome.kind === 'done') {
-      this.current.sourceId = outcome.value.sourceId;
-      state.opening = { ...startCall(now), stage: 'charge' };
-      timeline.note(now, 'source_created', outcome.value.sourceId);
+      const { sourceId } = outcome.value;
+      attempts.setSource(sourceId);
+      this.state.inProgress = { ...startCall(now), stage: 'charge' };
+      timeline.note(now, 'source_created', sourceId);
     } else if (outcome.kind === 'rejected' && !outcome.retryable) {
-      this.#refused(now, outcome);
+      this.#refuse(now, outcome);
     } else {
-      retryLater(policy, opening, now, outcome.code);
+      retryLater(policy, inProgress, now, outcome.code);
     }
   }
 
-  applyCharge(now: Instant, outcome: Outcome<ChargeFacts>, inFlightUntil: Instant): void {
-    const { state, policy, timeline } = this.context;
-    const { opening } = state;
-    if (opening === null) return;
-    if (outcome.kind === 'done' && this.charges.apply(now, outcome.value, null) !== null) return;
-    if (outcome.kind === 'rejected' && outcome.retryable && !opening.wasUnknown) {
-      retryLater(policy, opening, now, outcome.code);
+  /** The call ended without a charge that is believed. @param inFlightUntil its effect cannot come after this. */
+  applyNoCharge(now: Instant, outcome: Outcome<ChargeFacts>, inFlightUntil: Instant): void {
+    const { policy, timeline } = this.context;
+    const { inProgress } = this.state;
+    if (inProgress === null) return;
+    if (outcome.kind === 'rejected' && outcome.retryable && !inProgress.wasUnknown) {
+      retryLater(policy, inProgress, now, outcome.code);
       return;
     }
-    opening.stage = 'unknown';
-    const why = doubt(policy, opening, now, outcome, inFlightUntil);
+    inProgress.stage = 'unknown';
+    const why = startLookup(policy, inProgress, now, outcome, inFlightUntil);
     if (why !== null) timeline.note(now, 'outcome_unknown', why);
   }
 
-  /** @param found the charges that a search showed; null when the provider did not answer. */
-  searched(now: Instant, retrievedAt: Instant, found: readonly ChargeFacts[] | null): void {
-    const { opening } = this.context.state;
-    if (opening === null || opening.stage !== 'unknown') return;
-    const isOurs = found?.some((facts) => this.charges.find(facts.chargeId)?.attempt === this.current.number) === true;
-    // One that is shown and not believed is no proof that there is none.
-    const isDisbelieved = found?.some(({ chargeId }) => this.charges.find(chargeId) === undefined) === true;
-    if (isDisbelieved) opening.absentLookups = 0;
-    if (found === null || isOurs || isDisbelieved || !provesAbsence(opening, retrievedAt)) {
-      lookupLater(this.context.policy, opening, now);
-      return;
-    }
-    this.#absent(now, opening);
+  applySearch(now: Instant, searchedAt: Instant, result: SearchResult): void {
+    const { inProgress } = this.state;
+    if (inProgress === null || inProgress.stage !== 'unknown') return;
+    // A charge that is shown but not believed does not prove that no charge was created.
+    if (result === 'disbelieved') inProgress.absentLookups = 0;
+    if (result === 'nothing' && provesAbsence(inProgress, searchedAt)) this.#absent(now, inProgress);
+    else lookupLater(this.context.policy, inProgress, now);
   }
 
-  hurry(now: Instant): void {
-    const { opening } = this.context.state;
-    if (opening !== null) hurry(opening, now);
+  applyLateEffectCheck(now: Instant, isAnswered: boolean): void {
+    const { lateEffectCheck } = this.state;
+    if (isAnswered) this.state.lateEffectCheck = null;
+    else if (lateEffectCheck !== null) lateEffectCheck.at = plus(now, this.context.policy.lateEffectCheckMs);
   }
 
-  /** A person says that no charge will come of it. What shows up later is still taken in. */
+  lookupNow(now: Instant): void {
+    const { inProgress } = this.state;
+    if (inProgress !== null) lookupNow(inProgress, now);
+  }
+
+  checkForLateEffectNow(now: Instant): void {
+    if (this.state.lateEffectCheck !== null) this.state.lateEffectCheck.at = now;
+  }
+
+  /** An operator no longer waits for a charge. One that shows up later is still applied. */
   abandon(now: Instant): void {
     if (!this.isUnknown) return;
-    this.#lookOnceMore(now);
+    this.#checkForLateEffect(now);
     this.#giveUp(now, 'abandoned by an operator');
   }
 
-  #absent(now: Instant, opening: CreationState): void {
-    const { timeline } = this.context;
-    if (opening.wasUnknown) {
-      timeline.note(now, 'charge_absent', `no charge uses ${this.current.sourceId ?? 'it'}`);
-      this.#lookOnceMore(now);
+  get #attempt(): Readonly<Attempt> {
+    return this.context.attempts.current;
+  }
+
+  #isWithdrawn(now: Instant): boolean {
+    return this.context.attempts.isWithdrawn(this.#attempt, now);
+  }
+
+  /** The provider has no charge, and none can come any more. */
+  #absent(now: Instant, call: CreationInProgress): void {
+    const { policy, timeline } = this.context;
+    if (call.wasUnknown) {
+      timeline.note(now, 'charge_absent', `no charge uses ${this.#attempt.sourceId ?? 'the source'}`);
+      this.#checkForLateEffect(now);
     }
-    if (opening.refusal !== null) this.#refused(now, opening.refusal);
-    else if (this.charges.isWithdrawn(this.current, now)) this.#giveUp(now, 'before the provider took the charge');
+    if (call.refusal !== null) this.#refuse(now, call.refusal);
+    else if (this.#isWithdrawn(now)) this.#giveUp(now, 'before the provider accepted a charge');
     else {
-      opening.stage = 'charge';
-      opening.dueAt = repeatAt(this.context.policy, opening, now);
-      opening.tries = 0;
+      call.stage = 'charge';
+      call.dueAt = repeatAt(policy, call, now);
+      call.tries = 0;
     }
   }
 
-  /** A call that we gave up may come through after all: its charge is searched for a while later. */
-  #lookOnceMore(now: Instant): void {
-    const { state, policy } = this.context;
-    const since = Math.min(state.lateEffectCheck?.since ?? now, this.current.createdAt);
-    state.lateEffectCheck = { at: plus(now, policy.lateEffectCheckMs), since };
+  /** A call that was given up can still take effect, so charges are searched for a while later. */
+  #checkForLateEffect(now: Instant): void {
+    const since = Math.min(this.state.lateEffectCheck?.since ?? now, this.#attempt.createdAt);
+    this.state.lateEffectCheck = { at: plus(now, this.context.policy.lateEffectCheckMs), since };
   }
 
-  #refused(now: Instant, { code, message }: { readonly code: string; readonly message: string }): void {
-    const { current } = this;
-    current.status = 'failed';
-    current.failureCode = code;
-    current.failureMessage = message;
-    this.context.state.opening = null;
-    this.context.timeline.note(now, 'refused', `${code}: ${message}`);
+  #refuse(now: Instant, { code, message }: { readonly code: string; readonly message: string }): void {
+    const { attempts, timeline } = this.context;
+    attempts.end(this.#attempt.number, 'failed', { code, message });
+    this.finish();
+    timeline.note(now, 'refused', `${code}: ${message}`);
   }
 
   #giveUp(now: Instant, why: string): void {
-    const { state, timeline } = this.context;
-    this.current.status = 'expired';
-    state.opening = null;
-    timeline.note(now, state.cancelRequested && state.acceptedCharge === null ? 'cancelled' : 'expired', why);
+    const { attempts, timeline } = this.context;
+    attempts.end(this.#attempt.number, 'expired', { code: null, message: null });
+    this.finish();
+    timeline.note(now, attempts.isCancelRequested && !attempts.isPaid ? 'cancelled' : 'expired', why);
   }
 }

@@ -1,0 +1,55 @@
+import type { Instant } from '@tillflow/domain';
+import { LATE_PAYMENT, SECOND_PAYMENT } from '../../../shared/requester.js';
+import type { Charges } from '../charges/charges.js';
+import type { ModelContext } from '../context.js';
+import { returnedAmount, type RefundEntry, type Refunds } from './refunds.js';
+
+/** Returns money that Tillflow does not keep: the second of two payments, and a payment that came too late. */
+export class Returns {
+  constructor(
+    private readonly context: ModelContext,
+    private readonly refunds: Refunds,
+    private readonly charges: Charges,
+  ) {}
+
+  request(now: Instant): void {
+    const { intent, policy, attentions } = this.context;
+    const { accepted, lateAfter } = this.charges;
+    for (const charge of this.charges.all) {
+      if (charge.status !== 'successful') continue;
+      const isLate = charge.id === accepted?.id;
+      if (isLate && (lateAfter === null || policy.latePayment === 'keep')) continue;
+      const left = intent.amount - returnedAmount(this.refunds.all, charge);
+      if (left <= 0) {
+        attentions.settle('return_refused', charge.id);
+        attentions.settle(isLate ? 'late_payment' : 'double_payment', charge.id);
+        continue;
+      }
+      const entry = this.refunds.all.find(({ chargeId, by }) => chargeId === charge.id && by === 'tillflow');
+      if (entry === undefined && isLate) {
+        const reason = `paid after the checkout was published as ${lateAfter ?? 'ended'}`;
+        this.refunds.addReturn(now, charge, left, LATE_PAYMENT, reason);
+      } else if (entry === undefined) {
+        const reason = `${accepted?.id ?? 'another charge'} is the accepted payment`;
+        this.refunds.addReturn(now, charge, left, SECOND_PAYMENT, reason);
+      } else if (entry.retryAt !== null && entry.retryAt <= now) {
+        this.refunds.retryReturn(now, entry.key, entry.requestedBy);
+      }
+    }
+  }
+
+  /** An operator asks to try again what the provider refused. */
+  retry(now: Instant, by: string | undefined): void {
+    for (const { key, by: maker, status } of this.refunds.all) {
+      if (maker === 'tillflow' && status === 'rejected') this.refunds.retryReturn(now, key, by);
+    }
+  }
+}
+
+/** The provider refused to return this charge's money, and it is not returned yet. */
+export function wasReturnRefused(entries: readonly Readonly<RefundEntry>[], id: string): boolean {
+  return entries.some(
+    ({ by, chargeId, status, refusals }) =>
+      by === 'tillflow' && chargeId === id && status !== 'succeeded' && refusals > 0,
+  );
+}
