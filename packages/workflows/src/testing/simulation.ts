@@ -4,7 +4,7 @@ import type { Outcome } from '../shared/outcome.js';
 import { executeStep, type ProviderCalls } from '../checkout/execute-step.js';
 import type { CheckoutMemo } from '../checkout/types.js';
 import { CheckoutModel } from '../checkout/model/checkout-model.js';
-import { emptyState } from '../checkout/model/snapshot.js';
+import { emptyState } from '../checkout/model/state.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
 import type { ModelState } from '../checkout/model/state.js';
 import { reopen } from '../checkout/model/reopen.js';
@@ -122,7 +122,7 @@ export class Simulation extends SimulatedProvider {
   /** As the event tail does, when it finds a payment of a checkout whose workflow has closed. */
   reopen(late: SimulatedCharge): void {
     const { intent: asked, timeline, refunds } = this.model;
-    const { version } = this.model.state;
+    const { version } = this.model.state.published;
     const state = this.model.projection(this.now);
     const memo = { intent: asked, requestNonce: '', state, timeline, refunds, version };
     const told = JSON.parse(JSON.stringify(memo)) as CheckoutMemo;
@@ -134,7 +134,7 @@ export class Simulation extends SimulatedProvider {
   /** The till still wants the money: a payment of an attempt that was reported as ended is then none that came late. */
   askAgain(after: number): void {
     this.model.requestAttempt(this.now, { after });
-    if (this.model.state.replacedAttempt !== null) this.#told = 'awaiting_payment';
+    if (this.model.state.attempts.replaced !== null) this.#told = 'awaiting_payment';
   }
 
   refundElsewhere(charge: SimulatedCharge, amount: number): void {
@@ -152,7 +152,7 @@ export class Simulation extends SimulatedProvider {
       if (sumOf(charge.refunds) > intent.amount) throw new Broken('more was refunded than paid');
     }
     const promised = this.model.refunds
-      .filter((one) => one.status !== 'rejected' && one.charge_id === this.model.state.acceptedCharge)
+      .filter((one) => one.status !== 'rejected' && one.charge_id === this.model.state.charges.accepted)
       .reduce((sum, { amount }) => sum + amount, 0);
     if (promised > intent.amount && !this.#wasRefundedElsewhere) throw new Broken('more is promised than was paid');
     const shown = attempts.at(-1)?.charge_id;

@@ -94,7 +94,7 @@ describe('refunds and keys', () => {
     world.model.resolve(world.now, { action: 'adopt', id: 'rfnd_test_99', reason: 'a slip of the pen' });
     await world.pass(HOUR);
     expect(world.model.refund('a')?.status).toBe('succeeded');
-    expect(world.model.state.adopting).toBeNull();
+    expect(world.model.state.refunding.adopting).toBeNull();
   });
 
   it('one look that shows the refund without its key (once) does not double it', async () => {
@@ -435,7 +435,7 @@ describe('looks', () => {
       world.calls.retrieveCharge = async (id) => (id === 'chrg_odd' ? answer : retrieveCharge(id));
       world.hint('chrg_odd');
       await world.pass(DAY);
-      expect(world.count('look')).toBeLessThan(20);
+      expect(world.count('retrieveCharge')).toBeLessThan(20);
       expect(world.state.attention).toBeNull();
     }
   });
@@ -465,7 +465,7 @@ describe('looks', () => {
       id === 'chrg_odd' ? { unseen: 'another', code: 'integrity_mismatch', status: 200 } : retrieveCharge(id);
     world.hint('chrg_odd');
     await world.pass(DAY);
-    expect(world.count('look')).toBeLessThan(20);
+    expect(world.count('retrieveCharge')).toBeLessThan(20);
     expect(world.state.attention).toBeNull();
   });
 
@@ -477,10 +477,10 @@ describe('looks', () => {
       world.hint(null, 'charge.expire');
       await world.pass(1_100);
     }
-    const pendingRechecks = world.model.state.charges[0]?.pendingRechecks.length ?? 0;
+    const pendingRechecks = world.model.state.charges.all[0]?.pendingRechecks.length ?? 0;
     const stopped = world.now;
     await world.pass(DAY);
-    const afterwards = world.count('look', stopped);
+    const afterwards = world.count('retrieveCharge', stopped);
     expect(pendingRechecks).toBeLessThan(5);
     expect(afterwards).toBeLessThan(5);
   });
@@ -573,7 +573,7 @@ describe('requests', () => {
     await world.pass(MINUTE);
     world.pay(first);
     await world.pass(MINUTE);
-    expect(world.count('look')).toBeLessThan(50);
+    expect(world.count('retrieveCharge')).toBeLessThan(50);
     expect(first?.refunds).toHaveLength(1);
   });
 
@@ -583,7 +583,7 @@ describe('requests', () => {
     world.onRefund = [() => lost];
     world.pay(world.charges[0]);
     await world.pass(3 * SECOND);
-    expect(world.model.state.inProgress?.stage).toBe('unknown');
+    expect(world.model.state.refunding.inProgress?.stage).toBe('unknown');
     world.model.resolve(world.now, { action: 'abandon', reason: 'x' });
     await world.pass(SECOND);
     world.model.resolve(world.now, { action: 'look', reason: 'x' });
@@ -625,7 +625,7 @@ describe('stuck', () => {
       if (what === 'retrieveCharge') world.down = true;
     };
     await world.pass(MINUTE);
-    expect(world.count('look')).toBeLessThan(20);
+    expect(world.count('retrieveCharge')).toBeLessThan(20);
   });
 
   it('a charge that the provider shows as reversed is asked for ever less often, until a person gives it up', async () => {

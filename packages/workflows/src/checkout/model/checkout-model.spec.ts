@@ -5,7 +5,7 @@ import type { Resolution } from '../messages.js';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
 import type { Outcome } from '../../shared/outcome.js';
 import { CheckoutModel } from './checkout-model.js';
-import { pack, unpack } from './snapshot.js';
+import { restore, toSnapshot } from './snapshot.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../../shared/policy.js';
 import type { ModelState } from './state.js';
 import { intent } from '../../testing/simulated-provider.js';
@@ -95,7 +95,7 @@ describe('an open checkout', () => {
   it('waits for a webhook, looks anyway, and expires at its time, with one timer at a time', () => {
     const model = payableBook();
     expect(stepAt(model, NOW)).toMatchObject({ do: 'wait', until: plus(NOW, 24 * SECOND) });
-    expect(stepAt(model, plus(NOW, 24 * SECOND))).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    expect(stepAt(model, plus(NOW, 24 * SECOND))).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
     see(model, plus(NOW, 24 * SECOND), pending);
     expect(stepAt(model, plus(NOW, 24 * SECOND))).toMatchObject({ do: 'wait', until: plus(NOW, 49 * SECOND) });
     expect(stepAt(model, plus(NOW, 15 * MINUTE))).toMatchObject({ do: 'expireCharge' });
@@ -106,7 +106,7 @@ describe('an open checkout', () => {
     const looks: number[] = [];
     model.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
     for (let now = NOW; now < NOW + 20 * SECOND; now = plus(now, 100)) {
-      if (stepAt(model, now).do !== 'look') continue;
+      if (stepAt(model, now).do !== 'retrieveCharge') continue;
       looks.push(now - NOW);
       see(model, now, pending);
     }
@@ -118,7 +118,7 @@ describe('an open checkout', () => {
     let looks = 0;
     for (let now = NOW; now < NOW + 10 * SECOND; now = plus(now, 10)) {
       model.hint(now, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
-      if (stepAt(model, now).do !== 'look') continue;
+      if (stepAt(model, now).do !== 'retrieveCharge') continue;
       looks += 1;
       see(model, now, pending);
     }
@@ -327,7 +327,7 @@ describe('a payment', () => {
       'refund_window_closed',
     );
     expect(model.projection(end).refundable_until).toBe(refund_);
-    expect(stepAt(model, plus(end, 1))).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    expect(stepAt(model, plus(end, 1))).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
     model.applyRetrieve(plus(end, 1), plus(end, 1), 'chrg_1', { seen: { ...successful, paidAt } });
     expect(stepAt(model, plus(end, 1))).toEqual({ do: 'close' });
     expect(model.projection(plus(end, 1)).refundable_until).toBeNull();
@@ -367,7 +367,7 @@ describe('a payment', () => {
     see(model, NOW, expired);
     model.wasPublished();
     model.requestRefund(NOW, { key: 'k', amount: 50_000, reason: null });
-    expect(stepAt(model, NOW)).toEqual({ do: 'look', chargeId: 'chrg_0' });
+    expect(stepAt(model, NOW)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_0' });
     model.applyRetrieve(NOW, NOW, 'chrg_0', { seen: other });
     expect(stepAt(model, NOW)).toMatchObject({ do: 'createRefund', chargeId: 'chrg_0', amount: 50_000 });
     expect(model.projection(NOW)).toMatchObject({ status: 'paid', attention: null });
@@ -392,7 +392,7 @@ describe('a refund', () => {
   it('follows a fresh look at the charge: a void where all of it is untouched and the provider allows it', () => {
     const model = paidBook();
     ask(model, null);
-    expect(stepAt(model, at)).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    expect(stepAt(model, at)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
     see(model, at, successful);
     expect(stepAt(model, at)).toMatchObject({ do: 'createRefund', amount: 150_000, asVoid: true });
   });
@@ -424,7 +424,7 @@ describe('a refund', () => {
     for (let now = at; now < inFlightUntil; now = plus(now, 100)) {
       const step = stepAt(model, now);
       expect(step.do).not.toBe('createRefund');
-      if (step.do !== 'look') continue;
+      if (step.do !== 'retrieveCharge') continue;
       looks += 1;
       see(model, now, successful);
     }
@@ -450,7 +450,7 @@ describe('a refund', () => {
     for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
       const step = stepAt(model, now);
       expect(step.do).not.toBe('createRefund');
-      if (step.do === 'look') see(model, now, given([other]));
+      if (step.do === 'retrieveCharge') see(model, now, given([other]));
     }
     const state = model.projection(plus(at, 2 * HOUR));
     expect(state.attention).toMatchObject({ code: 'integrity_mismatch', detail: 'refund rfnd_1 is in MYR, not THB' });
@@ -463,12 +463,12 @@ describe('a refund', () => {
     for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
       const step = stepAt(model, now);
       expect(step.do).not.toBe('createRefund');
-      if (step.do === 'look') see(model, now, given([], { refundedAmount: 50_000 }));
+      if (step.do === 'retrieveCharge') see(model, now, given([], { refundedAmount: 50_000 }));
     }
     const later = plus(at, 2 * HOUR);
     expect(model.projection(later)).toMatchObject({ refunded_amount: 50_000, attention: { code: 'refund_unmatched' } });
     model.resolve(later, { action: 'adopt', id: 'rfnd_9', reason: 'seen in the dashboard' });
-    expect(stepAt(model, later).do).toBe('look');
+    expect(stepAt(model, later).do).toBe('retrieveCharge');
     see(model, later, given([{ refundId: 'rfnd_9', amount: 50_000, isVoid: false, key: null }]));
     model.advanceTo(later);
     expect(model.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_9' });
@@ -498,9 +498,9 @@ describe('a refund', () => {
   it('that the provider refuses as a void becomes a refund only after that refusal was confirmed by a look', () => {
     const model = sent(null);
     model.applyRefund(at, 'k', refused, inFlightUntil);
-    expect(stepAt(model, at).do).toBe('look');
+    expect(stepAt(model, at).do).toBe('retrieveCharge');
     see(model, at, successful);
-    expect(stepAt(model, at).do).toBe('look');
+    expect(stepAt(model, at).do).toBe('retrieveCharge');
     see(model, at, successful);
     expect(stepAt(model, at)).toMatchObject({ do: 'createRefund', asVoid: false });
 
@@ -535,7 +535,7 @@ describe('a book', () => {
     const state = JSON.parse(JSON.stringify(model.state)) as ModelState;
     const resumed = CheckoutModel.resume(intent, DEFAULT_POLICY, state);
     expect(resumed.result(NOW)).toEqual(model.result(NOW));
-    expect(unpack(pack(state), state.timeline)).toEqual(state);
+    expect(restore(toSnapshot(state), state.timeline)).toEqual(state);
   });
 
   it('keeps its timeline short whatever is sent to it, the first and the last entries first of all', () => {

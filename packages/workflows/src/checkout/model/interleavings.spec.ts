@@ -132,11 +132,11 @@ function settle(world: Simulation, latePayment: 'return' | 'keep'): void {
   const { status, refunded_amount, attention } = model.projection(world.now);
   expect(model.isPaid).toBe(paid.length > 0);
   expect(world.charges.filter((charge) => charge.status === 'pending')).toEqual([]);
-  const acceptedCharge = paid.find(({ id }) => id === model.state.acceptedCharge);
+  const acceptedCharge = paid.find(({ id }) => id === model.state.charges.accepted);
   for (const charge of paid) if (charge !== acceptedCharge) expect(returnedAmount(charge)).toBe(intent.amount);
   if (acceptedCharge !== undefined) {
     expect(refunded_amount).toBe(returnedAmount(acceptedCharge));
-    const isReturned = model.state.lateAfter !== null && latePayment === 'return';
+    const isReturned = model.state.charges.lateAfter !== null && latePayment === 'return';
     if (isReturned) expect(returnedAmount(acceptedCharge)).toBe(intent.amount);
     const expected =
       returnedAmount(acceptedCharge) === 0

@@ -264,12 +264,12 @@ it(`holds in ${RUNS} hostile lives (SEED=${SEED})`, async () => {
             charge.refunds.reduce((sum, { amount }) => sum + amount, 0);
           if (reversals === 0) expect(world.model.isPaid).toBe(paid.length > 0);
           expect(world.charges.filter(({ status }) => status === 'pending')).toEqual([]);
-          const acceptedCharge = paid.find(({ id }) => id === world.model.state.acceptedCharge);
+          const acceptedCharge = paid.find(({ id }) => id === world.model.state.charges.accepted);
           if (acceptedCharge !== undefined) expect(world.state.refunded_amount).toBe(given(acceptedCharge));
           const isOpen = (charge: (typeof paid)[number]): boolean => world.now < (charge.paidAt ?? 0) + 360 * DAY;
           for (const charge of paid) {
             const mustReturn =
-              charge !== acceptedCharge || (world.model.state.lateAfter !== null && latePayment === 'return');
+              charge !== acceptedCharge || (world.model.state.charges.lateAfter !== null && latePayment === 'return');
             if (
               mustReturn &&
               isOpen(charge) &&

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { CheckoutMemo, CheckoutState, StoredRefund } from '../types.js';
 import { initialState } from '../types.js';
 import { CheckoutModel } from './checkout-model.js';
-import { emptyState } from './snapshot.js';
+import { emptyState } from './state.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../../shared/policy.js';
 import { reopen, showsPayment } from './reopen.js';
 import { intent } from '../../testing/simulated-provider.js';
@@ -46,19 +46,19 @@ describe('a checkout that is opened again', () => {
     const model = reopened({ state: expired, version: 7 });
     expect({ ...model.projection(NOW), updated_at: null }).toEqual({ ...expired, updated_at: null });
     expect(model.timeline).toMatchObject([{ what: 'reopened', detail: 'chrg_1 shows a payment' }]);
-    expect(model.state.version).toBe(7);
+    expect(model.state.published.version).toBe(7);
     expect(model.refuseAttempt({ after: 1 })).toMatchObject({ code: 'checkout_closed' });
   });
 
   it('goes on without anything that it told, as after a termination in its first moment', () => {
     const model = reopened({}, { chargeId: 'chrg_2', attempt: '2' });
     model.advanceTo(NOW);
-    expect(model.state.attempts.map(({ number, status }) => [number, status])).toEqual([
+    expect(model.state.attempts.list.map(({ number, status }) => [number, status])).toEqual([
       [1, 'expired'],
       [2, 'expired'],
     ]);
     model.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_2' });
-    expect(model.nextStep(NOW)).toEqual({ do: 'look', chargeId: 'chrg_2' });
+    expect(model.nextStep(NOW)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_2' });
   });
 
   it('looks for a refund that was under way when it ended before it asks for it again', () => {
@@ -67,9 +67,9 @@ describe('a checkout that is opened again', () => {
     const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
     const model = reopened({ state, refunds: [pending], timeline });
     model.advanceTo(NOW);
-    expect(model.state.inProgress).toMatchObject({ key: 'k', stage: 'unknown', wasUnknown: true });
-    expect(model.state.inProgress?.inFlightUntil).toBeGreaterThan(NOW);
-    expect(model.nextStep(NOW)).toEqual({ do: 'look', chargeId: 'chrg_1' });
+    expect(model.state.refunding.inProgress).toMatchObject({ key: 'k', stage: 'unknown', wasUnknown: true });
+    expect(model.state.refunding.inProgress?.inFlightUntil).toBeGreaterThan(NOW);
+    expect(model.nextStep(NOW)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
   });
 
   it('knows a refund again that was asked for without an amount, and one that was asked for with one', () => {
@@ -123,8 +123,8 @@ describe('a checkout that is opened again', () => {
     };
     const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_2' }];
     const model = reopened({ state, timeline });
-    expect(model.state.acceptedCharge).toBe('chrg_2');
-    expect(model.state.charges).toMatchObject([
+    expect(model.state.charges.accepted).toBe('chrg_2');
+    expect(model.state.charges.all).toMatchObject([
       { id: 'chrg_1', status: 'expired', retrieveAt: NOW },
       { id: 'chrg_2', status: 'successful', retrieveAt: null },
     ]);
