@@ -385,7 +385,7 @@ describe.concurrent('tillflow doctor finds workers', () => {
   it('that run different code on one queue', async () => {
     const mixed = await Stack.start({ worker: false });
     const older = await bundleChanged([
-      { file: 'shared/policy.js', from: 'pollIntervalMs: 25', to: 'pollIntervalMs: 24' },
+      { file: 'checkout/policy.js', from: 'pollIntervalMs: 25', to: 'pollIntervalMs: 24' },
     ]);
     const newer = await WorkerProcess.start(mixed.workerEnvironment());
     try {

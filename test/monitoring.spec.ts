@@ -418,7 +418,7 @@ describe('GET /metrics of the API', () => {
     const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' } });
     const change = {
       file: 'checkout/workflow.js',
-      from: 'const { intent, resume } = input;',
+      from: 'const { intent, resume, policy = {} } = input;',
       to: "throw new Error('bug');",
     };
     const { path: bundlePath, remove } = await bundleChanged([change]);

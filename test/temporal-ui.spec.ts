@@ -48,7 +48,7 @@ it('the details of a paid one say what was given back, and until when a void and
   const metadata = await handleOf(refunded).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   const details = metadata.currentDetails ?? '';
   expect(details).toContain('partially_refunded');
-  expect(details).toContain('Given back: THB 500.00');
+  expect(details).toContain('Refunded: THB 500.00');
   const { body } = await stack.get(`/v1/checkouts/${refunded.id}`);
   expect(details).toContain(`refund until ${body.refundable_until}`);
 });
@@ -58,7 +58,7 @@ it('the workflow itself has a summary; the run after the payment, which cannot b
   expect(await staticSummary()).toBe(`THB 1,500.00 for ${open.reference}`);
   const metadata = await handleOf(paid).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   expect(metadata.currentDetails).toContain(`**THB 1,500.00** for \`${paid.reference}\`: **paid**`);
-  expect(metadata.currentDetails).toContain('- Asked for by checkout\n');
+  expect(metadata.currentDetails).toContain('- Requested by checkout\n');
 });
 
 it('checkouts can be searched by status, reference, amount, currency, terminal, charge and time of payment', async () => {

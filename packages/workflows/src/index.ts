@@ -8,13 +8,12 @@ export type {
   FindChargesCall,
   PaymentActivities,
   RefundFacts,
-  SendWindow,
 } from './checkout/activities.js';
 export { owesBack, reopen, showsPayment } from './checkout/model/reopen.js';
-export { DEFAULT_POLICY, type CheckoutPolicy } from './shared/policy.js';
+export { DEFAULT_POLICY, type CheckoutPolicy } from './checkout/policy.js';
+export type { SendWindow } from './shared/policy.js';
 export type { Attributed } from './shared/requester.js';
-export type { AftercareInput } from './checkout/aftercare.js';
-export type { CheckoutInput } from './checkout/workflow.js';
+export type { AftercareInput, CheckoutInput } from './checkout/workflow.js';
 export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
 export {
   EVENT_TAIL_WORKFLOW,

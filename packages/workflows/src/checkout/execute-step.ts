@@ -9,12 +9,12 @@ import type {
   RefundFacts,
 } from './activities.js';
 import type { CheckoutModel } from './model/checkout-model.js';
-import { sendWindow } from '../shared/policy.js';
 import type { Lookup } from '../shared/lookup.js';
+import { sendWindow } from '../shared/policy.js';
 import type { Step } from './model/schedule.js';
 import type { Outcome } from '../shared/outcome.js';
 
-/** The calls that steps come down to. Each always answers: a failure is an outcome, or a look that saw nothing. */
+/** The provider calls that steps make. They never reject: a failure is an outcome, or a lookup without a result. */
 export type ProviderCalls = {
   createSource(call: CreateSourceCall): Promise<Outcome<{ readonly sourceId: string }>>;
   createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
@@ -25,8 +25,8 @@ export type ProviderCalls = {
 };
 
 /**
- * Carries out one step of a checkout and tells its book what came of it. Chained by `then`: the engine records where each
- * promise was made, and an `await` on the way makes three of them.
+ * Carries out one step of a checkout and applies its outcome to the model. Chained with `then`, because Temporal records
+ * a stack trace for each promise, and an `await` here makes three of them.
  */
 export function executeStep(
   model: CheckoutModel,
@@ -74,10 +74,10 @@ export function executeStep(
       const retrievedAt = clock();
       return calls
         .retrieveCharge(step.chargeId)
-        .then((look) => model.applyRetrieve(clock(), retrievedAt, step.chargeId, look));
+        .then((retrieved) => model.applyRetrieve(clock(), retrievedAt, step.chargeId, retrieved));
     }
     case 'findCharges': {
-      const retrievedAt = clock();
+      const searchedAt = clock();
       return calls
         .findCharges({
           sourceId: step.sourceId,
@@ -85,7 +85,7 @@ export function executeStep(
           since: formatInstant(step.since),
           until: formatInstant(step.until),
         })
-        .then((found) => model.applySearch(clock(), retrievedAt, step.why, found));
+        .then((found) => model.applySearch(clock(), searchedAt, step.why, found));
     }
   }
 }

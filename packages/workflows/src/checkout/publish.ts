@@ -3,37 +3,39 @@ import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutModel } from './model/checkout-model.js';
 import { searchAttributes } from './search-attributes.js';
-import { toRefund, type CheckoutMemo, type CheckoutState, type StoredRefund, type TimelineEntry } from './types.js';
+import { toRefund, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
 
-/** Entries of the timeline that are worth telling although nothing else changed. */
-const WORTH_TELLING = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
+/** Timeline entries that are published although nothing else changed. */
+const PUBLISHED_ALONE = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
 
 /**
- * Tells the world: the memo that the API reads, the search attributes, the details in the Temporal UI.
- * Writes only what changed, because each write is an event, and each attribute upsert is billed.
+ * Writes the memo that the API reads, the search attributes, and the details in the Temporal UI. Writes only what
+ * changed, because each write is an event, and each write of search attributes is billed.
  */
-export function report(model: CheckoutModel, now: Instant): void {
+export function publish(model: CheckoutModel, now: Instant): void {
   const state = model.projection(now);
-  setCurrentDetails(details(model, state));
-  if (isTold(model, state)) return;
-  upsertMemo(told(model, state));
-  upsertChangedAttributes(model, state);
+  setCurrentDetails(detailsOf(model, state));
+  if (isPublished(model, state)) return;
+  upsertMemo(changedMemo(model, state));
+  const changed = changedAttributes(model, state);
+  // Charge ids are published with the next other change: nobody searches by them before the end.
+  if (changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
   model.wasPublished();
 }
 
-/** The whole memo, for the next run: from then on it is what the world was told. */
-export function tell(model: CheckoutModel, now: Instant): Record<string, unknown> {
-  const memo = { ...workflowInfo().memo, ...told(model, model.projection(now)) };
+/** The whole memo, with which the next run starts. It counts as published from then on. */
+export function memoOf(model: CheckoutModel, now: Instant): Record<string, unknown> {
+  const memo = { ...workflowInfo().memo, ...changedMemo(model, model.projection(now)) };
   model.wasPublished();
   return memo;
 }
 
 /** The search attributes with which the next run starts. */
-export function attributesOf(model: CheckoutModel, now: Instant) {
+export function searchAttributesOf(model: CheckoutModel, now: Instant) {
   return workflowInfo().typedSearchAttributes.updateCopy(changedAttributes(model, model.projection(now)));
 }
 
-function told(model: CheckoutModel, state: CheckoutState): Omit<CheckoutMemo, 'intent' | 'requestNonce'> {
+function changedMemo(model: CheckoutModel, state: CheckoutState): Omit<CheckoutMemo, 'intent' | 'requestNonce'> {
   const { refunds } = model;
   return {
     state,
@@ -43,42 +45,27 @@ function told(model: CheckoutModel, state: CheckoutState): Omit<CheckoutMemo, 'i
   };
 }
 
-function isTold(model: CheckoutModel, state: CheckoutState): boolean {
+function isPublished(model: CheckoutModel, state: CheckoutState): boolean {
   const memo = workflowInfo().memo as CheckoutMemo | undefined;
-  const { state: toldState, timeline = [], refunds = [] } = memo ?? {};
-  // Until there is something to tell, whoever asks sees an empty checkout that is being created.
-  if (toldState === undefined && model.isJustOpened) return true;
-  if (toldState === undefined) return false;
-  if (!isSame(worthTelling(timeline), worthTelling(model.timeline))) return false;
+  const { state: published, timeline = [], refunds = [] } = memo ?? {};
+  // Until something is known, the API shows an empty checkout that is being created.
+  if (published === undefined) return model.isJustOpened;
   return (
-    isSame({ ...toldState, updated_at: null }, { ...state, updated_at: null }) &&
-    isSame(shown(refunds), shown(model.refunds))
+    isSame(publishedAlone(timeline), publishedAlone(model.timeline)) &&
+    isSame({ ...published, updated_at: null }, { ...state, updated_at: null }) &&
+    isSame(refunds.map(toRefund), model.refunds.map(toRefund))
   );
 }
 
-/** An older release told less of a refund than is acceptedCharge now: what it left out is no news, and would not replay. */
-function shown(refunds: readonly StoredRefund[]) {
-  return refunds.map(toRefund);
-}
-
-function worthTelling(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
-  return timeline.filter(({ what }) => WORTH_TELLING.has(what));
+function publishedAlone(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {
+  return timeline.filter(({ what }) => PUBLISHED_ALONE.has(what));
 }
 
 function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-function upsertChangedAttributes(model: CheckoutModel, state: CheckoutState): void {
-  const changed = changedAttributes(model, state);
-  // Which charges there are is told with the end: before it, no one searches by them.
-  if (changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
-}
-
-/**
- * An open checkout was started as `awaiting_payment` and stays so until it ends: the step from `creating` is read
- * from the memo.
- */
+/** A checkout starts with the attribute `awaiting_payment`; readers learn from the memo that it is still `creating`. */
 function changedAttributes(model: CheckoutModel, state: CheckoutState): SearchAttributeUpdatePair[] {
   const known = workflowInfo().typedSearchAttributes;
   const { chargeIds } = model;
@@ -96,56 +83,53 @@ function dateOf(text: string | null): Date | null {
   return text === null ? null : new Date(parseInstant(text));
 }
 
-function details(model: CheckoutModel, state: CheckoutState): string {
+/** Markdown, one line for each fact. */
+function detailsOf(model: CheckoutModel, state: CheckoutState): string {
   const { attempt, intent } = model;
   const { currency } = intent;
-  const askedBy = model.timeline.find(({ what }) => what === 'opened')?.by;
-  const given = state.refunded_amount;
+  const requestedBy = model.timeline.find(({ what }) => what === 'opened')?.by;
+  const returned = state.refunded_amount;
   const lines = [
     `**${formatMoney(intent)}** for \`${intent.reference}\`: **${state.status}**`,
-    ...(askedBy === undefined ? [] : [`Asked for by ${askedBy}`]),
+    ...(requestedBy === undefined ? [] : [`Requested by ${requestedBy}`]),
     attempt.chargeId === null
       ? `Attempt ${attempt.number}: no charge yet`
       : `Attempt ${attempt.number}: charge \`${attempt.chargeId}\` is ${attempt.status}`,
     ...(attempt.failureCode === null ? [] : [`Failure: ${attempt.failureCode} (${attempt.failureMessage ?? ''})`]),
     ...(state.paid_at === null ? [] : [`Paid at ${state.paid_at}`]),
-    ...(given === 0 ? [] : [`Given back: ${formatMoney({ amount: given, currency })}`]),
+    ...(returned === 0 ? [] : [`Refunded: ${formatMoney({ amount: returned, currency })}`]),
     ...model.refunds
       .filter(({ status }) => status === 'pending')
       .map(
         ({ amount, key, requested_by: by }) =>
-          `Refund of ${formatMoney({ amount, currency })}${byWhom(by)} under way: \`${key}\``,
+          `Pending refund of ${formatMoney({ amount, currency })}${by === undefined ? '' : ` by ${by}`}: \`${key}\``,
       ),
     ...(state.attention === null ? [] : [`**Attention** since ${state.attention.since}: ${state.attention.detail}`]),
-    `Next: ${nextStep(model, state)}`,
+    `Next: ${nextOf(model, state)}`,
   ];
   return lines.map((line) => `- ${line}`).join('\n');
 }
 
-function byWhom(by: string | undefined): string {
-  return by === undefined ? '' : ` by ${by}`;
-}
-
-function nextStep(model: CheckoutModel, state: CheckoutState): string {
+function nextOf({ policy, expiresAt }: CheckoutModel, state: CheckoutState): string {
   switch (state.status) {
     case 'creating':
-      return `create the source and the charge, before ${formatInstant(model.expiresAt)}`;
+      return `create the source and the charge before ${formatInstant(expiresAt)}`;
     case 'awaiting_payment':
       return state.qr === null
-        ? 'wait for the provider to show a final state, then close'
-        : `wait for a webhook, look at least every ${model.policy.pollIntervalMs / 1_000} s, expire at ${formatInstant(model.expiresAt)}`;
+        ? 'wait until the provider shows a final state, then close'
+        : `wait for a webhook, retrieve the charge at least every ${policy.pollIntervalMs / 1_000} s, expire at ${formatInstant(expiresAt)}`;
     case 'paid':
     case 'partially_refunded':
     case 'refunded':
-      return windows(state);
+      return windowsIn(state);
     case 'failed':
     case 'expired':
     case 'cancelled':
-      return state.paid_at === null ? 'stay open for late news, then close' : 'give the late payment back';
+      return state.paid_at === null ? 'stay open for a late payment, then close' : 'return the late payment';
   }
 }
 
-function windows({ voidable_until: voidable, refundable_until: refundable }: CheckoutState): string {
-  if (refundable === null) return 'close: no refund is possible any more';
-  return `${voidable === null ? 'no void any more' : `void until ${voidable}`}, refund until ${refundable}`;
+function windowsIn({ voidable_until: voidable, refundable_until: refundable }: CheckoutState): string {
+  if (refundable === null) return 'close: the refund window is over';
+  return `${voidable === null ? 'the void window is over' : `void until ${voidable}`}, refund until ${refundable}`;
 }

@@ -1,16 +1,18 @@
-import { makeContinueAsNewFunc } from '@temporalio/workflow';
-import type { aftercare } from './aftercare.js';
-import type { Attributed } from '../shared/requester.js';
-import { CheckoutModel } from './model/checkout-model.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
-import type { ModelState } from './model/state.js';
+import { allHandlersFinished, CancellationScope, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
-import { keep } from './handlers.js';
+import { TEMPORAL_CANCEL, type Attributed } from '../shared/requester.js';
+import { executeStep } from './execute-step.js';
+import { handleMessages, isHistoryLong } from './handlers.js';
 import { AFTERCARE_WORKFLOW } from './messages.js';
-import { attributesOf, tell } from './publish.js';
-import type { CheckoutIntent, CheckoutResult } from './types.js';
+import { CheckoutModel } from './model/checkout-model.js';
+import { restore, type Snapshot } from './model/snapshot.js';
+import type { ModelState } from './model/state.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
+import { providerCalls } from './provider-calls.js';
+import { memoOf, publish, searchAttributesOf } from './publish.js';
+import type { CheckoutIntent, CheckoutMemo, CheckoutResult } from './types.js';
 
-/** `by` asked for the checkout. */
+/** `by` requested the checkout. */
 export type CheckoutInput = Attributed & {
   readonly intent: CheckoutIntent;
   /** What differs from {@link DEFAULT_POLICY}. */
@@ -19,26 +21,88 @@ export type CheckoutInput = Attributed & {
   readonly resume?: ModelState;
 };
 
-/** One reference, from its first QR until it is paid or no one can pay any more. Source: API reference, "Merchant-presented QR payment". */
+/** Intent and timeline are in the memo. The input stays small, because this run stays open for a year. */
+export type AftercareInput = {
+  readonly state: Snapshot;
+  /** What differs from {@link DEFAULT_POLICY}. */
+  readonly policy?: Partial<CheckoutPolicy>;
+};
+
+/** How a run continues as new. */
+type Continuations = {
+  /** Its history is long. */
+  readonly asTheSame: () => Promise<never>;
+  /** It is paid, and continues as aftercare. Null in aftercare itself. */
+  readonly asAftercare: (() => Promise<never>) | null;
+};
+
+/**
+ * One reference, from its first QR until it is paid, or until no payment can come any more.
+ * Source: API reference, "Merchant-presented QR payment".
+ */
 export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
-  const { intent, resume } = input;
-  const policy = { ...DEFAULT_POLICY, ...input.policy };
+  const { intent, resume, policy = {} } = input;
   const model =
     resume === undefined
-      ? CheckoutModel.open(intent, policy, clock(), input)
-      : CheckoutModel.resume(intent, policy, resume);
+      ? CheckoutModel.open(intent, { ...DEFAULT_POLICY, ...policy }, clock(), input)
+      : CheckoutModel.resume(intent, { ...DEFAULT_POLICY, ...policy }, resume);
 
-  return keep(model, {
-    // The memo of the start would come back otherwise.
+  return run(model, {
     asTheSame: () =>
-      makeContinueAsNewFunc<typeof checkout>({ memo: tell(model, clock()) })({ ...input, resume: model.state }),
-    asPaid: () => {
-      const memo = tell(model, clock());
-      return makeContinueAsNewFunc<typeof aftercare>({
+      makeContinueAsNewFunc<typeof checkout>({ memo: memoOf(model, clock()) })({ ...input, resume: model.state }),
+    asAftercare: () =>
+      makeContinueAsNewFunc<typeof aftercare>({
         workflowType: AFTERCARE_WORKFLOW,
-        memo,
-        typedSearchAttributes: attributesOf(model, clock()),
-      })({ state: model.snapshot, ...(input.policy === undefined ? {} : { policy: input.policy }) });
-    },
+        memo: memoOf(model, clock()),
+        typedSearchAttributes: searchAttributesOf(model, clock()),
+      })({ state: model.snapshot, ...(input.policy === undefined ? {} : { policy }) }),
+  });
+}
+
+/**
+ * A paid checkout: its void window, its refund window, its refunds, and payments that come late or twice. It closes when
+ * nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund rules.
+ */
+export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
+  const { intent, timeline = [] } = workflowInfo().memo as CheckoutMemo;
+  const state = restore(input.state, [...timeline]);
+  const model = CheckoutModel.resume(intent, { ...DEFAULT_POLICY, ...input.policy }, state);
+
+  return run(model, {
+    asTheSame: () =>
+      makeContinueAsNewFunc<typeof aftercare>({ memo: memoOf(model, clock()) })({ ...input, state: model.snapshot }),
+    asAftercare: null,
+  });
+}
+
+/** Both workflow types are this loop, so whichever runs answers every message. */
+function run(model: CheckoutModel, continueAsNew: Continuations): Promise<CheckoutResult> {
+  const messages = handleMessages(model);
+  // A payment may be in flight: a cancellation in the Temporal UI requests the same orderly end as the update `cancel`.
+  CancellationScope.current().cancelRequested.catch(() =>
+    messages.apply(() => model.requestCancel(clock(), { by: TEMPORAL_CANCEL })),
+  );
+  return CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      messages.read();
+      model.advanceTo(clock());
+      if (model.isPaid && continueAsNew.asAftercare !== null && allHandlersFinished())
+        await continueAsNew.asAftercare();
+      publish(model, clock());
+      messages.published();
+      // No handler runs and the model holds every request, so nothing is lost.
+      if (isHistoryLong(model) && allHandlersFinished()) await continueAsNew.asTheSame();
+      const step = model.nextStep(clock());
+      if (step.do === 'close') {
+        if (await messages.newBeforeAllAreAnswered()) continue;
+        return model.result(clock());
+      }
+      if (step.do === 'wait') {
+        await messages.newOrUntil(step, { orPaid: continueAsNew.asAftercare !== null });
+      } else {
+        await executeStep(model, step, providerCalls, clock);
+        messages.changed();
+      }
+    }
   });
 }

@@ -1,4 +1,4 @@
-import type { SendWindow } from '../checkout/activities.js';
+import type { SendWindow } from '../shared/policy.js';
 import type { Outcome } from '../shared/outcome.js';
 import type { Change, CreatePlan, Done, Rejection } from './command.js';
 

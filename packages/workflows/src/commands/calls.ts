@@ -1,6 +1,6 @@
 import { proxyActivities } from '@temporalio/workflow';
 import type { Lookup } from '../shared/lookup.js';
-import { looked, mutating, reading, settled } from '../checkout/provider-calls.js';
+import { mutatingOptions, readingOptions, toLookup, toOutcome } from '../shared/activity-options.js';
 import type {
   ChangeCall,
   CommandActivities,
@@ -19,19 +19,19 @@ const provider = proxyActivities<CommandActivities>({
 });
 
 export function createPlan(call: CreatePlanCall): Promise<CommandOutcome | MadeOtherwise> {
-  return settled(provider.createPlan.executeWithOptions(mutating(call, 'Create the plan'), [call]));
+  return toOutcome(provider.createPlan.executeWithOptions(mutatingOptions(call, 'Create the plan'), [call]));
 }
 
 export function change(call: ChangeCall): Promise<CommandOutcome> {
-  return settled(provider.changeAtProvider.executeWithOptions(mutating(call, inWords(call.change)), [call]));
+  return toOutcome(provider.changeAtProvider.executeWithOptions(mutatingOptions(call, inWords(call.change)), [call]));
 }
 
 export function findPlans(call: FindPlansCall): Promise<Lookup<readonly FoundPlan[]>> {
-  return looked(provider.findPlans.executeWithOptions(reading('Look for the plan'), [call]));
+  return toLookup(provider.findPlans.executeWithOptions(readingOptions('Search the plan'), [call]));
 }
 
 export function retrievePlan(call: RetrievePlanCall): Promise<Lookup<FoundPlan>> {
-  return looked(provider.retrievePlan.executeWithOptions(reading(`Look at ${call.plan}`), [call]));
+  return toLookup(provider.retrievePlan.executeWithOptions(readingOptions(`Retrieve ${call.plan}`), [call]));
 }
 
 /** For people, with ids only. */

@@ -1,5 +1,5 @@
 import { sleep } from '@temporalio/workflow';
-import { lookupDelay, sendWindow, type CheckoutPolicy } from '../shared/policy.js';
+import { lookupDelay, sendWindow, type CallPolicy } from '../shared/policy.js';
 import { clock } from '../shared/clock.js';
 import type { CommandOutcome } from './activities.js';
 import * as calls from './calls.js';
@@ -11,7 +11,7 @@ const SLOWEST_REPEAT_MS = 60_000;
 export const MAX_TRIES = 15;
 
 /** The pause after try number `tries` (from 1), in ms. */
-export function pauseAfter(tries: number, policy: CheckoutPolicy): number {
+export function pauseAfter(tries: number, policy: CallPolicy): number {
   return Math.min(lookupDelay(policy, tries - 1), SLOWEST_REPEAT_MS);
 }
 
@@ -19,11 +19,11 @@ export function pauseAfter(tries: number, policy: CheckoutPolicy): number {
  * Makes a change that may be made again: by setting, not by adding. Repeated only while its outcome is unknown; what
  * provably had no effect is told at once, so that nothing waits to happen behind the back of who asked.
  */
-export async function makeChange(change: Change, policy: CheckoutPolicy): Promise<CommandOutcome> {
+export async function makeChange(change: Change, policy: CallPolicy): Promise<CommandOutcome> {
   let inDoubt = false;
   for (let tries = 1; ; tries += 1) {
-    const { sendBy, deadlineMs } = sendWindow(policy, clock());
-    const outcome = await calls.change({ change, inDoubt, sendBy, deadlineMs });
+    const { inFlightUntil: _, ...window } = sendWindow(policy, clock());
+    const outcome = await calls.change({ change, inDoubt, ...window });
     if (outcome.kind === 'done' || (outcome.kind === 'rejected' && !inDoubt)) return outcome;
     // It refuses this try: an earlier one may have had its effect.
     if (outcome.kind === 'rejected' && !outcome.retryable) return inDoubtAfter(outcome);

@@ -1,4 +1,4 @@
-import type { CheckoutPolicy } from '../shared/policy.js';
+import type { CallPolicy } from '../shared/policy.js';
 import type { Resolution } from '../checkout/messages.js';
 import type { Outcome } from '../shared/outcome.js';
 
@@ -38,8 +38,8 @@ export type CommandInput = {
    * earlier release asked for, and for a plan that is made: there only a failure frees the key.
    */
   readonly takesRefusals?: boolean;
-  /** What differs from `DEFAULT_POLICY`; of it the times of calls and looks. */
-  readonly policy?: Partial<CheckoutPolicy>;
+  /** What differs from `DEFAULT_CALL_POLICY`; of it the times of calls and looks. */
+  readonly policy?: Partial<CallPolicy>;
 };
 
 /** Who asked for what, and when: kept in the memo from the start. Never a value, only names of fields. */

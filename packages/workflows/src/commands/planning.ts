@@ -1,7 +1,7 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
 import { ApplicationFailure, patched, sleep } from '@temporalio/workflow';
 import type { Lookup } from '../shared/lookup.js';
-import { sendWindow, type CheckoutPolicy } from '../shared/policy.js';
+import { sendWindow, type CallPolicy } from '../shared/policy.js';
 import { lookupLater, provesAbsence, startCall, startLookup, type PendingCall } from '../shared/unknown-outcome.js';
 import { clock } from '../shared/clock.js';
 import type { CommandOutcome, FoundPlan } from './activities.js';
@@ -35,7 +35,7 @@ export class Planning {
 
   constructor(
     private readonly command: CreatePlan,
-    private readonly policy: CheckoutPolicy,
+    private readonly policy: CallPolicy,
   ) {}
 
   async make(): Promise<CommandOutcome | Undecided> {
@@ -46,8 +46,8 @@ export class Planning {
     if (own.length > 0 && patched('plan-adopts-its-own')) return this.#oneOf(own);
     this.#before = before.seen.map(idOf);
     for (let creates = 1; ; creates += 1) {
-      const { inFlightUntil, sendBy, deadlineMs } = sendWindow(this.policy, clock());
-      const outcome = await calls.createPlan({ sealed: this.command.sealed, sendBy, deadlineMs });
+      const { inFlightUntil, ...window } = sendWindow(this.policy, clock());
+      const outcome = await calls.createPlan({ sealed: this.command.sealed, ...window });
       // Another one would be like it.
       if (outcome.kind === 'otherwise') return undecided('mismatch', outcome.message, [outcome.id]);
       if (outcome.kind === 'done') return creates === 1 ? outcome : this.#aloneAfterRepeat(outcome);

@@ -1,7 +1,7 @@
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { condition, defineSignal, setCurrentDetails, setHandler, sleep, startChild } from '@temporalio/workflow';
-import type { CheckoutPolicy } from '../shared/policy.js';
+import type { CallPolicy } from '../shared/policy.js';
 import { pauseAfter } from './changing.js';
 
 /** The workflow's type, as `startChild` names it. */
@@ -23,7 +23,7 @@ export async function planTurn(): Promise<void> {
 }
 
 /** Does the work when no other command of this content is at it. Plans of other contents do not wait. */
-export async function inTurn<T>(content: string, policy: CheckoutPolicy, work: () => Promise<T>): Promise<T> {
+export async function inTurn<T>(content: string, policy: CallPolicy, work: () => Promise<T>): Promise<T> {
   const turn = await takeTurn(content, policy);
   try {
     return await work();
@@ -33,7 +33,7 @@ export async function inTurn<T>(content: string, policy: CheckoutPolicy, work: (
   }
 }
 
-async function takeTurn(content: string, policy: CheckoutPolicy) {
+async function takeTurn(content: string, policy: CallPolicy) {
   const workflowId = ['command', DEFAULT_ACCOUNT, 'plan_turn', content].join('/');
   for (let tries = 1; ; tries += 1) {
     try {

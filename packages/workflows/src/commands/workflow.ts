@@ -6,7 +6,7 @@ import {
   sleep,
   workflowInfo,
 } from '@temporalio/workflow';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
+import { DEFAULT_CALL_POLICY, type CallPolicy } from '../shared/policy.js';
 import { clock } from '../shared/clock.js';
 import type { CommandOutcome } from './activities.js';
 import { makeChange, MAX_TRIES, pauseAfter } from './changing.js';
@@ -20,7 +20,7 @@ import { inTurn } from './turn.js';
  * completes with the refusal, when nothing was changed: the same may be asked for again under the same id.
  */
 export async function command(input: CommandInput): Promise<CommandResult> {
-  const policy = { ...DEFAULT_POLICY, ...input.policy };
+  const policy = { ...DEFAULT_CALL_POLICY, ...input.policy };
   const { command: asked } = input;
   const deciding = new Deciding((question) => setCurrentDetails(`${inDetail()}\n- **${inWords(question)}**`));
   deciding.listen();
@@ -48,7 +48,7 @@ export async function command(input: CommandInput): Promise<CommandResult> {
 async function planned(
   asked: CreatePlan,
   answerBy: number,
-  policy: CheckoutPolicy,
+  policy: CallPolicy,
   deciding: Deciding,
 ): Promise<CommandOutcome | Undecided> {
   let planning = new Planning(asked, policy);
@@ -66,7 +66,7 @@ async function planned(
  */
 async function asPromised<T extends CommandOutcome | Undecided>(
   answerBy: number,
-  policy: CheckoutPolicy,
+  policy: CallPolicy,
   work: () => Promise<T>,
 ): Promise<T> {
   for (let tries = 1; ; tries += 1) {

@@ -1,6 +1,6 @@
 import { instant, type Instant } from '@tillflow/domain';
 
-/** The workflow's clock: `Date.now()` is replayed, so every run of a history reads the same. */
+/** The workflow's clock. Temporal replays `Date.now()`, so every replay of a history reads the same time. */
 export function clock(): Instant {
   return instant(Date.now());
 }

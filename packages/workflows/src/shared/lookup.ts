@@ -1,18 +1,18 @@
-/** What a look brought: the charge, or why the provider showed none. */
+/** What a read showed, or why it showed nothing. */
 export type Lookup<T> = { readonly seen: T } | NotShown;
 
-/** `status` is the HTTP status of the provider's answer, null where there was none. */
+/** `unseen` is for people. `status` is the HTTP status of the provider's answer; null when there was none. */
 export type NotShown = { readonly unseen: string; readonly code: string; readonly status?: number | null };
 
-/** What the provider calls a record that it does not have, and what our client calls an id that cannot be one. */
-const NONE: ReadonlySet<string> = new Set(['not_found', 'invalid_id']);
+/** The provider's code for a record that it does not have, and the client's for an id that cannot be one. */
+const ABSENT: ReadonlySet<string> = new Set(['not_found', 'invalid_id']);
 
-/** The provider answered, about another record than the one that was asked for. */
+/** The provider answered with another record than the one that was retrieved. */
 export function isDisbelieved({ code }: NotShown): boolean {
   return code === 'integrity_mismatch';
 }
 
-/** There is no such charge: by the words, or, where the body has others or none, by the status. */
+/** There is no such record: by the code, or by the status where the body has another code or none. */
 export function saysItDoesNotExist({ code, status = null }: NotShown): boolean {
-  return NONE.has(code) || status === 404;
+  return ABSENT.has(code) || status === 404;
 }

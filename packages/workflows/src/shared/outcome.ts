@@ -1,10 +1,10 @@
 /**
- * How a call that changes something at the provider ended. There is no fourth way.
+ * How a call that changes something at the provider ended.
  *
- * - `done`: the provider confirmed it, and its reply matched what was asked.
- * - `rejected`: provably no effect: a definite refusal, or the request never left. `retryable` says whether the
- *   same request may be made again (nothing was sent, or the provider is limiting its rate).
- * - `unknown`: anything else. It is not a failure and is never repeated blindly: it is resolved by looking.
+ * - `done`: the provider confirmed it, and its reply matches the request.
+ * - `rejected`: provably no effect: a definite refusal, or the request was never sent. `retryable`: the same request may
+ *   be made again (nothing was sent, or the provider limits its rate).
+ * - `unknown`: anything else. It is not a failure, and is not repeated blindly: lookups decide.
  */
 export type Outcome<T> =
   | { readonly kind: 'done'; readonly value: T }

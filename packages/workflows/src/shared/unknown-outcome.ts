@@ -1,6 +1,6 @@
 import { plus, type Instant } from '@tillflow/domain';
 import type { Outcome } from './outcome.js';
-import { lookupDelay, type CheckoutPolicy } from './policy.js';
+import { lookupDelay, type CallPolicy } from './policy.js';
 
 /** A mutating call that is not settled. Instants are in milliseconds since 1970 (UTC). Plain JSON: it survives continue-as-new. */
 export type PendingCall = {
@@ -44,7 +44,7 @@ export function startCall(now: Instant): PendingCall {
  * The call provably had no effect, so the same call is made again, a little later each time.
  * @param code why it had none; absent when no call was made.
  */
-export function retryLater(policy: CheckoutPolicy, call: PendingCall, now: Instant, code?: string): void {
+export function retryLater(policy: CallPolicy, call: PendingCall, now: Instant, code?: string): void {
   if (code === SENT_TOO_LATE) call.wasLate = true;
   else if (code !== undefined) delete call.wasLate;
   call.dueAt = plus(now, lookupDelay(policy, Math.min(call.tries, SLOWEST_RETRY)));
@@ -57,7 +57,7 @@ export function retryLater(policy: CheckoutPolicy, call: PendingCall, now: Insta
  * @returns why the outcome is unknown, for people; null for a refusal that only has to be confirmed.
  */
 export function startLookup(
-  policy: CheckoutPolicy,
+  policy: CallPolicy,
   call: PendingCall,
   now: Instant,
   outcome: Outcome<unknown>,
@@ -78,7 +78,7 @@ export function startLookup(
 }
 
 /** Schedules the next lookup, at the latest when nothing can be in flight any more. */
-export function lookupLater(policy: CheckoutPolicy, call: PendingCall, now: Instant): void {
+export function lookupLater(policy: CallPolicy, call: PendingCall, now: Instant): void {
   const delay = lookupDelay(policy, call.tries);
   const inFlightFor = call.inFlightUntil - now;
   call.dueAt = plus(now, inFlightFor > 0 ? Math.min(delay, inFlightFor) : delay);
@@ -92,7 +92,7 @@ export function lookupNow(call: PendingCall, now: Instant): void {
 }
 
 /** When a call that provably had no effect is repeated: the first time at once, then a little later each time. */
-export function repeatAt(policy: CheckoutPolicy, call: PendingCall, now: Instant): Instant {
+export function repeatAt(policy: CallPolicy, call: PendingCall, now: Instant): Instant {
   const repeats = call.repeats ?? 0;
   call.repeats = repeats + 1;
   return repeats === 0 ? now : plus(now, lookupDelay(policy, Math.min(repeats + 1, SLOWEST_REPEAT)));

@@ -3,7 +3,7 @@ import type { ChargeFacts, RefundFacts } from '../checkout/activities.js';
 import type { Outcome } from '../shared/outcome.js';
 import { executeStep, type ProviderCalls } from '../checkout/execute-step.js';
 import { CheckoutModel } from '../checkout/model/checkout-model.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../checkout/policy.js';
 import type { ModelState } from '../checkout/model/state.js';
 import { intent, SimulatedProvider, type SimulatedCharge } from './simulated-provider.js';
 

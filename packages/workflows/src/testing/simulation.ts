@@ -1,11 +1,12 @@
 import { instant, plus, type CheckoutStatus } from '@tillflow/domain';
-import type { ChargeFacts, RefundFacts, SendWindow } from '../checkout/activities.js';
+import type { ChargeFacts, RefundFacts } from '../checkout/activities.js';
+import type { SendWindow } from '../shared/policy.js';
 import type { Outcome } from '../shared/outcome.js';
 import { executeStep, type ProviderCalls } from '../checkout/execute-step.js';
 import type { CheckoutMemo } from '../checkout/types.js';
 import { CheckoutModel } from '../checkout/model/checkout-model.js';
 import { emptyState } from '../checkout/model/state.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../shared/policy.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../checkout/policy.js';
 import type { ModelState } from '../checkout/model/state.js';
 import { reopen } from '../checkout/model/reopen.js';
 import type { Lookup } from '../shared/lookup.js';

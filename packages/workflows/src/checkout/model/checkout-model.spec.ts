@@ -6,7 +6,7 @@ import type { ChargeFacts, RefundFacts } from '../activities.js';
 import type { Outcome } from '../../shared/outcome.js';
 import { CheckoutModel } from './checkout-model.js';
 import { restore, toSnapshot } from './snapshot.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../../shared/policy.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../policy.js';
 import type { ModelState } from './state.js';
 import { intent } from '../../testing/simulated-provider.js';
 

@@ -13,7 +13,7 @@ import {
 } from '../types.js';
 import { isDisbelieved, saysItDoesNotExist, type Lookup } from '../../shared/lookup.js';
 import type { Outcome } from '../../shared/outcome.js';
-import type { CheckoutPolicy } from '../../shared/policy.js';
+import type { CheckoutPolicy } from '../policy.js';
 import { askerOf, RECONCILED, type Attributed } from '../../shared/requester.js';
 import type { Attempt } from './attempts.js';
 import { deadlinesOf } from './deadlines.js';

@@ -1,4 +1,4 @@
-import type { CheckoutPolicy } from '../../shared/policy.js';
+import type { CheckoutPolicy } from '../policy.js';
 import type { CheckoutIntent } from '../types.js';
 import type { Attempts } from './attempts.js';
 import type { Attentions } from './attention.js';

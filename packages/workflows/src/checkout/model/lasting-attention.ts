@@ -1,5 +1,5 @@
 import { instant, plus, type Instant } from '@tillflow/domain';
-import type { CheckoutPolicy } from '../../shared/policy.js';
+import type { CheckoutPolicy } from '../policy.js';
 import type { PendingCall } from '../../shared/unknown-outcome.js';
 import type { Due } from './schedule.js';
 import { currentAttempt } from './attempts.js';

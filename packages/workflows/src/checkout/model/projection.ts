@@ -7,7 +7,7 @@ import {
   type CheckoutStatus,
   type Instant,
 } from '@tillflow/domain';
-import type { CheckoutPolicy } from '../../shared/policy.js';
+import type { CheckoutPolicy } from '../policy.js';
 import type { AttemptView, CheckoutIntent, CheckoutState, StoredRefund } from '../types.js';
 import { currentAttempt, isWithdrawn, type Attempt } from './attempts.js';
 import { shownAttention } from './attention.js';

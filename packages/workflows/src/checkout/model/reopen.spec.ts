@@ -4,7 +4,7 @@ import type { CheckoutMemo, CheckoutState, StoredRefund } from '../types.js';
 import { initialState } from '../types.js';
 import { CheckoutModel } from './checkout-model.js';
 import { emptyState } from './state.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../../shared/policy.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../policy.js';
 import { reopen, showsPayment } from './reopen.js';
 import { intent } from '../../testing/simulated-provider.js';
 

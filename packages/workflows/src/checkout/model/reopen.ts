@@ -12,7 +12,8 @@ import {
   type StoredRefund,
   type TimelineEntry,
 } from '../types.js';
-import { DEFAULT_POLICY, sendWindow, type CheckoutPolicy } from '../../shared/policy.js';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '../policy.js';
+import { sendWindow } from '../../shared/policy.js';
 import { emptyAttempt, MAX_ATTEMPTS, type Attempt } from './attempts.js';
 import { emptyCharge, type Charge } from './charges/polling.js';
 import type { RefundEntry } from './refunds/refunds.js';

@@ -1,5 +1,6 @@
 import { instant, isFinalCharge, plus, type ChargeStatus, type Instant } from '@tillflow/domain';
-import { lookupDelay, type CheckoutPolicy } from '../../../shared/policy.js';
+import type { CheckoutPolicy } from '../../policy.js';
+import { lookupDelay } from '../../../shared/policy.js';
 import type { Due } from '../schedule.js';
 
 /** One charge is retrieved at most once in this time, however many hints come. */

@@ -40,8 +40,11 @@ export class Returns {
 
   /** An operator asks to try again what the provider refused. */
   retry(now: Instant, by: string | undefined): void {
-    for (const { key, by: maker, status } of this.refunds.all) {
-      if (maker === 'tillflow' && status === 'rejected') this.refunds.retryReturn(now, key, by);
+    const { intent } = this.context;
+    for (const { key, chargeId, by: maker, status } of this.refunds.all) {
+      const charge = this.charges.find(chargeId);
+      const isLeft = charge !== undefined && returnedAmount(this.refunds.all, charge) < intent.amount;
+      if (maker === 'tillflow' && status === 'rejected' && isLeft) this.refunds.retryReturn(now, key, by);
     }
   }
 }
