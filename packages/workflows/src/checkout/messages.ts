@@ -5,22 +5,22 @@ import type { CheckoutState, CheckoutView, StoredRefund } from './types.js';
 
 /** The workflow's type, as `start` names it. */
 export const CHECKOUT_WORKFLOW = 'checkout';
-/** What a paid checkout continues as, under the same id. Both types answer every message. */
+/** A paid checkout continues as this type, under the same id. Both types answer every message. */
 export const AFTERCARE_WORKFLOW = 'aftercare';
 
-/** The id under which `begin` is sent, so that callers of one reference wait for one and the same answer. */
+/** The update id of `begin`, so that all callers of one reference wait for the same answer. */
 export const BEGIN_UPDATE_ID = 'begin';
 
-/** What a webhook tells a workflow: that it is worth looking. Nothing in it is believed. */
+/** A webhook, the event tail or a reconciliation says that charges should be retrieved. Nothing in it is believed. */
 export type Hint = {
   readonly eventId: string;
   /** The kind of event, as the provider spells it, such as `charge.complete`. */
   readonly eventKey: string;
-  /** The charge that is worth a look; absent: every one of the checkout. */
+  /** The charge to retrieve; absent: every charge of the checkout. */
   readonly chargeId?: string | null;
 };
 
-/** Asks for attempt `after` + 1. By number, so that a request that is repeated never ends the attempt it made. */
+/** Requests attempt `after` + 1. By number, so that a repeated request never ends the attempt that it made. */
 export type NewAttemptRequest = Attributed & { readonly after: number };
 
 export type RefundRequest = Attributed & {
@@ -29,15 +29,15 @@ export type RefundRequest = Attributed & {
   /** Smallest currency unit; null: all that is left. */
   readonly amount: number | null;
   readonly reason: string | null;
-  /** Tells this request from every other one with the same key: only the request that opened the refund answers 201. */
+  /** Distinguishes requests with the same key: only the request that opened the refund answers 201. */
   readonly nonce?: string;
 };
 
 /**
- * What an operator decides where the machine cannot.
+ * What an operator decides where Tillflow cannot.
  * - `look`: ask the provider about everything again, now.
- * - `adopt`: this charge or refund is ours; it is verified like any other before it counts.
- * - `abandon`: wait no longer for what is unresolved. Never makes anything paid; what shows up later is still taken in.
+ * - `adopt`: this charge or refund belongs to the checkout. It is verified like any other before it counts.
+ * - `abandon`: stop waiting for what is unresolved. It makes nothing paid, and what shows up later is still applied.
  */
 export type Resolution = Attributed &
   (
@@ -45,10 +45,7 @@ export type Resolution = Attributed &
     | { readonly action: 'adopt'; readonly id: string; readonly reason: string }
   );
 
-/**
- * Why an update was refused: the `type` of its `ApplicationFailure`. Nothing was changed; the message says why, with
- * the times and amounts that decide.
- */
+/** Why an update was refused: the `type` of its `ApplicationFailure`. Nothing was changed. */
 export type Refusal =
   | 'already_paid'
   | 'checkout_closed'
@@ -62,58 +59,59 @@ export type Refusal =
   | 'invalid_refund'
   | 'invalid_resolution';
 
-/** Why a request is refused. `message` is for people. */
+/** `message` is for people, and names the times and amounts that decide. */
 export type Refused = { readonly code: Refusal; readonly message: string };
 
-/** How a checkout began, and for whom: the request whose nonce is `requestNonce`. */
+/** The checkout as it was when `begin` answered. `requestNonce` is the nonce of the request that opened it. */
 export type Begun = { readonly requestNonce: string; readonly state: CheckoutState };
 
 /**
- * Answers once the customer can pay, or never will. It never fails: a completed update repeats its first answer for
- * ever. Sent with the start: the requestNonce may take the answer as it is, whoever joined reads the memo.
+ * Answers when the customer can pay, or never will. It never fails, because a completed update repeats its first answer
+ * for as long as the workflow exists. Sent together with the start. The request that opened the checkout may use the
+ * answer as it is; every other request reads the memo.
  */
 export const begin = defineUpdate<Begun>('begin');
 
 /**
- * Asks for the end of an unpaid checkout and answers with the status it came to: `cancelled`, or `paid` when the
- * customer was faster. Waits as long as the provider has not shown a final state.
+ * Requests the end of an unpaid checkout. Answers with its status: `cancelled`, or `paid` when the customer was faster.
+ * Waits until the provider has shown a final state.
  */
 export const cancel = defineUpdate<CheckoutStatus, [Attributed]>('cancel');
 
 /**
- * The request behind {@link cancel}, made durable: an update that no worker has accepted yet is lost when the server
- * restarts, a signal is not.
+ * The same as {@link cancel}, made durable: the server loses an update that no worker has accepted when it restarts,
+ * but not a signal.
  */
 export const cancelRequest = defineSignal<[Attributed]>('cancelRequest');
 
 /**
- * Answers with the number of the attempt that follows `after`, once a customer can pay it or never will. An open
- * attempt is ended at the provider first. @throws ApplicationFailure `already_paid`, `checkout_closed`,
- * `attempt_unknown`, `too_many_attempts`.
+ * Answers with the number of the attempt that follows `after`, when a customer can pay it or never will. An open attempt
+ * is expired at the provider first. @throws ApplicationFailure `already_paid`, `checkout_closed`, `attempt_unknown`,
+ * `too_many_attempts`.
  */
 export const newAttempt = defineUpdate<number, [NewAttemptRequest]>('newAttempt');
 
-/** The request behind {@link newAttempt}, made durable; one that would be refused is left alone. */
+/** The same as {@link newAttempt}, made durable. A request that would be refused is ignored. */
 export const newAttemptRequest = defineSignal<[NewAttemptRequest]>('newAttemptRequest');
 
 /**
- * Gives money back, by a void where the whole untouched amount can still be voided, else by a refund. Answers with
- * the refund: `pending` only when its outcome is not known yet. The same key answers with the same refund.
+ * Returns money: by a void where the whole untouched amount can still be voided, else by a refund. Answers with the
+ * refund, which is `pending` only while its outcome is unknown. The same key answers with the same refund.
  * @throws ApplicationFailure `not_paid`, `refund_window_closed`, `refund_exceeds_paid`, `idempotency_conflict`,
- * `too_many_refunds`.
+ * `too_many_refunds`, `invalid_refund`.
  */
 export const refund = defineUpdate<StoredRefund, [RefundRequest]>('refund');
 
-/** The request behind {@link refund}, made durable; one that is refused is noted in the timeline. */
+/** The same as {@link refund}, made durable. A refusal goes into the timeline. */
 export const refundRequest = defineSignal<[RefundRequest]>('refundRequest');
 
 /**
- * An operator's decision; its reason is written to the timeline. Answers, once it was carried out, with the status.
+ * An operator's decision; its reason goes into the timeline. Answers with the status when the decision is carried out.
  * @throws ApplicationFailure `invalid_resolution`.
  */
 export const resolve = defineUpdate<CheckoutStatus, [Resolution]>('resolve');
 
-/** A webhook arrived. */
+/** Charges should be retrieved. */
 export const hint = defineSignal<[Hint]>('hint');
 
 /** The checkout and its timeline, for operators. The API reads the memo instead, which needs no worker. */

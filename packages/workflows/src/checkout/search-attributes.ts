@@ -1,6 +1,6 @@
 import { defineSearchAttributeKey } from '@temporalio/common';
 
-/** What operators search checkouts by. Nothing personal is in them: they are never encrypted. */
+/** What operators search checkouts by. They are never encrypted, so they contain nothing personal. */
 export const searchAttributes = {
   status: defineSearchAttributeKey('CheckoutStatus', 'KEYWORD'),
   reference: defineSearchAttributeKey('CheckoutReference', 'KEYWORD'),

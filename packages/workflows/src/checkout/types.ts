@@ -6,7 +6,7 @@ import {
   type RefundablePayment,
 } from '@tillflow/domain';
 
-/** What the caller asked for. Written once, into the memo at the start; it never changes. Wire names. */
+/** What the caller requested. In the memo from the start; it never changes. Wire names. */
 export type CheckoutIntent = {
   readonly id: string;
   readonly account: string;
@@ -19,7 +19,7 @@ export type CheckoutIntent = {
   readonly terminal: string | null;
   /** Seconds during which the customer may pay. */
   readonly expires_in: number;
-  /** A source that the client made, or null: then we make it. */
+  /** A source that a client created; null: Tillflow creates one. */
   readonly source: string | null;
   /** ISO 8601 UTC. */
   readonly created_at: string;
@@ -44,36 +44,36 @@ export type Attention = {
 };
 
 /**
- * What needs a person, or may soon, the most serious first: of several, the first is shown. Those that end by
- * themselves are taken away when they have. What to do about each: docs/operations.md.
+ * What operators may have to act on, the most serious first: a checkout shows the first of several. "Settles itself": it
+ * disappears when its cause has. What to do about each: docs/operations.md.
  */
 export const ATTENTION_CODES = [
-  /** The provider shows something other than what was asked for: it is not believed, and nobody can pay meanwhile. */
+  /** The provider shows something other than what was requested. It is not believed, and no customer can pay meanwhile. */
   'integrity_mismatch',
-  /** One refund was made twice, by a request that came through long after it was given up. */
+  /** One refund was made twice, by a call that took effect long after it was given up. */
   'refund_doubled',
-  /** The provider refused to take back money that should go back. It is tried again after an hour, then daily. */
+  /** The provider refused to return money that should be returned. It is tried again after an hour, then daily. */
   'return_refused',
-  /** More was given back than the provider lists, or a refund may be ours and does not say so: `resolve` decides. */
+  /** More was refunded than the provider lists, or a listed refund may be one of Tillflow's: `resolve` decides. */
   'refund_unmatched',
-  /** The provider shows a status that this version does not know, `reversed` among them: nothing is guessed. */
+  /** The provider shows a status that this version does not know, `reversed` among them. Nothing is guessed. */
   'unknown_status',
-  /** Paid twice: the second payment goes back. Ends when it did. */
+  /** Paid twice: the second payment is returned. Settles itself. */
   'double_payment',
-  /** Paid after the end was reported. Ends when the money went back; with `LATE_PAYMENT=keep` a person decides. */
+  /** Paid after the end was published. Settles itself when the money is returned; with `LATE_PAYMENT=keep` a person decides. */
   'late_payment',
-  /** It is not known yet whether a charge or a refund was made; it is looked for. Ends by itself once it is known. */
+  /** It is not known yet whether a charge or a refund was made. It is looked up. Settles itself. */
   'outcome_unknown',
-  /** The provider does not let a charge go: a customer may be confirming. Ends by itself. */
+  /** The provider does not expire a charge: a customer may be confirming. Settles itself. */
   'expire_refused',
-  /** The worker came too late to a call and did not send it: its clock or its load. Ends once it is in time. */
+  /** The worker came too late to a call and did not send it: its clock or its load. Settles itself. */
   'worker_late',
-  /** The provider has not answered for a while. Ends by itself. */
+  /** The provider has not answered for a while. Settles itself. */
   'provider_unreachable',
 ] as const;
 export type AttentionCode = (typeof ATTENTION_CODES)[number];
 
-/** What became of it. In the memo, rewritten at every change. Wire names. */
+/** The state of a checkout. In the memo, rewritten at every change. Wire names. */
 export type CheckoutState = {
   readonly status: CheckoutStatus;
   readonly attempts: readonly AttemptView[];
@@ -93,74 +93,74 @@ export type Checkout = Omit<CheckoutIntent, 'account' | 'expires_in' | 'source' 
 export type TimelineEntry = {
   /** ISO 8601 UTC. */
   readonly at: string;
-  /** A fixed word, such as `qr_ready` or `paid`. */
+  /** A fixed word, such as `charge_created` or `paid`. */
   readonly what: string;
   /** For people. */
   readonly detail?: string;
-  /** Who asked for it, as `Attributed` spells it. Absent: it follows from something else, or it was not recorded. */
+  /** Who requested it, as `Attributed` spells it. Absent: it follows from something else, or it was not recorded. */
   readonly by?: string;
 };
 
-/** Money given back, or asked to be. Wire names. */
+/** A refund or a void. Wire names. */
 export type Refund = {
   /** The provider's id; null until it is known. */
   readonly id: string | null;
-  /** The caller's `Idempotency-Key`; of a refund made elsewhere, its id; of money we return by ourselves, `auto:<charge>`. */
+  /** The caller's `Idempotency-Key`; of a refund made elsewhere, its id; of money that Tillflow returns, `auto:<charge>`. */
   readonly key: string;
   readonly charge_id: string;
   /** Smallest currency unit. */
   readonly amount: number;
   readonly currency: Currency;
-  /** What it is, or, while it is pending, what it is expected to be. */
+  /** While it is pending: what it is expected to be. */
   readonly kind: 'void' | 'refund';
   readonly status: 'pending' | 'succeeded' | 'rejected';
-  /** The caller's words, or why we gave it back by ourselves. */
+  /** The caller's words, or why Tillflow returns the money. */
   readonly reason: string | null;
-  /** Of a rejected one: the provider's code and words. Also set when a void was refused and a refund took its place. */
+  /** The provider's code and words when it is rejected, or when a void was refused and a refund took its place. */
   readonly failure_code: string | null;
   readonly failure_message: string | null;
-  /** Who asked for it, as `Attributed` spells it; null where that is not known, as of one made elsewhere. */
+  /** Who requested it, as `Attributed` spells it; null when that is not known, as of one made elsewhere. */
   readonly requested_by: string | null;
   readonly created_at: string;
 };
 
-/** A refund as the memo keeps it. What it has beyond {@link Refund} is never shown. */
+/** A refund in the memo. Callers see only {@link Refund} of it. */
 export type StoredRefund = Omit<Refund, 'requested_by'> & {
   readonly requested_by?: string | undefined;
-  /** The amount that was asked for. Absent: all that was left, or an older release did not write it down. */
+  /** The amount that was requested. Absent: all that was left. */
   readonly asked?: number | undefined;
   /** {@link RefundRequest.nonce} of the request that opened it. */
   readonly nonce?: string | undefined;
 };
 
-/** What a workflow answers with when it closes. */
+/** The result of a workflow. */
 export type CheckoutResult = {
   readonly checkout: Checkout;
   readonly refunds: readonly Refund[];
   readonly timeline: readonly TimelineEntry[];
 };
 
-/** What a workflow answers to the query `view`. */
+/** The answer to the query `view`. */
 export type CheckoutView = CheckoutResult & {
-  /** Since when the provider has not answered a look, ISO 8601 UTC; null while it does. */
+  /** Since when the provider has not answered, ISO 8601 UTC; null while it answers. */
   readonly provider_silent_since: string | null;
 };
 
 /** The memo of a checkout's workflow. */
 export type CheckoutMemo = {
   readonly intent: CheckoutIntent;
-  /** The nonce of the request that started the workflow: that request answers 201, others 200. */
+  /** The nonce of the request that opened the checkout: that request answers 201, others 200. */
   readonly requestNonce: string;
-  /** Absent until the workflow's first report. */
+  /** Absent until the workflow publishes for the first time. */
   readonly state?: CheckoutState;
   readonly timeline?: readonly TimelineEntry[];
-  /** In the order in which they were asked for; absent while there is none. */
+  /** In the order in which they were requested; absent while there is none. */
   readonly refunds?: readonly StoredRefund[];
-  /** Grows by one with each report: the id of an event in the stream. Absent until the first. */
+  /** Grows by one each time the workflow publishes: the id of an event in the stream. Absent until the first time. */
   readonly version?: number;
 };
 
-/** The state of a checkout whose workflow has not reported yet. */
+/** The state of a checkout whose workflow has not published yet. */
 export function initialState(intent: CheckoutIntent): CheckoutState {
   return {
     status: 'creating',
@@ -182,7 +182,7 @@ export function toRefund(stored: StoredRefund): Refund {
   return { id, key, ...money, kind, status, reason, failure_code, failure_message, requested_by, created_at };
 }
 
-/** Whether a request for this amount, in the smallest unit, is the one that this refund answers. Null: all that is left. */
+/** Whether a request for this amount repeats the request of this refund. Smallest currency unit; null: all that is left. */
 export function isSameRefund(
   { amount, asked }: Pick<StoredRefund, 'amount' | 'asked'>,
   wanted: number | null,

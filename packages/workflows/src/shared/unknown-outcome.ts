@@ -85,7 +85,7 @@ export function lookupLater(policy: CallPolicy, call: PendingCall, now: Instant)
   call.tries += 1;
 }
 
-/** Someone waits for the outcome: looks it up now, and soon again. */
+/** Someone waits for the outcome: the next lookup is now, and the delays start again. */
 export function lookupNow(call: PendingCall, now: Instant): void {
   call.dueAt = Math.min(call.dueAt, now);
   call.tries = 0;

@@ -1,53 +1,36 @@
-import { formatInstant, instant, parseInstant, type CheckoutStatus, type Instant } from '@tillflow/domain';
-import type { ChargeFacts, RefundFacts } from '../activities.js';
-import type { Hint, NewAttemptRequest, RefundRequest, Refused, Resolution } from '../messages.js';
-import {
-  toCheckout,
-  toRefund,
-  type CheckoutIntent,
-  type CheckoutResult,
-  type CheckoutState,
-  type CheckoutView,
-  type StoredRefund,
-  type TimelineEntry,
-} from '../types.js';
+import { instant, parseInstant, type Instant } from '@tillflow/domain';
 import { isDisbelieved, saysItDoesNotExist, type Lookup } from '../../shared/lookup.js';
 import type { Outcome } from '../../shared/outcome.js';
-import type { CheckoutPolicy } from '../policy.js';
 import { askerOf, RECONCILED, type Attributed } from '../../shared/requester.js';
-import type { Attempt } from './attempts.js';
+import type { ChargeFacts, RefundFacts } from '../activities.js';
+import type { Hint, NewAttemptRequest, RefundRequest, Refused, Resolution } from '../messages.js';
+import type { CheckoutPolicy } from '../policy.js';
+import type { CheckoutIntent } from '../types.js';
 import { deadlinesOf } from './deadlines.js';
+import { KnownCheckout } from './known-checkout.js';
 import { lastingAttention, type LastingCode } from './lasting-attention.js';
-import { partsOf } from './parts.js';
-import { projectionOf, statusOf, toStoredRefund, type Known } from './projection.js';
 import { refuseResolution } from './resolution.js';
 import { nextStepOf, type Step } from './schedule.js';
-import { toSnapshot, type Snapshot } from './snapshot.js';
 import { emptyState, type ModelState } from './state.js';
 import { RECONCILIATION } from './timeline.js';
 
 /**
- * What is known of one checkout, and what to do about it. Pure: no clock, no I/O. {@link nextStep} says what is due;
+ * What is known of one checkout, and what to do next. Pure: no clock, no I/O. {@link nextStep} says what is due, and
  * whoever carries it out applies the outcome. Only a retrieved charge makes a checkout paid.
  */
-export class CheckoutModel {
+export class CheckoutModel extends KnownCheckout {
   readonly #state: ModelState;
-  readonly #parts: ReturnType<typeof partsOf>;
 
-  private constructor(
-    readonly intent: CheckoutIntent,
-    readonly policy: CheckoutPolicy,
-    state: ModelState,
-  ) {
+  private constructor(intent: CheckoutIntent, policy: CheckoutPolicy, state: ModelState) {
+    super(intent, policy, state);
     this.#state = state;
-    this.#parts = partsOf(intent, policy, state);
   }
 
   /** The customer's time starts with the request, even when the first workflow task comes late. */
   static open(intent: CheckoutIntent, policy: CheckoutPolicy, now: Instant, request?: Attributed): CheckoutModel {
     const model = new CheckoutModel(intent, policy, emptyState());
     model.note(now, 'opened', undefined, askerOf(request));
-    model.#parts.creation.start(now, instant(Math.min(parseInstant(intent.created_at), now)), intent.source);
+    model.parts.creation.start(now, instant(Math.min(parseInstant(intent.created_at), now)), intent.source);
     return model;
   }
 
@@ -55,128 +38,37 @@ export class CheckoutModel {
     return new CheckoutModel(intent, policy, state);
   }
 
-  get state(): Readonly<ModelState> {
-    return this.#state;
-  }
-
-  /** The state as `aftercare` starts with it; a paid checkout needs no payment instructions. */
-  get snapshot(): Snapshot {
-    const { attempts } = this.#state;
-    const list = attempts.list.map((attempt) => ({ ...attempt, instructions: null }));
-    return toSnapshot({ ...this.#state, attempts: { ...attempts, list } });
-  }
-
-  get attempt(): Readonly<Attempt> {
-    return this.#parts.attempts.current;
-  }
-
-  get timeline(): readonly TimelineEntry[] {
-    return this.#parts.timeline.all;
-  }
-
-  get chargeIds(): string[] {
-    return this.#parts.charges.all.map(({ id }) => id);
-  }
-
-  get expiresAt(): Instant {
-    return instant(this.attempt.expiresAt);
-  }
-
-  /** A customer's payment was seen, in time or too late, returned or not. */
-  get isPaid(): boolean {
-    return this.#parts.charges.accepted !== null;
-  }
-
-  /** Every charge was seen final, and no charge can come any more. */
-  get isEnded(): boolean {
-    return (
-      this.#parts.creation.inProgress === null && this.#parts.attempts.replaced === null && this.#parts.charges.areFinal
-    );
-  }
-
-  /** The customer can pay, or never will: the update `begin` waits for this. */
-  get isAnswered(): boolean {
-    return this.isPaid || this.#parts.creation.inProgress === null;
-  }
-
-  /** Its first charge is being created, and nothing else is known or requested. */
-  get isJustOpened(): boolean {
-    const { inProgress } = this.#parts.creation;
-    const isCreating = inProgress !== null && inProgress.stage !== 'unknown';
-    return (
-      isCreating &&
-      this.attempt.number === 1 &&
-      this.#parts.attentions.isEmpty &&
-      !this.#parts.attempts.isCancelRequested
-    );
-  }
-
-  /** The customer can pay attempt `number` or never will, or this attempt will never be made. */
-  isAttemptAnswered(number: number): boolean {
-    const newest = this.attempt.number;
-    return newest >= number ? newest > number || this.isAnswered : this.#parts.attempts.replaced === null;
-  }
-
-  get status(): CheckoutStatus {
-    return statusOf(this.#known);
-  }
-
-  projection(now: Instant): CheckoutState {
-    return projectionOf(this.#known, now);
-  }
-
-  get refunds(): StoredRefund[] {
-    return this.#parts.refunds.all.map((entry) => toStoredRefund(entry, this.intent));
-  }
-
-  refund(key: string): StoredRefund | null {
-    const entry = this.#parts.refunds.find(key);
-    return entry === undefined ? null : toStoredRefund(entry, this.intent);
-  }
-
-  result(now: Instant): CheckoutResult {
-    const { refunds, timeline } = this;
-    return { checkout: toCheckout(this.intent, this.projection(now)), refunds: refunds.map(toRefund), timeline };
-  }
-
-  view(now: Instant): CheckoutView {
-    const { silentSince } = this.#state;
-    const silent = silentSince === null ? null : formatInstant(instant(silentSince));
-    return { ...this.result(now), provider_silent_since: silent };
-  }
-
   // --- What callers, operators and other systems request ---
 
   /** A published end stays as it is. */
   requestCancel(now: Instant, request?: Attributed): void {
-    if (this.#parts.attempts.isCancelRequested || this.isPaid || this.isEnded) return;
-    this.#parts.attempts.requestCancel();
-    this.#parts.creation.lookupNow(now);
+    if (this.parts.attempts.isCancelRequested || this.isPaid || this.isEnded) return;
+    this.parts.attempts.requestCancel();
+    this.parts.creation.lookupNow(now);
     this.note(now, 'cancel_requested', undefined, askerOf(request));
   }
 
   /** @returns why no attempt can follow attempt `after`; null when one can, or already does. */
   refuseAttempt({ after }: NewAttemptRequest): Refused | null {
-    return this.#parts.attempts.refuseNext(after);
+    return this.parts.attempts.refuseNext(after);
   }
 
   requestAttempt(now: Instant, request: NewAttemptRequest): void {
     const { after } = request;
-    const isRequested = this.#parts.attempts.replaced !== null;
+    const isRequested = this.parts.attempts.replaced !== null;
     if (after !== this.attempt.number || isRequested || this.refuseAttempt({ after }) !== null) return;
-    this.#parts.attempts.requestNext();
-    this.#parts.creation.lookupNow(now);
+    this.parts.attempts.requestNext();
+    this.parts.creation.lookupNow(now);
     this.note(now, 'attempt_requested', `after attempt ${after}`, askerOf(request));
   }
 
   /** @returns why this refund is refused; null when it is not, or when it was requested before. */
   refuseRefund(now: Instant, request: RefundRequest): Refused | null {
-    return this.#parts.refunds.refuse(now, this.#parts.charges.accepted, request);
+    return this.parts.refunds.refuse(now, this.parts.charges.accepted, request);
   }
 
   requestRefund(now: Instant, request: RefundRequest): void {
-    if (this.refuseRefund(now, request) === null)
-      this.#parts.refunds.request(now, this.#parts.charges.accepted, request);
+    if (this.refuseRefund(now, request) === null) this.parts.refunds.request(now, this.parts.charges.accepted, request);
   }
 
   /** The same when no caller waits for the answer: a refusal goes into the timeline. */
@@ -189,16 +81,16 @@ export class CheckoutModel {
   /** A webhook, the event tail or a reconciliation names a charge, or all. Only the retrieve that follows is believed. */
   hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
     // The provider repeats webhooks; this one says nothing new.
-    if (eventKey === 'charge.complete' && this.#parts.charges.isKnownPaid(chargeId)) return;
+    if (eventKey === 'charge.complete' && this.parts.charges.isKnownPaid(chargeId)) return;
     if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, RECONCILED);
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
-    this.#parts.charges.hint(now, chargeId);
-    if (this.#parts.creation.isUnknown) this.#parts.creation.lookupNow(now);
+    this.parts.charges.hint(now, chargeId);
+    if (this.parts.creation.isUnknown) this.parts.creation.lookupNow(now);
   }
 
   refuseResolution(resolution: Resolution): Refused | null {
     const isUnresolved =
-      this.#parts.creation.isUnknown || this.#parts.refunding.isUnresolved || !this.#parts.attentions.isEmpty;
+      this.parts.creation.isUnknown || this.parts.refunding.isUnresolved || !this.parts.attentions.isEmpty;
     return refuseResolution(resolution, isUnresolved);
   }
 
@@ -207,65 +99,64 @@ export class CheckoutModel {
     const by = askerOf(resolution);
     this.note(now, 'resolve', `${action}${action === 'adopt' ? ` ${resolution.id}` : ''}: ${reason}`, by);
     if (action === 'abandon') {
-      this.#parts.creation.abandon(now);
-      this.#parts.charges.abandon(now);
-      this.#parts.refunding.abandon(now);
-      this.#parts.attentions.settleAll();
+      this.parts.creation.abandon(now);
+      this.parts.charges.abandon(now);
+      this.parts.refunding.abandon(now);
+      this.parts.attentions.settleAll();
       return;
     }
-    this.#parts.charges.retrieveAll(now);
-    this.#parts.creation.checkForLateEffectNow(now);
-    this.#parts.creation.lookupNow(now);
-    this.#parts.returns.retry(now, by);
-    this.#parts.refunding.lookupNow(now);
+    this.parts.charges.retrieveAll(now);
+    this.parts.creation.checkForLateEffectNow(now);
+    this.parts.creation.lookupNow(now);
+    this.parts.returns.retry(now, by);
+    this.parts.refunding.lookupNow(now);
     if (resolution.action !== 'adopt') return;
-    if (resolution.id.startsWith('rfnd_')) this.#parts.refunding.adopt(resolution.id);
-    else if (this.#parts.charges.find(resolution.id) === undefined)
-      this.#parts.unrecognized.addFirst(now, resolution.id);
+    if (resolution.id.startsWith('rfnd_')) this.parts.refunding.adopt(resolution.id);
+    else if (this.parts.charges.find(resolution.id) === undefined) this.parts.unrecognized.addFirst(now, resolution.id);
   }
 
   // --- What time changes ---
 
   /** Applies what follows from the time alone. Called before every {@link nextStep}. */
   advanceTo(now: Instant): void {
-    this.#parts.creation.stopWhenWithdrawn(now);
+    this.parts.creation.stopWhenWithdrawn(now);
     this.#openNextAttempt(now);
-    this.#parts.charges.retrieveOneLastTime(now);
-    this.#parts.returns.request(now);
-    this.#parts.refunding.startNext(now);
-    for (const [code, detail] of Object.entries(lastingAttention(this.#state, this.policy, now))) {
-      if (detail === null) this.#parts.attentions.settle(code as LastingCode);
-      else this.#parts.attentions.raise(now, code as LastingCode, detail);
+    this.parts.charges.retrieveOneLastTime(now);
+    this.parts.returns.request(now);
+    this.parts.refunding.startNext(now);
+    for (const [code, detail] of Object.entries(lastingAttention(this.state, this.policy, now))) {
+      if (detail === null) this.parts.attentions.settle(code as LastingCode);
+      else this.parts.attentions.raise(now, code as LastingCode, detail);
     }
     this.#state.endedAt = this.isEnded ? (this.#state.endedAt ?? now) : null;
   }
 
   /** The most urgent step that is due, or how long none is. */
   nextStep(now: Instant): Step {
-    const { creation, charges, refunding } = this.#parts;
+    const { creation, charges, refunding } = this.parts;
     const steps = [...creation.due(), ...charges.due(now), ...creation.lateEffectCheckDue(now), ...refunding.due()];
-    return nextStepOf(steps, deadlinesOf(this.#known), now);
+    return nextStepOf(steps, deadlinesOf(this), now);
   }
 
   // --- What the steps brought ---
 
   applySource(now: Instant, outcome: Outcome<{ readonly sourceId: string }>): void {
-    this.#parts.creation.applySource(now, outcome);
+    this.parts.creation.applySource(now, outcome);
   }
 
   /** @param inFlightUntil the call can take no effect after this. */
   applyCharge(now: Instant, outcome: Outcome<ChargeFacts>, inFlightUntil: Instant): void {
-    if (this.#parts.creation.inProgress === null) return;
-    const isCreated = outcome.kind === 'done' && this.#parts.charges.apply(now, outcome.value, null) !== null;
-    if (!isCreated) this.#parts.creation.applyNoCharge(now, outcome, inFlightUntil);
+    if (this.parts.creation.inProgress === null) return;
+    const isCreated = outcome.kind === 'done' && this.parts.charges.apply(now, outcome.value, null) !== null;
+    if (!isCreated) this.parts.creation.applyNoCharge(now, outcome, inFlightUntil);
   }
 
   applyExpire(now: Instant, chargeId: string): void {
-    this.#parts.charges.applyExpire(now, chargeId);
+    this.parts.charges.applyExpire(now, chargeId);
   }
 
   applyRefund(now: Instant, key: string, outcome: Outcome<RefundFacts>, inFlightUntil: Instant): void {
-    this.#parts.refunding.applyOutcome(now, key, outcome, inFlightUntil);
+    this.parts.refunding.applyOutcome(now, key, outcome, inFlightUntil);
   }
 
   applySearch(
@@ -278,12 +169,12 @@ export class CheckoutModel {
     this.#heard(now, isAnswered);
     const found = isAnswered ? search.seen : [];
     for (const facts of found) {
-      if (this.#parts.charges.find(facts.chargeId) === undefined) this.#parts.charges.apply(now, facts, null);
+      if (this.parts.charges.find(facts.chargeId) === undefined) this.parts.charges.apply(now, facts, null);
       else this.#applyRetrieved(now, searchedAt, facts.chargeId, facts);
     }
-    if (why === 'late effect') this.#parts.creation.applyLateEffectCheck(now, isAnswered);
+    if (why === 'late effect') this.parts.creation.applyLateEffectCheck(now, isAnswered);
     else
-      this.#parts.creation.applySearch(now, searchedAt, isAnswered ? this.#parts.charges.resultOf(found) : 'no answer');
+      this.parts.creation.applySearch(now, searchedAt, isAnswered ? this.parts.charges.resultOf(found) : 'no answer');
   }
 
   applyRetrieve(now: Instant, retrievedAt: Instant, chargeId: string, retrieved: Lookup<ChargeFacts>): void {
@@ -294,8 +185,8 @@ export class CheckoutModel {
     }
     // "No such charge" is an answer too, and so is one that is not believed.
     this.#heard(now, saysItDoesNotExist(retrieved) || isDisbelieved(retrieved));
-    this.#parts.charges.applyMiss(now, retrievedAt, chargeId, retrieved);
-    this.#parts.refunding.applyMiss(now, chargeId);
+    this.parts.charges.applyMiss(now, retrievedAt, chargeId, retrieved);
+    this.parts.refunding.applyMiss(now, chargeId);
   }
 
   /** The memo says what the model says. */
@@ -306,17 +197,13 @@ export class CheckoutModel {
   }
 
   note(now: Instant, what: string, detail?: string, by?: string): void {
-    this.#parts.timeline.note(now, what, detail, by);
-  }
-
-  get #known(): Known {
-    return { intent: this.intent, policy: this.policy, state: this.#state };
+    this.parts.timeline.note(now, what, detail, by);
   }
 
   #applyRetrieved(now: Instant, retrievedAt: Instant, asked: string, facts: ChargeFacts): void {
-    const charge = this.#parts.charges.applyRetrieved(now, retrievedAt, asked, facts);
-    if (charge?.status === 'successful') this.#parts.refunding.applyRetrieved(now, retrievedAt, charge, facts);
-    else this.#parts.refunding.applyMiss(now, asked);
+    const charge = this.parts.charges.applyRetrieved(now, retrievedAt, asked, facts);
+    if (charge?.status === 'successful') this.parts.refunding.applyRetrieved(now, retrievedAt, charge, facts);
+    else this.parts.refunding.applyMiss(now, asked);
   }
 
   #heard(now: Instant, isAnswered: boolean): void {
@@ -325,13 +212,13 @@ export class CheckoutModel {
 
   /** The next attempt opens once the provider has shown the end of the last one: at most one QR can be paid. */
   #openNextAttempt(now: Instant): void {
-    const { replaced } = this.#parts.attempts;
-    if (replaced === null || this.#parts.creation.inProgress !== null || !this.#parts.charges.areFinal) return;
+    const { replaced } = this.parts.attempts;
+    if (replaced === null || this.parts.creation.inProgress !== null || !this.parts.charges.areFinal) return;
     if (this.isPaid) {
-      this.#parts.attempts.withdrawRequestForNext();
+      this.parts.attempts.withdrawRequestForNext();
       return;
     }
-    this.#parts.creation.start(now, now, null);
+    this.parts.creation.start(now, now, null);
     this.note(now, 'attempt_opened', `attempt ${this.attempt.number}`);
   }
 }

@@ -15,7 +15,7 @@ export class Timeline {
     return this.entries;
   }
 
-  /** @param by who asked for it, when a person or another system did. */
+  /** @param by who requested it, when a person or another system did. */
   note(now: Instant, what: string, detail?: string, by?: string): void {
     this.entries.push({
       at: formatInstant(now),

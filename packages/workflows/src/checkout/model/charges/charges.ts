@@ -94,7 +94,7 @@ export class Charges {
     return [...charges, ...this.unrecognized.due()];
   }
 
-  /** A hint only says that charges are worth a retrieve. @param chargeId null: every charge of the checkout. */
+  /** A hint only says that charges should be retrieved. @param chargeId null: every charge of the checkout. */
   hint(now: Instant, chargeId: string | null): void {
     const charge = chargeId === null ? undefined : this.#get(chargeId);
     if (chargeId !== null && charge === undefined) this.unrecognized.add(now, chargeId);
@@ -168,7 +168,7 @@ export class Charges {
   /**
    * Applies what the provider shows of a charge.
    * @param asked its id; null for a search, or the answer to its creation.
-   * @returns the charge; null when it is not what the checkout asked for.
+   * @returns the charge; null when it is not what the checkout requested.
    */
   apply(now: Instant, facts: ChargeFacts, asked: string | null): Readonly<Charge> | null {
     const { intent, attempts, attentions } = this.context;

@@ -10,7 +10,7 @@ export function belongsToCheckout({ checkoutId, sourceId }: ChargeFacts, id: str
 }
 
 /**
- * Whether a charge is what this checkout asked for. One that is not is not believed, whatever its status.
+ * Compares a charge with what the checkout requested. A charge that differs is not believed, whatever its status.
  * @param asked the id that was retrieved; null for a search, or the answer to a creation.
  * @param known the charge as it was seen before.
  * @returns what does not match, for people; null when everything does.

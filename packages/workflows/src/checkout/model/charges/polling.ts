@@ -83,7 +83,7 @@ export function dueOf(charge: Charge, payableUntil: number | null, policy: Check
   return [...retrieves, { at, step: { do: 'expireCharge', chargeId: charge.id }, why: 'then expire the charge again' }];
 }
 
-/** A hint came: the charge is worth a retrieve. */
+/** A hint came: the charge should be retrieved. */
 export function planForHint(charge: Charge, now: Instant): void {
   const earliest = Math.max(now, charge.retrievedAt + RETRIEVE_APART_MS);
   charge.retrieveAt = Math.min(charge.retrieveAt ?? earliest, earliest);

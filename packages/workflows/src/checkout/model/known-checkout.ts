@@ -1,0 +1,115 @@
+import { formatInstant, instant, type CheckoutStatus, type Instant } from '@tillflow/domain';
+import type { CheckoutPolicy } from '../policy.js';
+import {
+  toCheckout,
+  toRefund,
+  type CheckoutIntent,
+  type CheckoutResult,
+  type CheckoutState,
+  type CheckoutView,
+  type StoredRefund,
+  type TimelineEntry,
+} from '../types.js';
+import type { Attempt } from './attempts.js';
+import { partsOf } from './parts.js';
+import { projectionOf, statusOf, toStoredRefund } from './projection.js';
+import { toSnapshot, type Snapshot } from './snapshot.js';
+import type { ModelState } from './state.js';
+
+/** What is known of a checkout. Nothing here changes it. */
+export class KnownCheckout {
+  readonly state: Readonly<ModelState>;
+  protected readonly parts: ReturnType<typeof partsOf>;
+
+  protected constructor(
+    readonly intent: CheckoutIntent,
+    readonly policy: CheckoutPolicy,
+    state: ModelState,
+  ) {
+    this.state = state;
+    this.parts = partsOf(intent, policy, state);
+  }
+
+  /** The state as `aftercare` starts with it; a paid checkout needs no payment instructions. */
+  get snapshot(): Snapshot {
+    const { attempts } = this.state;
+    const list = attempts.list.map((attempt) => ({ ...attempt, instructions: null }));
+    return toSnapshot({ ...this.state, attempts: { ...attempts, list } });
+  }
+
+  get attempt(): Readonly<Attempt> {
+    return this.parts.attempts.current;
+  }
+
+  get timeline(): readonly TimelineEntry[] {
+    return this.parts.timeline.all;
+  }
+
+  get chargeIds(): string[] {
+    return this.parts.charges.all.map(({ id }) => id);
+  }
+
+  get expiresAt(): Instant {
+    return instant(this.attempt.expiresAt);
+  }
+
+  /** A customer's payment was seen, in time or too late, returned or not. */
+  get isPaid(): boolean {
+    return this.parts.charges.accepted !== null;
+  }
+
+  /** Every charge was seen final, and no charge can come any more. */
+  get isEnded(): boolean {
+    return (
+      this.parts.creation.inProgress === null && this.parts.attempts.replaced === null && this.parts.charges.areFinal
+    );
+  }
+
+  /** The customer can pay, or never will: the update `begin` waits for this. */
+  get isAnswered(): boolean {
+    return this.isPaid || this.parts.creation.inProgress === null;
+  }
+
+  /** Its first charge is being created, and nothing else is known or requested. */
+  get isJustOpened(): boolean {
+    const { inProgress } = this.parts.creation;
+    const isCreating = inProgress !== null && inProgress.stage !== 'unknown';
+    return (
+      isCreating && this.attempt.number === 1 && this.parts.attentions.isEmpty && !this.parts.attempts.isCancelRequested
+    );
+  }
+
+  /** The customer can pay attempt `number` or never will, or this attempt will never be made. */
+  isAttemptAnswered(number: number): boolean {
+    const newest = this.attempt.number;
+    return newest >= number ? newest > number || this.isAnswered : this.parts.attempts.replaced === null;
+  }
+
+  get status(): CheckoutStatus {
+    return statusOf(this);
+  }
+
+  projection(now: Instant): CheckoutState {
+    return projectionOf(this, now);
+  }
+
+  get refunds(): StoredRefund[] {
+    return this.parts.refunds.all.map((entry) => toStoredRefund(entry, this.intent));
+  }
+
+  refund(key: string): StoredRefund | null {
+    const entry = this.parts.refunds.find(key);
+    return entry === undefined ? null : toStoredRefund(entry, this.intent);
+  }
+
+  result(now: Instant): CheckoutResult {
+    const { refunds, timeline } = this;
+    return { checkout: toCheckout(this.intent, this.projection(now)), refunds: refunds.map(toRefund), timeline };
+  }
+
+  view(now: Instant): CheckoutView {
+    const { silentSince } = this.state;
+    const silent = silentSince === null ? null : formatInstant(instant(silentSince));
+    return { ...this.result(now), provider_silent_since: silent };
+  }
+}
