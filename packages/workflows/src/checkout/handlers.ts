@@ -89,7 +89,7 @@ class Messages {
     );
     setHandler(cancelRequest, (request) => this.#applySignal(() => model.requestCancel(clock(), request)));
     setHandler(newAttemptRequest, (request) => this.#applySignal(() => model.requestAttempt(clock(), request)));
-    setHandler(refundRequest, (request) => this.#applySignal(() => model.requestRefundUnheard(clock(), request)));
+    setHandler(refundRequest, (request) => this.#applySignal(() => model.requestRefundBySignal(clock(), request)));
     setHandler(hint, (received) => this.#applySignal(() => model.hint(clock(), received)));
     setHandler(view, () => model.view(clock()));
     setDefaultSignalHandler((name) => log.warn('A signal without a handler', { signal: name }));

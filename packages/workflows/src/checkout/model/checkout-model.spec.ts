@@ -513,7 +513,7 @@ describe('a refund', () => {
 
   it('that is refused while nobody waits for the answer leaves a trace', () => {
     const model = payableBook();
-    model.requestRefundUnheard(at, { key: 'k', amount: 1, reason: null });
+    model.requestRefundBySignal(at, { key: 'k', amount: 1, reason: null });
     expect(model.refunds).toEqual([]);
     expect(model.timeline.at(-1)).toMatchObject({ what: 'refund_refused', detail: 'k: not_paid' });
   });

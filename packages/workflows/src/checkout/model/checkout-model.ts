@@ -72,7 +72,7 @@ export class CheckoutModel extends KnownCheckout {
   }
 
   /** The same when no caller waits for the answer: a refusal goes into the timeline. */
-  requestRefundUnheard(now: Instant, request: RefundRequest): void {
+  requestRefundBySignal(now: Instant, request: RefundRequest): void {
     const refused = this.refuseRefund(now, request);
     if (refused === null) this.requestRefund(now, request);
     else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`, askerOf(request));

@@ -1,14 +1,14 @@
 import { instant, plus, type Instant } from '@tillflow/domain';
 import type { CheckoutPolicy } from '../policy.js';
 import type { PendingCall } from '../../shared/unknown-outcome.js';
-import type { Due } from './schedule.js';
 import { currentAttempt } from './attempts.js';
+import type { Due } from './schedule.js';
 import type { ModelState } from './state.js';
 
 /** Shown to operators only while it lasts. */
 export type LastingCode = 'outcome_unknown' | 'expire_refused' | 'worker_late' | 'provider_unreachable';
 
-type Call = Readonly<PendingCall> & { readonly stage: string };
+type IsLong = (since: number | null) => boolean;
 
 /** What has lasted for too long, for people; null for what has not. It never makes a checkout fail. */
 export function lastingAttention(
@@ -16,34 +16,46 @@ export function lastingAttention(
   { attentionAfterMs }: CheckoutPolicy,
   now: Instant,
 ): Readonly<Record<LastingCode, string | null>> {
-  const isLong = (since: number | null): boolean => since !== null && now - since >= attentionAfterMs;
-  const { creation, refunding, charges, silentSince } = state;
-  const unknown = (call: Call | null): boolean => call !== null && isUnknown(call) && isLong(call.since);
-  const waiting = (call: Call | null): boolean =>
-    call !== null && !isUnknown(call) && isLong(call.since) && call.tries > 0;
-
-  const isCharge = waiting(creation.inProgress);
-  const call = isCharge ? creation.inProgress : waiting(refunding.inProgress) ? refunding.inProgress : null;
-  const what = isCharge ? creation.inProgress?.stage : 'refund';
-  const wasLate = call?.wasLate === true;
-  const expiring = charges.all.find(({ expiringSince }) => isLong(expiringSince));
+  const isLong: IsLong = (since) => since !== null && now - since >= attentionAfterMs;
+  const expiring = state.charges.all.find(({ expiringSince }) => isLong(expiringSince));
+  const retried = retriedCall(state, isLong);
+  const isRefused = retried !== null && !retried.wasLate;
   return {
-    outcome_unknown: unknown(creation.inProgress)
-      ? `it is not known yet whether ${currentAttempt(state.attempts).sourceId ?? 'the source'} was charged`
-      : unknown(refunding.inProgress)
-        ? `it is not known yet whether refund ${refunding.inProgress?.key ?? ''} was made`
-        : null,
+    outcome_unknown: unknownOutcome(state, isLong),
     expire_refused:
       expiring === undefined ? null : `the provider does not expire ${expiring.id}: a customer may be confirming`,
-    worker_late: wasLate
-      ? `the worker came too late to send the request for a ${what}, so nothing was sent: check its clock or its load`
+    worker_late: retried?.wasLate
+      ? `the worker came too late to send the request for a ${retried.what}, so nothing was sent: check its clock or its load`
       : null,
-    provider_unreachable: isLong(silentSince)
+    provider_unreachable: isLong(state.silentSince)
       ? 'the provider does not answer'
-      : call === null || wasLate
-        ? null
-        : `the provider does not accept a ${what} yet`,
+      : isRefused
+        ? `the provider does not accept a ${retried.what} yet`
+        : null,
   };
+}
+
+function unknownOutcome({ attempts, creation, refunding }: Readonly<ModelState>, isLong: IsLong): string | null {
+  const [charge, refund] = [creation.inProgress, refunding.inProgress];
+  if (charge !== null && isUnknown(charge) && isLong(charge.since)) {
+    return `it is not known yet whether ${currentAttempt(attempts).sourceId ?? 'the source'} was charged`;
+  }
+  if (refund !== null && isUnknown(refund) && isLong(refund.since)) {
+    return `it is not known yet whether refund ${refund.key} was made`;
+  }
+  return null;
+}
+
+/** The call that had no effect so far and is tried again; the charge's before the refund's. */
+function retriedCall(
+  { creation, refunding }: Readonly<ModelState>,
+  isLong: IsLong,
+): { readonly what: string; readonly wasLate: boolean } | null {
+  const [charge, refund] = [creation.inProgress, refunding.inProgress];
+  const isRetried = (call: Call): boolean => !isUnknown(call) && isLong(call.since) && call.tries > 0;
+  if (charge !== null && isRetried(charge)) return { what: charge.stage, wasLate: charge.wasLate === true };
+  if (refund !== null && isRetried(refund)) return { what: 'refund', wasLate: refund.wasLate === true };
+  return null;
 }
 
 /** When something may have lasted for too long. */
@@ -59,6 +71,8 @@ export function attentionDeadlines(state: Readonly<ModelState>, { attentionAfter
     since === null ? [] : [{ at: plus(instant(since), attentionAfterMs), why: 'then show it to operators' }],
   );
 }
+
+type Call = Readonly<PendingCall> & { readonly stage: string };
 
 function isUnknown({ wasUnknown, stage }: Call): boolean {
   return wasUnknown || stage === 'unknown';

@@ -255,6 +255,6 @@ export function inWords(refusal: RefundRefusal, currency: Currency): string {
     case 'refund_window_closed':
       return `A payment can be refunded for one year: this one until ${formatInstant(refusal.until)}`;
     case 'refund_exceeds_paid':
-      return `${formatMoney({ amount: refusal.left, currency })} can still be refunded`;
+      return `${formatMoney({ amount: refusal.left, currency })} are left to be refunded`;
   }
 }
