@@ -29,6 +29,7 @@ export type SimulatedRefund = {
   readonly amount: number;
   readonly isVoid: boolean;
   key: string | null;
+  readonly madeAt: Instant;
 };
 
 export type SimulatedCharge = {
@@ -37,19 +38,18 @@ export type SimulatedCharge = {
   readonly metadata: Readonly<Record<string, string>>;
   status: string;
   paidAt: Instant | null;
+  /** The customer reviews the payment: until then the provider refuses to expire the charge. */
+  confirmingUntil: Instant;
   readonly refunds: SimulatedRefund[];
 };
 
 type Refusal = Extract<Outcome<never>, { kind: 'rejected' }>;
 
-/**
- * The provider's books about one checkout, on a clock of their own. What its calls answer, and when, is for those to
- * say who extend it.
- */
+/** The provider's records of one checkout, and its rules, on a simulated clock. The runner decides what calls answer. */
 export class SimulatedProvider {
   now: Instant = START;
   readonly charges: SimulatedCharge[] = [];
-  /** Effects that come later than what brought them about. */
+  /** Effects that take place later than their calls. */
   #late: { readonly at: Instant; readonly effect: () => void }[] = [];
   #ids = 0;
 
@@ -70,15 +70,15 @@ export class SimulatedProvider {
     this.at(plus(this.now, milliseconds), effect);
   }
 
-  /** Lets time pass. @param wakes whether the first thing that comes meanwhile ends it. */
-  elapse(until: Instant, wakes = false): void {
+  /** Lets time pass. @param stopsAtEffect whether it ends at the first effect that takes place meanwhile. */
+  elapse(until: Instant, stopsAtEffect = false): void {
     for (;;) {
       const next = this.#late.filter(({ at }) => at <= until).toSorted((a, b) => a.at - b.at)[0];
       if (next === undefined) break;
       this.#late = this.#late.filter((one) => one !== next);
       this.now = instant(Math.max(this.now, next.at));
       next.effect();
-      if (wakes) return;
+      if (stopsAtEffect) return;
     }
     this.now = instant(Math.max(this.now, until));
   }
@@ -92,16 +92,24 @@ export class SimulatedProvider {
     charge.paidAt = this.now;
   }
 
-  /** Unlike the real provider it lets a source serve many charges: nothing may depend on its refusing that. */
+  /** Unlike the real provider, a source serves many charges: no rule may depend on that refusal. */
   makeCharge({ sourceId, metadata }: Pick<CreateChargeCall, 'sourceId' | 'metadata'>): Outcome<ChargeFacts> {
-    const charge = { id: this.id('chrg'), sourceId, metadata, status: 'pending', paidAt: null, refunds: [] };
+    const charge: SimulatedCharge = {
+      id: this.id('chrg'),
+      sourceId,
+      metadata,
+      status: 'pending',
+      paidAt: null,
+      confirmingUntil: START,
+      refunds: [],
+    };
     this.charges.push(charge);
     return { kind: 'done', value: this.facts(charge) };
   }
 
   expire(chargeId: string): Outcome<ChargeFacts> {
     const charge = this.charge(chargeId);
-    if (charge?.status !== 'pending') return refused('failed_expire');
+    if (charge?.status !== 'pending' || this.now < charge.confirmingUntil) return refused('failed_expire');
     charge.status = 'expired';
     return { kind: 'done', value: this.facts(charge) };
   }
@@ -118,7 +126,7 @@ export class SimulatedProvider {
     if (paidAt === null || !isRefundable(paidAt, this.now)) return refused('failed_refund');
     if (amount > rest || amount <= 0) return refused('failed_refund');
     if (isVoid && (!isVoidable(paidAt, this.now) || amount !== intent.amount)) return refused('failed_refund');
-    const refund = { id: this.id('rfnd'), amount, isVoid, key };
+    const refund = { id: this.id('rfnd'), amount, isVoid, key, madeAt: this.now };
     charge.refunds.push(refund);
     return { kind: 'done', value: toRefundFacts(refund) };
   }
@@ -149,6 +157,6 @@ export const sumOf = (refunds: readonly SimulatedRefund[]): number =>
 
 export const refused = (code: string): Refusal => ({ kind: 'rejected', code, message: 'no', retryable: false });
 
-function toRefundFacts({ id, ...refund }: SimulatedRefund): RefundFacts {
-  return { refundId: id, ...refund };
+function toRefundFacts({ id, amount, isVoid, key }: SimulatedRefund): RefundFacts {
+  return { refundId: id, amount, isVoid, key };
 }

@@ -151,11 +151,14 @@ export class Attempts {
   /** @param isAccepted it is the payment that counts, so the attempt shows this charge. */
   pay(number: number, chargeId: string, sourceId: string | null, isAccepted: boolean): void {
     const attempt = this.#get(number);
+    if (isAccepted || attempt.chargeId === null) {
+      attempt.chargeId = chargeId;
+      // Later answers about the payment are compared with this source.
+      attempt.sourceId = sourceId ?? attempt.sourceId;
+    }
+    // A second payment by another charge of the attempt does not make the shown charge successful.
+    if (attempt.chargeId !== chargeId) return;
     Object.assign(attempt, { status: 'successful', failureCode: null, failureMessage: null });
-    if (!isAccepted && attempt.chargeId !== null) return;
-    attempt.chargeId = chargeId;
-    // Later answers about the payment are compared with this source.
-    attempt.sourceId = sourceId ?? attempt.sourceId;
   }
 
   #get(number: number): Attempt {

@@ -39,27 +39,27 @@ const failed: ChargeFacts = { ...pending, status: 'failed', failureCode: 'paymen
 const unknown: Outcome<never> = { kind: 'unknown', code: 'timeout', message: 'no answer' };
 const refused: Outcome<never> = { kind: 'rejected', code: 'failed_refund', message: 'no', retryable: false };
 
-function openBook(policy: Partial<CheckoutPolicy> = {}): CheckoutModel {
+function newModel(policy: Partial<CheckoutPolicy> = {}): CheckoutModel {
   const model = CheckoutModel.open(intent, { ...DEFAULT_POLICY, ...policy }, NOW);
   model.applySource(NOW, { kind: 'done', value: { sourceId: 'src_1' } });
   return model;
 }
 
-function payableBook(policy: Partial<CheckoutPolicy> = {}): CheckoutModel {
-  const model = openBook(policy);
+function payableModel(policy: Partial<CheckoutPolicy> = {}): CheckoutModel {
+  const model = newModel(policy);
   model.applyCharge(NOW, { kind: 'done', value: pending }, NOW);
   model.wasPublished();
   return model;
 }
 
-function paidBook(paidAt = '2026-03-10T09:01:00.000Z'): CheckoutModel {
-  const model = payableBook();
-  see(model, parseInstant(paidAt), { ...successful, paidAt });
+function paidModel(paidAt = '2026-03-10T09:01:00.000Z'): CheckoutModel {
+  const model = payableModel();
+  retrieve(model, parseInstant(paidAt), { ...successful, paidAt });
   model.wasPublished();
   return model;
 }
 
-const see = (model: CheckoutModel, now: Instant, facts: ChargeFacts): void =>
+const retrieve = (model: CheckoutModel, now: Instant, facts: ChargeFacts): void =>
   model.applyRetrieve(now, now, 'chrg_1', { seen: facts });
 
 const stepAt = (model: CheckoutModel, now: Instant) => {
@@ -75,8 +75,8 @@ const given = (refunds: readonly RefundFacts[], more: Partial<ChargeFacts> = {})
 });
 
 describe('an open checkout', () => {
-  it('shows the QR while the customer can pay, and not a millisecond longer', () => {
-    const model = payableBook();
+  it('an open checkout shows the QR until the millisecond in which it expires', () => {
+    const model = payableModel();
     expect(model.projection(NOW)).toMatchObject({ status: 'awaiting_payment', qr: { raw_data: 'qr' } });
     expect(model.projection(plus(NOW, 899_999)).qr).not.toBeNull();
     expect(model.projection(plus(NOW, 900_000)).qr).toBeNull();
@@ -85,66 +85,66 @@ describe('an open checkout', () => {
   it.each([
     ['a cancel', (model: CheckoutModel) => model.requestCancel(NOW)],
     ['another attempt', (model: CheckoutModel) => model.requestAttempt(NOW, { after: 1 })],
-  ])('shows no QR once %s was asked for, and asks the provider to let the charge go', (_, ask) => {
-    const model = payableBook();
+  ])('an open checkout shows no QR after a request for %s, and expires the charge', (_, ask) => {
+    const model = payableModel();
     ask(model);
     expect(model.projection(NOW)).toMatchObject({ status: 'awaiting_payment', qr: null });
     expect(stepAt(model, NOW)).toEqual({ do: 'expireCharge', chargeId: 'chrg_1' });
   });
 
-  it('waits for a webhook, looks anyway, and expires at its time, with one timer at a time', () => {
-    const model = payableBook();
+  it('an open checkout polls every 25 s and expires its charge in time, with one timer at a time', () => {
+    const model = payableModel();
     expect(stepAt(model, NOW)).toMatchObject({ do: 'wait', until: plus(NOW, 24 * SECOND) });
     expect(stepAt(model, plus(NOW, 24 * SECOND))).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
-    see(model, plus(NOW, 24 * SECOND), pending);
+    retrieve(model, plus(NOW, 24 * SECOND), pending);
     expect(stepAt(model, plus(NOW, 24 * SECOND))).toMatchObject({ do: 'wait', until: plus(NOW, 49 * SECOND) });
     expect(stepAt(model, plus(NOW, 15 * MINUTE))).toMatchObject({ do: 'expireCharge' });
   });
 
-  it('is looked at again 1 s and 5 s after a hint that found nothing', () => {
-    const model = payableBook();
-    const looks: number[] = [];
+  it('a charge is retrieved again 1 s and 5 s after a hint that showed no change', () => {
+    const model = payableModel();
+    const retrieves: number[] = [];
     model.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
     for (let now = NOW; now < NOW + 20 * SECOND; now = plus(now, 100)) {
       if (stepAt(model, now).do !== 'retrieveCharge') continue;
-      looks.push(now - NOW);
-      see(model, now, pending);
+      retrieves.push(now - NOW);
+      retrieve(model, now, pending);
     }
-    expect(looks).toEqual([0, 1_000, 5_000]);
+    expect(retrieves).toEqual([0, 1_000, 5_000]);
   });
 
-  it('asks the provider once a second at most, however many hints come', () => {
-    const model = payableBook();
-    let looks = 0;
+  it('a charge is retrieved at most once a second, however many hints arrive', () => {
+    const model = payableModel();
+    let retrieves = 0;
     for (let now = NOW; now < NOW + 10 * SECOND; now = plus(now, 10)) {
       model.hint(now, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
       if (stepAt(model, now).do !== 'retrieveCharge') continue;
-      looks += 1;
-      see(model, now, pending);
+      retrieves += 1;
+      retrieve(model, now, pending);
     }
-    expect(looks).toBe(10);
+    expect(retrieves).toBe(10);
   });
 
-  it('lets the customer pay for as long as was asked for, however late the first task came', () => {
+  it('the time to pay counts from the request, however late the first workflow task is', () => {
     const late = CheckoutModel.open(intent, DEFAULT_POLICY, plus(NOW, 600_000));
     expect(late.expiresAt).toBe(plus(NOW, 900_000));
     const clockBehind = CheckoutModel.open(intent, DEFAULT_POLICY, plus(NOW, -5_000));
     expect(clockBehind.expiresAt).toBe(plus(NOW, 895_000));
   });
 
-  it('takes a failure by time as an expiry, and keeps an end when a cancel comes after it', () => {
-    const byTime = payableBook();
-    see(byTime, NOW, { ...failed, failureCode: 'payment_expired' });
+  it('a failure with payment_expired is an expiry, and a later cancel does not change an end', () => {
+    const byTime = payableModel();
+    retrieve(byTime, NOW, { ...failed, failureCode: 'payment_expired' });
     expect(byTime.status).toBe('expired');
-    const model = payableBook();
-    see(model, NOW, failed);
+    const model = payableModel();
+    retrieve(model, NOW, failed);
     model.requestCancel(NOW);
     expect(model.status).toBe('failed');
   });
 
-  it('stays open for late news, then closes', () => {
-    const model = payableBook();
-    see(model, NOW, failed);
+  it('an ended checkout stays open for the grace period, then closes', () => {
+    const model = payableModel();
+    retrieve(model, NOW, failed);
     expect(stepAt(model, NOW)).toMatchObject({ do: 'wait', until: plus(NOW, DEFAULT_POLICY.unpaidGraceMs) });
     expect(stepAt(model, plus(NOW, DEFAULT_POLICY.unpaidGraceMs))).toEqual({ do: 'close' });
   });
@@ -160,46 +160,46 @@ describe('a retrieved charge', () => {
     ['no checkout and another source', { checkoutId: null, sourceId: 'src_2' }],
     ['another attempt', { attempt: '2' }],
     ['the other mode', { isOtherMode: true }],
-  ])('of %s is not believed, whatever its status, and a person is told', (_, change) => {
-    const model = payableBook();
-    see(model, NOW, { ...successful, ...change });
+  ])('a retrieved charge of %s is not applied and raises integrity_mismatch', (_, change) => {
+    const model = payableModel();
+    retrieve(model, NOW, { ...successful, ...change });
     expect(model.projection(NOW)).toMatchObject({
       status: 'awaiting_payment',
       paid_at: null,
       qr: null,
       attention: { code: 'integrity_mismatch' },
     });
-    see(model, NOW, pending);
+    retrieve(model, NOW, pending);
     expect(model.projection(NOW)).toMatchObject({ attention: null, qr: {} });
   });
 
-  it('of a status that is not known is not guessed at, and one that is settles it', () => {
-    const model = payableBook();
-    see(model, NOW, { ...pending, status: 'reversed' });
+  it('a retrieved charge of an unknown status raises unknown_status until a known status follows', () => {
+    const model = payableModel();
+    retrieve(model, NOW, { ...pending, status: 'reversed' });
     expect(model.projection(NOW)).toMatchObject({ status: 'awaiting_payment', attention: { code: 'unknown_status' } });
-    see(model, NOW, successful);
+    retrieve(model, NOW, successful);
     expect(model.projection(NOW)).toMatchObject({ status: 'paid', attention: null });
   });
 
   it.each(['9999-06-01T00:00:00.000Z', '0001-01-01T00:00:00.000Z', '2026-03-12T00:00:00.000Z'])(
-    'is not believed to be paid at %s: our own clock is taken',
+    'a payment time of %s is implausible: the workflow takes its own time',
     (paidAt) => {
-      const model = payableBook();
-      see(model, plus(NOW, 1_000), { ...successful, paidAt });
+      const model = payableModel();
+      retrieve(model, plus(NOW, 1_000), { ...successful, paidAt });
       expect(model.projection(NOW)).toMatchObject({ status: 'paid', paid_at: '2026-03-10T09:00:01.000Z' });
     },
   );
 
-  it('makes it paid if and only if it was seen successful, in whatever order and however often news comes', () => {
+  it('a checkout is paid if and only if a retrieved charge was successful, in any order and number of retrieves', () => {
     const news = fc.constantFrom(pending, successful, expired, failed);
     fc.assert(
       fc.property(fc.array(fc.oneof(news, fc.constant('cancel' as const), fc.constant('report' as const))), (all) => {
-        const model = openBook();
+        const model = newModel();
         model.applyCharge(NOW, { kind: 'done', value: pending }, NOW);
         for (const one of all) {
           if (one === 'cancel') model.requestCancel(NOW);
           else if (one === 'report') model.wasPublished();
-          else see(model, NOW, one);
+          else retrieve(model, NOW, one);
         }
         expect(model.isPaid).toBe(all.includes(successful));
         expect(model.projection(NOW).paid_at !== null).toBe(all.includes(successful));
@@ -211,28 +211,28 @@ describe('a retrieved charge', () => {
 describe('a charge whose create has an unknown outcome', () => {
   const inFlightUntil = plus(NOW, 20 * SECOND);
 
-  /** Looks whenever one is due and sees nothing, until another step is due. */
-  function untilOtherStep(model: CheckoutModel): { looks: number[]; at: number; step: string } {
-    const looks: number[] = [];
+  /** Answers every due search with no charge, until another step is due. */
+  function untilOtherStep(model: CheckoutModel): { searches: number[]; at: number; step: string } {
+    const searches: number[] = [];
     for (let now = NOW; ; now = plus(now, 100)) {
       const step = stepAt(model, now);
       if (step.do === 'findCharges') {
-        looks.push(now - NOW);
+        searches.push(now - NOW);
         model.applySearch(now, now, step.why, { seen: [] });
-      } else if (step.do !== 'wait') return { looks, at: now - NOW, step: step.do };
+      } else if (step.do !== 'wait') return { searches, at: now - NOW, step: step.do };
     }
   }
 
-  it('is created again only after two looks, the last when nothing can be under way any more', () => {
-    const model = openBook();
+  it('a create of unknown outcome is repeated only after two searches, the last when nothing can be in flight', () => {
+    const model = newModel();
     model.applyCharge(NOW, unknown, inFlightUntil);
-    const { looks, step } = untilOtherStep(model);
-    expect(looks).toEqual([1_000, 6_000, 20_000]);
+    const { searches, step } = untilOtherStep(model);
+    expect(searches).toEqual([1_000, 6_000, 20_000]);
     expect(step).toBe('createCharge');
   });
 
-  it('is searched once more five minutes after the repeat, and a late one is let go', () => {
-    const model = openBook();
+  it('a repeated create is followed by a late-effect check after five minutes, and a late charge is expired', () => {
+    const model = newModel();
     model.applyCharge(NOW, unknown, inFlightUntil);
     const { at } = untilOtherStep(model);
     const repeated = plus(NOW, at);
@@ -246,23 +246,23 @@ describe('a charge whose create has an unknown outcome', () => {
     expect(model.projection(later)).toMatchObject({ status: 'awaiting_payment', qr: {} });
   });
 
-  it('is taken as refused only by a look, and not at all after a doubt', () => {
-    const model = openBook();
+  it('a refused create is confirmed by a search, and is not believed after an unknown outcome', () => {
+    const model = newModel();
     model.applyCharge(NOW, refused, inFlightUntil);
     expect(stepAt(model, NOW)).toMatchObject({ do: 'findCharges' });
     model.applySearch(NOW, NOW, 'unknown', { seen: [] });
     expect(model.projection(NOW)).toMatchObject({ status: 'failed', attempts: [{ failure_code: 'failed_refund' }] });
 
-    const doubtful = openBook();
-    doubtful.applyCharge(NOW, unknown, inFlightUntil);
-    const { at } = untilOtherStep(doubtful);
-    doubtful.applyCharge(plus(NOW, at), refused, plus(NOW, at + 20 * SECOND));
-    doubtful.applySearch(plus(NOW, at), plus(NOW, at), 'unknown', { seen: [] });
-    expect(doubtful.status).toBe('creating');
+    const unknownBefore = newModel();
+    unknownBefore.applyCharge(NOW, unknown, inFlightUntil);
+    const { at } = untilOtherStep(unknownBefore);
+    unknownBefore.applyCharge(plus(NOW, at), refused, plus(NOW, at + 20 * SECOND));
+    unknownBefore.applySearch(plus(NOW, at), plus(NOW, at), 'unknown', { seen: [] });
+    expect(unknownBefore.status).toBe('creating');
   });
 
-  it('is shown to operators after a minute, and no longer once it was found', () => {
-    const model = openBook();
+  it('a create of unknown outcome raises outcome_unknown after a minute, until its charge is found', () => {
+    const model = newModel();
     model.applyCharge(NOW, unknown, inFlightUntil);
     const later = plus(NOW, MINUTE);
     model.advanceTo(plus(later, -1));
@@ -276,8 +276,8 @@ describe('a charge whose create has an unknown outcome', () => {
 });
 
 describe('a payment', () => {
-  it('has the time that the provider names, and both windows', () => {
-    expect(paidBook().projection(NOW)).toMatchObject({
+  it('a payment has the time that the provider names and both windows', () => {
+    expect(paidModel().projection(NOW)).toMatchObject({
       status: 'paid',
       paid_at: '2026-03-10T09:01:00.000Z',
       voidable_until: '2026-03-10T16:15:00.000Z',
@@ -286,23 +286,23 @@ describe('a payment', () => {
     });
   });
 
-  it('after the end was reported goes back, or is acceptedCharge and shown, as it is set; before, it simply counts', () => {
+  it('a payment after a published end is refunded or kept, as the policy says; before that it counts as any other', () => {
     for (const latePayment of ['return', 'keep'] as const) {
-      const told = payableBook({ latePayment });
-      see(told, NOW, expired);
-      told.wasPublished();
-      see(told, NOW, successful);
-      told.advanceTo(NOW);
-      expect(told.projection(NOW)).toMatchObject({
+      const published = payableModel({ latePayment });
+      retrieve(published, NOW, expired);
+      published.wasPublished();
+      retrieve(published, NOW, successful);
+      published.advanceTo(NOW);
+      expect(published.projection(NOW)).toMatchObject({
         status: latePayment === 'return' ? 'expired' : 'paid',
         attention: { code: 'late_payment' },
       });
-      expect(told.refunds.map(({ key }) => key)).toEqual(latePayment === 'return' ? ['auto:chrg_1'] : []);
+      expect(published.refunds.map(({ key }) => key)).toEqual(latePayment === 'return' ? ['auto:chrg_1'] : []);
     }
-    const untold = payableBook();
-    see(untold, NOW, expired);
-    see(untold, NOW, successful);
-    expect(untold.projection(NOW)).toMatchObject({ status: 'paid', attention: null });
+    const unpublished = payableModel();
+    retrieve(unpublished, NOW, expired);
+    retrieve(unpublished, NOW, successful);
+    expect(unpublished.projection(NOW)).toMatchObject({ status: 'paid', attention: null });
   });
 
   it.each([
@@ -310,7 +310,7 @@ describe('a payment', () => {
     ['2026-03-10T16:14:59.999Z', '2026-03-10T16:15:00.000Z', '2027-03-10T16:14:59.999Z'],
     ['2024-02-29T10:00:00.000Z', '2024-02-29T16:15:00.000Z', '2025-02-28T10:00:00.000Z'],
     ['2026-12-31T12:00:00.000Z', '2026-12-31T16:15:00.000Z', '2027-12-31T12:00:00.000Z'],
-  ])('of %s is watched until %s and until %s, to the millisecond', (paidAt, void_, refund_) => {
+  ])('a payment at %s can be voided until %s and refunded until %s, to the millisecond', (paidAt, void_, refund_) => {
     const at = parseInstant(paidAt);
     const own = { ...intent, created_at: formatInstant(plus(at, -MINUTE)) };
     const model = CheckoutModel.open(own, DEFAULT_POLICY, plus(at, -MINUTE));
@@ -334,37 +334,40 @@ describe('a payment', () => {
   });
 
   it.each([
-    // 18:00 UTC is the next day in Bangkok; 11:00 UTC the next day on the far side of the date line, the day itself on the near.
+    // 18:00 UTC is the next day at UTC+7. 11:00 UTC is the next day at UTC+14 and the same day at UTC-12.
     ['2026-03-10T18:00:00.000Z', 420, '2026-03-11T16:15:00.000Z'],
     ['2024-02-28T17:00:00.000Z', 420, '2024-02-29T16:15:00.000Z'],
     ['2026-12-31T11:00:00.000Z', 840, '2027-01-01T16:15:00.000Z'],
     ['2026-03-10T11:00:00.000Z', -720, null],
-  ])('of %s, with dates taken %i minutes east of UTC, is watched until %s', (paidAt, voidDateOffsetMinutes, until) => {
-    const at = parseInstant(paidAt);
-    const own = { ...intent, created_at: paidAt };
-    const model = CheckoutModel.open(own, { ...DEFAULT_POLICY, voidDateOffsetMinutes }, at);
-    model.applySource(at, { kind: 'done', value: { sourceId: 'src_1' } });
-    model.applyCharge(at, { kind: 'done', value: { ...successful, paidAt } }, at);
-    expect(model.projection(at).voidable_until).toBe(until);
-    const end = until === null ? null : parseInstant(until);
-    if (end !== null) expect(model.projection(plus(end, -1)).voidable_until).toBe(until);
-    if (end !== null) expect(model.projection(end).voidable_until).toBeNull();
-    expect(stepAt(model, at)).toMatchObject({ do: 'wait', ...(end === null ? {} : { until: end }) });
-  });
+  ])(
+    'a payment at %s with dates %i minutes east of UTC can be voided until %s',
+    (paidAt, voidDateOffsetMinutes, until) => {
+      const at = parseInstant(paidAt);
+      const own = { ...intent, created_at: paidAt };
+      const model = CheckoutModel.open(own, { ...DEFAULT_POLICY, voidDateOffsetMinutes }, at);
+      model.applySource(at, { kind: 'done', value: { sourceId: 'src_1' } });
+      model.applyCharge(at, { kind: 'done', value: { ...successful, paidAt } }, at);
+      expect(model.projection(at).voidable_until).toBe(until);
+      const end = until === null ? null : parseInstant(until);
+      if (end !== null) expect(model.projection(plus(end, -1)).voidable_until).toBe(until);
+      if (end !== null) expect(model.projection(end).voidable_until).toBeNull();
+      expect(stepAt(model, at)).toMatchObject({ do: 'wait', ...(end === null ? {} : { until: end }) });
+    },
+  );
 
-  it.each(['2026-03-10T16:15:00.000Z', '2026-03-10T23:59:59.999Z'])('of %s never could be voided', (paidAt) => {
+  it.each(['2026-03-10T16:15:00.000Z', '2026-03-10T23:59:59.999Z'])('a payment at %s has no void window', (paidAt) => {
     const model = CheckoutModel.open({ ...intent, created_at: paidAt }, DEFAULT_POLICY, parseInstant(paidAt));
     model.applySource(NOW, { kind: 'done', value: { sourceId: 'src_1' } });
     model.applyCharge(parseInstant(paidAt), { kind: 'done', value: { ...successful, paidAt } }, NOW);
     expect(model.projection(parseInstant(paidAt))).toMatchObject({ status: 'paid', voidable_until: null });
   });
 
-  it('that came by another charge of the attempt is believed at later looks too, and goes back when asked for', () => {
-    const model = payableBook();
+  it('a payment by another charge of the attempt is accepted, and can be refunded', () => {
+    const model = payableModel();
     const other: ChargeFacts = { ...successful, chargeId: 'chrg_0', sourceId: 'src_0' };
     model.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_0' });
     model.applyRetrieve(NOW, NOW, 'chrg_0', { seen: other });
-    see(model, NOW, expired);
+    retrieve(model, NOW, expired);
     model.wasPublished();
     model.requestRefund(NOW, { key: 'k', amount: 50_000, reason: null });
     expect(stepAt(model, NOW)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_0' });
@@ -374,8 +377,8 @@ describe('a payment', () => {
     expect(model.projection(NOW).attempts).toMatchObject([{ charge_id: 'chrg_0', source_id: 'src_0' }]);
   });
 
-  it('that is told again costs nothing', () => {
-    const model = paidBook();
+  it('a repeated webhook of a known payment causes no retrieve', () => {
+    const model = paidModel();
     const before = model.timeline.length;
     model.hint(NOW, { eventId: 'e', eventKey: 'charge.complete', chargeId: 'chrg_1' });
     expect(stepAt(model, NOW).do).toBe('wait');
@@ -389,105 +392,108 @@ describe('a refund', () => {
     model.requestRefund(at, { key, amount, reason: null });
   const inFlightUntil = plus(at, 20 * SECOND);
 
-  it('follows a fresh look at the charge: a void where all of it is untouched and the provider allows it', () => {
-    const model = paidBook();
+  it('a refund of the whole untouched amount is a void when the fresh retrieve allows it', () => {
+    const model = paidModel();
     ask(model, null);
     expect(stepAt(model, at)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
-    see(model, at, successful);
+    retrieve(model, at, successful);
     expect(stepAt(model, at)).toMatchObject({ do: 'createRefund', amount: 150_000, asVoid: true });
   });
 
   it.each([
     ['a part', 50_000, {}],
     ['what the provider does not void any more', null, { canVoid: false }],
-  ])('of %s is a refund', (_, amount, more) => {
-    const model = paidBook();
+  ])('a refund of %s is no void', (_, amount, more) => {
+    const model = paidModel();
     ask(model, amount);
     stepAt(model, at);
-    see(model, at, { ...successful, ...more });
+    retrieve(model, at, { ...successful, ...more });
     expect(stepAt(model, at)).toMatchObject({ do: 'createRefund', asVoid: false });
   });
 
   function sent(amount: number | null = 50_000): CheckoutModel {
-    const model = paidBook();
+    const model = paidModel();
     ask(model, amount);
     stepAt(model, at);
-    see(model, at, successful);
+    retrieve(model, at, successful);
     stepAt(model, at);
     return model;
   }
 
-  it('of unknown outcome is never made again before two looks showed none and nothing can be under way', () => {
+  it('a refund of unknown outcome is not repeated before two retrieves show none and nothing can be in flight', () => {
     const model = sent();
     model.applyRefund(at, 'k', unknown, inFlightUntil);
-    let looks = 0;
+    let retrieves = 0;
     for (let now = at; now < inFlightUntil; now = plus(now, 100)) {
       const step = stepAt(model, now);
       expect(step.do).not.toBe('createRefund');
       if (step.do !== 'retrieveCharge') continue;
-      looks += 1;
-      see(model, now, successful);
+      retrieves += 1;
+      retrieve(model, now, successful);
     }
-    expect(looks).toBeGreaterThanOrEqual(2);
+    expect(retrieves).toBeGreaterThanOrEqual(2);
     expect(model.refund('k')).toMatchObject({ status: 'pending' });
     for (let now = inFlightUntil; stepAt(model, now).do !== 'createRefund'; now = plus(now, 100))
-      see(model, now, successful);
+      retrieve(model, now, successful);
   });
 
-  it('of unknown outcome is found by its key', () => {
+  it('a refund of unknown outcome is found by its key', () => {
     const model = sent();
     model.applyRefund(at, 'k', unknown, inFlightUntil);
-    see(model, at, given([{ refundId: 'rfnd_1', amount: 50_000, isVoid: false, key: 'k' }]));
+    retrieve(model, at, given([{ refundId: 'rfnd_1', amount: 50_000, isVoid: false, key: 'k' }]));
     expect(model.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_1' });
     expect(model.projection(at)).toMatchObject({ status: 'partially_refunded', refunded_amount: 50_000 });
   });
 
-  it.each(['answered', 'found'] as const)('that is %s in another currency is not believed, and not repeated', (how) => {
-    const model = sent();
-    const other = { refundId: 'rfnd_1', amount: 50_000, otherCurrency: 'MYR', isVoid: false, key: 'k' };
-    if (how === 'answered') model.applyRefund(at, 'k', { kind: 'done', value: other }, inFlightUntil);
-    else model.applyRefund(at, 'k', unknown, inFlightUntil);
-    for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
-      const step = stepAt(model, now);
-      expect(step.do).not.toBe('createRefund');
-      if (step.do === 'retrieveCharge') see(model, now, given([other]));
-    }
-    const state = model.projection(plus(at, 2 * HOUR));
-    expect(state.attention).toMatchObject({ code: 'integrity_mismatch', detail: 'refund rfnd_1 is in MYR, not THB' });
-    expect(model.refund('k')).toMatchObject({ status: 'pending', id: null });
-  });
+  it.each(['answered', 'found'] as const)(
+    'a refund that is %s in another currency is not accepted and not repeated',
+    (how) => {
+      const model = sent();
+      const other = { refundId: 'rfnd_1', amount: 50_000, otherCurrency: 'MYR', isVoid: false, key: 'k' };
+      if (how === 'answered') model.applyRefund(at, 'k', { kind: 'done', value: other }, inFlightUntil);
+      else model.applyRefund(at, 'k', unknown, inFlightUntil);
+      for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
+        const step = stepAt(model, now);
+        expect(step.do).not.toBe('createRefund');
+        if (step.do === 'retrieveCharge') retrieve(model, now, given([other]));
+      }
+      const state = model.projection(plus(at, 2 * HOUR));
+      expect(state.attention).toMatchObject({ code: 'integrity_mismatch', detail: 'refund rfnd_1 is in MYR, not THB' });
+      expect(model.refund('k')).toMatchObject({ status: 'pending', id: null });
+    },
+  );
 
-  it('is not repeated while more was given back than is listed: a person is told, and may say which it is', () => {
+  it('a refund is not repeated while the refunded amount is above the listed refunds, until an operator adopts one', () => {
     const model = sent();
     model.applyRefund(at, 'k', unknown, inFlightUntil);
     for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
       const step = stepAt(model, now);
       expect(step.do).not.toBe('createRefund');
-      if (step.do === 'retrieveCharge') see(model, now, given([], { refundedAmount: 50_000 }));
+      if (step.do === 'retrieveCharge') retrieve(model, now, given([], { refundedAmount: 50_000 }));
     }
     const later = plus(at, 2 * HOUR);
     expect(model.projection(later)).toMatchObject({ refunded_amount: 50_000, attention: { code: 'refund_unmatched' } });
     model.resolve(later, { action: 'adopt', id: 'rfnd_9', reason: 'seen in the dashboard' });
     expect(stepAt(model, later).do).toBe('retrieveCharge');
-    see(model, later, given([{ refundId: 'rfnd_9', amount: 50_000, isVoid: false, key: null }]));
+    retrieve(model, later, given([{ refundId: 'rfnd_9', amount: 50_000, isVoid: false, key: null }]));
     model.advanceTo(later);
     expect(model.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_9' });
     expect(model.projection(later).attention).toBeNull();
   });
 
-  it('that may be ours is named, no look decides whose it is, and it is taken in once ours is given up', () => {
+  it('a listed refund without a key raises refund_unmatched, and counts as made elsewhere once the pending one is abandoned', () => {
     const model = sent();
     model.applyRefund(at, 'k', unknown, inFlightUntil);
     const theirs = given([{ refundId: 'rfnd_9', amount: 50_000, isVoid: false, key: null }]);
-    see(model, at, theirs);
+    retrieve(model, at, theirs);
     model.resolve(at, { action: 'look', reason: 'it is not ours' });
-    see(model, at, theirs);
+    retrieve(model, at, theirs);
     const { attention } = model.projection(at);
     expect(attention).toMatchObject({ code: 'refund_unmatched', detail: expect.stringContaining('rfnd_9') });
     expect(attention?.detail).not.toContain('THB 0.00 are listed');
     model.resolve(at, { action: 'abandon', reason: 'ours was never made' });
     model.resolve(at, { action: 'look', reason: 'take theirs in' });
-    see(model, at, theirs);
+    retrieve(model, at, theirs);
     model.advanceTo(at);
     expect(model.projection(at)).toMatchObject({ refunded_amount: 50_000, attention: null });
     expect(model.refund('k')).toMatchObject({ status: 'rejected', failure_code: 'abandoned' });
@@ -495,42 +501,42 @@ describe('a refund', () => {
     expect(model.refuseRefund(at, { key: 'new', amount: 50_000, reason: null })).toBeNull();
   });
 
-  it('that the provider refuses as a void becomes a refund only after that refusal was confirmed by a look', () => {
+  it('a refused void becomes a refund only after a retrieve confirms the refusal', () => {
     const model = sent(null);
     model.applyRefund(at, 'k', refused, inFlightUntil);
     expect(stepAt(model, at).do).toBe('retrieveCharge');
-    see(model, at, successful);
+    retrieve(model, at, successful);
     expect(stepAt(model, at).do).toBe('retrieveCharge');
-    see(model, at, successful);
+    retrieve(model, at, successful);
     expect(stepAt(model, at)).toMatchObject({ do: 'createRefund', asVoid: false });
 
-    const doubtful = sent(null);
-    doubtful.applyRefund(at, 'k', unknown, inFlightUntil);
-    see(doubtful, at, successful);
-    see(doubtful, plus(at, SECOND), successful);
-    expect(stepAt(doubtful, plus(at, SECOND)).do).not.toBe('createRefund');
+    const unknownBefore = sent(null);
+    unknownBefore.applyRefund(at, 'k', unknown, inFlightUntil);
+    retrieve(unknownBefore, at, successful);
+    retrieve(unknownBefore, plus(at, SECOND), successful);
+    expect(stepAt(unknownBefore, plus(at, SECOND)).do).not.toBe('createRefund');
   });
 
-  it('that is refused while nobody waits for the answer leaves a trace', () => {
-    const model = payableBook();
+  it('a refund request that arrives as a signal and is refused is in the timeline', () => {
+    const model = payableModel();
     model.requestRefundBySignal(at, { key: 'k', amount: 1, reason: null });
     expect(model.refunds).toEqual([]);
     expect(model.timeline.at(-1)).toMatchObject({ what: 'refund_refused', detail: 'k: not_paid' });
   });
 
-  it('that was made twice is never hidden', () => {
+  it('a refund that was made twice raises refund_doubled', () => {
     const model = sent();
     const [one, two] = ['rfnd_1', 'rfnd_2'].map((refundId) => ({ refundId, amount: 50_000, isVoid: false, key: 'k' }));
     if (one === undefined || two === undefined) throw new Error('two');
     model.applyRefund(at, 'k', { kind: 'done', value: one }, inFlightUntil);
-    see(model, at, given([one, two]));
+    retrieve(model, at, given([one, two]));
     expect(model.projection(at)).toMatchObject({ refunded_amount: 100_000, attention: { code: 'refund_doubled' } });
   });
 });
 
-describe('a book', () => {
-  it('goes on from its state, packed or not, exactly where it was', () => {
-    const model = paidBook();
+describe('a checkout model', () => {
+  it('a model resumes from its state and from its snapshot where it was', () => {
+    const model = paidModel();
     model.requestRefund(NOW, { key: 'k', amount: 1, reason: null });
     const state = JSON.parse(JSON.stringify(model.state)) as ModelState;
     const resumed = CheckoutModel.resume(intent, DEFAULT_POLICY, state);
@@ -538,16 +544,16 @@ describe('a book', () => {
     expect(restore(toSnapshot(state), state.timeline)).toEqual(state);
   });
 
-  it('keeps its timeline short whatever is sent to it, the first and the last entries first of all', () => {
-    const model = openBook();
+  it('a timeline has at most 60 entries, among them the first and the last', () => {
+    const model = newModel();
     for (let count = 0; count < 1_000; count += 1) model.note(NOW, 'webhook', String(count));
     expect(model.timeline).toHaveLength(60);
     expect(model.timeline[0]?.what).toBe('opened');
     expect(model.timeline.at(-1)?.detail).toBe('999');
   });
 
-  it('ends an attempt that an operator abandons, and takes in what shows up later all the same', () => {
-    const model = openBook();
+  it('an abandoned attempt ends, and its late payment is refunded', () => {
+    const model = newModel();
     model.applyCharge(NOW, unknown, plus(NOW, 20 * SECOND));
     model.resolve(NOW, { action: 'abandon', reason: 'the provider confirmed by phone' });
     model.advanceTo(NOW);
@@ -564,12 +570,12 @@ describe('a book', () => {
     ['no reason', { action: 'look', reason: ' ' }],
     ['nothing to abandon', { action: 'abandon', reason: 'because' }],
     ['something that is no charge and no refund', { action: 'adopt', id: 'src_1', reason: 'because' }],
-  ] as const)('refuses a resolution with %s', (_, resolution) => {
-    expect(paidBook().refuseResolution(resolution)?.code).toBe('invalid_resolution');
+  ] as const)('a resolution with %s is refused', (_, resolution) => {
+    expect(paidModel().refuseResolution(resolution)?.code).toBe('invalid_resolution');
   });
 
-  it('refuses a resolution that there is not: nobody can declare a checkout paid, nor make the timeline say so', () => {
+  it('a resolution with an unknown action is refused: an operator cannot declare a checkout paid', () => {
     const sent: unknown = JSON.parse('{ "action": "paid", "reason": "seen by eye" }');
-    expect(openBook().refuseResolution(sent as Resolution)?.code).toBe('invalid_resolution');
+    expect(newModel().refuseResolution(sent as Resolution)?.code).toBe('invalid_resolution');
   });
 });

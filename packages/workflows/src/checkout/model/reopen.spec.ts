@@ -36,13 +36,13 @@ const pending: StoredRefund = {
   created_at: '2026-03-10T10:00:00.000Z',
 };
 
-function reopened(told: Partial<CheckoutMemo>, charge = late): CheckoutModel {
-  const { resume = emptyState() } = reopen({ intent, requestNonce: 'o', ...told }, {}, charge, NOW);
+function reopened(published: Partial<CheckoutMemo>, charge = late): CheckoutModel {
+  const { resume = emptyState() } = reopen({ intent, requestNonce: 'o', ...published }, {}, charge, NOW);
   return CheckoutModel.resume(intent, DEFAULT_POLICY, resume);
 }
 
-describe('a checkout that is opened again', () => {
-  it('shows what it showed, says why it is open, and takes no attempt', () => {
+describe('a reopened checkout', () => {
+  it('a reopened checkout shows its published state and the reason, and refuses a new attempt', () => {
     const model = reopened({ state: expired, version: 7 });
     expect({ ...model.projection(NOW), updated_at: null }).toEqual({ ...expired, updated_at: null });
     expect(model.timeline).toMatchObject([{ what: 'reopened', detail: 'chrg_1 shows a payment' }]);
@@ -50,7 +50,7 @@ describe('a checkout that is opened again', () => {
     expect(model.refuseAttempt({ after: 1 })).toMatchObject({ code: 'checkout_closed' });
   });
 
-  it('goes on without anything that it told, as after a termination in its first moment', () => {
+  it('a checkout that published nothing before it closed can be reopened', () => {
     const model = reopened({}, { chargeId: 'chrg_2', attempt: '2' });
     model.advanceTo(NOW);
     expect(model.state.attempts.list.map(({ number, status }) => [number, status])).toEqual([
@@ -61,7 +61,7 @@ describe('a checkout that is opened again', () => {
     expect(model.nextStep(NOW)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_2' });
   });
 
-  it('looks for a refund that was under way when it ended before it asks for it again', () => {
+  it('a reopened checkout looks up a refund that was in flight before it repeats it', () => {
     const paid = { ...attempt, status: 'successful' } as const;
     const state: CheckoutState = { ...expired, status: 'paid', attempts: [paid], paid_at: '2026-03-10T09:01:00.000Z' };
     const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
@@ -72,7 +72,7 @@ describe('a checkout that is opened again', () => {
     expect(model.nextStep(NOW)).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
   });
 
-  it('knows a refund again that was asked for without an amount, and one that was asked for with one', () => {
+  it('a reopened checkout recognizes a repeated refund request with and without an amount', () => {
     const paid = { ...attempt, status: 'successful' } as const;
     const state: CheckoutState = { ...expired, status: 'paid', attempts: [paid], paid_at: '2026-03-10T09:01:00.000Z' };
     const timeline = [{ at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }];
@@ -88,21 +88,21 @@ describe('a checkout that is opened again', () => {
     }
   });
 
-  it('knows a refund by its key alone where an older release did not write down what was asked for', () => {
+  it('a reopened checkout recognizes a refund by its key when the requested amount is not recorded', () => {
     const model = reopened({ state: expired, refunds: [pending] });
     expect(model.refuseRefund(NOW, { key: 'k', amount: null, reason: null })).toBeNull();
     expect(model.refuseRefund(NOW, { key: 'k', amount: 50_000, reason: null })).toBeNull();
   });
 
-  it('waits for what may still leave by the policy of the run that ended', () => {
-    const told: CheckoutMemo = { intent, requestNonce: 'o', state: expired, refunds: [pending] };
+  it('a reopened checkout takes the time in flight from the policy of the closed run', () => {
+    const memo: CheckoutMemo = { intent, requestNonce: 'o', state: expired, refunds: [pending] };
     const inFlightUntil = (policy: Partial<CheckoutPolicy>): number =>
-      (reopen(told, policy, late, NOW).resume?.refunds[0]?.inFlightUntil ?? 0) - NOW;
+      (reopen(memo, policy, late, NOW).resume?.refunds[0]?.inFlightUntil ?? 0) - NOW;
     expect(inFlightUntil({})).toBe(20_000);
     expect(inFlightUntil({ sendWithinMs: 60_000, callDeadlineMs: 30_000 })).toBe(95_000);
   });
 
-  it('that ended while late money went back goes on giving it back', () => {
+  it('a reopened checkout continues the refund of a late payment', () => {
     const paid = { ...attempt, status: 'successful' } as const;
     const state: CheckoutState = { ...expired, attempts: [paid], paid_at: '2026-04-09T09:01:00.000Z' };
     const model = reopened({ state, timeline: [{ at: state.updated_at, what: 'paid', detail: 'chrg_1' }] });
@@ -111,7 +111,7 @@ describe('a checkout that is opened again', () => {
     expect(model.status).toBe('expired');
   });
 
-  it('looks at a charge that only its attempt shows as paid: it may have been another one', () => {
+  it('a reopened checkout retrieves a charge that only its attempt shows as paid', () => {
     const state: CheckoutState = {
       ...expired,
       status: 'paid',
@@ -133,8 +133,8 @@ describe('a checkout that is opened again', () => {
   });
 });
 
-describe('a payment', () => {
-  it('is shown where the timeline names its charge, and nowhere else', () => {
+describe('showsPayment', () => {
+  it('a payment is shown if and only if the timeline names its charge', () => {
     const timeline = [
       { at: '2026-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' },
       { at: '2026-03-10T09:02:00.000Z', what: 'paid_twice', detail: 'chrg_2' },

@@ -177,11 +177,11 @@ export class Refunds {
     attentions.raise(now, 'return_refused', what, entry.chargeId);
   }
 
-  retryReturn(now: Instant, key: string, by: string | undefined): void {
+  /** @param amount what is left to return now, in the smallest currency unit. */
+  retryReturn(now: Instant, key: string, amount: number, by: string | undefined): void {
     const entry = this.#get(key);
     if (entry === undefined) return;
-    entry.status = 'pending';
-    entry.retryAt = null;
+    Object.assign(entry, { amount, status: 'pending', retryAt: null });
     this.context.timeline.note(now, 'refund_requested', `${key}: again`, by);
   }
 

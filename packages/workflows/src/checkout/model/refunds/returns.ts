@@ -1,8 +1,9 @@
-import type { Instant } from '@tillflow/domain';
+import { leftToRefund, type Instant } from '@tillflow/domain';
 import { LATE_PAYMENT, SECOND_PAYMENT } from '../../../shared/requester.js';
 import type { Charges } from '../charges/charges.js';
+import type { Charge } from '../charges/polling.js';
 import type { ModelContext } from '../context.js';
-import { returnedAmount, type RefundEntry, type Refunds } from './refunds.js';
+import { returnedAmount, sumOf, type RefundEntry, type Refunds } from './refunds.js';
 
 /** Returns money that Tillflow does not keep: the second of two payments, and a payment that came too late. */
 export class Returns {
@@ -19,12 +20,14 @@ export class Returns {
       if (charge.status !== 'successful') continue;
       const isLate = charge.id === accepted?.id;
       if (isLate && (lateAfter === null || policy.latePayment === 'keep')) continue;
-      const left = intent.amount - returnedAmount(this.refunds.all, charge);
-      if (left <= 0) {
+      if (returnedAmount(this.refunds.all, charge) >= intent.amount) {
         attentions.settle('return_refused', charge.id);
         attentions.settle(isLate ? 'late_payment' : 'double_payment', charge.id);
         continue;
       }
+      // What a caller has requested meanwhile is not returned a second time.
+      const left = this.#left(charge);
+      if (left === 0) continue;
       const entry = this.refunds.all.find(({ chargeId, by }) => chargeId === charge.id && by === 'tillflow');
       if (entry === undefined && isLate) {
         const reason = `paid after the checkout was published as ${lateAfter ?? 'ended'}`;
@@ -33,19 +36,27 @@ export class Returns {
         const reason = `${accepted?.id ?? 'another charge'} is the accepted payment`;
         this.refunds.addReturn(now, charge, left, SECOND_PAYMENT, reason);
       } else if (entry.retryAt !== null && entry.retryAt <= now) {
-        this.refunds.retryReturn(now, entry.key, entry.requestedBy);
+        this.refunds.retryReturn(now, entry.key, left, entry.requestedBy);
       }
     }
   }
 
   /** An operator asks to try again what the provider refused. */
   retry(now: Instant, by: string | undefined): void {
-    const { intent } = this.context;
     for (const { key, chargeId, by: maker, status } of this.refunds.all) {
       const charge = this.charges.find(chargeId);
-      const isLeft = charge !== undefined && returnedAmount(this.refunds.all, charge) < intent.amount;
-      if (maker === 'tillflow' && status === 'rejected' && isLeft) this.refunds.retryReturn(now, key, by);
+      const left = charge === undefined ? 0 : this.#left(charge);
+      if (maker === 'tillflow' && status === 'rejected' && left > 0) this.refunds.retryReturn(now, key, left, by);
     }
+  }
+
+  #left(charge: Readonly<Charge>): number {
+    const pending = sumOf(this.refunds.all, charge.id, 'pending');
+    return leftToRefund({
+      paid: this.context.intent.amount,
+      returned: returnedAmount(this.refunds.all, charge),
+      pending,
+    });
   }
 }
 

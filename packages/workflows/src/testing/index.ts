@@ -1,0 +1,13 @@
+/** What the chaos campaign and the tests on real processes share with the simulation. */
+export { AMOUNT, liveAction, type Action, type ActionOf, type Way } from './actions.js';
+export {
+  checkAlways,
+  checkSettled,
+  GUARANTEES,
+  isPaidStatus,
+  type Answer,
+  type Breach,
+  type Findings,
+  type Guarantee,
+  type ProviderCharge,
+} from './oracle.js';

@@ -1,0 +1,316 @@
+import { toRefund, type AttentionCode, type CheckoutMemo, type Refund } from '../checkout/types.js';
+
+/** The guarantees that records can prove, by their number in `docs/guarantees.md`, in a few words each. */
+export const GUARANTEES = {
+  1: 'of two payments one is kept, the other is refunded',
+  2: 'no call is repeated blindly, nothing that was made is reported as failed',
+  3: 'no more is refunded than was paid',
+  4: 'paid only if the provider says so',
+  5: 'a lost webhook does not lose the payment',
+  6: "Tillflow's records equal the provider's, whatever was killed",
+  12: 'voids and refunds are made within their windows, as the checkout shows them',
+} as const;
+export type Guarantee = keyof typeof GUARANTEES;
+
+/** Something that a guarantee forbids. */
+export type Breach = { readonly guarantee: Guarantee; readonly checkout: string; readonly what: string };
+
+/** How many facts were checked for each guarantee, and which were wrong. */
+export type Findings = {
+  readonly checked: Readonly<Record<Guarantee, number>>;
+  readonly breaches: readonly Breach[];
+};
+
+/** One charge of the checkout in the provider's records. Times in milliseconds since 1970, UTC. */
+export type ProviderCharge = {
+  readonly id: string;
+  readonly status: string;
+  readonly paidAt: number | null;
+  readonly refunds: readonly ProviderRefund[];
+};
+
+type ProviderRefund = {
+  readonly id: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly isVoid: boolean;
+  /** The key that Tillflow sent with it; null: it was made elsewhere. */
+  readonly key: string | null;
+  readonly madeAt: number;
+};
+
+/** What a caller was answered, and may rely on. */
+export type Answer =
+  | { readonly what: 'status'; readonly status: string }
+  | { readonly what: 'refund'; readonly refund: Refund }
+  | { readonly what: 'attempt'; readonly number: number };
+
+export type Observation = {
+  /** The provider's time, in milliseconds since 1970, UTC. */
+  readonly now: number;
+  readonly charges: readonly ProviderCharge[];
+  readonly memo: CheckoutMemo;
+  readonly answers?: readonly Answer[];
+  /** Minutes east of UTC of the calendar that gives a payment's transaction date. */
+  readonly voidDateOffsetMinutes?: number;
+  /** The accepted charge, where the observer knows it. Otherwise the payment time tells. */
+  readonly acceptedChargeId?: string | null;
+  /** What the checkout may ask a person for at the end. Each excuses what it reports. Usually none. */
+  readonly excuses?: ReadonlySet<AttentionCode>;
+  /** A call took effect long after its deadline: the provider may have an ended charge that no attempt shows. */
+  readonly hasLateEffects?: boolean;
+  /** False where the provider's times cannot be believed. */
+  readonly hasWindows?: boolean;
+};
+
+const ENDS: readonly string[] = ['expired', 'failed', 'cancelled'];
+const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
+const MINUTE = 60_000;
+const DAY = 86_400_000;
+const CUT_OFF = (16 * 60 + 15) * MINUTE;
+
+export const isPaidStatus = (status: string): boolean => PAID.has(status);
+
+/** Checks what holds at every moment of a checkout's life. */
+export function checkAlways(observation: Observation): Findings {
+  const findings = new Checks(observation);
+  findings.noMoreThanPaid();
+  findings.paidByTheProvider();
+  return findings.result();
+}
+
+/** Checks what holds once the provider answers and nothing is due any more. */
+export function checkSettled(observation: Observation): Findings {
+  const findings = new Checks(observation);
+  findings.noMoreThanPaid();
+  findings.paidByTheProvider();
+  findings.onePaymentIsKept();
+  findings.nothingIsRepeatedOrDenied();
+  findings.recordsAreEqual();
+  findings.answersHold();
+  if (observation.hasWindows !== false) findings.windowsHold();
+  return findings.result();
+}
+
+class Checks {
+  readonly #breaches: Breach[] = [];
+  readonly #checked: Record<Guarantee, number> = { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 12: 0 };
+  readonly #paid: readonly ProviderCharge[];
+  readonly #refunds: readonly Refund[];
+
+  constructor(private readonly observation: Observation) {
+    this.#paid = observation.charges.filter(({ status }) => status === 'successful');
+    this.#refunds = (observation.memo.refunds ?? []).map(toRefund);
+  }
+
+  result(): Findings {
+    return { checked: this.#checked, breaches: this.#breaches };
+  }
+
+  noMoreThanPaid(): void {
+    for (const { id, refunds } of this.#paid) {
+      const made = sum(refunds);
+      this.#expect(3, made <= this.#amount, `${made} of ${id} were refunded`);
+      const promised = sum(this.#refunds.filter((one) => one.charge_id === id && one.status !== 'rejected'));
+      const isElsewhere = refunds.some(({ key }) => key === null);
+      this.#expect(3, promised <= this.#amount || isElsewhere, `${promised} of ${id} are promised`);
+    }
+  }
+
+  paidByTheProvider(): void {
+    this.#expect(4, !PAID.has(this.#status) || this.#paid.length > 0, `${this.#status} without a payment`);
+    const { paid_at = null, qr = null, attempts = [] } = this.observation.memo.state ?? {};
+    this.#expect(4, paid_at === null || this.#paid.length > 0, 'it has a time of payment without a payment');
+    const shown = attempts.at(-1)?.charge_id;
+    const isCharge = this.observation.charges.some(({ id }) => id === shown);
+    this.#expect(4, qr === null || isCharge, 'it shows the QR of no charge');
+  }
+
+  onePaymentIsKept(): void {
+    const kept = this.#unreturned.map(({ id }) => id);
+    const isExcused = this.#isExcused('return_refused', 'refund_unmatched');
+    this.#expect(1, kept.length <= 1 || isExcused, `${kept.length} payments are kept: ${kept.join(', ')}`);
+    for (const charge of this.#paid) {
+      const isKnown = this.#refunds.some((refund) => refund.charge_id === charge.id && refund.status === 'succeeded');
+      const isWhole = sum(charge.refunds) >= this.#amount;
+      this.#expect(1, !isWhole || isKnown, `${charge.id} was refunded and Tillflow's records do not say so`);
+    }
+  }
+
+  nothingIsRepeatedOrDenied(): void {
+    for (const { id, refunds } of this.#paid) {
+      const keys = refunds.flatMap(({ key }) => key ?? []);
+      const isOnce = new Set(keys).size === keys.length || this.#isExcused('refund_doubled');
+      this.#expect(2, isOnce, `a refund of ${id} was made twice: ${keys.join(', ')}`);
+    }
+    for (const { id, key, charge_id, status } of this.#refunds) {
+      if (status !== 'rejected') continue;
+      const made = this.observation.charges
+        .filter((charge) => charge.id === charge_id)
+        .flatMap(({ refunds }) => refunds)
+        .some((one) => one.id === id || one.key === key);
+      this.#expect(2, !made, `refund ${key} is reported as rejected and was made`);
+    }
+    for (const { number, charge_id, status } of this.observation.memo.state?.attempts ?? []) {
+      const charge = this.observation.charges.find(({ id }) => id === charge_id);
+      const isPayable = charge?.status === 'successful' || charge?.status === 'pending';
+      const isEnded = status === 'failed' || status === 'expired';
+      this.#expect(2, !(isEnded && isPayable), `attempt ${number} is ${status}, its charge is ${charge?.status}`);
+    }
+  }
+
+  recordsAreEqual(): void {
+    const { state } = this.observation.memo;
+    const { attempts = [], refunded_amount = 0, attention = null } = state ?? {};
+    const known = attempts.flatMap(({ charge_id, status }) => (charge_id === null ? [] : [`${charge_id} ${status}`]));
+    const shown = this.observation.charges.map(({ id, status }) => `${id} ${status}`);
+    const areChargesEqual =
+      this.observation.hasLateEffects === true ? known.every((one) => shown.includes(one)) : isSame(known, shown);
+    this.#expect(6, areChargesEqual, `charges: Tillflow has ${known.join(', ')}; the provider ${shown.join(', ')}`);
+
+    const pending = this.observation.charges.filter(({ status }) => status === 'pending').map(({ id }) => id);
+    this.#expect(6, pending.length === 0, `${pending.join(', ')} can still be paid`);
+
+    const made = this.observation.charges.flatMap(({ refunds }) => refunds).map(({ id, amount }) => `${id} ${amount}`);
+    const succeeded = this.#refunds.filter(({ status }) => status === 'succeeded');
+    const settled = succeeded.map(({ id, amount }) => `${id} ${amount}`);
+    const isUnmatched = this.#isExcused('refund_unmatched', 'integrity_mismatch');
+    const areRefundsEqual = isSame(made, settled) || isUnmatched;
+    this.#expect(6, areRefundsEqual, `refunds: Tillflow has ${settled.join(', ')}; the provider ${made.join(', ')}`);
+
+    const open = this.#refunds.filter(({ status }) => status === 'pending').map(({ key }) => key);
+    this.#expect(6, open.length === 0 || isUnmatched, `refunds without an outcome: ${open.join(', ')}`);
+
+    const accepted = this.#accepted;
+    const refunded = accepted === undefined ? 0 : sum(accepted.refunds);
+    this.#expect(6, refunded_amount === refunded, `${refunded_amount} refunded, by the provider ${refunded}`);
+    const expected = expectedStatus(accepted, refunded, this.#amount);
+    const isExpected = expected.includes(this.#status) || this.#isExcused('return_refused', 'refund_unmatched');
+    this.#expect(6, isExpected, `it is ${this.#status}, by the provider ${expected.join(' or ')}`);
+    const isAllowed = attention === null || this.observation.excuses?.has(attention.code) === true;
+    this.#expect(6, isAllowed, `it needs a person: ${attention?.code}, ${attention?.detail}`);
+  }
+
+  answersHold(): void {
+    const { attempts = [] } = this.observation.memo.state ?? {};
+    const isPaid = PAID.has(this.#status);
+    for (const answer of this.observation.answers ?? []) {
+      switch (answer.what) {
+        case 'status': {
+          const isEnd = ENDS.includes(answer.status);
+          const isBroken = isEnd ? this.#unreturned.length > 0 : PAID.has(answer.status) && !isPaid;
+          this.#expect(6, !isBroken, `a caller was answered ${answer.status}, it is ${this.#status}`);
+          break;
+        }
+        case 'refund': {
+          const { key, id, status, amount } = answer.refund;
+          const now = this.#refunds.find((one) => one.key === key);
+          const isKept = now !== undefined && now.amount === amount && (status !== 'succeeded' || now.id === id);
+          this.#expect(6, isKept, `refund ${key} was answered as ${status}, it is ${now?.status ?? 'gone'}`);
+          if (status !== 'rejected') break;
+          this.#expect(2, now?.status === 'rejected', `refund ${key} was answered as rejected, it is ${now?.status}`);
+          break;
+        }
+        case 'attempt':
+          // A payment or a cancel may have made it needless meanwhile.
+          this.#expect(
+            6,
+            attempts.length >= answer.number || isPaid || this.#status === 'cancelled',
+            `attempt ${answer.number} was promised`,
+          );
+          break;
+      }
+    }
+  }
+
+  windowsHold(): void {
+    const { state } = this.observation.memo;
+    for (const { id: charge, paidAt, refunds } of this.#paid) {
+      const until = voidableUntil(paidAt ?? 0, this.#offset);
+      for (const { id, amount, isVoid, key, madeAt } of refunds) {
+        const refund = this.#refunds.find((one) => one.id === id);
+        this.#expect(12, (refund?.kind === 'void') === isVoid, `${id} of ${charge} is shown as a ${refund?.kind}`);
+        this.#expect(12, !isVoid || amount === this.#amount, `${id} voids a part`);
+        this.#expect(12, !isVoid || madeAt < until, `${id} voids after ${iso(until)}`);
+        const couldVoid = key !== null && amount === this.#amount && madeAt < until - MINUTE;
+        const isExplained = isVoid || refund?.failure_code !== null;
+        this.#expect(12, !couldVoid || isExplained, `${id} could have been a void, and does not say why not`);
+        this.#expect(12, madeAt <= yearAfter(paidAt ?? 0), `${id} was made after a year`);
+      }
+    }
+    const accepted = this.#accepted;
+    if (accepted === undefined || accepted.paidAt === null || state === undefined) return;
+    const { now } = this.observation;
+    const until = voidableUntil(accepted.paidAt, this.#offset);
+    const voidable = accepted.refunds.length === 0 && now < until ? iso(until) : null;
+    this.#expect(
+      12,
+      state.voidable_until === voidable,
+      `voidable until ${state.voidable_until}, by the rule ${voidable}`,
+    );
+    const end = yearAfter(accepted.paidAt);
+    const refundable = now <= end ? iso(end) : null;
+    const shown = state.refundable_until;
+    this.#expect(12, shown === refundable, `refundable until ${shown}, by the rule ${refundable}`);
+  }
+
+  #expect(guarantee: Guarantee, isSo: boolean, otherwise: string): void {
+    this.#checked[guarantee] += 1;
+    if (!isSo) this.#breaches.push({ guarantee, checkout: this.observation.memo.intent.id, what: otherwise });
+  }
+
+  #isExcused(...codes: AttentionCode[]): boolean {
+    return codes.some((code) => this.observation.excuses?.has(code) === true);
+  }
+
+  get #amount(): number {
+    return this.observation.memo.intent.amount;
+  }
+
+  get #offset(): number {
+    return this.observation.voidDateOffsetMinutes ?? 0;
+  }
+
+  get #status(): string {
+    return this.observation.memo.state?.status ?? 'creating';
+  }
+
+  /** The payments of which the shop still has something. */
+  get #unreturned(): readonly ProviderCharge[] {
+    return this.#paid.filter(({ refunds }) => sum(refunds) < this.#amount);
+  }
+
+  get #accepted(): ProviderCharge | undefined {
+    const { acceptedChargeId, memo } = this.observation;
+    if (acceptedChargeId !== undefined) return this.#paid.find(({ id }) => id === acceptedChargeId);
+    const paidAt = memo.state?.paid_at ?? null;
+    return this.#paid.find((one) => one.paidAt !== null && iso(one.paidAt) === paidAt) ?? this.#paid[0];
+  }
+}
+
+function expectedStatus(accepted: ProviderCharge | undefined, refunded: number, amount: number): readonly string[] {
+  if (accepted === undefined) return ENDS;
+  return refunded === 0 ? ['paid'] : refunded === amount ? ['refunded'] : ['partially_refunded'];
+}
+
+/** Source: API reference, "Limits". Written again on purpose, so that an error of the product's own rule does not hide here. */
+function voidableUntil(paidAt: number, offsetMinutes: number): number {
+  const cutOff = Math.floor((paidAt + offsetMinutes * MINUTE) / DAY) * DAY + CUT_OFF;
+  return paidAt < cutOff ? cutOff : paidAt;
+}
+
+function yearAfter(paidAt: number): number {
+  const date = new Date(paidAt);
+  const isLeapDay = date.getUTCMonth() === 1 && date.getUTCDate() === 29;
+  return date.setUTCFullYear(date.getUTCFullYear() + 1, date.getUTCMonth(), isLeapDay ? 28 : date.getUTCDate());
+}
+
+const iso = (instant: number): string => new Date(instant).toISOString();
+
+function sum(amounts: readonly { readonly amount: number }[]): number {
+  return amounts.reduce((total, { amount }) => total + amount, 0);
+}
+
+function isSame(one: readonly string[], other: readonly string[]): boolean {
+  return one.toSorted().join('\n') === other.toSorted().join('\n');
+}
