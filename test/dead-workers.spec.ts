@@ -1,6 +1,6 @@
 import { resolve } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { expectBooks } from './support/books.js';
+import { expectRecords } from './support/records.js';
 import { expectRightEnd, FAST, MONEY_CALLS, ONE_OF_EACH, rows, strike } from './support/money-calls.js';
 import { chargeIdOf, newReference, type Stack } from './support/stack.js';
 import { withStack } from './support/with-stack.js';
@@ -53,7 +53,7 @@ describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { time
         await stack.startWorker();
         await expectRightEnd(stack, call, id);
         await thaw(stack, victim, id);
-        await expectBooks(stack, id, call.expected);
+        await expectRecords(stack, id, call.expected);
       }),
   );
 });
@@ -91,7 +91,7 @@ describe.concurrent.each(MONEY_CALLS)('just before $name leaves', { timeout: ENO
         await stack.startWorker();
         await expectRightEnd(stack, call, id);
         await thaw(stack, victim, id);
-        await expectBooks(stack, id, call.expected);
+        await expectRecords(stack, id, call.expected);
         expect(requests(stack)).toBe(1);
       }),
   );

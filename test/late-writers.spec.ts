@@ -1,6 +1,6 @@
 import { cancel, newAttempt, refundRequest } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { auditOf, expectBooks } from './support/books.js';
+import { findingsOf, expectRecords } from './support/records.js';
 import { FAST } from './support/money-calls.js';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
@@ -59,7 +59,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       expect(statuses(stack, id)).toEqual(['pending']);
       await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null && attempts[0]?.status === 'expired');
       await vi.waitUntil(() => statuses(stack, id)[0] === 'expired', { timeout: 30_000 });
-      await expectBooks(stack, id, { status: 'cancelled', refunds: [] });
+      await expectRecords(stack, id, { status: 'cancelled', refunds: [] });
     }));
 
   it('after a cancel, and was paid: the second look finds the money, and it goes back', () =>
@@ -68,7 +68,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       await payAt(stack, came, id);
       await stack.untilStatus(id, 'refunded');
-      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
+      await expectRecords(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
     }));
 
   it('beside the charge of the next attempt is found by the second look, and ended', () =>
@@ -101,7 +101,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       await payAt(stack, came, id);
       await vi.waitUntil(() => stack.sandbox.state().refunds.length === 1, { timeout: 30_000 });
       await stack.until(id, ({ status, attention }) => status === 'paid' && attention === null);
-      expect((await auditOf(stack, id)).breaches).toEqual([]);
+      expect((await findingsOf(stack, id)).breaches).toEqual([]);
       expect(stack.chargesOf(id).map(({ refunded_amount }) => refunded_amount)).toEqual([0, 150_000]);
     }));
 });
@@ -139,7 +139,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
       const status = amount === null ? 'refunded' : 'partially_refunded';
       await stack.untilStatus(id, status);
       await came;
-      await expectBooks(stack, id, { status, refunds: [amount ?? 150_000] });
+      await expectRecords(stack, id, { status, refunds: [amount ?? 150_000] });
     }),
   );
 });

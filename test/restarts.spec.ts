@@ -1,7 +1,7 @@
 import { MortalTemporal } from '@tillflow/tools';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiProcess } from './support/api-process.js';
-import { expectBooks } from './support/books.js';
+import { expectRecords } from './support/records.js';
 import { expectRightEnd, FAST, MONEY_CALLS, type MoneyCall } from './support/money-calls.js';
 import { chargeIdOf, Stack } from './support/stack.js';
 
@@ -51,7 +51,7 @@ describe('Temporal is killed and started again on its file', { timeout: ENOUGH_M
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await restarted;
     await stack.untilStatus(id, 'paid', 90_000);
-    await expectBooks(stack, id, { status: 'paid', refunds: [] });
+    await expectRecords(stack, id, { status: 'paid', refunds: [] });
   });
 
   it('while nothing happens to a paid checkout: it can be refunded afterwards', async () => {
@@ -60,7 +60,7 @@ describe('Temporal is killed and started again on its file', { timeout: ENOUGH_M
     const [, , , refund] = MONEY_CALLS;
     await refund?.provoke(stack, id);
     await stack.untilStatus(id, 'partially_refunded', 90_000);
-    await expectBooks(stack, id, { status: 'partially_refunded', refunds: [50_000], kind: 'refund' });
+    await expectRecords(stack, id, { status: 'partially_refunded', refunds: [50_000], kind: 'refund' });
   });
 
   it('lost no checkout and no event: every workflow is still there', async () => {
@@ -92,6 +92,6 @@ describe('the API is killed and started again', { timeout: ENOUGH_MS }, () => {
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await api.restart();
     await stack.untilStatus(id, 'paid', 60_000);
-    await expectBooks(stack, id, { status: 'paid', refunds: [] });
+    await expectRecords(stack, id, { status: 'paid', refunds: [] });
   });
 });

@@ -1,6 +1,6 @@
 import { resolve, type Resolution } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { expectBooks } from './support/books.js';
+import { expectRecords } from './support/records.js';
 import { expectRightEnd, FAST, MONEY_CALLS, strike, type MoneyCall } from './support/money-calls.js';
 import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
 import { withStack } from './support/with-stack.js';
@@ -127,7 +127,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       await decide(stack, id, { action: 'look', reason: 'it is back' });
       await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null);
       await vi.waitUntil(() => stack.chargesOf(id)[0]?.status === 'expired', { timeout: 30_000 });
-      await expectBooks(stack, id, { status: 'expired', refunds: [] });
+      await expectRecords(stack, id, { status: 'expired', refunds: [] });
     }));
 
   it('gives up a charge, and it was paid: the money goes back', () =>
@@ -140,7 +140,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       stack.sandbox.faults.clear();
       await decide(stack, id, { action: 'look', reason: 'it is back' });
       await stack.untilStatus(id, 'refunded');
-      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000] });
+      await expectRecords(stack, id, { status: 'refunded', refunds: [150_000] });
     }));
 
   it('gives up a refund, and it was made: our books say so as soon as it shows', () =>

@@ -1,7 +1,7 @@
 import type { Fault } from '@tillflow/sandbox';
 import type { PaymentActivities } from '@tillflow/workflows';
 import { vi } from 'vitest';
-import { expectBooks, type Expected } from './books.js';
+import { expectRecords, type Expected } from './records.js';
 import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
 
 /** A call that changes something at the provider: what leads to it, what brings it about, and how all must end. */
@@ -178,5 +178,5 @@ const AFTER_A_DEATH_MS = 90_000;
 export async function expectRightEnd(stack: Stack, call: MoneyCall, id: string): Promise<void> {
   await call.finish(stack, id);
   await stack.untilStatus(id, call.expected.status, AFTER_A_DEATH_MS);
-  await expectBooks(stack, id, call.expected);
+  await expectRecords(stack, id, call.expected);
 }

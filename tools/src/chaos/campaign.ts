@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { resolve } from '@tillflow/workflows';
-import { audit, GUARANTEES, type Breach, type Findings, type Guarantee } from './audit.js';
-import { Life, plan } from './life.js';
-import { Random } from './random.js';
-import { breakPrograms, breakProvider, type Blows } from './trouble.js';
-import { QUIET_MS, VOID_DATE_OFFSET_MINUTES, World } from './world.js';
+import { GUARANTEES, type Breach, type Findings, type Guarantee } from '@tillflow/workflows/testing';
+import fc from 'fast-check';
+import { disruption, disruptProcesses, disruptProvider, type Disruptions } from './disruptions.js';
+import { Environment, IN_FLIGHT_MS, VOID_DATE_OFFSET_MINUTES } from './environment.js';
+import { compareRecords } from './records.js';
+import { LiveScenario, planned } from './scenario.js';
 
 export type CampaignOptions = {
   readonly seed: number;
   readonly checkouts: number;
-  /** How many of them live at the same time. */
+  /** How many checkouts run at the same time. */
   readonly atOnce: number;
   readonly workers: number;
   readonly temporalAddress: string;
-  /** Null where the server is not ours to kill. */
+  /** Null where the campaign may not restart the Temporal server. */
   readonly restartTemporal: (() => Promise<void>) | null;
   readonly log: (line: string) => void;
 };
@@ -23,69 +24,72 @@ export type CampaignResult = {
   readonly checkouts: number;
   readonly seconds: number;
   readonly statuses: Readonly<Record<string, number>>;
-  readonly blows: Blows;
-  /** What struck requests and webhooks, and how often. */
+  readonly disruptions: Disruptions;
+  /** The faults of requests and webhooks, and how often each occurred. */
   readonly faults: Readonly<Record<string, number>>;
   readonly guarantees: readonly { readonly guarantee: Guarantee; readonly checked: number; readonly broken: number }[];
   readonly breaches: readonly Breach[];
-  /** Of each checkout with a breach: what happened to it. */
+  /** For each checkout with a breach: what happened to it. */
   readonly traces: Readonly<
     Record<string, { readonly trace: readonly string[]; readonly timeline: readonly unknown[] }>
   >;
 };
 
-/** What is not settled by then never will be. */
+/** A checkout that is not settled by then counts as broken. */
 const SETTLED_WITHIN_MS = 120_000;
-const BETWEEN_AUDITS_MS = 500;
+const BETWEEN_CHECKS_MS = 500;
+/** More disruptions than any campaign has time for. */
+const MAX_DISRUPTIONS = 10_000;
 
 /**
- * Many checkouts at once, on the real product, while everything around them breaks; then all is healed, everyone
- * waits, and the provider's books are compared with ours. The seed decides what is done and what fails; which of two
- * things at the same time comes first, it does not.
+ * Runs many checkouts at once on the real processes while the provider, the network and the processes fail. Then it
+ * ends all faults, waits until every checkout is settled, and compares Tillflow's records with the provider's. The seed
+ * decides the actions and the faults, but not which of two concurrent events comes first.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const { seed, checkouts, log } = options;
   const startedAt = Date.now();
-  const random = new Random(seed);
-  const plans = random.fork();
-  const blowsOf = random.fork();
-  const world = await World.open(options);
+  const plans = fc.sample(planned, { seed, numRuns: checkouts });
+  const disruptions = fc.sample(disruption(options.restartTemporal !== null), { seed, numRuns: MAX_DISRUPTIONS });
+  const environment = await Environment.open(options);
   try {
-    const lives = Array.from({ length: checkouts }, (_, index) => {
-      return new Life(world, plan(`chaos-${seed}-${index}-${startedAt.toString(36)}`, plans.fork()));
-    });
-    breakProvider(world);
+    const run = startedAt.toString(36);
+    const scenarios = plans.map((plan, index) => new LiveScenario(environment, `chaos-${seed}-${index}-${run}`, plan));
+    disruptProvider(environment);
     const healed = new AbortController();
-    const breaking = breakPrograms(world, blowsOf, options.restartTemporal, healed.signal);
+    const disrupting = disruptProcesses(environment, disruptions, options.restartTemporal, healed.signal);
     log(`${checkouts} checkouts, ${options.atOnce} at a time, seed ${seed}`);
-    await inParallel(lives, options.atOnce, async (life) => life.run());
+    await inParallel(scenarios, options.atOnce, (scenario) => scenario.run());
     healed.abort();
-    const blows = await breaking;
+    const counts = await disrupting;
     const faults = countBy(
-      world.sandbox
+      environment.sandbox
         .faultLog()
         .flatMap((one) => (one.kind === 'request' ? one.fault.action : one.faults.map((name) => `webhook ${name}`))),
     );
-    log(`everything is healed after ${Math.round((Date.now() - startedAt) / 1_000)} s; waiting until all is settled`);
-    await world.heal();
-    for (const life of lives) {
-      life.turnBack();
-      await life.announceLateNews();
+    log(`faults end after ${Math.round((Date.now() - startedAt) / 1_000)} s; waiting until every checkout is settled`);
+    await environment.heal();
+    for (const scenario of scenarios) {
+      scenario.stopConfirming();
+      await scenario.announceLateChanges();
     }
-    await inParallel(lives, options.atOnce, (life) => life.learnTheRest());
+    await inParallel(scenarios, options.atOnce, (scenario) => scenario.learnDecisions());
 
-    const first = await untilSettled(world, lives, log);
-    // Every look that is still owed is taken now, and must not change anything.
-    await inParallel(lives, 8, (life) => lookOnceMore(world, life));
-    const last = await auditAll(world, lives);
-    const breaches = [...lives.flatMap(({ seen }) => seen), ...unique([...first.breaches, ...last.breaches])];
+    const first = await untilSettled(environment, scenarios, log);
+    // Every pending recheck runs now, and must not change anything.
+    await inParallel(scenarios, 8, (scenario) => lookUp(environment, scenario));
+    const last = await compareAll(environment, scenarios);
+    const breaches = [
+      ...scenarios.flatMap(({ breaches: seen }) => seen),
+      ...unique([...first.breaches, ...last.breaches]),
+    ];
     const broken = new Set(breaches.map(({ checkout }) => checkout));
     return {
       seed,
       checkouts,
       seconds: Math.round((Date.now() - startedAt) / 1_000),
       statuses: last.statuses,
-      blows,
+      disruptions: counts,
       faults,
       guarantees: Object.keys(GUARANTEES).map((number) => {
         const guarantee = Number(number) as Guarantee;
@@ -95,69 +99,73 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
       breaches,
       traces: Object.fromEntries(
         await Promise.all(
-          lives
+          scenarios
             .filter(({ id }) => broken.has(id))
-            .map(async ({ id, trace, plan: { reference } }) => {
-              const memo = await world.memoOf(reference);
+            .map(async ({ id, trace, reference }) => {
+              const memo = await environment.memoOf(reference);
               return [id, { trace, timeline: memo?.timeline ?? [] }] as const;
             }),
         ),
       ),
     };
   } finally {
-    await world.close();
+    await environment.close();
   }
 }
 
-type Verdict = Findings & { readonly statuses: Readonly<Record<string, number>> };
+type Comparison = Findings & { readonly statuses: Readonly<Record<string, number>> };
 
-/** Nobody helps but the operator who is asked to. */
-async function untilSettled(world: World, lives: readonly Life[], log: (line: string) => void): Promise<Verdict> {
+/** Waits until no breach is left. An operator helps only where attention asks for it. */
+async function untilSettled(
+  environment: Environment,
+  scenarios: readonly LiveScenario[],
+  log: (line: string) => void,
+): Promise<Comparison> {
   const deadline = Date.now() + SETTLED_WITHIN_MS;
   const asked = new Set<string>();
   for (;;) {
-    const verdict = await auditAll(world, lives);
-    const unsettled = new Set(verdict.breaches.map(({ checkout }) => checkout));
+    const comparison = await compareAll(environment, scenarios);
+    const unsettled = new Set(comparison.breaches.map(({ checkout }) => checkout));
     if (unsettled.size === 0 || Date.now() > deadline) {
-      log(`${lives.length - unsettled.size} of ${lives.length} settled`);
-      return verdict;
+      log(`${scenarios.length - unsettled.size} of ${scenarios.length} settled`);
+      return comparison;
     }
-    for (const life of lives) {
-      if (!unsettled.has(life.id) || asked.has(life.id)) continue;
-      const attention = (await world.memoOf(life.plan.reference))?.state?.attention ?? null;
-      // The provider refused for good to take back what we may not keep: the page of this says "look again".
+    for (const scenario of scenarios) {
+      if (!unsettled.has(scenario.id) || asked.has(scenario.id)) continue;
+      const attention = (await environment.memoOf(scenario.reference))?.state?.attention ?? null;
+      // The runbook of return_refused says: look it up again.
       if (attention?.code !== 'return_refused') continue;
-      asked.add(life.id);
-      await lookOnceMore(world, life);
+      asked.add(scenario.id);
+      await lookUp(environment, scenario);
     }
-    await sleep(BETWEEN_AUDITS_MS);
+    await sleep(BETWEEN_CHECKS_MS);
   }
 }
 
-async function lookOnceMore(world: World, { plan: { reference } }: Life): Promise<void> {
-  const workflow = world.workflowOf(reference);
-  const look = { action: 'look', reason: 'the campaign is over' } as const;
-  await world.tolerant(() => workflow.executeUpdate(resolve, { args: [look] }), 30_000);
+async function lookUp(environment: Environment, { reference }: LiveScenario): Promise<void> {
+  const workflow = environment.workflowOf(reference);
+  const lookup = { action: 'look', reason: 'the campaign is over' } as const;
+  await environment.tolerant(() => workflow.executeUpdate(resolve, { args: [lookup] }), 30_000);
 }
 
-async function auditAll(world: World, lives: readonly Life[]): Promise<Verdict> {
+async function compareAll(environment: Environment, scenarios: readonly LiveScenario[]): Promise<Comparison> {
   const checked: Record<Guarantee, number> = { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 12: 0 };
   const breaches: Breach[] = [];
   const statuses: string[] = [];
-  const memos = await Promise.all(lives.map(async ({ plan: { reference } }) => world.memoOf(reference)));
-  const books = world.books();
-  for (const [index, { id, promised }] of lives.entries()) {
+  const memos = await Promise.all(scenarios.map(async ({ reference }) => environment.memoOf(reference)));
+  const records = environment.records();
+  for (const [index, { id, answers }] of scenarios.entries()) {
     const memo = memos[index] ?? null;
     if (memo === null) {
-      breaches.push({ guarantee: 6, checkout: id, what: 'nobody knows it' });
+      breaches.push({ guarantee: 6, checkout: id, what: 'Temporal has no such checkout' });
       continue;
     }
     statuses.push(memo.state?.status ?? 'creating');
-    const findings = audit(books, {
+    const findings = compareRecords(records, {
       memo,
-      promised,
+      answers,
       voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES,
-      quietMs: QUIET_MS,
+      inFlightMs: IN_FLIGHT_MS,
     });
     breaches.push(...findings.breaches);
     for (const [number, count] of Object.entries(findings.checked)) checked[Number(number) as Guarantee] += count;

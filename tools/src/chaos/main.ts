@@ -4,18 +4,18 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { onInterruption } from '../interruption.js';
 import { MortalTemporal } from '../mortal-temporal.js';
-import { GUARANTEES } from './audit.js';
+import { GUARANTEES } from '@tillflow/workflows/testing';
 import { runCampaign, type CampaignResult } from './campaign.js';
 
 const RESULT = new URL('../../../bench/results/chaos.json', import.meta.url);
 const USAGE = `usage: pnpm chaos [--seed <number>] [--checkouts <number, 60>] [--at-once <number, 12>] [--workers <number, 3>]
 
-Breaks the provider, the network and every program while many checkouts go through their lives, then heals all and
-compares the provider's books with ours. Exits 0 when every guarantee held, 1 when one was broken, 2 for a wrong call.`;
+Runs many checkouts while the provider, the network and every process fail. Then it ends all faults and compares
+Tillflow's records with the provider's. Exits 0 when every guarantee holds, 1 when one is broken, 2 for a wrong option.`;
 
 type Options = { readonly seed: number; readonly checkouts: number; readonly atOnce: number; readonly workers: number };
 
-/** @returns null for a wrong call. */
+/** @returns null for a wrong option. */
 function readOptions(args: readonly string[]): Options | null {
   const option = { type: 'string' } as const;
   try {
@@ -63,14 +63,14 @@ async function main(): Promise<number> {
 }
 
 async function report(result: CampaignResult): Promise<void> {
-  const { seed, checkouts, seconds, statuses, blows, faults, guarantees, breaches } = result;
+  const { seed, checkouts, seconds, statuses, disruptions, faults, guarantees, breaches } = result;
   const listed = (counts: Readonly<Record<string, number>>): string =>
     Object.entries(counts)
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
   console.log(`\nchaos: seed ${seed}, ${checkouts} checkouts, ${seconds} s`);
   console.log(`  ended as   ${listed(statuses)}`);
-  console.log(`  blows      ${listed(blows)}`);
+  console.log(`  disrupted  ${listed(disruptions)}`);
   console.log(`  faults     ${listed(faults)}\n`);
   const width = Math.max(...Object.values(GUARANTEES).map(({ length }) => length));
   console.log(`      ${'guarantee'.padEnd(width)}  checked  broken`);

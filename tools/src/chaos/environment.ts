@@ -6,19 +6,19 @@ import { openTemporal, type Temporal } from '@tillflow/temporal';
 import type { CheckoutMemo, CheckoutPolicy, CheckoutResult } from '@tillflow/workflows';
 import { GuardedChild } from '../guarded-child.js';
 import { freePorts } from '../ports.js';
-import { AUDITED_SECTIONS, type ProviderBooks } from './audit.js';
+import { COMPARED_SECTIONS, type ProviderRecords } from './records.js';
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const READY_WITHIN_MS = 90_000;
 const KEY = 'key-of-the-campaign';
 
-/** East of UTC by so much, the whole day of a payment is before its cut-off: a campaign voids at any hour. */
+/** With dates so far east of UTC, a payment at any hour is before its void cut-off. */
 export const VOID_DATE_OFFSET_MINUTES = 480;
 
 const CALL_DEADLINE_MS = 500;
 const SETTLE_MS = 500;
 
-/** The product's times, shortened: what is proved does not depend on them. */
+/** The policy's times, shortened. */
 export const POLICY: Partial<CheckoutPolicy> = {
   sendWithinMs: 600,
   callDeadlineMs: CALL_DEADLINE_MS,
@@ -30,43 +30,43 @@ export const POLICY: Partial<CheckoutPolicy> = {
   voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES,
 };
 
-/** The least time between a call that had no answer and the next of its kind, less what a busy machine takes. */
-export const QUIET_MS = CALL_DEADLINE_MS + SETTLE_MS - 200;
+/** The least time between a call without an answer and its repetition, less 200 ms for a busy machine. */
+export const IN_FLIGHT_MS = CALL_DEADLINE_MS + SETTLE_MS - 200;
 
-/** Longer than {@link POLICY} lets a call take, shorter than it waits before it repeats one. */
+/** Longer than {@link POLICY} lets a call take, shorter than the time before a repetition. */
 export const LATE_MS = 800;
 
-export type WorldOptions = {
-  /** A campaign's own, so that it can be repeated. */
+export type EnvironmentOptions = {
+  /** Decides the sandbox's ids and faults. */
   readonly seed: number;
   readonly workers: number;
   readonly temporalAddress: string;
 };
 
-/** A program that can be killed and frozen, and is started again when it was. */
-class Program {
+/** A process that can be killed and frozen, and is started again when it ends. */
+class Process {
   #child: GuardedChild | undefined;
   #starting: Promise<void> = Promise.resolve();
   #stopped = false;
 
   constructor(
     private readonly app: 'worker' | 'api',
-    private readonly environment: Readonly<Record<string, string>>,
+    private readonly variables: Readonly<Record<string, string>>,
   ) {}
 
   async start(): Promise<void> {
     const child = new GuardedChild(process.execPath, [`apps/${this.app}/dist/main.js`], {
       cwd: ROOT,
-      env: { ...process.env, ...this.environment },
+      env: { ...process.env, ...this.variables },
       graceMs: 1_000,
     });
     this.#child = child;
     this.#starting = child.waitForLine(new RegExp(`\\b${this.app} ready`), READY_WITHIN_MS);
-    void child.exited.then(() => this.#revive(child));
+    void child.exited.then(() => this.#restart(child));
     await this.#starting;
   }
 
-  /** When it is there, or there again. */
+  /** Resolves when the process is ready, or ready again. */
   async ready(): Promise<void> {
     await this.#starting;
   }
@@ -77,7 +77,7 @@ class Program {
     try {
       process.kill(await child.pid, signal);
     } catch {
-      // It ended before the signal came.
+      // The process has ended.
     }
   }
 
@@ -87,34 +87,33 @@ class Program {
     await this.#child?.exited;
   }
 
-  /** It may also fail to start, while Temporal is being restarted: then it is started until it stays. */
-  #revive(ended: GuardedChild): void {
+  /** A start may fail while Temporal restarts: the process is started again until it stays up. */
+  #restart(ended: GuardedChild): void {
     if (this.#stopped || this.#child !== ended) return;
     this.#starting = this.start();
     this.#starting.catch(() => undefined);
   }
 }
 
-/** The whole product as processes, a provider that breaks on purpose, and the means to break everything else. */
-export class World {
-  readonly #programs: readonly Program[];
-  /** Whom to thaw in the end. */
-  readonly workers: readonly Program[];
-  readonly api: Program;
+/** Tillflow's processes, a sandbox that fails on purpose, and the means to disrupt the processes. */
+export class Environment {
+  readonly #processes: readonly Process[];
+  readonly workers: readonly Process[];
+  readonly api: Process;
 
   private constructor(
     readonly sandbox: Sandbox,
     readonly temporal: Temporal,
     readonly taskQueue: string,
     readonly apiUrl: string,
-    programs: { readonly workers: readonly Program[]; readonly api: Program },
+    processes: { readonly workers: readonly Process[]; readonly api: Process },
   ) {
-    this.workers = programs.workers;
-    this.api = programs.api;
-    this.#programs = [programs.api, ...programs.workers];
+    this.workers = processes.workers;
+    this.api = processes.api;
+    this.#processes = [processes.api, ...processes.workers];
   }
 
-  static async open({ seed, workers, temporalAddress }: WorldOptions): Promise<World> {
+  static async open({ seed, workers, temporalAddress }: EnvironmentOptions): Promise<Environment> {
     const sandbox = createSandbox({
       seed: String(seed),
       assumptions: {
@@ -138,7 +137,7 @@ export class World {
       TEMPORAL_TASK_QUEUE: taskQueue,
       TEMPORAL_TLS: false,
     });
-    const api = new Program('api', {
+    const api = new Process('api', {
       ...shared,
       PORT: String(port),
       PROVIDER_WEBHOOK_SECRET: sandbox.keys.webhookSecrets.join(','),
@@ -147,45 +146,48 @@ export class World {
       RATE_LIMIT: '10000',
       OPEN_RATE_LIMIT: '10000',
     });
-    const all = Array.from({ length: workers }, () => new Program('worker', { ...shared, SHUTDOWN_GRACE_MS: '1000' }));
-    const world = new World(sandbox, temporal, taskQueue, `http://127.0.0.1:${port}`, { workers: all, api });
+    const all = Array.from({ length: workers }, () => new Process('worker', { ...shared, SHUTDOWN_GRACE_MS: '1000' }));
+    const environment = new Environment(sandbox, temporal, taskQueue, `http://127.0.0.1:${port}`, {
+      workers: all,
+      api,
+    });
     try {
-      await Promise.all([api, ...all].map((program) => program.start()));
+      await Promise.all([api, ...all].map((process) => process.start()));
     } catch (error) {
-      await world.close();
+      await environment.close();
       throw error;
     }
-    return world;
+    return environment;
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#programs.map((program) => program.stop()));
+    await Promise.all(this.#processes.map((process) => process.stop()));
     await this.temporal.close();
     await this.sandbox.close();
   }
 
-  /** Everything runs again and nothing fails any more. */
+  /** Ends all faults and freezes, and waits until every process runs. */
   async heal(): Promise<void> {
     this.sandbox.faults.clear();
     this.sandbox.webhooks.configure({ url: `${this.apiUrl}/webhooks/provider` });
     await Promise.all(this.workers.map((worker) => worker.signal('SIGCONT')));
-    await Promise.all(this.#programs.map((program) => program.ready()));
+    await Promise.all(this.#processes.map((process) => process.ready()));
   }
 
   workflowOf(reference: string) {
     return this.temporal.client.workflow.getHandle<() => Promise<CheckoutResult>>(`checkout/default/${reference}`);
   }
 
-  /** @returns null when Temporal does not answer, or knows no such checkout. */
+  /** @returns null when Temporal does not answer or has no such checkout. */
   async memoOf(reference: string): Promise<CheckoutMemo | null> {
     return this.tolerant(async () => {
       const { memo } = await this.workflowOf(reference).describe();
-      // Written by this product alone.
+      // Only Tillflow writes it.
       return memo as CheckoutMemo;
     });
   }
 
-  /** As a till does: @returns null when the API does not answer. */
+  /** Sends what a till sends. @returns null when the API does not answer. */
   async request(method: 'GET' | 'POST', path: string, body?: string, headers: Readonly<Record<string, string>> = {}) {
     try {
       const response = await fetch(`${this.apiUrl}${path}`, {
@@ -201,7 +203,7 @@ export class World {
     }
   }
 
-  /** Nobody is told more than that it did not work: whoever waits comes again. */
+  /** @returns null for every failure: the caller tries again. */
   async tolerant<T>(work: () => Promise<T>, withinMs = 15_000): Promise<T | null> {
     const over = new AbortController();
     const done = this.temporal.connection.withDeadline(Date.now() + withinMs, work).catch(() => null);
@@ -212,9 +214,9 @@ export class World {
     }
   }
 
-  books(): ProviderBooks {
-    // Every section that was asked for is there.
-    return this.sandbox.state(AUDITED_SECTIONS) as ProviderBooks;
+  records(): ProviderRecords {
+    // The answer has every section of the request.
+    return this.sandbox.state(COMPARED_SECTIONS) as ProviderRecords;
   }
 
   chargesOf(checkoutId: string): ChargeJson[] {
