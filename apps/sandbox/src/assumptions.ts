@@ -1,5 +1,5 @@
 import { UTC_DATES, type VoidRule } from '@tillflow/domain';
-import type { FailureCode } from './records.js';
+import type { FailureCode } from './records/records.js';
 
 /**
  * What the API reference leaves open and this sandbox decides. Every behaviour that a real provider may show

@@ -1,9 +1,9 @@
-export { ApiError, type ApiErrorCode } from './api-error.js';
+export { ApiError, type ApiErrorCode } from './http/api-error.js';
 export { DEFAULT_ASSUMPTIONS, type Assumptions, type RateLimit } from './assumptions.js';
-export type { Mark } from './control.js';
-export type { Fault, FaultAction, FaultPlan, FaultState } from './faults.js';
-export type { DisputeStatus, FailureCode } from './records.js';
-export type { AccountJson, ChargeJson, EventJson, RefundJson, SourceJson, TransactionJson } from './render.js';
+export type { Mark } from './control/routes.js';
+export type { Fault, FaultAction, FaultPlan, FaultState } from './faults/faults.js';
+export type { DisputeStatus, FailureCode } from './records/records.js';
+export type { AccountJson, ChargeJson, EventJson, RefundJson, SourceJson, TransactionJson } from './api/render.js';
 export type {
   CardJson,
   CustomerJson,
@@ -13,7 +13,7 @@ export type {
   ReceiptJson,
   ScheduleJson,
   TransferJson,
-} from './render-records.js';
+} from './api/render-records.js';
 export {
   createSandbox,
   type Observer,
@@ -23,7 +23,7 @@ export {
   type WebhookSecrets,
   type WebhookSettings,
 } from './sandbox.js';
-export type { Seed, Seeded } from './seed.js';
-export type { DeliveryJson, FaultLogEntry, SandboxState, Section } from './state.js';
-export type { KeyUsed, Moment, RequestRecord } from './server.js';
-export type { WebhookConfiguration } from './webhooks.js';
+export type { Seed, Seeded } from './control/seed.js';
+export type { DeliveryJson, FaultLogEntry, SandboxState, Section } from './control/state.js';
+export type { KeyUsed, Moment, RequestRecord } from './http/server.js';
+export type { WebhookConfiguration } from './provider/webhooks.js';

@@ -1,23 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { formatInstant, instant, parseInstant, plus } from '@tillflow/domain';
-import { ApiError } from './api-error.js';
+import { ApiError } from './http/api-error.js';
 import { DEFAULT_ASSUMPTIONS, type Assumptions, type RateLimit } from './assumptions.js';
-import { BrowserGuard } from './browser-guard.js';
+import { BrowserGuard } from './http/browser-guard.js';
 import { Clock } from './clock.js';
-import { check } from './check.js';
-import { controlRoutes, type Mark } from './control.js';
-import { checkFaultPlan, faultSchema, Faults, type Fault, type FaultPlan, type FaultState } from './faults.js';
-import { JsonStream } from './json-stream.js';
+import { check } from './http/check.js';
+import { controlRoutes, type Mark } from './control/routes.js';
+import { checkFaultPlan, faultSchema, Faults, type Fault, type FaultPlan, type FaultState } from './faults/faults.js';
+import { JsonStream } from './http/json-stream.js';
 import { pageRoutes } from './pages/routes.js';
-import { Provider } from './provider.js';
+import { Provider } from './provider/provider.js';
 import { Random } from './random.js';
-import { RateLimiter } from './rate-limit.js';
-import type { DisputeStatus, FailureCode } from './records.js';
-import { Renderer, type ChargeJson } from './render.js';
-import type { CardJson, DisputeJson } from './render-records.js';
-import { apiRoutes } from './routes.js';
-import { seedBooks, seedSchema, type Seed, type Seeded } from './seed.js';
-import { Server, type Moment, type RequestRecord } from './server.js';
+import { RateLimiter } from './faults/rate-limit.js';
+import type { DisputeStatus, FailureCode } from './records/records.js';
+import { Renderer, type ChargeJson } from './api/render.js';
+import type { CardJson, DisputeJson } from './api/render-records.js';
+import { apiRoutes } from './api/routes.js';
+import { seedBooks, seedSchema, type Seed, type Seeded } from './control/seed.js';
+import { Server, type Moment, type RequestRecord } from './http/server.js';
 import {
   readFaultLog,
   readState,
@@ -27,7 +27,7 @@ import {
   type FaultLogEntry,
   type SandboxState,
   type Section,
-} from './state.js';
+} from './control/state.js';
 import {
   addressesOf,
   NO_FAULTS,
@@ -35,7 +35,7 @@ import {
   webhookSchema,
   type WebhookConfiguration,
   type WebhookRates,
-} from './webhooks.js';
+} from './provider/webhooks.js';
 
 export type SandboxOptions = {
   /** Makes ids and choices repeatable; made up when left out. */

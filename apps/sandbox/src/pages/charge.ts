@@ -7,8 +7,8 @@ import {
   type Instant,
   type Money,
 } from '@tillflow/domain';
-import type { FormMap } from '../form.js';
-import { FAILURE_CODES, FAILURE_MESSAGES, type ChargeRecord } from '../records.js';
+import type { FormMap } from '../http/form.js';
+import { FAILURE_CODES, FAILURE_MESSAGES, type ChargeRecord } from '../records/records.js';
 import { summaryOf, waysOf } from './deliveries.js';
 import type { Desk } from './desk.js';
 import { timeOf } from './layout.js';

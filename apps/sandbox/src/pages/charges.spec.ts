@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { openSandbox, type Bench } from '../../test/harness.js';
 import { createCharge, open, press } from '../../test/pages.js';
 import type { ChargeJson } from '../index.js';
-import { FAILURE_CODES, FAILURE_MESSAGES } from '../records.js';
+import { FAILURE_CODES, FAILURE_MESSAGES } from '../records/records.js';
 
 const AT = '2026-03-10T09:00:00.000Z';
 const openAt = (): Promise<Bench> => openSandbox({ now: AT, frozen: true });

@@ -1,8 +1,8 @@
 import { formatMoney } from '@tillflow/domain';
-import { ApiError } from '../api-error.js';
-import { choiceOf, required, textOf } from '../params.js';
-import { decodeForm, type FormMap } from '../form.js';
-import { FAILURE_CODES, type ChargeRecord } from '../records.js';
+import { ApiError } from '../http/api-error.js';
+import { choiceOf, required, textOf } from '../http/params.js';
+import { decodeForm, type FormMap } from '../http/form.js';
+import { FAILURE_CODES, type ChargeRecord } from '../records/records.js';
 import { chargeParts } from './charge.js';
 import { carryOut, type Desk } from './desk.js';
 import { timeOf, type Problem } from './layout.js';

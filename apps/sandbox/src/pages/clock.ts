@@ -1,6 +1,6 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
-import type { FormMap } from '../form.js';
-import { choiceOf, numberOf, required, textOf } from '../params.js';
+import type { FormMap } from '../http/form.js';
+import { choiceOf, numberOf, required, textOf } from '../http/params.js';
 import type { ClockChange } from '../sandbox.js';
 import { carryOut, type Desk } from './desk.js';
 import { timeOf, type Problem } from './layout.js';

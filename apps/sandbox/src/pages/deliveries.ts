@@ -1,6 +1,6 @@
 import { plus, type Instant } from '@tillflow/domain';
 import type { Assumptions } from '../assumptions.js';
-import type { DeliveryRecord } from '../records.js';
+import type { DeliveryRecord } from '../records/records.js';
 import { markup, type Markup } from './markup.js';
 import { badge, counted } from './parts.js';
 

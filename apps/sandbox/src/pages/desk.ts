@@ -1,13 +1,13 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../http/api-error.js';
 import type { Assumptions } from '../assumptions.js';
-import type { BrowserGuard } from '../browser-guard.js';
+import type { BrowserGuard } from '../http/browser-guard.js';
 import type { Clock } from '../clock.js';
-import type { FormMap } from '../form.js';
-import type { Provider } from '../provider.js';
-import type { Renderer } from '../render.js';
+import type { FormMap } from '../http/form.js';
+import type { Provider } from '../provider/provider.js';
+import type { Renderer } from '../api/render.js';
 import type { Sandbox } from '../sandbox.js';
-import type { RequestLog } from '../state.js';
+import type { RequestLog } from '../control/state.js';
 import type { PageAnswer } from './answer.js';
 import type { DashboardPage, Problem } from './layout.js';
 

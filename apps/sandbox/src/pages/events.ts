@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.js';
-import type { EventRecord } from '../records.js';
+import { ApiError } from '../http/api-error.js';
+import type { EventRecord } from '../records/records.js';
 import { mischiefOf, responseOf, summaryOf, waysOf, type Way } from './deliveries.js';
 import { carryOut, type Desk } from './desk.js';
 import { timeOf, type Problem } from './layout.js';

@@ -1,6 +1,6 @@
-import { FAULT_EFFECTS, type Fault, type FaultAction, type FaultState } from '../faults.js';
-import type { FormMap } from '../form.js';
-import { integerOf, numberOf, textOf } from '../params.js';
+import { FAULT_EFFECTS, type Fault, type FaultAction, type FaultState } from '../faults/faults.js';
+import type { FormMap } from '../http/form.js';
+import { integerOf, numberOf, textOf } from '../http/params.js';
 import { carryOut, type Desk } from './desk.js';
 import type { Problem } from './layout.js';
 import { markup, type Content, type Markup } from './markup.js';

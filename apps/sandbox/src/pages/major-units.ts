@@ -1,4 +1,4 @@
-import { ApiError } from '../api-error.js';
+import { ApiError } from '../http/api-error.js';
 
 /** Digits after the point: two in every currency of the method. Source: ISO 4217. */
 const MAJOR_UNITS = /^(\d{1,13})(?:\.(\d{1,2}))?$/;

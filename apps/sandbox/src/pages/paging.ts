@@ -1,5 +1,5 @@
-import type { FormMap } from '../form.js';
-import { integerOf } from '../params.js';
+import type { FormMap } from '../http/form.js';
+import { integerOf } from '../http/params.js';
 import { counted } from './parts.js';
 import { markup, type Markup } from './markup.js';
 

@@ -1,4 +1,4 @@
-import type { FormMap } from '../form.js';
+import type { FormMap } from '../http/form.js';
 import { markup, type Content, type Markup } from './markup.js';
 
 /** A table that becomes a list of cards on a phone. Roles are named because other boxes would lose them. */

@@ -1,6 +1,6 @@
 import { parseInstant } from '@tillflow/domain';
-import { textOf } from '../params.js';
-import type { RequestRecord } from '../server.js';
+import { textOf } from '../http/params.js';
+import type { RequestRecord } from '../http/server.js';
 import type { Desk } from './desk.js';
 import { timeOf } from './layout.js';
 import { markup, type Content } from './markup.js';

@@ -1,5 +1,5 @@
-import { ApiError } from '../api-error.js';
-import { Router } from '../router.js';
+import { ApiError } from '../http/api-error.js';
+import { Router } from '../http/router.js';
 import { chargeRoutes } from './charges.js';
 import { clockRoutes } from './clock.js';
 import type { Desk, PageRoute, PagesOptions } from './desk.js';

@@ -3,7 +3,7 @@ import { scanQr } from '../../../../test/support/scan-qr.js';
 import { openSandbox } from '../../test/harness.js';
 import { createCharge, open, press, walletOf } from '../../test/pages.js';
 import type { ChargeJson } from '../index.js';
-import { FAILURE_CODES } from '../records.js';
+import { FAILURE_CODES } from '../records/records.js';
 
 const AT = '2026-03-10T09:00:00.000Z';
 

@@ -1,8 +1,8 @@
 import { formatMoney } from '@tillflow/domain';
 import { renderSVG } from 'uqr';
-import { ApiError } from '../api-error.js';
-import { choiceOf, required } from '../params.js';
-import { FAILURE_CODES, FAILURE_MESSAGES, type ChargeRecord, type FailureCode } from '../records.js';
+import { ApiError } from '../http/api-error.js';
+import { choiceOf, required } from '../http/params.js';
+import { FAILURE_CODES, FAILURE_MESSAGES, type ChargeRecord, type FailureCode } from '../records/records.js';
 import type { Desk } from './desk.js';
 import { timeOf, walletPage } from './layout.js';
 import { markup, type Content, type Markup } from './markup.js';

@@ -1,0 +1,277 @@
+import { instant, type Instant } from '@tillflow/domain';
+import { ApiError } from '../http/api-error.js';
+import type { Assumptions } from '../assumptions.js';
+import { fileFromText } from '../provider/document-type.js';
+import { listJson } from './envelope.js';
+import type { FormMap } from '../http/form.js';
+import { readAccount, readCard, readCharge, readFailureCode, readRefund, readSource } from './inputs.js';
+import type { UploadedFile } from '../http/multipart.js';
+import { choiceOf, instantOf, integerOf, required, textOf } from '../http/params.js';
+import type { Provider } from '../provider/provider.js';
+import type { Renderer } from './render.js';
+import { Router } from '../http/router.js';
+import { readSchedule } from './schedule-input.js';
+import { receiptSearch, scheduleSearch, searchJson } from './search.js';
+import { pageOf, type Page, type PageQuery } from '../records/table.js';
+
+/** One call of the API, decoded. */
+type ApiCall = {
+  /** The first two path parameters; empty when the template has fewer. */
+  readonly id: string;
+  readonly innerId: string;
+  readonly form: FormMap;
+  /** What came as `file` of a multipart form. */
+  readonly file: UploadedFile | null;
+  readonly query: FormMap;
+  readonly path: string;
+  readonly at: Instant;
+};
+
+export type ApiRoute = {
+  /** Answers the body of the 200. Runs to its end without a pause; throws {@link ApiError} before it changes anything. */
+  readonly handle: (call: ApiCall) => unknown;
+  /** Whether the public key will do. Source: assumption, "Keys". */
+  readonly publicKey: boolean;
+  /** Whether a file may come along, in a multipart form too. */
+  readonly takesFile: boolean;
+};
+
+export type ApiRoutesOptions = {
+  readonly provider: Provider;
+  readonly render: Renderer;
+  readonly assumptions: Assumptions;
+  readonly livemode: boolean;
+};
+
+type Access = Partial<Pick<ApiRoute, 'publicKey' | 'takesFile'>>;
+
+/** What the parts of the table are made with. */
+type Routing = ApiRoutesOptions & {
+  readonly route: (method: string, template: string, handle: ApiRoute['handle'], access?: Access) => void;
+  /** The list envelope of a page of records. */
+  readonly list: <T>(call: ApiCall, page: (query: PageQuery) => Page<T>, row: (record: T) => unknown) => unknown;
+};
+
+/** Every operation of the API: what it reads from the call, what the provider does, how it is shown. */
+export function apiRoutes(options: ApiRoutesOptions): Router<ApiRoute> {
+  const router = new Router<ApiRoute>();
+  const routing: Routing = {
+    ...options,
+    route: (method, template, handle, access = {}) => {
+      router.add(method, template, { handle, publicKey: false, takesFile: false, ...access });
+    },
+    list: (call, page, row) => {
+      const query = pageQuery(call, options.assumptions);
+      return listJson(page(query), query, call.path, row);
+    },
+  };
+  addPayments(routing);
+  addAccountAndRecords(routing);
+  addReceiptsAndSchedules(routing);
+  addDisputesAndCustomers(routing);
+  return router;
+}
+
+function addPayments({ provider, render, assumptions, livemode, route, list }: Routing): void {
+  const chargeJson = (id: string, at: Instant) => render.charge(provider.charge(id), at);
+
+  route('POST', '/sources', ({ form }) => render.source(provider.createSource(readSource(form)), null), {
+    publicKey: true,
+  });
+  route(
+    'GET',
+    '/sources/{id}',
+    ({ id }) => {
+      const source = provider.source(id);
+      return render.source(source, provider.chargeOf(source));
+    },
+    { publicKey: true },
+  );
+
+  route('POST', '/charges', ({ form, at }) => render.charge(provider.createCharge(readCharge(form, assumptions)), at));
+  route('GET', '/charges', (call) =>
+    list(
+      call,
+      (query) => provider.books.charges.page(query),
+      (charge) => render.charge(charge, call.at),
+    ),
+  );
+  route('GET', '/charges/{id}', ({ id, at }) => chargeJson(id, at));
+  route('POST', '/charges/{id}/expire', ({ id, at }) => render.charge(provider.expire(id), at));
+  route('POST', '/charges/{id}/mark_as_paid', ({ id, at }) => {
+    refuseMarkingLive(livemode);
+    return render.charge(provider.settle(id, { status: 'successful' }), at);
+  });
+  route('POST', '/charges/{id}/mark_as_failed', ({ id, form, at }) => {
+    refuseMarkingLive(livemode);
+    const failureCode = readFailureCode(form) ?? assumptions.defaultFailureCode;
+    return render.charge(provider.settle(id, { status: 'failed', failureCode }), at);
+  });
+  route('GET', '/charges/{id}/events', (call) => {
+    provider.charge(call.id);
+    return list(
+      call,
+      (query) => pageOf(provider.books.eventsOfCharge.get(call.id) ?? [], query),
+      (event) => render.event(event, provider.books),
+    );
+  });
+
+  route('POST', '/charges/{id}/refunds', ({ id, form }) => render.refund(provider.refund(id, readRefund(form))));
+  route('GET', '/charges/{id}/refunds', (call) =>
+    list(
+      call,
+      (query) => pageOf(provider.charge(call.id).refunds, query),
+      (refund) => render.refund(refund),
+    ),
+  );
+  route('GET', '/charges/{id}/refunds/{refund_id}', ({ id, innerId }) => {
+    const refund = provider.charge(id).refunds.find((each) => each.id === innerId);
+    if (refund === undefined) throw new ApiError('not_found', `No refund ${innerId} was found.`);
+    return render.refund(refund);
+  });
+}
+
+function addAccountAndRecords({ provider, render, assumptions, route, list }: Routing): void {
+  route('GET', '/events', (call) =>
+    list(
+      call,
+      (query) => provider.books.events.page(query),
+      (event) => render.event(event, provider.books),
+    ),
+  );
+  route('GET', '/events/{id}', ({ id }) => render.event(provider.event(id), provider.books));
+
+  route('GET', '/transactions', (call) =>
+    list(
+      call,
+      (query) => provider.books.transactions.page(query),
+      (transaction) => render.transaction(transaction),
+    ),
+  );
+  route('GET', '/transactions/{id}', ({ id }) => render.transaction(provider.transaction(id)));
+
+  const accountJson = () => render.account(provider.books.account);
+  route('GET', '/account', accountJson);
+  route('PATCH', '/account', ({ form }) => render.account(provider.updateAccount(readAccount(form))));
+  route('PATCH', '/account/api_version', () =>
+    render.account(provider.updateAccount({ apiVersion: assumptions.versions.at(-1) ?? assumptions.accountVersion })),
+  );
+  route('GET', '/account/api_versions', () => ({ ...accountJson(), versions: assumptions.versions }));
+}
+
+function addReceiptsAndSchedules({ provider, render, assumptions, route, list }: Routing): void {
+  const { receipts, schedules } = provider;
+  route('GET', '/receipts', (call) =>
+    list(
+      call,
+      (query) => provider.books.receipts.page(query),
+      (receipt) => render.receipt(receipt),
+    ),
+  );
+  route('GET', '/receipts/receipts/search', ({ query, path }) =>
+    searchJson(receiptSearch(provider.books.receipts.rows), query, path, assumptions.searchPageSize, (receipt) =>
+      render.receipt(receipt),
+    ),
+  );
+  route('GET', '/receipts/{id}', ({ id }) => render.receipt(receipts.receipt(id)));
+
+  const scheduleJson = (id: string, at: Instant) => render.schedule(schedules.schedule(id), provider.books, at);
+  for (const [path, table] of [
+    ['/schedules', 'schedules'],
+    ['/charges/schedules', 'chargeSchedules'],
+    ['/transfers/schedules', 'transferSchedules'],
+  ] as const) {
+    route('GET', path, (call) =>
+      list(
+        call,
+        (query) => provider.books[table].page(query),
+        (schedule) => render.schedule(schedule, provider.books, call.at),
+      ),
+    );
+  }
+  route('GET', '/transfers/{id}', ({ id }) => render.transfer(schedules.transfer(id)));
+  route('GET', '/charges/schedules/search', ({ query, path, at }) =>
+    searchJson(scheduleSearch(provider.books), query, path, assumptions.searchPageSize, (schedule) =>
+      render.schedule(schedule, provider.books, at),
+    ),
+  );
+  route('POST', '/schedules', ({ form, at }) =>
+    scheduleJson(schedules.create(readSchedule(form, at, assumptions)).id, at),
+  );
+  route('GET', '/schedules/{id}', ({ id, at }) => scheduleJson(id, at));
+  route('DELETE', '/schedules/{id}', ({ id, at }) => scheduleJson(schedules.remove(id).id, at));
+  route('GET', '/schedules/{id}/occurrences', (call) =>
+    list(
+      call,
+      (query) => schedules.occurrences(call.id).page(query),
+      (occurrence) => render.occurrence(occurrence),
+    ),
+  );
+  route('GET', '/schedules/{id}/occurrences/{occurrence_id}', ({ id, innerId }) =>
+    render.occurrence(schedules.occurrence(id, innerId)),
+  );
+}
+
+function addDisputesAndCustomers({ provider, render, route, list }: Routing): void {
+  const { disputes, customers } = provider;
+  route('GET', '/disputes/{id}', ({ id, at }) => render.dispute(disputes.dispute(id), at));
+  route('GET', '/disputes/{id}/documents', (call) =>
+    list(
+      call,
+      (query) => pageOf(disputes.dispute(call.id).documents, query),
+      (document) => render.document(document),
+    ),
+  );
+  route(
+    'POST',
+    '/disputes/{id}/documents',
+    ({ id, form, file }) => {
+      disputes.dispute(id);
+      const sent = file ?? fileFromText(required(textOf(form, 'file'), 'file'));
+      return render.document(disputes.attach(id, sent, textOf(form, 'kind')));
+    },
+    { takesFile: true },
+  );
+  route('GET', '/disputes/{id}/documents/{document_id}', ({ id, innerId }) =>
+    render.document(disputes.document(id, innerId)),
+  );
+  route('DELETE', '/disputes/{id}/documents/{document_id}', ({ id, innerId }) =>
+    render.document(disputes.remove(id, innerId)),
+  );
+
+  route('GET', '/customers/{id}', ({ id, at }) => render.customer(customers.customer(id), at));
+  route('GET', '/customers/{id}/cards', (call) =>
+    list(
+      call,
+      (query) => pageOf(customers.customer(call.id).cards, query),
+      (card) => render.card(card),
+    ),
+  );
+  route('GET', '/customers/{id}/cards/{card_id}', ({ id, innerId }) => render.card(customers.card(id, innerId)));
+  route('PATCH', '/customers/{id}/cards/{card_id}', ({ id, innerId, form }) =>
+    render.card(customers.updateCard(id, innerId, readCard(form))),
+  );
+  route('DELETE', '/customers/{id}/cards/{card_id}', ({ id, innerId }) =>
+    render.card(customers.removeCard(id, innerId)),
+  );
+}
+
+/** Source: API reference, "Shared list parameters"; the greatest `limit` and the orders are assumptions. */
+function pageQuery({ query, at }: ApiCall, assumptions: Assumptions): PageQuery {
+  const offset = integerOf(query, 'offset') ?? 0;
+  const limit = integerOf(query, 'limit') ?? assumptions.defaultLimit;
+  if (offset < 0) throw new ApiError('bad_request', 'offset must not be negative.');
+  if (limit < 1) throw new ApiError('bad_request', 'limit must be at least 1.');
+  return {
+    from: instantOf(query, 'from') ?? instant(0),
+    to: instantOf(query, 'to') ?? at,
+    offset,
+    limit: Math.min(limit, assumptions.maximumLimit),
+    order: choiceOf(query, 'order', ['chronological', 'reverse_chronological']) ?? 'chronological',
+  };
+}
+
+/** Source: assumption, "Test mode marking". */
+function refuseMarkingLive(livemode: boolean): void {
+  if (livemode) throw new ApiError('invalid_charge', 'Only a charge in test mode can be marked.');
+}

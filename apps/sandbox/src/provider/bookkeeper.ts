@@ -1,0 +1,117 @@
+import { plus, type Instant, type Money } from '@tillflow/domain';
+import { ApiError } from '../http/api-error.js';
+import type { Assumptions } from '../assumptions.js';
+import type { Clock } from '../clock.js';
+import type { Random } from '../random.js';
+import {
+  Books,
+  type AccountRecord,
+  type ChargeRecord,
+  type EventRecord,
+  type EventSubject,
+  type TransactionRecord,
+} from '../records/records.js';
+
+export type BookkeeperOptions = {
+  readonly clock: Clock;
+  readonly assumptions: Assumptions;
+  readonly livemode: boolean;
+  readonly webhookUri: string | null;
+  /** Called for each new event, after everything it tells about is in the books; with the charge it concerns. */
+  readonly onEvent: (event: EventRecord, charge: ChargeRecord | null) => void;
+};
+
+type Movement = Money & Pick<TransactionRecord, 'direction' | 'key' | 'origin'>;
+
+/** What all parts of the provider share: its books, the time, ids, movements of money, and the telling of events. */
+export class Bookkeeper {
+  books: Books;
+  #random: Random;
+
+  constructor(
+    random: Random,
+    private readonly options: BookkeeperOptions,
+  ) {
+    this.#random = random;
+    this.books = new Books(this.#newAccount());
+  }
+
+  get assumptions(): Assumptions {
+    return this.options.assumptions;
+  }
+
+  get clock(): Clock {
+    return this.options.clock;
+  }
+
+  /** Forgets everything. With the same randomness ids go on, with a new one they begin again. */
+  reset(random: Random): void {
+    this.#random = random;
+    this.books = new Books(this.#newAccount());
+  }
+
+  now(): Instant {
+    return this.options.clock.now();
+  }
+
+  /** In test mode a marker follows the prefix. Source: API reference, "Conventions". */
+  id(prefix: string): string {
+    return `${prefix}_${this.options.livemode ? '' : 'test_'}${this.#random.stream(prefix).letters(19)}`;
+  }
+
+  /** Names a page that whoever has the token may open. */
+  token(): string {
+    return this.#random.stream('token').letters(24);
+  }
+
+  transact(movement: Movement): TransactionRecord {
+    const now = this.now();
+    const transferableAt = plus(now, this.assumptions.transferableAfterMs);
+    const { amount, currency, direction, key, origin } = movement;
+    const id = this.id('trxn');
+    return this.books.transactions.put({
+      id,
+      createdAt: now,
+      amount,
+      currency,
+      direction,
+      key,
+      origin,
+      transferableAt,
+    });
+  }
+
+  emit(key: string, subject: EventSubject): void {
+    const chargeId = chargeIdOf(subject);
+    const event: EventRecord = { id: this.id('evnt'), createdAt: this.now(), key, chargeId, subject };
+    this.books.addEvent(event);
+    this.options.onEvent(event, chargeId === null ? null : (this.books.charges.get(chargeId) ?? null));
+  }
+
+  #newAccount(): AccountRecord {
+    const letters = this.#random.stream('account');
+    return {
+      id: `account_${letters.letters(19)}`,
+      team: `acct_${letters.letters(19)}`,
+      user: `user_${letters.letters(19)}`,
+      createdAt: this.now(),
+      apiVersion: this.assumptions.accountVersion,
+      chainEnabled: false,
+      zeroInterestInstallments: false,
+      chainReturnUri: null,
+      webhookUri: this.options.webhookUri,
+      metadataExportKeys: {},
+    };
+  }
+}
+
+/** @throws {ApiError} `not_found` when there is no such record. */
+export function found<T>(record: T | undefined, kind: string, id: string): T {
+  if (record === undefined) throw new ApiError('not_found', `No ${kind} ${id} was found.`);
+  return record;
+}
+
+function chargeIdOf(subject: EventSubject): string | null {
+  if (subject.object === 'charge') return subject.record.id;
+  return subject.object === 'refund' ? subject.record.chargeId : null;
+}

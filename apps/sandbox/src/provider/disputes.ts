@@ -1,0 +1,111 @@
+import { ApiError } from '../http/api-error.js';
+import { found, type Bookkeeper } from './bookkeeper.js';
+import { documentTypeOf } from './document-type.js';
+import type { UploadedFile } from '../http/multipart.js';
+import type { DisputeRecord, DisputeStatus, DocumentRecord } from '../records/records.js';
+
+export type NewDispute = Omit<DisputeRecord, 'createdAt' | 'closedAt' | 'documents' | 'currency'>;
+
+/** What a document is when nobody says. Source: assumption. */
+const DEFAULT_KIND = 'other';
+
+/** Disputed charges and the documents that support the merchant. They move no money here. */
+export class Disputes {
+  constructor(private readonly keeper: Bookkeeper) {}
+
+  /** @throws {ApiError} `not_found`. */
+  dispute(id: string): DisputeRecord {
+    return found(this.keeper.books.disputes.get(id), 'dispute', id);
+  }
+
+  /** @throws {ApiError} `not_found`, also for a document that was deleted. */
+  document(disputeId: string, id: string): DocumentRecord {
+    const { documents } = this.dispute(disputeId);
+    return found(
+      documents.find((document) => document.id === id),
+      'document',
+      id,
+    );
+  }
+
+  open(dispute: NewDispute): DisputeRecord {
+    const { books } = this.keeper;
+    const charge = found(books.charges.get(dispute.chargeId), 'charge', dispute.chargeId);
+    const now = this.keeper.now();
+    const closedAt = isClosed(dispute.status) ? now : null;
+    const opened = books.disputes.put({
+      ...dispute,
+      createdAt: now,
+      currency: charge.currency,
+      documents: [],
+      closedAt,
+    });
+    books.charges.put({ ...charge, disputeId: opened.id });
+    this.keeper.emit('dispute.create', { object: 'dispute', record: opened });
+    return opened;
+  }
+
+  /** What the issuer decides. @throws {ApiError} `bad_request` when it has decided already. */
+  move(id: string, status: DisputeStatus): DisputeRecord {
+    const dispute = this.dispute(id);
+    if (isClosed(dispute.status)) throw new ApiError('bad_request', `The dispute is closed: it is ${dispute.status}.`);
+    const closed = isClosed(status);
+    const moved = this.keeper.books.disputes.put({
+      ...dispute,
+      status,
+      closedAt: closed ? this.keeper.now() : null,
+    });
+    this.keeper.emit(closed ? 'dispute.close' : 'dispute.update', { object: 'dispute', record: moved });
+    return moved;
+  }
+
+  /** @throws {ApiError} `documents_locked` when the dispute is not open, `invalid_file_type`, `bad_request` when too large. */
+  attach(disputeId: string, file: UploadedFile, kind: string | null): DocumentRecord {
+    const dispute = this.#unlocked(disputeId);
+    const most = this.keeper.assumptions.maximumFileBytes;
+    if (file.content.length > most) throw new ApiError('bad_request', `file is too large: at most ${most} bytes.`);
+    const contentType = documentTypeOf(file);
+    const document: DocumentRecord = {
+      id: this.keeper.id('docu'),
+      createdAt: this.keeper.now(),
+      disputeId,
+      filename: file.filename,
+      kind: kind ?? DEFAULT_KIND,
+      contentType,
+      content: file.content,
+      token: this.keeper.token(),
+      deleted: false,
+    };
+    this.keeper.books.downloads.set(document.token, document);
+    this.#keep(dispute, [...dispute.documents, document]);
+    return document;
+  }
+
+  /** @throws {ApiError} `documents_locked` when the dispute is not open. */
+  remove(disputeId: string, id: string): DocumentRecord {
+    const removed: DocumentRecord = { ...this.document(disputeId, id), deleted: true };
+    const dispute = this.#unlocked(disputeId);
+    this.keeper.books.downloads.delete(removed.token);
+    this.#keep(
+      dispute,
+      dispute.documents.filter((document) => document.id !== id),
+    );
+    return removed;
+  }
+
+  /** Source: assumption, "documents change only while open". */
+  #unlocked(id: string): DisputeRecord {
+    const dispute = this.dispute(id);
+    if (dispute.status === 'open') return dispute;
+    throw new ApiError('documents_locked', `The dispute is ${dispute.status}: its documents no longer change.`);
+  }
+
+  #keep(dispute: DisputeRecord, documents: readonly DocumentRecord[]): void {
+    const record = this.keeper.books.disputes.put({ ...dispute, documents });
+    this.keeper.emit('dispute.update', { object: 'dispute', record });
+  }
+}
+
+function isClosed(status: DisputeStatus): boolean {
+  return status === 'won' || status === 'lost';
+}

@@ -1,0 +1,124 @@
+import { CURRENCIES, isCurrency, type Currency, type Instant } from '@tillflow/domain';
+import { found, type Bookkeeper } from './bookkeeper.js';
+import { dayOf, formatDay, monthAfter, startOf, type Day } from './calendar.js';
+import type { ReceiptRecord, TransactionRecord } from '../records/records.js';
+import { pageOf } from '../records/table.js';
+
+/** Fees and taxes that one transaction, or all of a month, took. A void gives its charge's back. */
+type Fees = Pick<ReceiptRecord, 'chargeFee' | 'transactionFee' | 'transferFee' | 'voidedFee' | 'vat'>;
+
+export type NewReceipt = Omit<ReceiptRecord, 'createdAt' | 'adjustment'> & {
+  /** Smallest currency unit: what is credited, or with a minus debited, besides. */
+  readonly adjustment: number;
+};
+
+const NO_FEES: Fees = { chargeFee: 0, transactionFee: 0, transferFee: 0, voidedFee: 0, vat: 0 };
+
+/** Whom receipts are made out to when nobody says. */
+export const RECEIPT_CUSTOMER = { customerName: 'Example Merchant', customerEmail: 'merchant@example.com' } as const;
+
+/**
+ * Statements of fees and taxes: one for each month in the account's currency, and one for each other currency in which
+ * money moved, at 00:00 UTC of the first day of the next month. Source: assumption, "Receipts".
+ */
+export class Receipts {
+  constructor(private readonly keeper: Bookkeeper) {}
+
+  /** Sets the timer of the present month; each month sets the next one's. */
+  start(): void {
+    this.#await(dayOf(this.keeper.now()));
+  }
+
+  /** @throws {ApiError} `not_found`. */
+  receipt(id: string): ReceiptRecord {
+    return found(this.keeper.books.receipts.get(id), 'receipt', id);
+  }
+
+  /** An adjustment is booked with it, as a transaction that the receipt names. */
+  issue({ adjustment, ...receipt }: NewReceipt): ReceiptRecord {
+    const { id, currency } = receipt;
+    const direction = adjustment < 0 ? 'debit' : 'credit';
+    const key = 'receipt.adjust';
+    const transaction =
+      adjustment === 0
+        ? null
+        : this.keeper.transact({ amount: Math.abs(adjustment), currency, direction, key, origin: id });
+    const createdAt = this.keeper.now();
+    return this.keeper.books.receipts.put({ ...receipt, createdAt, adjustment: transaction });
+  }
+
+  nextNumber(issuedOn: Day): string {
+    const count = String(this.keeper.books.receipts.rows.length + 1).padStart(4, '0');
+    return `${formatDay(issuedOn).slice(0, 7).replace('-', '')}-${count}`;
+  }
+
+  #await(day: Day): void {
+    const end = monthAfter(day, 1);
+    this.keeper.clock.at(startOf(end), () => {
+      this.#closeMonth(monthAfter(day, 0), end);
+      this.#await(end);
+    });
+  }
+
+  #closeMonth(start: Day, end: Day): void {
+    const { books, assumptions } = this.keeper;
+    const month = { from: startOf(start), to: (startOf(end) - 1) as Instant };
+    const { rows } = pageOf(books.transactions.rows, {
+      ...month,
+      offset: 0,
+      limit: Infinity,
+      order: 'chronological',
+    });
+    const sums = new Map<Currency, Fees>();
+    if (isCurrency(assumptions.accountCurrency)) sums.set(assumptions.accountCurrency, NO_FEES);
+    for (const transaction of rows) {
+      sums.set(transaction.currency, add(sums.get(transaction.currency) ?? NO_FEES, this.#feesOf(transaction)));
+    }
+    for (const currency of CURRENCIES) {
+      const fees = sums.get(currency);
+      if (fees !== undefined) this.#issueFor(currency, fees, end);
+    }
+  }
+
+  /** Withheld tax is the merchant's to pay: it comes back as the adjustment. */
+  #issueFor(currency: Currency, fees: Fees, issuedOn: Day): void {
+    const wht = Math.max(0, Math.floor((subtotalOf(fees) * this.keeper.assumptions.whtBasisPoints + 5_000) / 10_000));
+    this.issue({
+      id: this.keeper.id('rcpt'),
+      number: this.nextNumber(issuedOn),
+      issuedOn,
+      currency,
+      ...fees,
+      wht,
+      creditNote: subtotalOf(fees) < 0,
+      ...RECEIPT_CUSTOMER,
+      adjustment: wht,
+    });
+  }
+
+  #feesOf({ key, origin }: TransactionRecord): Fees {
+    const { charges, refunds, transfers } = this.keeper.books;
+    const transfer = transfers.get(origin);
+    if (transfer !== undefined) return { ...NO_FEES, transferFee: transfer.fee };
+    const refund = refunds.get(origin);
+    const charge = charges.get(refund?.chargeId ?? origin);
+    if (charge === undefined) return NO_FEES;
+    if (key === 'charge.capture') return { ...NO_FEES, chargeFee: charge.fee, vat: charge.feeVat };
+    return refund?.voided === true ? { ...NO_FEES, voidedFee: charge.fee, vat: -charge.feeVat } : NO_FEES;
+  }
+}
+
+/** Fees before tax. */
+export function subtotalOf({ chargeFee, transactionFee, transferFee, voidedFee }: Fees): number {
+  return chargeFee + transactionFee + transferFee - voidedFee;
+}
+
+function add(a: Fees, b: Fees): Fees {
+  return {
+    chargeFee: a.chargeFee + b.chargeFee,
+    transactionFee: a.transactionFee + b.transactionFee,
+    transferFee: a.transferFee + b.transferFee,
+    voidedFee: a.voidedFee + b.voidedFee,
+    vat: a.vat + b.vat,
+  };
+}

@@ -1,0 +1,256 @@
+import { createHmac } from 'node:crypto';
+import { request } from 'undici';
+import { plus } from '@tillflow/domain';
+import { z } from 'zod';
+import type { Assumptions } from '../assumptions.js';
+import type { Clock } from '../clock.js';
+import { isHttpUri } from '../http/params.js';
+import type { Random } from '../random.js';
+import type { ChargeRecord, DeliveryRecord, EventRecord } from '../records/records.js';
+
+const rate = z.number().min(0).max(1).default(0);
+
+/** One secret, or several separated by commas while one is rotated; each is base64. */
+export const secretSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9+/_-]{2,}={0,2}(,[A-Za-z0-9+/_-]{2,}={0,2})*$/, 'must be base64, several separated by commas');
+
+export const singleSecretSchema = z.string().regex(/^[A-Za-z0-9+/_-]{2,}={0,2}$/, 'must be base64');
+
+export const webhookSchema = z.strictObject({
+  /** Where events go; the address already set when left out. */
+  url: z.string().refine(isHttpUri, 'must be an http or https address').optional(),
+  /** The secret already set when left out. */
+  secret: secretSchema.optional(),
+  /** Part of the deliveries that are sent twice, 0 to 1. */
+  duplicate: rate,
+  /** Part that is lost on the way and never sent. */
+  drop: rate,
+  /** Wait before each first try, ms on the sandbox's clock. */
+  delay_ms: z.int().min(0).max(86_400_000).default(0),
+  /** Part that is held back until after the next one. */
+  reorder: rate,
+  /** Part whose signature does not fit. */
+  corrupt_signature: rate,
+});
+
+export const ratesSchema = webhookSchema.omit({ url: true, secret: true });
+
+/** Webhook behaviour as it is asked for. Rates that are not named are 0. */
+export type WebhookConfiguration = z.input<typeof webhookSchema>;
+export type WebhookRates = Omit<z.output<typeof webhookSchema>, 'url' | 'secret'>;
+
+export const NO_FAULTS: WebhookRates = ratesSchema.parse({});
+
+/**
+ * The signature headers of a webhook: HMAC-SHA256, in hex, with each base64-decoded secret over `<timestamp>.<raw body>`.
+ * Source: assumption, "Webhook signature".
+ * @param timestamp unix seconds.
+ */
+function signature(body: string, secrets: readonly string[], timestamp: number): string {
+  return secrets
+    .map((secret) => createHmac('sha256', Buffer.from(secret, 'base64')).update(`${timestamp}.${body}`).digest('hex'))
+    .join(',');
+}
+
+/** The account's address and those of the charge that the event concerns, each once. */
+export function addressesOf(charge: ChargeRecord | null, accountUri: string | null): ReadonlySet<string> {
+  return new Set([...(accountUri === null ? [] : [accountUri]), ...(charge?.webhookEndpoints ?? [])]);
+}
+
+type Job = {
+  readonly event: EventRecord;
+  readonly uri: string;
+  readonly attempt: number;
+  readonly duplicate: boolean;
+  readonly reordered: boolean;
+  readonly corrupted: boolean;
+  readonly delayed: boolean;
+};
+
+export type WebhooksOptions = {
+  readonly clock: Clock;
+  readonly assumptions: Assumptions;
+  readonly bodyOf: (event: EventRecord) => string;
+  readonly onTried: (delivery: DeliveryRecord) => void;
+};
+
+/**
+ * Sends events to their addresses: at least once at best, a few at a time, tried again on the sandbox's clock until a
+ * 2xx; and loses, doubles, delays, reorders and corrupts them when asked to.
+ */
+export class Webhooks {
+  readonly #options: WebhooksOptions;
+  #random: Random;
+  #secrets: readonly string[];
+  #rates: WebhookRates = NO_FAULTS;
+  /** In the order of leaving. */
+  readonly #queue = new Set<Job>();
+  #held: Job[] = [];
+  #inFlight = new Set<AbortController>();
+  #idle: (() => void)[] = [];
+
+  constructor(random: Random, secrets: readonly string[], options: WebhooksOptions) {
+    this.#random = random;
+    this.#secrets = secrets;
+    this.#options = options;
+  }
+
+  get rates(): WebhookRates {
+    return this.#rates;
+  }
+
+  configure(rates: WebhookRates, secrets: readonly string[] | null): void {
+    this.#rates = rates;
+    if (secrets !== null) this.#secrets = secrets;
+  }
+
+  /** Signs with these from now on, what is tried again too. */
+  setSecrets(secrets: readonly string[]): void {
+    this.#secrets = secrets;
+  }
+
+  get secrets(): readonly string[] {
+    return this.#secrets;
+  }
+
+  /** Sends an event once more to each of the addresses it goes to: no fault strikes it, and every failure is tried again. */
+  resend(event: EventRecord, uris: ReadonlySet<string>): void {
+    const job = { event, attempt: 1, duplicate: false, reordered: false, corrupted: false, delayed: false };
+    this.#submit(Array.from(uris, (uri) => Object.assign({}, job, { uri })));
+  }
+
+  /** Forgets what was still to be sent and breaks off what is on the wire. */
+  reset(random: Random, secrets: readonly string[]): void {
+    this.#random = random;
+    this.#secrets = secrets;
+    this.#rates = NO_FAULTS;
+    this.#queue.clear();
+    this.#held = [];
+    const broken = this.#inFlight;
+    this.#inFlight = new Set();
+    for (const controller of broken) controller.abort();
+    this.#tellIdle();
+  }
+
+  /** Resolves when nothing is on the wire or about to be; tries that wait for the clock do not count. */
+  async idle(): Promise<void> {
+    if (this.#queue.size === 0 && this.#inFlight.size === 0) return;
+    await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+
+  /** Takes an event to its addresses, unless a fault strikes. */
+  publish(event: EventRecord, uris: ReadonlySet<string>): void {
+    for (const uri of uris) this.#publishTo(uri, event);
+  }
+
+  #publishTo(uri: string, event: EventRecord): void {
+    const draw = (rate: number): boolean => this.#random.chance(rate);
+    // Drawn in this order and always all of them, so that one rate does not change another's choices.
+    const [dropped, duplicate, reordered] = [
+      draw(this.#rates.drop),
+      draw(this.#rates.duplicate),
+      draw(this.#rates.reorder),
+    ];
+    const [corrupted, twinCorrupted] = [draw(this.#rates.corrupt_signature), draw(this.#rates.corrupt_signature)];
+    const delayed = this.#rates.delay_ms > 0;
+    const job: Job = { event, uri, attempt: 1, duplicate: false, reordered, corrupted, delayed };
+    if (dropped) {
+      this.#note(job, null, 'lost on the way, on purpose', true);
+      return;
+    }
+    const jobs = duplicate ? [job, { ...job, duplicate: true, corrupted: twinCorrupted }] : [job];
+    const leave = (): void => (reordered ? this.#hold(jobs) : this.#submit(jobs));
+    const { clock } = this.#options;
+    if (delayed) clock.at(plus(clock.now(), this.#rates.delay_ms), leave);
+    else leave();
+  }
+
+  #submit(jobs: readonly Job[]): void {
+    for (const job of jobs) this.#queue.add(job);
+    this.#release();
+  }
+
+  #hold(jobs: readonly Job[]): void {
+    const { clock, assumptions } = this.#options;
+    this.#held.push(...jobs);
+    clock.at(plus(clock.now(), assumptions.webhookHoldMs), () => this.#release());
+  }
+
+  /** The last held leaves first, so that they change places even when nothing else comes between. */
+  #release(): void {
+    for (const job of this.#held.toReversed()) this.#queue.add(job);
+    this.#held = [];
+    this.#pump();
+  }
+
+  #pump(): void {
+    for (const job of this.#queue) {
+      if (this.#inFlight.size >= this.#options.assumptions.webhookConcurrency) break;
+      this.#queue.delete(job);
+      void this.#send(job);
+    }
+    this.#tellIdle();
+  }
+
+  #tellIdle(): void {
+    if (this.#queue.size > 0 || this.#inFlight.size > 0) return;
+    const waiting = this.#idle;
+    this.#idle = [];
+    for (const resolve of waiting) resolve();
+  }
+
+  async #send(job: Job): Promise<void> {
+    const { assumptions, clock } = this.#options;
+    const controller = new AbortController();
+    this.#inFlight.add(controller);
+    const timeout = setTimeout(() => controller.abort(new Error('timed out')), assumptions.webhookTimeoutMs);
+    const { status, error } = await this.#post(job, controller.signal);
+    clearTimeout(timeout);
+    // Broken off by a reset: the event it told about is forgotten.
+    if (!this.#inFlight.delete(controller)) return;
+    clock.tick();
+    this.#note(job, status, error, false);
+    const acknowledged = status !== null && status >= 200 && status < 300;
+    const wait = assumptions.webhookRetriesMs[job.attempt - 1];
+    if (!acknowledged && !job.duplicate && wait !== undefined) {
+      const again = { ...job, attempt: job.attempt + 1 };
+      clock.at(plus(clock.now(), wait), () => this.#submit([again]));
+    }
+    this.#pump();
+  }
+
+  async #post(job: Job, signal: AbortSignal): Promise<{ status: number | null; error: string | null }> {
+    const { assumptions, bodyOf } = this.#options;
+    const body = bodyOf(job.event);
+    // Wall time even when the sandbox's clock is elsewhere: the receiver compares it with its own.
+    const timestamp = Math.floor(Date.now() / 1_000);
+    const signed = signature(job.corrupted ? `${body} ` : body, this.#secrets, timestamp);
+    const headers = {
+      'Content-Type': 'application/json',
+      [assumptions.signatureHeader]: signed,
+      [assumptions.signatureTimestampHeader]: String(timestamp),
+    };
+    try {
+      const { statusCode, body: reply } = await request(job.uri, { method: 'POST', headers, body, signal });
+      await reply.dump();
+      const isTaken = statusCode >= 200 && statusCode < 300;
+      return { status: statusCode, error: isTaken ? null : `answered ${statusCode}` };
+    } catch (error) {
+      return { status: null, error: reasonOf(error) };
+    }
+  }
+
+  #note(job: Job, status: number | null, error: string | null, dropped: boolean): void {
+    const { event, uri, attempt, duplicate, reordered, corrupted, delayed } = job;
+    const id = `whdl_${this.#random.stream('delivery').letters(19)}`;
+    const told = { eventId: event.id, key: event.key, uri, attempt, status, error };
+    const createdAt = this.#options.clock.now();
+    this.#options.onTried({ id, createdAt, ...told, dropped, duplicate, reordered, corrupted, delayed });
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return cause instanceof Error ? cause.message || cause.name : String(cause);
+}

@@ -1,0 +1,354 @@
+import type { Currency, Instant } from '@tillflow/domain';
+import { Balance } from './balance.js';
+import type { Day, Rule } from '../provider/calendar.js';
+import type { FormMap } from '../http/form.js';
+import { Table, type Page } from './table.js';
+
+/** Reasons of a failed charge with their texts. Source: API reference, "Errors". */
+export const FAILURE_MESSAGES = {
+  payment_expired: 'Payment expired.',
+  payment_rejected: 'Payment rejected by the issuer.',
+  insufficient_fund: 'Insufficient funds in the account, or the payment method reached its limit.',
+  failed_processing: 'General payment processing failure.',
+} as const;
+
+export type FailureCode = keyof typeof FAILURE_MESSAGES;
+export const FAILURE_CODES = Object.keys(FAILURE_MESSAGES) as readonly FailureCode[];
+
+export function isFailureCode(text: string): text is FailureCode {
+  return Object.hasOwn(FAILURE_MESSAGES, text);
+}
+
+/** Fields of a source that are only echoed. Source: API reference, "POST /sources body". */
+export type SourceDetails = Readonly<Record<string, unknown>>;
+
+/** A payment method instance. `chargeId` is set when its one charge is made. */
+export type SourceRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly details: SourceDetails | null;
+  readonly chargeId: string | null;
+};
+
+/** Source: API reference, "States and transitions". */
+type ChargeStatus = 'pending' | 'successful' | 'failed' | 'expired';
+
+/** A charge as it was at one time. Amounts in the smallest currency unit. */
+export type ChargeRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly fee: number;
+  readonly feeVat: number;
+  /** Null when a schedule charged a card. */
+  readonly source: SourceRecord | null;
+  readonly recurring: Recurring | null;
+  /** Names the pages of its QR code: whoever has it may pay. Empty without a source, as is `documentId`. */
+  readonly token: string;
+  readonly documentId: string;
+  readonly description: string | null;
+  readonly metadata: FormMap;
+  readonly returnUri: string | null;
+  readonly webhookEndpoints: readonly string[];
+  readonly expiresAt: Instant;
+  readonly status: ChargeStatus;
+  /** The customer is about to confirm: still pending, but no longer to be expired by the merchant. */
+  readonly confirming: boolean;
+  readonly paidAt: Instant | null;
+  readonly expiredAt: Instant | null;
+  readonly failureCode: FailureCode | null;
+  readonly transactionId: string | null;
+  readonly refunds: readonly RefundRecord[];
+  readonly refundedAmount: number;
+  readonly voided: boolean;
+  readonly disputeId: string | null;
+};
+
+/** What a charge that a schedule made has instead of a source. */
+type Recurring = { readonly card: CardRecord; readonly customerId: string; readonly scheduleId: string };
+
+export type RefundRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly chargeId: string;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly transactionId: string;
+  readonly voided: boolean;
+  readonly metadata: FormMap;
+};
+
+/** A balance movement. */
+export type TransactionRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly direction: 'credit' | 'debit';
+  readonly key: string;
+  readonly origin: string;
+  readonly transferableAt: Instant;
+};
+
+/** A card as its customer keeps it: never the full number. Source: API reference, "Card". */
+export type CardRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly customerId: string;
+  readonly deleted: boolean;
+  readonly street1: string | null;
+  readonly street2: string | null;
+  readonly city: string | null;
+  readonly state: string | null;
+  readonly phoneNumber: string | null;
+  readonly postalCode: string | null;
+  readonly country: string;
+  readonly financing: string;
+  readonly bank: string;
+  readonly brand: string;
+  readonly fingerprint: string;
+  readonly firstDigits: string | null;
+  readonly lastDigits: string;
+  readonly name: string;
+  /** 1 to 12. */
+  readonly expirationMonth: number;
+  readonly expirationYear: number;
+  readonly securityCodeCheck: boolean;
+  readonly tokenizationMethod: string | null;
+  /** What each charge of this card fails with, on purpose; null lets it succeed. */
+  readonly failureCode: FailureCode | null;
+};
+
+export type CustomerRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly email: string | null;
+  readonly description: string | null;
+  readonly metadata: FormMap;
+  readonly defaultCardId: string | null;
+  /** Without the deleted ones. */
+  readonly cards: readonly CardRecord[];
+};
+
+/** Source: assumption, "Disputes". */
+export const DISPUTE_STATUSES = ['open', 'pending', 'won', 'lost'] as const;
+export type DisputeStatus = (typeof DISPUTE_STATUSES)[number];
+
+export type DisputeRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly chargeId: string;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly status: DisputeStatus;
+  readonly reasonCode: string;
+  readonly reasonMessage: string;
+  readonly message: string | null;
+  readonly metadata: FormMap;
+  /** Without the deleted ones. */
+  readonly documents: readonly DocumentRecord[];
+  readonly closedAt: Instant | null;
+};
+
+/** A file that supports the merchant's side of a dispute. */
+export type DocumentRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly disputeId: string;
+  readonly filename: string;
+  readonly kind: string;
+  readonly contentType: string;
+  readonly content: Uint8Array;
+  /** Names its download: whoever has it may read. */
+  readonly token: string;
+  readonly deleted: boolean;
+};
+
+/** Source: assumption, "Schedules and occurrences". */
+export const SCHEDULE_STATUSES = ['running', 'active', 'expiring', 'expired', 'deleted', 'suspended'] as const;
+type ScheduleStatus = (typeof SCHEDULE_STATUSES)[number];
+
+export type ScheduledCharge = {
+  readonly kind: 'charge';
+  readonly id: string;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly customerId: string;
+  /** Null for the customer's default card, whichever that is on the day. */
+  readonly cardId: string | null;
+  readonly description: string | null;
+  readonly metadata: FormMap;
+};
+
+export type ScheduledTransfer = {
+  readonly kind: 'transfer';
+  readonly id: string;
+  readonly currency: Currency;
+  readonly recipient: string;
+  /** A fixed amount, or a share of the transferable balance in percent. */
+  readonly size: { readonly amount: number } | { readonly percentage: number };
+};
+
+export type ScheduleRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly rule: Rule;
+  readonly work: ScheduledCharge | ScheduledTransfer;
+  readonly status: ScheduleStatus;
+  readonly endedAt: Instant | null;
+  /** The occurrence that comes next, and those that failed and are tried again. */
+  readonly next: OccurrenceRecord | null;
+  readonly retrying: readonly OccurrenceRecord[];
+};
+
+export type OccurrenceRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly scheduleId: string;
+  readonly scheduledOn: Day;
+  readonly retryOn: Day | null;
+  readonly processedAt: Instant | null;
+  readonly status: 'scheduled' | 'successful' | 'failed' | 'skipped';
+  readonly message: string | null;
+  /** The charge or transfer that it made. */
+  readonly result: string | null;
+  /** How often it failed. */
+  readonly failures: number;
+};
+
+/** Money on its way to the merchant's bank account. */
+export type TransferRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly amount: number;
+  readonly currency: Currency;
+  readonly fee: number;
+  readonly recipient: string;
+  readonly scheduleId: string;
+  readonly transactionId: string;
+  readonly sentAt: Instant | null;
+  readonly paidAt: Instant | null;
+};
+
+/** Fees and taxes of a month in one currency. Amounts in the smallest unit. */
+export type ReceiptRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly number: string;
+  readonly issuedOn: Day;
+  readonly currency: Currency;
+  readonly chargeFee: number;
+  readonly transactionFee: number;
+  readonly transferFee: number;
+  readonly voidedFee: number;
+  readonly vat: number;
+  readonly wht: number;
+  readonly creditNote: boolean;
+  readonly customerName: string;
+  readonly customerEmail: string;
+  readonly adjustment: TransactionRecord | null;
+};
+
+/** What an event tells about: the record as it was at that moment. */
+export type EventSubject =
+  | { readonly object: 'charge'; readonly record: ChargeRecord }
+  | { readonly object: 'refund'; readonly record: RefundRecord }
+  | { readonly object: 'card'; readonly record: CardRecord }
+  | { readonly object: 'customer'; readonly record: CustomerRecord }
+  | { readonly object: 'dispute'; readonly record: DisputeRecord }
+  | { readonly object: 'transfer'; readonly record: TransferRecord }
+  | {
+      readonly object: 'schedule';
+      readonly record: ScheduleRecord;
+      /** The beginning of its occurrences, as they were. */
+      readonly occurrences: Page<OccurrenceRecord>;
+    };
+
+export type EventRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  /** The kind of event. Source: assumption, "Event kinds". */
+  readonly key: string;
+  /** The charge it concerns; null for events of other records. */
+  readonly chargeId: string | null;
+  readonly subject: EventSubject;
+};
+
+/** One try to deliver an event to one address. */
+export type DeliveryRecord = {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly eventId: string;
+  readonly key: string;
+  readonly uri: string;
+  /** 1 for the first try. */
+  readonly attempt: number;
+  /** HTTP status of the receiver; null when it gave none. */
+  readonly status: number | null;
+  readonly error: string | null;
+  /** What the sandbox did to it on purpose. */
+  readonly dropped: boolean;
+  readonly duplicate: boolean;
+  readonly reordered: boolean;
+  readonly corrupted: boolean;
+  readonly delayed: boolean;
+};
+
+export type AccountRecord = {
+  readonly id: string;
+  readonly team: string;
+  readonly user: string;
+  readonly createdAt: Instant;
+  readonly apiVersion: string;
+  readonly chainEnabled: boolean;
+  readonly zeroInterestInstallments: boolean;
+  readonly chainReturnUri: string | null;
+  readonly webhookUri: string | null;
+  readonly metadataExportKeys: FormMap;
+};
+
+/** Everything the provider knows. Forgetting is a new one. */
+export class Books {
+  readonly sources = new Table<SourceRecord>();
+  readonly charges = new Table<ChargeRecord>();
+  readonly refunds = new Table<RefundRecord>();
+  readonly events = new Table<EventRecord>();
+  readonly deliveries = new Table<DeliveryRecord>();
+  readonly transactions = new Table<TransactionRecord>();
+  readonly customers = new Table<CustomerRecord>();
+  readonly disputes = new Table<DisputeRecord>();
+  readonly schedules = new Table<ScheduleRecord>();
+  readonly chargeSchedules = new Table<ScheduleRecord>();
+  readonly transferSchedules = new Table<ScheduleRecord>();
+  readonly occurrencesOf = new Map<string, Table<OccurrenceRecord>>();
+  readonly transfers = new Table<TransferRecord>();
+  readonly balance = new Balance(this.transactions.rows);
+  readonly receipts = new Table<ReceiptRecord>();
+  /** Documents of disputes by the token in their download address. */
+  readonly downloads = new Map<string, DocumentRecord>();
+  /** Charge ids by the token in their QR code. */
+  readonly tokens = new Map<string, string>();
+  /** Events of each charge and deliveries of each event, in order of creation. */
+  readonly eventsOfCharge = new Map<string, readonly EventRecord[]>();
+  readonly deliveriesOfEvent = new Map<string, readonly DeliveryRecord[]>();
+
+  constructor(public account: AccountRecord) {}
+
+  addEvent(event: EventRecord): void {
+    this.events.put(event);
+    if (event.chargeId !== null) append(this.eventsOfCharge, event.chargeId, event);
+  }
+
+  addDelivery(delivery: DeliveryRecord): void {
+    this.deliveries.put(delivery);
+    append(this.deliveriesOfEvent, delivery.eventId, delivery);
+  }
+}
+
+/** The lists are many and short: one of the exact size takes a tenth of the room that a growing one reserves. */
+function append<T>(lists: Map<string, readonly T[]>, key: string, value: T): void {
+  lists.set(key, [...(lists.get(key) ?? []), value]);
+}
