@@ -207,12 +207,12 @@ describe("the sandbox's control routes", () => {
 
 describe("the sandbox's pages", () => {
   it.each([
-    ['dashboard', '/dashboard'],
-    ['list of requests', '/dashboard/requests'],
-  ])('show the %s to no Host name that is rebound to this machine', async (_page, path) => {
+    ['the list of charges', () => '/dashboard'],
+    ['a charge', (id: string) => `/dashboard/charges/${id}`],
+  ])('refuse to show %s to a Host name that is rebound to this machine', async (_page, pathOf) => {
     const bench = await open();
     const { id } = await bench.charge();
-    const reply = await bench.send('GET', path, { host: 'evil.example' });
+    const reply = await bench.send('GET', pathOf(id), { host: 'evil.example' });
     expect(reply.status).toBe(403);
     expect(reply.text).not.toContain(id);
   });
@@ -224,8 +224,7 @@ describe("the sandbox's pages", () => {
     const forms: readonly (readonly [string, string])[] = [
       [`/dashboard/charges/${made.id}`, 'status=successful'],
       [wallet, 'decision=confirm'],
-      ['/dashboard/faults', 'action=hang'],
-      ['/dashboard/clock', 'do=unfreeze'],
+      [`/dashboard/charges/${made.id}/refunds`, 'void=true'],
     ];
     const before = changeable(bench);
     for (const [path, form] of forms) {

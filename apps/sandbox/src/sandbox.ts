@@ -149,7 +149,7 @@ export class Sandbox {
     });
     this.#server = new Server({
       api: apiRoutes({ ...routing, livemode }),
-      pages: pageRoutes({ ...routing, sandbox: this, log: this.#log, livemode, guard }),
+      pages: pageRoutes({ ...routing, livemode, guard }),
       control: controlRoutes(this),
       clock: this.#clock,
       faults: this.#faults,

@@ -13,7 +13,7 @@ import { JsonStream } from './json-stream.js';
 import type { RateLimiter } from '../faults/rate-limit.js';
 import type { DocumentRecord } from '../records/records.js';
 import { sendPage, type PageAnswer } from '../pages/answer.js';
-import type { PageRoute } from '../pages/desk.js';
+import type { PageRoute } from '../pages/page-context.js';
 import { errorPage } from '../pages/layout.js';
 import type { Match, Router } from './router.js';
 import type { ApiRoute } from '../api/routes.js';

@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { LIVE_SCRIPT } from './live.js';
 import { STYLE } from './style.js';
 
-/** What a browser gets: a page, an image, or the way to another page. */
+/** What a browser gets: a page, an image, or a redirect. */
 export type PageAnswer =
   | { readonly kind: 'html' | 'svg'; readonly status: number; readonly body: string }
   | { readonly kind: 'redirect'; readonly location: string };
 
-/** Nothing is loaded from elsewhere, nothing runs but our own script, nobody frames a page with a button in it. */
+/** Pages load nothing from other sites, run only their own script, and cannot be framed. */
 const PAGE_POLICY = [
   "default-src 'none'",
   `style-src '${hashOf(STYLE)}'`,
@@ -34,7 +34,7 @@ export function sendPage(response: ServerResponse, answer: PageAnswer): void {
       'Content-Length': Buffer.byteLength(answer.body),
       'Content-Security-Policy': isPage ? PAGE_POLICY : IMAGE_POLICY,
       'X-Content-Type-Options': 'nosniff',
-      // Of the same origin only: with `no-referrer` a browser would send its forms with `Origin: null`.
+      // With `no-referrer` a browser would send its forms with `Origin: null`.
       'Referrer-Policy': 'same-origin',
       'Cache-Control': 'no-store',
       ...(isPage ? { 'X-Frame-Options': 'DENY' } : { 'Access-Control-Allow-Origin': '*' }),

@@ -37,7 +37,7 @@ describe('the list of charges', () => {
     const list = 'status=pending&q=chrg&offset=50';
     const { url, page } = await press(pageOf(bench, charge), { status, list });
     expect(url).toBe(`${bench.url}/dashboard?status=pending&q=chrg&done=${status}&offset=50`);
-    expect(page).toContain(`The charge was marked ${status}.`);
+    expect(page).toContain(`The charge is marked ${status}.`);
     expect(bench.sandbox.state().charges[0]?.status).toBe(status);
   });
 
@@ -115,15 +115,14 @@ describe('the list of charges', () => {
     '/dashboard?offset=%',
     '/dashboard?status=paid',
     '/dashboard?q[a]=1',
-    '/dashboard/events?offset=1e3',
-    '/dashboard/requests?q[]=1',
+    '/dashboard?offset=1e3',
   ])('refuses %s with a page', async (path) => {
     const bench = await openAt();
     const response = await fetch(bench.url + path);
     expect([response.status, response.headers.get('content-type')]).toEqual([400, 'text/html; charset=utf-8']);
   });
 
-  it.each(['/dashboard/charges/chrg_test_none', '/dashboard/events/__proto__', '/dashboard/nowhere'])(
+  it.each(['/dashboard/charges/chrg_test_none', '/dashboard/charges/__proto__', '/dashboard/nowhere'])(
     'has no page %s',
     async (path) => {
       const bench = await openAt();
@@ -171,7 +170,7 @@ describe('the page of a charge', () => {
     const bench = await openAt();
     const charge = await createCharge(bench);
     expect(await open(pageOf(bench, charge))).toMatch(
-      /charge\.create.*2026-03-11 09:00:00 UTC.*expires when nobody pays/s,
+      /charge\.create.*2026-03-11 09:00:00 UTC.*expires if it is not paid/s,
     );
     bench.sandbox.advance(60);
     bench.sandbox.mark(charge.id, { status: 'successful' });
@@ -179,7 +178,7 @@ describe('the page of a charge', () => {
     expect(page).toMatch(
       /09:00:00.*charge\.create.*09:01:00.*charge\.complete.*16:15:00.*void window closes.*2027-03-10/s,
     );
-    expect(page).not.toContain('expires when nobody pays');
+    expect(page).not.toContain('expires if it is not paid');
   });
 
   it.each(FAILURE_CODES)('marks it failed with the reason %s', async (failure_code) => {
@@ -218,12 +217,12 @@ describe('a refund from the dashboard', () => {
     const charge = await createPaid(bench);
     expect(await open(pageOf(bench, charge))).toContain('value="1500.00"');
     const { page } = await press(`${pageOf(bench, charge)}/refunds`, { amount: '1,000.5' });
-    expect(page).toContain('The refund was made.');
+    expect(page).toContain('The refund is made.');
     expect(page).toContain('value="499.50"');
     expect(page).toContain('partial');
     expect(bench.sandbox.state().refunds).toMatchObject([{ amount: 100_050, voided: false }]);
     const last = await press(`${pageOf(bench, charge)}/refunds`, { amount: '499.50' });
-    expect(last.page).toContain('Nothing is left to refund.');
+    expect(last.page).toContain('The full amount is refunded.');
     expect(last.page).not.toContain('>Refund</button>');
   });
 
@@ -232,7 +231,7 @@ describe('a refund from the dashboard', () => {
     const [one, other] = [await createPaid(bench), await createPaid(bench)];
     expect((await press(`${pageOf(bench, one)}/refunds`, { amount: '1500' })).page).toContain('full');
     const { page } = await press(`${pageOf(bench, other)}/refunds`, { void: 'true' });
-    expect(page).toContain('The charge was voided.');
+    expect(page).toContain('The charge is voided.');
     expect(bench.sandbox.state().refunds).toMatchObject([
       { amount: 150_000, voided: false },
       { amount: 150_000, voided: true },
@@ -243,11 +242,11 @@ describe('a refund from the dashboard', () => {
     const bench = await openAt();
     const charge = await createPaid(bench);
     const page = await open(pageOf(bench, charge));
-    expect(page).toMatch(/Refund possible until <time[^>]*>2027-03-10 09:00:00 UTC/);
-    expect(page).toMatch(/Void possible until <time[^>]*>2026-03-10 16:15:00 UTC/);
+    expect(page).toMatch(/Refund is possible until <time[^>]*>2027-03-10 09:00:00 UTC/);
+    expect(page).toMatch(/Void is possible until <time[^>]*>2026-03-10 16:15:00 UTC/);
     bench.sandbox.setNow('2026-03-10T16:15:00Z');
     const evening = await open(pageOf(bench, charge));
-    expect(evening).toMatch(/Void no longer possible: the window closed at <time[^>]*>2026-03-10 16:15:00 UTC/);
+    expect(evening).toMatch(/Void is no longer possible: the window closed at <time[^>]*>2026-03-10 16:15:00 UTC/);
     expect(evening).not.toContain('>Void THB');
     expect(evening).toContain('>Refund</button>');
     bench.sandbox.setNow('2027-03-10T09:00:00.001Z');

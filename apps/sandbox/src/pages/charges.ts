@@ -3,11 +3,10 @@ import { ApiError } from '../http/api-error.js';
 import { choiceOf, required, textOf } from '../http/params.js';
 import { decodeForm, type FormMap } from '../http/form.js';
 import { FAILURE_CODES, type ChargeRecord } from '../records/records.js';
-import { chargeParts } from './charge.js';
-import { carryOut, type Desk } from './desk.js';
-import { timeOf, type Problem } from './layout.js';
-import { readMajorUnits } from './major-units.js';
+import { chargeParts, readMajorUnits } from './charge.js';
+import { dashboardPage, timeOf, type Problem } from './layout.js';
 import { markup, type Markup } from './markup.js';
+import { carryOut, type PageContext } from './page-context.js';
 import { addressOf, newestOf, offsetOf, pager } from './paging.js';
 import { badge, choice, entered, field, hidden, postForm, short, table, type Column } from './parts.js';
 import type { PageAnswer } from './answer.js';
@@ -15,39 +14,39 @@ import type { PageAnswer } from './answer.js';
 const FILTERS = ['pending', 'successful', 'failed', 'expired', 'refunded', 'voided'] as const;
 type Filter = (typeof FILTERS)[number];
 
-/** Which charges a list shows. */
 type ListQuery = { readonly status: Filter | null; readonly search: string; readonly offset: number };
 
 const DONE: Readonly<Record<string, string>> = {
-  successful: 'The charge was marked successful.',
-  failed: 'The charge was marked failed.',
-  refunded: 'The refund was made.',
-  voided: 'The charge was voided.',
+  successful: 'The charge is marked successful.',
+  failed: 'The charge is marked failed.',
+  refunded: 'The refund is made.',
+  voided: 'The charge is voided.',
 };
 
-/** The list of charges, each charge, and what a merchant does with one. */
-export function chargeRoutes(desk: Desk): void {
-  const { get, post, provider, sandbox } = desk;
+/** The list of charges, the page of each charge, and the actions of a merchant. */
+export function chargeRoutes(context: PageContext): void {
+  const { assumptions, clock, get, livemode, post, provider } = context;
 
-  get('/dashboard', ({ query }) => listPage(desk, listQuery(query), entered(query, 'done')));
+  get('/dashboard', ({ query }) => listPage(context, listQuery(query), entered(query, 'done')));
   get('/dashboard/charges', ({ query }) => ({ kind: 'redirect', location: listAddress(listQuery(query)) }));
-  get('/dashboard/charges/{id}', ({ id, query }) => chargePage(desk, id, { done: entered(query, 'done') }));
+  get('/dashboard/charges/{id}', ({ id, query }) => chargePage(context, id, { done: entered(query, 'done') }));
 
   post('/dashboard/charges/{id}', ({ id, form }) => {
     const status = required(choiceOf(form, 'status', ['successful', 'failed'] as const), 'status');
-    const failure_code = choiceOf(form, 'failure_code', FAILURE_CODES) ?? undefined;
-    // The list's own address, when the button stood there: read and written anew, so that it leads nowhere else.
+    const failureCode = choiceOf(form, 'failure_code', FAILURE_CODES) ?? assumptions.defaultFailureCode;
+    // The address of the list, if the button was there. Parsed and rebuilt, so that it cannot lead to another site.
     const list = textOf(form, 'list');
     const from = list === null ? null : listQuery(decodeForm(list));
     return carryOut(
       () => {
         // Source: API reference, "In test mode, authorization is simulated from the merchant dashboard".
-        if (desk.livemode) throw new ApiError('bad_request', 'A live charge cannot be marked.');
-        sandbox.mark(id, status === 'failed' ? { status, failure_code } : { status });
+        if (livemode) throw new ApiError('bad_request', 'A live charge cannot be marked.');
+        clock.tick();
+        provider.settle(id, status === 'failed' ? { status, failureCode } : { status });
       },
       {
         location: from === null ? `${addressOfCharge(id)}?done=${status}` : listAddress(from, status),
-        refused: (problem) => chargePage(desk, id, { problem }),
+        refused: (problem) => chargePage(context, id, { problem }),
       },
     );
   });
@@ -62,31 +61,31 @@ export function chargeRoutes(desk: Desk): void {
       },
       {
         location: `${addressOfCharge(id)}?done=${isVoid ? 'voided' : 'refunded'}`,
-        refused: (problem) => chargePage(desk, id, { problem, form }),
+        refused: (problem) => chargePage(context, id, { problem, form }),
       },
     );
   });
 }
 
 function chargePage(
-  desk: Desk,
+  context: PageContext,
   id: string,
   { done = '', problem, form = {} }: { done?: string; problem?: Problem; form?: FormMap },
 ): PageAnswer {
-  const charge = desk.provider.charge(id);
-  return desk.page({
+  const charge = context.provider.charge(id);
+  const page = {
     title: `Charge of ${formatMoney(charge)}`,
-    section: 'charges',
     aside: stateOf(charge),
-    body: chargeParts(desk, charge, form),
+    body: chargeParts(context, charge, form),
     outcome: DONE[done],
     problem,
-  });
+  };
+  return dashboardPage(page, context.clock);
 }
 
-function listPage(desk: Desk, query: ListQuery, done: string): PageAnswer {
+function listPage(context: PageContext, query: ListQuery, done: string): PageAnswer {
   const { status, search, offset } = query;
-  const { rows, total } = newestOf(desk.provider.books.charges.rows, offset, fitterOf(query));
+  const { rows, total } = newestOf(context.provider.books.charges.rows, offset, matcherOf(query));
   const columns: readonly Column[] = [
     'Charge',
     'Created',
@@ -104,18 +103,18 @@ ${choice({ id: 'status', name: 'status', label: 'Status', chosen: status ?? '' }
 <section class="card stack" id="charges" data-live aria-label="Charges">
 ${
   rows.length === 0
-    ? markup`<p class="quiet">${total === 0 && fitterOf(query) === null ? 'No charges yet. POST /charges makes one.' : 'No charges here.'}</p>`
+    ? markup`<p class="quiet">${status === null && search === '' ? 'No charges yet. POST /charges creates one.' : 'No charge matches.'}</p>`
     : table(
-        'Charges, the newest first',
+        'Charges, newest first',
         columns,
-        rows.map((charge) => rowOf(desk, charge, query)),
+        rows.map((charge) => rowOf(context, charge, query)),
       )
 }
 ${pager('/dashboard', fieldsOf(query), { offset, shown: rows.length, total, noun: 'charge' })}</section>`;
-  return desk.page({ title: 'Charges', section: 'charges', body, outcome: DONE[done] });
+  return dashboardPage({ title: 'Charges', body, outcome: DONE[done] }, context.clock);
 }
 
-function rowOf({ livemode }: Desk, charge: ChargeRecord, query: ListQuery) {
+function rowOf({ livemode }: PageContext, charge: ChargeRecord, query: ListQuery) {
   const address = addressOfCharge(charge.id);
   const mark = (status: string, label: string): Markup =>
     postForm(
@@ -161,14 +160,12 @@ function addressOfCharge(id: string): string {
   return `/dashboard/charges/${encodeURIComponent(id)}`;
 }
 
-/** Null when every charge fits. */
-function fitterOf({ status, search }: ListQuery): ((charge: ChargeRecord) => boolean) | null {
-  if (status === null && search === '') return null;
+function matcherOf({ status, search }: ListQuery): (charge: ChargeRecord) => boolean {
   const wanted = search.toLowerCase();
   const has = (text: string | null): boolean => text?.toLowerCase().includes(wanted) === true;
-  const isFound = ({ id, description, metadata }: ChargeRecord): boolean =>
+  const isMatch = ({ id, description, metadata }: ChargeRecord): boolean =>
     has(id) || has(description) || Object.values(metadata).some((value) => typeof value === 'string' && has(value));
-  return (charge) => (status === null || isIn(charge, status)) && (search === '' || isFound(charge));
+  return (charge) => (status === null || isIn(charge, status)) && (search === '' || isMatch(charge));
 }
 
 function isIn({ status, voided, refundedAmount }: ChargeRecord, filter: Filter): boolean {

@@ -4,49 +4,34 @@ import { LIVE_SCRIPT } from './live.js';
 import { markup, Markup, type Content } from './markup.js';
 import { STYLE } from './style.js';
 
-const SECTIONS = {
-  charges: ['/dashboard', 'Charges'],
-  events: ['/dashboard/events', 'Events'],
-  requests: ['/dashboard/requests', 'Requests'],
-  faults: ['/dashboard/faults', 'Faults'],
-  clock: ['/dashboard/clock', 'Clock'],
-} as const;
-type DashboardSection = keyof typeof SECTIONS;
-
 export type DashboardPage = {
   readonly title: string;
-  readonly section: DashboardSection;
   readonly body: Content;
-  /** Beside the heading. */
+  /** Shown beside the heading. */
   readonly aside?: Content;
   /** What a form has just done. */
-  readonly outcome?: string | null | undefined;
-  /** Why a form did nothing. */
-  readonly problem?: Problem | null | undefined;
+  readonly outcome?: string | undefined;
+  /** Why a form changed nothing. */
+  readonly problem?: Problem | undefined;
 };
 
-/** A refusal, told on the page of the form that it refused. */
+/** A refused form: the HTTP status of the page, and the reason. */
 export type Problem = { readonly status: number; readonly message: string };
 
-export function dashboardPage(page: DashboardPage, clock: { now: Instant; frozen: boolean }): PageAnswer {
-  const { title, section, body, aside = null, outcome = null, problem = null } = page;
-  const links = Object.entries(SECTIONS).map(
-    ([name, [href, label]]) =>
-      markup`<li><a href="${href}"${name === section && markup` aria-current="page"`}>${label}</a></li>`,
-  );
+export function dashboardPage(page: DashboardPage, clock: { now(): Instant; readonly frozen: boolean }): PageAnswer {
+  const { title, body, aside = null, outcome, problem } = page;
   return documentOf({
     title: `${title} – sandbox dashboard`,
     status: problem?.status ?? 200,
-    body: markup`<body><a class="skip" href="#main">To the content</a>
+    body: markup`<body><a class="skip" href="#main">Skip to the content</a>
 <header class="top"><div>
-<span class="brand">Sandbox <span>test mode</span></span>
-<span class="quiet" id="clock-now" data-live>${timeOf(clock.now)}${clock.frozen && ' (frozen)'}</span>
-<nav aria-label="Dashboard"><ul>${links}</ul></nav>
+<a class="brand" href="/dashboard">Sandbox <span>test mode</span></a>
+<span class="quiet" id="clock-now" data-live>${timeOf(clock.now())}${clock.frozen && ' (frozen)'}</span>
 </div></header>
 <main id="main">
 <div class="head"><h1>${title}</h1><span id="aside" data-live>${aside}</span></div>
-${outcome !== null && problem === null && noteOf('good', 'status', outcome)}
-${problem !== null && noteOf('bad', 'alert', problem.message)}
+${outcome !== undefined && problem === undefined && noteOf('good', 'status', outcome)}
+${problem !== undefined && noteOf('bad', 'alert', problem.message)}
 ${CHANGED}
 ${body}
 </main>`,
@@ -66,7 +51,7 @@ ${body}
   });
 }
 
-/** The page of a refusal that belongs to no form. */
+/** The page of an error outside of any form. */
 export function errorPage({ status, message }: Problem): PageAnswer {
   return documentOf({
     title: 'Not possible – sandbox',
@@ -74,20 +59,20 @@ export function errorPage({ status, message }: Problem): PageAnswer {
     body: markup`<body class="wallet"><main id="main"><div class="card stack">
 <h1>Not possible</h1>
 ${noteOf('bad', 'alert', message)}
-<p><a href="/dashboard">To the dashboard</a></p>
+<p><a href="/dashboard">Go to the dashboard</a></p>
 </div></main>`,
   });
 }
 
-/** For people, always UTC: the rules of the provider are. */
+/** Always UTC, as the provider's rules are. */
 export function timeOf(at: Instant): Markup {
   const text = formatInstant(at);
   return markup`<time datetime="${text}">${text.slice(0, 10)} ${text.slice(11, 19)} UTC</time>`;
 }
 
-const CHANGED = markup`<p class="note news" id="changed" role="status" hidden>This page has changed. <a href="">Show it anew</a></p>`;
+const CHANGED = markup`<p class="note news" id="changed" role="status" hidden>This page has changed. <a href="">Reload it</a></p>`;
 
-/** Takes the focus, so that who cannot see the page hears first what became of the form. */
+/** Takes the focus, so that a screen reader says the result of the form first. */
 function noteOf(kind: 'good' | 'bad', role: 'status' | 'alert', text: string): Markup {
   return markup`<p class="note ${kind}" role="${role}" tabindex="-1" autofocus>${text}</p>`;
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps the parts of a page that carry `data-live` fresh, by reading the page again. A part in which a person is busy is
- * left alone; the page then says that it has changed. Without it every page is complete, only not fresh.
+ * Updates the parts of a page that carry `data-live` by loading the page again. It does not replace a part that has the
+ * focus or an open `<details>`: the page then says that it has changed. Pages also work without this script.
  */
 export const LIVE_SCRIPT = `
 (() => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { majorUnits, readMajorUnits } from './major-units.js';
+import { majorUnits, readMajorUnits } from './charge.js';
 import { markup } from './markup.js';
 
 describe('markup', () => {

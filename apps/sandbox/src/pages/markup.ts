@@ -1,9 +1,9 @@
-/** HTML that is safe to send: made by {@link markup} only, so every text in it was escaped. */
+/** Escaped HTML. Only {@link markup} makes it, except for the constant style and script. */
 export class Markup {
   constructor(readonly text: string) {}
 }
 
-/** What may stand in a page. Text is escaped; null and false are nothing. */
+/** Content of a page. Text is escaped; null and false are left out. */
 export type Content = Markup | string | number | null | false | readonly Content[];
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -14,7 +14,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A piece of HTML. Attributes stand in double quotes, so that what is escaped cannot leave them. */
+/** A piece of HTML. Write attributes in double quotes: the escaping relies on them. */
 export function markup(literals: TemplateStringsArray, ...contents: readonly Content[]): Markup {
   return new Markup(literals.map((literal, i) => literal + textOfContent(contents[i] ?? null)).join(''));
 }

@@ -1,7 +1,7 @@
 import type { FormMap } from '../http/form.js';
 import { integerOf } from '../http/params.js';
-import { counted } from './parts.js';
 import { markup, type Markup } from './markup.js';
+import { counted } from './parts.js';
 
 const ROWS_PER_PAGE = 50;
 
@@ -9,28 +9,24 @@ export function offsetOf(query: FormMap): number {
   return Math.max(0, integerOf(query, 'offset') ?? 0);
 }
 
-/** The newest first: one page of the rows that fit, and how many fit. Costs nothing per row when all of them fit. */
+/** One page of the rows that match, newest first, and how many match. */
 export function newestOf<T>(
   rows: readonly T[],
   offset: number,
-  fits: ((row: T) => boolean) | null,
+  matches: (row: T) => boolean,
 ): { readonly rows: readonly T[]; readonly total: number } {
-  if (fits === null) {
-    const end = Math.max(0, rows.length - offset);
-    return { rows: rows.slice(Math.max(0, end - ROWS_PER_PAGE), end).toReversed(), total: rows.length };
-  }
   const found: T[] = [];
   let total = 0;
   for (let i = rows.length - 1; i >= 0; i -= 1) {
     const row = rows[i];
-    if (row === undefined || !fits(row)) continue;
+    if (row === undefined || !matches(row)) continue;
     if (total >= offset && found.length < ROWS_PER_PAGE) found.push(row);
     total += 1;
   }
   return { rows: found, total };
 }
 
-/** Where one is in a list, with links to what is newer and older. @param fields of the address, besides the offset. */
+/** The position in the list, with links to newer and older rows. @param fields of the address, without the offset. */
 export function pager(
   path: string,
   fields: Readonly<Record<string, string>>,

@@ -1,7 +1,7 @@
 import type { FormMap } from '../http/form.js';
 import { markup, type Content, type Markup } from './markup.js';
 
-/** A table that becomes a list of cards on a phone. Roles are named because other boxes would lose them. */
+/** A table that becomes a list of cards on a phone. The roles are explicit because `display: block` removes them. */
 export function table(caption: string, columns: readonly Column[], rows: readonly (readonly Content[])[]): Markup {
   const labels = columns.map((column) => (typeof column === 'string' ? { label: column, kind: null } : column));
   const head = labels.map(
@@ -21,7 +21,7 @@ export function table(caption: string, columns: readonly Column[], rows: readonl
 
 export type Column = string | { readonly label: string; readonly kind: 'number' | 'short' };
 
-/** A column whose cells are not broken, where there is room. */
+/** A column whose cells do not wrap on a wide screen. */
 export function short(label: string): Column {
   return { label, kind: 'short' };
 }
@@ -30,17 +30,17 @@ function classOf(kind: string | null): Content {
   return kind !== null && markup` class="${kind}"`;
 }
 
-/** Facts by name; those without a value are left out. */
+/** Names and values; entries without a value are left out. */
 export function facts(entries: readonly (readonly [name: string, value: Content])[]): Markup {
-  const told = entries.filter(([, value]) => value !== null && value !== false && value !== '');
-  return markup`<dl>${told.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+  const shown = entries.filter(([, value]) => value !== null && value !== false && value !== '');
+  return markup`<dl>${shown.map(([name, value]) => markup`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
 export function badge(kind: string, text = kind): Markup {
   return markup`<span class="badge ${kind}">${text}</span>`;
 }
 
-/** A form that changes something. @param action null for the address of the page itself. */
+/** A `POST` form. @param action null for the page's own address. */
 export function postForm(action: string | null, body: Content): Markup {
   return markup`<form method="post"${action !== null && markup` action="${action}"`}>${body}</form>`;
 }
@@ -55,7 +55,7 @@ type FieldOptions = {
   readonly label: string;
   readonly value?: string;
   readonly hint?: string;
-  readonly type?: 'text' | 'search' | 'number' | 'datetime-local';
+  readonly type?: 'text' | 'search';
   readonly required?: boolean;
   /** Further attributes. */
   readonly more?: Content;
@@ -82,7 +82,7 @@ export function jsonOf(summary: string, value: unknown): Markup {
   return markup`<details><summary>${summary}</summary><pre tabindex="0">${JSON.stringify(value, null, 2)}</pre></details>`;
 }
 
-/** What was entered, to show it again; a list or a map is shown as nothing. */
+/** The text of a field; `otherwise` for a missing field, a list or a map. */
 export function entered(form: FormMap, name: string, otherwise = ''): string {
   const value = Object.hasOwn(form, name) ? form[name] : undefined;
   return typeof value === 'string' ? value : otherwise;

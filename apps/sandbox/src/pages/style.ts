@@ -1,4 +1,4 @@
-/** The one style of every page: light and dark, from 320 px wide. Every text has a contrast of 4.5 to 1 or more. */
+/** The style of every page: light and dark, from 320 px wide, with a text contrast of at least 4.5 to 1. */
 export const STYLE = `
 :root {
   color-scheme: light dark;
@@ -34,12 +34,8 @@ summary { cursor: pointer; min-height: 1.75rem; }
 
 .top { background: var(--surface); border-bottom: 1px solid var(--line); }
 .top > div, main { max-width: 72rem; margin: 0 auto; padding: 0 1rem; }
-.top > div { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: center; justify-content: space-between; padding-top: .5rem; }
-.brand { font-weight: 700; } .brand span { font-weight: 400; color: var(--quiet); }
-nav ul { display: flex; flex-wrap: wrap; gap: 0 .25rem; margin: 0; padding: 0; list-style: none; }
-nav a { display: block; padding: .625rem .625rem; color: var(--quiet); text-decoration: none; border-bottom: 3px solid transparent; }
-nav a:hover { color: var(--text); }
-nav a[aria-current] { color: var(--text); border-color: var(--accent); font-weight: 600; }
+.top > div { display: flex; flex-wrap: wrap; gap: 0 1.5rem; align-items: center; justify-content: space-between; padding-top: .75rem; padding-bottom: .75rem; }
+.brand { font-weight: 700; color: inherit; text-decoration: none; } .brand span { font-weight: 400; color: var(--quiet); }
 main { padding-top: 1.25rem; padding-bottom: 3rem; display: grid; grid-template-columns: minmax(0, 1fr); gap: 1rem; }
 .head { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: baseline; justify-content: space-between; }
 .card { background: var(--surface); border: 1px solid var(--line); border-radius: .75rem; padding: 1rem; min-width: 0; }
@@ -53,7 +49,7 @@ main { padding-top: 1.25rem; padding-bottom: 3rem; display: grid; grid-template-
 .badge { display: inline-block; max-width: 100%; padding: 0 .6em; border-radius: 1em; font-size: .875em; font-weight: 600; overflow-wrap: break-word; color: var(--none); background: var(--none-back); }
 .badge.pending, .badge.waiting { color: var(--pending); background: var(--pending-back); }
 .badge.successful, .badge.delivered { color: var(--good); background: var(--good-back); }
-.badge.failed, .badge.struck { color: var(--bad); background: var(--bad-back); }
+.badge.failed { color: var(--bad); background: var(--bad-back); }
 
 dl { display: grid; grid-template-columns: minmax(0, 1fr); margin: 0; }
 dt { color: var(--quiet); font-size: .875rem; } dd { margin: 0 0 .6rem; }
@@ -62,23 +58,19 @@ dt { color: var(--quiet); font-size: .875rem; } dd { margin: 0 0 .6rem; }
 .amount { margin: 0; font-size: 1.75rem; font-weight: 700; line-height: 1.2; font-variant-numeric: tabular-nums; }
 .qr { display: block; width: 11rem; max-width: 100%; height: auto; background: #fff; border-radius: .5rem; }
 
-form { margin: 0; } fieldset { border: 0; margin: 0; padding: 0; min-width: 0; } legend { padding: 0; }
-label, legend { display: block; font-size: .875rem; font-weight: 600; margin-bottom: .25rem; }
+form { margin: 0; }
+label { display: block; font-size: .875rem; font-weight: 600; margin-bottom: .25rem; }
 .hint { font-size: .875rem; color: var(--quiet); margin: .25rem 0 0; }
 .fields { display: flex; flex-wrap: wrap; gap: .75rem; align-items: flex-end; }
 .fields > * { flex: 0 1 auto; min-width: 0; max-width: 100%; } .fields > .wide { flex: 1 1 14rem; }
-.grid { display: grid; gap: .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 12rem), 1fr)); align-items: start; margin-bottom: 1rem; }
-.grid .full { grid-column: 1 / -1; }
-input, select, textarea, button, .button { font: inherit; color: inherit; min-height: 2.75rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--surface); }
-input, select, textarea { width: 100%; max-width: 100%; padding: .5rem .625rem; }
-input[aria-invalid=true] { border-color: var(--danger); }
-button, .button { display: inline-flex; align-items: center; justify-content: center; padding: .5rem 1rem; font-weight: 600; cursor: pointer; text-decoration: none; }
-button:hover, .button:hover { background: var(--back); }
+input, select, button { font: inherit; color: inherit; min-height: 2.75rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--surface); }
+input, select { width: 100%; max-width: 100%; padding: .5rem .625rem; }
+button { display: inline-flex; align-items: center; justify-content: center; padding: .5rem 1rem; font-weight: 600; cursor: pointer; text-decoration: none; }
+button:hover { background: var(--back); }
 button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); } button.primary:hover { filter: brightness(1.08); }
 button.danger { border-color: var(--danger); color: var(--danger); }
 button.small { min-height: 2.25rem; padding: .25rem .75rem; font-size: .875rem; }
 .row { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
-hr { border: 0; border-top: 1px solid var(--line); margin: 1rem 0; }
 
 table { border-collapse: collapse; width: 100%; }
 th, td { text-align: left; vertical-align: top; padding: .6rem 1rem .6rem 0; border-bottom: 1px solid var(--line); }

@@ -72,7 +72,7 @@ describe('the wallet page', () => {
     expect(again.page).not.toContain('role="alert"');
     const other = await press(walletOf(charge), { decision: 'refuse' });
     expect(other.status).toBe(409);
-    expect(other.page).toContain('This payment was already made. Nothing was changed.');
+    expect(other.page).toContain('This payment is already made. Nothing changed.');
     expect(bench.sandbox.state().events).toHaveLength(2);
   });
 
@@ -93,7 +93,7 @@ describe('the wallet page', () => {
   it('under review keeps the shop from cancelling until the customer decides', async () => {
     const bench = await openSandbox();
     const charge = await createCharge(bench);
-    expect((await press(walletOf(charge), { decision: 'review' })).page).toContain('You are reviewing');
+    expect((await press(walletOf(charge), { decision: 'review' })).page).toContain('You are reviewing the payment');
     expect((await bench.call('POST', `/charges/${charge.id}/expire`)).body.code).toBe('failed_expire');
     expect((await press(walletOf(charge), { decision: 'confirm' })).page).toContain('Paid</h1>');
   });
@@ -102,7 +102,7 @@ describe('the wallet page', () => {
     const bench = await openSandbox();
     const charge = await createCharge(bench);
     await press(walletOf(charge), { decision: 'review' });
-    expect((await press(walletOf(charge), { decision: 'back' })).page).not.toContain('You are reviewing');
+    expect((await press(walletOf(charge), { decision: 'back' })).page).not.toContain('You are reviewing the payment');
     expect((await bench.call('POST', `/charges/${charge.id}/expire`)).status).toBe(200);
   });
 

@@ -3,9 +3,9 @@ import { renderSVG } from 'uqr';
 import { ApiError } from '../http/api-error.js';
 import { choiceOf, required } from '../http/params.js';
 import { FAILURE_CODES, FAILURE_MESSAGES, type ChargeRecord, type FailureCode } from '../records/records.js';
-import type { Desk } from './desk.js';
 import { timeOf, walletPage } from './layout.js';
 import { markup, type Content, type Markup } from './markup.js';
+import type { PageContext } from './page-context.js';
 import { choice, facts, postForm } from './parts.js';
 import type { PageAnswer } from './answer.js';
 
@@ -16,11 +16,11 @@ const REASONS: Readonly<Record<FailureCode, string>> = {
   failed_processing: 'Something went wrong',
 };
 
-/** The QR code and what opens behind it: the customer's phone. Whoever has the token may pay. */
-export function walletRoutes({ get, getFromAnywhere, post, provider, render, assumptions }: Desk): void {
+/** The QR code, and the wallet page that it opens on the customer's phone. Anyone who has the token may pay. */
+export function walletRoutes({ get, getFromAnywhere, post, provider, render, assumptions }: PageContext): void {
   const chargeOf = (token: string): ChargeRecord => {
     const id = provider.books.tokens.get(token);
-    if (id === undefined) throw new ApiError('not_found', 'This code belongs to no payment.');
+    if (id === undefined) throw new ApiError('not_found', 'No payment has this code.');
     return provider.charge(id);
   };
   const page = (charge: ChargeRecord, refusal: Refusal | null = null): PageAnswer =>
@@ -45,7 +45,7 @@ ${charge.status === 'pending' ? askOf(charge, assumptions.defaultFailureCode) : 
     if (decision === 'review' || decision === 'back') provider.review(charge.id, decision === 'review');
     else if (decision === 'confirm') provider.settle(charge.id, { status: 'successful' });
     else provider.settle(charge.id, { status: 'failed', failureCode });
-    // Relative, so that it also holds behind a proxy that adds a path.
+    // Relative, so that it also works behind a proxy that adds a path.
     return { kind: 'redirect', location: `./${encodeURIComponent(id)}` };
   });
 }
@@ -56,26 +56,26 @@ type Refusal = { readonly status: number; readonly message: string | null };
 const RESULTS: Readonly<
   Record<Exclude<Status, 'pending'>, { title: string; sign: string; kind: string; text: string }>
 > = {
-  successful: { title: 'Paid', sign: '✓', kind: 'good', text: 'The shop has been told.' },
-  failed: { title: 'Payment failed', sign: '✕', kind: 'bad', text: 'Nothing was taken from you.' },
+  successful: { title: 'Paid', sign: '✓', kind: 'good', text: 'The shop knows that you paid.' },
+  failed: { title: 'Payment failed', sign: '✕', kind: 'bad', text: 'You did not pay anything.' },
   expired: {
     title: 'This code has expired',
     sign: '–',
     kind: 'none',
-    text: 'Nothing was taken from you. Ask the shop for a new code.',
+    text: 'You did not pay anything. Ask the shop for a new code.',
   },
 };
 
-/** The decision came after another one, or after the end of the code. A second press of the same button needs no words. */
+/** The charge was no longer pending. A second press of the same button shows the result without a message. */
 function lateOf(status: Exclude<Status, 'pending'>, decision: string): Refusal {
   const isRepeated =
     (decision === 'confirm' && status === 'successful') || (decision === 'refuse' && status === 'failed');
   const why = {
-    successful: 'This payment was already made.',
-    failed: 'This payment had already failed.',
-    expired: 'This code had already expired.',
+    successful: 'This payment is already made.',
+    failed: 'This payment has already failed.',
+    expired: 'This code has already expired.',
   }[status];
-  return { status: 409, message: isRepeated ? null : `${why} Nothing was changed.` };
+  return { status: 409, message: isRepeated ? null : `${why} Nothing changed.` };
 }
 
 function askOf(charge: ChargeRecord, usualReason: FailureCode): Markup {
@@ -84,20 +84,20 @@ function askOf(charge: ChargeRecord, usualReason: FailureCode): Markup {
 <h1>Pay ${merchantOf(charge)}</h1>
 <p class="amount">${formatMoney(charge)}</p>
 ${facts([...purposeOf(charge), ['Valid until', timeOf(charge.expiresAt)]])}
-${charge.confirming && markup`<p class="note news" role="status">You are reviewing: the shop waits for you.</p>`}
+${charge.confirming && markup`<p class="note news" role="status">You are reviewing the payment. The shop cannot cancel it now.</p>`}
 ${postForm(null, markup`<button class="primary" name="decision" value="confirm">Confirm payment</button>`)}
 ${
   charge.confirming
-    ? postForm(null, markup`<button name="decision" value="back">Turn back</button>`)
+    ? postForm(null, markup`<button name="decision" value="back">Go back</button>`)
     : postForm(
         null,
         markup`<button name="decision" value="review" aria-describedby="review-hint">Review first</button>
-<p class="hint" id="review-hint">The shop can then no longer cancel, until you decide.</p>`,
+<p class="hint" id="review-hint">While you review, the shop cannot cancel the payment.</p>`,
       )
 }
 ${postForm(
   null,
-  markup`<div class="refuse">${choice({ id: 'reason', name: 'reason', label: 'Reason to refuse', chosen: usualReason }, reasons)}
+  markup`<div class="refuse">${choice({ id: 'reason', name: 'reason', label: 'Reason for refusing', chosen: usualReason }, reasons)}
 <button class="danger" name="decision" value="refuse">Refuse</button></div>`,
 )}`;
 }
@@ -114,18 +114,18 @@ ${facts([
   ...purposeOf(charge),
   ['Paid', charge.paidAt !== null && timeOf(charge.paidAt)],
   ['Expired', charge.expiredAt !== null && timeOf(charge.expiredAt)],
-  ['Given back', refundedAmount > 0 && formatMoney({ amount: refundedAmount, currency })],
+  ['Refunded', refundedAmount > 0 && formatMoney({ amount: refundedAmount, currency })],
 ])}`;
 }
 
 function purposeOf(charge: ChargeRecord): (readonly [string, Content])[] {
   return [
     ['For', charge.description],
-    ['Number', markup`<span class="id">${charge.id}</span>`],
+    ['Payment number', markup`<span class="id">${charge.id}</span>`],
   ];
 }
 
-/** The shop's name as its source tells it. Source: API reference, "POST /sources body". */
+/** The source's `store_name`. Source: API reference, "POST /sources body". */
 function merchantOf({ source }: ChargeRecord): string {
   const name = source?.details?.['store_name'];
   return typeof name === 'string' && name !== '' ? name : 'Sandbox Shop';

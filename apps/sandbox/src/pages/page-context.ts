@@ -6,10 +6,8 @@ import type { Clock } from '../clock.js';
 import type { FormMap } from '../http/form.js';
 import type { Provider } from '../provider/provider.js';
 import type { Renderer } from '../api/render.js';
-import type { Sandbox } from '../sandbox.js';
-import type { RequestLog } from '../control/state.js';
 import type { PageAnswer } from './answer.js';
-import type { DashboardPage, Problem } from './layout.js';
+import type { Problem } from './layout.js';
 
 type PageCall = {
   readonly id: string;
@@ -20,27 +18,25 @@ type PageCall = {
 export type PageRoute = (call: PageCall) => PageAnswer;
 
 export type PagesOptions = {
-  readonly sandbox: Sandbox;
   readonly provider: Provider;
   readonly render: Renderer;
   readonly clock: Clock;
   readonly assumptions: Assumptions;
-  readonly log: RequestLog;
   readonly livemode: boolean;
   readonly guard: BrowserGuard;
 };
 
-/** What each group of pages is given: the sandbox, a frame, and the ways to add a route. */
-export type Desk = PagesOptions & {
-  /** For an address that cannot be guessed and that pages of other sites show, such as a till's. */
+/** What each group of pages needs: the provider, and the ways to add a route. */
+export type PageContext = PagesOptions & {
+  /** Adds a `GET` route that pages of other sites may load: its address must be impossible to guess. */
   readonly getFromAnywhere: (template: string, route: PageRoute) => void;
+  /** Adds a `GET` route that checks `Host`. */
   readonly get: (template: string, route: PageRoute) => void;
-  /** Of this sandbox's own pages only. */
+  /** Adds a `POST` route that checks `Host` and accepts forms of this sandbox's own pages only. */
   readonly post: (template: string, route: PageRoute) => void;
-  readonly page: (page: DashboardPage) => PageAnswer;
 };
 
-/** Does what a form asks and goes to where it is seen; a refusal is told on the form's own page. */
+/** Carries out a form and redirects to its result. After a refusal, the form's own page shows the reason. */
 export function carryOut(
   work: () => void,
   { location, refused }: { location: string; refused: (problem: Problem) => PageAnswer },
