@@ -166,8 +166,9 @@ export class Server {
     const { api, assumptions } = this.#options;
     const isControl = path === CONTROL || path.startsWith(`${CONTROL}/`);
     const takesFile = !isControl && attempt(() => api.match(method, path)).value?.target.takesFile === true;
-    const limit = isControl ? CONTROL_BODY_BYTES : assumptions.maximumBodyBytes;
-    const body = await readBody(request, limit, takesFile ? assumptions : null);
+    const maximumBodyBytes = isControl ? CONTROL_BODY_BYTES : assumptions.maximumBodyBytes;
+    const maximumFileBytes = takesFile ? assumptions.maximumFileBytes : null;
+    const body = await readBody(request, { maximumBodyBytes, maximumFileBytes });
     const query = mark === -1 ? '' : url.slice(mark + 1);
     return body === null ? null : { request, response, method, path, query, body };
   }
