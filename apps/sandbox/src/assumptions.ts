@@ -31,7 +31,7 @@ export type Assumptions = {
   readonly vatBasisPoints: number;
   /** Milliseconds from a transaction to its `transferable_at`. */
   readonly transferableAfterMs: number;
-  /** Withholding tax in hundredths of a percent of a month's fees; 0 books none. */
+  /** Withholding tax in hundredths of a percent of a month's fees; 0 records none. */
   readonly whtBasisPoints: number;
   /** Taken from the balance with each transfer, smallest unit of its currency. */
   readonly transferFee: number;

@@ -16,7 +16,7 @@ import type { DisputeStatus, FailureCode } from './records/records.js';
 import { Renderer, type ChargeJson } from './api/render.js';
 import type { CardJson, DisputeJson } from './api/render-records.js';
 import { apiRoutes } from './api/routes.js';
-import { seedBooks, seedSchema, type Seed, type Seeded } from './control/seed.js';
+import { seedRecords, seedSchema, type Seed, type Seeded } from './control/seed.js';
 import { Server, type Moment, type RequestRecord } from './http/server.js';
 import {
   readFaultLog,
@@ -126,8 +126,8 @@ export class Sandbox {
     this.#webhooks = new Webhooks(this.#random.stream('webhooks'), this.keys.webhookSecrets, {
       clock: this.#clock,
       assumptions: this.#assumptions,
-      bodyOf: (event) => this.#render.webhookBody(event, this.#provider.books.account),
-      onTried: (delivery) => this.#provider.books.addDelivery(delivery),
+      bodyOf: (event) => this.#render.webhookBody(event, this.#provider.records.account),
+      onTried: (delivery) => this.#provider.records.addDelivery(delivery),
     });
     this.#provider = new Provider(this.#random, {
       clock: this.#clock,
@@ -135,7 +135,7 @@ export class Sandbox {
       livemode,
       webhookUri: options.webhookUrl ?? null,
       onEvent: (event, charge) =>
-        this.#webhooks.publish(event, addressesOf(charge, this.#provider.books.account.webhookUri)),
+        this.#webhooks.publish(event, addressesOf(charge, this.#provider.records.account.webhookUri)),
     });
     const routing = {
       provider: this.#provider,
@@ -155,7 +155,7 @@ export class Sandbox {
       faults: this.#faults,
       guard,
       rateLimiter: this.#rateLimiter,
-      downloadOf: (token) => this.#provider.books.downloads.get(token),
+      downloadOf: (token) => this.#provider.records.downloads.get(token),
       assumptions: this.#assumptions,
       keys: this.keys,
       nextRequestId: () => `req_${this.#random.stream('req').letters(19)}`,
@@ -212,7 +212,7 @@ export class Sandbox {
     this.#misbehave();
   }
 
-  /** The books, or the sections of them that are asked for. */
+  /** The records, or the sections of them that are asked for. */
   state(): SandboxState;
   state(sections: readonly Section[]): Partial<SandboxState>;
   state(sections: readonly Section[] = SECTIONS): Partial<SandboxState> {
@@ -230,9 +230,9 @@ export class Sandbox {
   }
 
   /** Makes records that only people make at a real provider. @throws {ApiError} and makes none when one is wrong. */
-  seedBooks(seed: Seed): Seeded {
+  seedRecords(seed: Seed): Seeded {
     const now = this.#clock.tick();
-    return seedBooks(check(seedSchema, seed), this.#provider, this.#assumptions, now);
+    return seedRecords(check(seedSchema, seed), this.#provider, this.#assumptions, now);
   }
 
   /** What the issuer decides about a dispute. @throws {ApiError} when there is none, or it is won or lost. */
@@ -250,10 +250,10 @@ export class Sandbox {
   /** Sends an event once more, past all webhook faults. @returns where to. @throws {ApiError} when there is no such event. */
   resend(eventId: string): string[] {
     this.#clock.tick();
-    const { books } = this.#provider;
+    const { records } = this.#provider;
     const event = this.#provider.event(eventId);
     const charge = event.chargeId === null ? null : this.#provider.charge(event.chargeId);
-    const uris = addressesOf(charge, books.account.webhookUri);
+    const uris = addressesOf(charge, records.account.webhookUri);
     this.#webhooks.resend(event, uris);
     return [...uris];
   }
@@ -322,7 +322,7 @@ export class Sandbox {
     /** Sets address, secret and rates; rates that are not named are 0. @throws {ApiError} and changes nothing when wrong. */
     configure: (configuration: WebhookConfiguration): void => {
       const { url, secret, ...rates } = check(webhookSchema, configuration);
-      const webhookUri = url ?? this.#provider.books.account.webhookUri;
+      const webhookUri = url ?? this.#provider.records.account.webhookUri;
       if (webhookUri === null) throw new ApiError('bad_request', 'url is required: none is set.');
       this.#provider.updateAccount({ webhookUri });
       this.#webhooks.configure(rates, secret === undefined ? null : secret.split(','));
@@ -332,7 +332,7 @@ export class Sandbox {
       this.#provider.updateAccount({ webhookUri: null });
       this.#webhooks.configure(NO_FAULTS, null);
     },
-    settings: (): WebhookSettings => ({ url: this.#provider.books.account.webhookUri, ...this.#webhooks.rates }),
+    settings: (): WebhookSettings => ({ url: this.#provider.records.account.webhookUri, ...this.#webhooks.rates }),
     /** Signs with a new secret as well as with the newest so far, and with the new one alone after the overlap. */
     rotate: ({ secret, overlap }: Rotation = {}): WebhookSecrets => {
       const now = this.#clock.tick();

@@ -3,7 +3,6 @@ import type { Assumptions } from '../assumptions.js';
 import {
   FAILURE_MESSAGES,
   type AccountRecord,
-  type Books,
   type ChargeRecord,
   type DeliveryRecord,
   type CardRecord,
@@ -20,6 +19,7 @@ import {
   type TransactionRecord,
   type TransferRecord,
 } from '../records/records.js';
+import type { Records } from '../records/store.js';
 import {
   cardJson,
   customerJson,
@@ -215,7 +215,7 @@ export class Renderer {
     return documentJson(document, this.#rendering);
   }
 
-  schedule(schedule: ScheduleRecord, { occurrencesOf }: Books, at: Instant) {
+  schedule(schedule: ScheduleRecord, { occurrencesOf }: Records, at: Instant) {
     const rows = occurrencesOf.get(schedule.id)?.rows ?? [];
     const beginning = { rows: rows.slice(0, this.#rendering.embeddedLimit), total: rows.length };
     return scheduleJson(schedule, beginning, this.#rendering, at);
@@ -234,7 +234,7 @@ export class Renderer {
   }
 
   /** The event with what it tells as it was then. Its deliveries carry the event itself, as it was sent. */
-  event(event: EventRecord, { account, deliveriesOfEvent }: Pick<Books, 'account' | 'deliveriesOfEvent'>) {
+  event(event: EventRecord, { account, deliveriesOfEvent }: Pick<Records, 'account' | 'deliveriesOfEvent'>) {
     const sent = this.#sentEvent(event, account);
     const deliveries = deliveriesOfEvent.get(event.id) ?? [];
     return { ...sent, webhook_deliveries: deliveries.map((delivery) => this.#delivery(delivery, sent)) };

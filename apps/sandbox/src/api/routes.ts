@@ -92,7 +92,7 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
   route('GET', '/charges', (call) =>
     list(
       call,
-      (query) => provider.books.charges.page(query),
+      (query) => provider.records.charges.page(query),
       (charge) => render.charge(charge, call.at),
     ),
   );
@@ -111,8 +111,8 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
     provider.charge(call.id);
     return list(
       call,
-      (query) => pageOf(provider.books.eventsOfCharge.get(call.id) ?? [], query),
-      (event) => render.event(event, provider.books),
+      (query) => pageOf(provider.records.eventsOfCharge.get(call.id) ?? [], query),
+      (event) => render.event(event, provider.records),
     );
   });
 
@@ -135,22 +135,22 @@ function addAccountAndRecords({ provider, render, assumptions, route, list }: Ro
   route('GET', '/events', (call) =>
     list(
       call,
-      (query) => provider.books.events.page(query),
-      (event) => render.event(event, provider.books),
+      (query) => provider.records.events.page(query),
+      (event) => render.event(event, provider.records),
     ),
   );
-  route('GET', '/events/{id}', ({ id }) => render.event(provider.event(id), provider.books));
+  route('GET', '/events/{id}', ({ id }) => render.event(provider.event(id), provider.records));
 
   route('GET', '/transactions', (call) =>
     list(
       call,
-      (query) => provider.books.transactions.page(query),
+      (query) => provider.records.transactions.page(query),
       (transaction) => render.transaction(transaction),
     ),
   );
   route('GET', '/transactions/{id}', ({ id }) => render.transaction(provider.transaction(id)));
 
-  const accountJson = () => render.account(provider.books.account);
+  const accountJson = () => render.account(provider.records.account);
   route('GET', '/account', accountJson);
   route('PATCH', '/account', ({ form }) => render.account(provider.updateAccount(readAccount(form))));
   route('PATCH', '/account/api_version', () =>
@@ -164,18 +164,18 @@ function addReceiptsAndSchedules({ provider, render, assumptions, route, list }:
   route('GET', '/receipts', (call) =>
     list(
       call,
-      (query) => provider.books.receipts.page(query),
+      (query) => provider.records.receipts.page(query),
       (receipt) => render.receipt(receipt),
     ),
   );
   route('GET', '/receipts/receipts/search', ({ query, path }) =>
-    searchJson(receiptSearch(provider.books.receipts.rows), query, path, assumptions.searchPageSize, (receipt) =>
+    searchJson(receiptSearch(provider.records.receipts.rows), query, path, assumptions.searchPageSize, (receipt) =>
       render.receipt(receipt),
     ),
   );
   route('GET', '/receipts/{id}', ({ id }) => render.receipt(receipts.receipt(id)));
 
-  const scheduleJson = (id: string, at: Instant) => render.schedule(schedules.schedule(id), provider.books, at);
+  const scheduleJson = (id: string, at: Instant) => render.schedule(schedules.schedule(id), provider.records, at);
   for (const [path, table] of [
     ['/schedules', 'schedules'],
     ['/charges/schedules', 'chargeSchedules'],
@@ -184,15 +184,15 @@ function addReceiptsAndSchedules({ provider, render, assumptions, route, list }:
     route('GET', path, (call) =>
       list(
         call,
-        (query) => provider.books[table].page(query),
-        (schedule) => render.schedule(schedule, provider.books, call.at),
+        (query) => provider.records[table].page(query),
+        (schedule) => render.schedule(schedule, provider.records, call.at),
       ),
     );
   }
   route('GET', '/transfers/{id}', ({ id }) => render.transfer(schedules.transfer(id)));
   route('GET', '/charges/schedules/search', ({ query, path, at }) =>
-    searchJson(scheduleSearch(provider.books), query, path, assumptions.searchPageSize, (schedule) =>
-      render.schedule(schedule, provider.books, at),
+    searchJson(scheduleSearch(provider.records), query, path, assumptions.searchPageSize, (schedule) =>
+      render.schedule(schedule, provider.records, at),
     ),
   );
   route('POST', '/schedules', ({ form, at }) =>

@@ -22,7 +22,7 @@ type Search<T> = {
 async function open(): Promise<Bench & { ids: string[]; search: (query: string) => Promise<string[]> }> {
   const bench = await openSandbox({ seed: 's', now: AT, frozen: true });
   const on = { start_date: '2026-05-01', end_date: '2026-08-01' };
-  const first = bench.sandbox.seedBooks({
+  const first = bench.sandbox.seedRecords({
     customers: [{ cards: [{ last_digits: '1111' }] }],
     schedules: [
       { ...on, charge: { description: 'Rent of flat 7' } },
@@ -31,7 +31,7 @@ async function open(): Promise<Bench & { ids: string[]; search: (query: string) 
     ],
   });
   bench.sandbox.advance(86_400);
-  const second = bench.sandbox.seedBooks({
+  const second = bench.sandbox.seedRecords({
     cards: [{ last_digits: '2222' }],
     schedules: [{ ...on, charge: { customer: first.customers[0] ?? '' } }],
   });
@@ -113,7 +113,7 @@ describe('a search', () => {
 
   it('shows thirty a page', async () => {
     const { call, sandbox } = await openSandbox();
-    sandbox.seedBooks({ receipts: Array.from({ length: 61 }, () => ({})) });
+    sandbox.seedRecords({ receipts: Array.from({ length: 61 }, () => ({})) });
     const page = async (number: number) =>
       (await call<Search<ReceiptJson>>('GET', `/receipts/receipts/search?page=${number}`)).body;
     const [first, third] = [await page(1), await page(3)];

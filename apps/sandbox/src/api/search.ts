@@ -3,7 +3,8 @@ import { ApiError, type ApiErrorCode } from '../http/api-error.js';
 import { dayOf, inWords, parseDay } from '../provider/calendar.js';
 import type { FormMap, FormValue } from '../http/form.js';
 import { choiceOf, mapOf, textOf } from '../http/params.js';
-import { SCHEDULE_STATUSES, type Books, type ReceiptRecord, type ScheduleRecord } from '../records/records.js';
+import { SCHEDULE_STATUSES, type ReceiptRecord, type ScheduleRecord } from '../records/records.js';
+import type { Records } from '../records/store.js';
 import type { Row } from '../records/table.js';
 
 /** Whether a record passes a filter with that value. Made once for a search. @throws {ApiError} when the value is wrong. */
@@ -37,7 +38,7 @@ export function receiptSearch(rows: readonly ReceiptRecord[]): Search<ReceiptRec
 }
 
 /** Source: API reference, "Schedules". */
-export function scheduleSearch({ chargeSchedules, customers }: Books): Search<ScheduleRecord> {
+export function scheduleSearch({ chargeSchedules, customers }: Records): Search<ScheduleRecord> {
   const lastDigits = ({ work }: ScheduleRecord): string | undefined => {
     if (work.kind === 'transfer') return undefined;
     const { cards, defaultCardId } = customers.get(work.customerId) ?? { cards: [], defaultCardId: null };

@@ -8,7 +8,7 @@ const createCharge = async ({ call }: Bench): Promise<ChargeJson> =>
   (await call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
 
 describe('the state', () => {
-  it('shows the books and every request with its route, key, form and status', async () => {
+  it('shows the records and every request with its route, key, form and status', async () => {
     const bench = await open();
     const charge = await createCharge(bench);
     await bench.call('GET', `/charges/${charge.id}?x=1`, { key: 'wrong' });
@@ -86,7 +86,7 @@ describe('the state as it is written', () => {
 
   it('has every section that there is', async () => {
     const bench = await open();
-    bench.sandbox.seedBooks({
+    bench.sandbox.seedRecords({
       cards: [{}],
       disputes: [{ documents: [{ file: btoa('%PDF-') }] }],
       schedules: [{}],
@@ -110,7 +110,7 @@ describe('the state as it is written', () => {
 });
 
 describe('a reset', () => {
-  it('forgets everything: books, faults, webhooks, clock, requests', async () => {
+  it('forgets everything: records, faults, webhooks, clock, requests', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     await createCharge(bench);
@@ -333,7 +333,7 @@ describe('the other control routes', () => {
 });
 
 describe('an observer', () => {
-  it('is called at each moment of a request, with the books as they are then', async () => {
+  it('is called at each moment of a request, with the records as they are then', async () => {
     const bench = await open();
     const seen: string[] = [];
     const note = (moment: string) => (request: RequestRecord) => {
@@ -374,7 +374,7 @@ describe('two sandboxes', () => {
     return bench.sandbox.state();
   };
 
-  it('of the same seed that see the same calls have the same books, of another seed other ids', async () => {
+  it('of the same seed that see the same calls have the same records, of another seed other ids', async () => {
     const first = await story('a');
     expect(await story('a')).toEqual(first);
     expect((await story('b')).charges.map(({ id }) => id)).not.toEqual(first.charges.map(({ id }) => id));

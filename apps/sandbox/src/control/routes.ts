@@ -117,7 +117,7 @@ export function controlRoutes(sandbox: Sandbox): Router<ControlRoute> {
     return { rate_limit: sandbox.rateLimit };
   });
 
-  router.add('POST', '/seed', ({ body }) => sandbox.seedBooks(body as Seed));
+  router.add('POST', '/seed', ({ body }) => sandbox.seedRecords(body as Seed));
   return router;
 }
 

@@ -8,7 +8,7 @@ const seed = async ({ control }: Bench, body: unknown): Promise<Seeded> =>
   (await control<Seeded>('POST', '/seed', body)).body;
 
 /** Everything but the requests. */
-const books = ({ sandbox }: Bench): unknown => ({ ...sandbox.state(), requests: [] });
+const records = ({ sandbox }: Bench): unknown => ({ ...sandbox.state(), requests: [] });
 
 describe('a seed', () => {
   it('of empty records has sensible defaults, answers the ids, and each is found', async () => {
@@ -144,10 +144,10 @@ describe('a seed', () => {
     [{ customers: [{}], receipts: [{ id: 'rcpt_a' }, { id: 'rcpt_a' }] }],
   ])('of %j is refused and makes nothing, not even what was right', async (body) => {
     const bench = await open();
-    const before = books(bench);
+    const before = records(bench);
     const { status } = await bench.control('POST', '/seed', body);
     expect([400, 404]).toContain(status);
-    expect(books(bench)).toEqual(before);
+    expect(records(bench)).toEqual(before);
   });
 
   it('of a charge that is not paid, or disputed already, is refused', async () => {

@@ -136,7 +136,7 @@ const DISPUTED_AMOUNT = 150_000;
 const DAYS_OF_YEAR = 365;
 
 /** @throws {ApiError} and makes nothing when any of it is wrong. */
-export function seedBooks(seed: CheckedSeed, provider: Provider, assumptions: Assumptions, at: Instant): Seeded {
+export function seedRecords(seed: CheckedSeed, provider: Provider, assumptions: Assumptions, at: Instant): Seeded {
   return new Seeding(seed, provider, assumptions, at).run();
 }
 
@@ -169,7 +169,7 @@ class Seeding {
   /** Everything that could fail half-way fails here. */
   #check(): void {
     const { seed, provider } = this;
-    const { customers, disputes, receipts } = provider.books;
+    const { customers, disputes, receipts } = provider.records;
     const owners = new Map(customers.rows.flatMap(({ id, cards }) => cards.map((card) => [card.id, id] as const)));
     const nested = seed.customers.flatMap(({ cards }, index) =>
       cards.map((card) => ({ id: card.id, owner: this.#customerKey(index) })),
@@ -202,7 +202,7 @@ class Seeding {
     const { customers } = this.seed;
     if (typeof customer === 'string') {
       const isKnown =
-        this.provider.books.customers.get(customer) !== undefined || customers.some(({ id }) => id === customer);
+        this.provider.records.customers.get(customer) !== undefined || customers.some(({ id }) => id === customer);
       if (!isKnown) throw refusal(`There is no customer ${customer}.`);
       return customer;
     }

@@ -46,13 +46,13 @@ export const SECTIONS = [
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** A try to deliver an event, as the books show it. */
+/** A try to deliver an event, as the records show it. */
 export type DeliveryJson = Omit<DeliveryRecord, 'createdAt' | 'eventId'> & {
   readonly event: string;
   readonly at: string;
 };
 
-/** The provider's books, each section in order of creation. */
+/** The provider's records, each section in order of creation. */
 export type SandboxState = {
   readonly now: string;
   readonly frozen: boolean;
@@ -139,7 +139,7 @@ export function readFaultLog({ provider, log }: Pick<StateOptions, 'provider' | 
     if (action === null || fault_id === null) return [];
     return [{ kind: 'request', at, request: id, method, route, path, fault: { id: fault_id, action }, status }];
   });
-  const webhooks = provider.books.deliveries.rows.flatMap((delivery): FaultLogEntry[] => {
+  const webhooks = provider.records.deliveries.rows.flatMap((delivery): FaultLogEntry[] => {
     const {
       createdAt,
       eventId: event,
@@ -187,7 +187,7 @@ export function readState(options: StateOptions, sections: readonly Section[]): 
     ...Object.fromEntries(
       sections.map((section) => [
         section,
-        section === 'account' ? render.account(provider.books.account) : [...rows[section]()],
+        section === 'account' ? render.account(provider.records.account) : [...rows[section]()],
       ]),
     ),
   };
@@ -204,7 +204,7 @@ export function stateMembers(options: StateOptions, seed: string, sections: read
     ['seed', seed],
     ...Object.entries(headOf(options)),
     ...sections.map((section): Member => {
-      if (section === 'account') return [section, render.account(provider.books.account)];
+      if (section === 'account') return [section, render.account(provider.records.account)];
       return { name: section, rows: rows[section]() };
     }),
   ];
@@ -215,30 +215,30 @@ function headOf({ clock, log }: StateOptions) {
 }
 
 function rowsOf({ provider, render, clock, faults, log }: StateOptions): Rows {
-  const { books } = provider;
+  const { records } = provider;
   const now = clock.tick();
-  const documents = (): DocumentRecord[] => books.disputes.rows.flatMap((dispute) => dispute.documents);
-  const cards = (): CardRecord[] => books.customers.rows.flatMap((customer) => customer.cards);
-  const occurrences = (): OccurrenceRecord[] => [...books.occurrencesOf.values()].flatMap(({ rows }) => rows);
+  const documents = (): DocumentRecord[] => records.disputes.rows.flatMap((dispute) => dispute.documents);
+  const cards = (): CardRecord[] => records.customers.rows.flatMap((customer) => customer.cards);
+  const occurrences = (): OccurrenceRecord[] => [...records.occurrencesOf.values()].flatMap(({ rows }) => rows);
   return {
-    sources: () => each(books.sources.rows, (source) => render.source(source, provider.chargeOf(source))),
-    charges: () => each(books.charges.rows, (charge) => render.charge(charge, now)),
-    refunds: () => each(books.refunds.rows, (refund) => render.refund(refund)),
+    sources: () => each(records.sources.rows, (source) => render.source(source, provider.chargeOf(source))),
+    charges: () => each(records.charges.rows, (charge) => render.charge(charge, now)),
+    refunds: () => each(records.refunds.rows, (refund) => render.refund(refund)),
     events: () => {
-      const { account } = books;
-      const deliveriesOfEvent = new Map(books.deliveriesOfEvent);
-      return each(books.events.rows, (event) => render.event(event, { account, deliveriesOfEvent }));
+      const { account } = records;
+      const deliveriesOfEvent = new Map(records.deliveriesOfEvent);
+      return each(records.events.rows, (event) => render.event(event, { account, deliveriesOfEvent }));
     },
-    transactions: () => each(books.transactions.rows, (transaction) => render.transaction(transaction)),
-    customers: () => each(books.customers.rows, (customer) => render.customer(customer, now)),
+    transactions: () => each(records.transactions.rows, (transaction) => render.transaction(transaction)),
+    customers: () => each(records.customers.rows, (customer) => render.customer(customer, now)),
     cards: () => each(cards(), (card) => render.card(card)),
-    disputes: () => each(books.disputes.rows, (dispute) => render.dispute(dispute, now)),
+    disputes: () => each(records.disputes.rows, (dispute) => render.dispute(dispute, now)),
     documents: () => each(documents(), (document) => render.document(document)),
-    schedules: () => each(books.schedules.rows, (schedule) => render.schedule(schedule, books, now)),
+    schedules: () => each(records.schedules.rows, (schedule) => render.schedule(schedule, records, now)),
     occurrences: () => each(occurrences(), (occurrence) => render.occurrence(occurrence)),
-    transfers: () => each(books.transfers.rows, (transfer) => render.transfer(transfer)),
-    receipts: () => each(books.receipts.rows, (receipt) => render.receipt(receipt)),
-    deliveries: () => each(books.deliveries.rows, deliveryJson),
+    transfers: () => each(records.transfers.rows, (transfer) => render.transfer(transfer)),
+    receipts: () => each(records.receipts.rows, (receipt) => render.receipt(receipt)),
+    deliveries: () => each(records.deliveries.rows, deliveryJson),
     requests: () => each(log.requests, (request): RequestRecord => ({ ...request })),
     faults: () => faults.list(),
   };

@@ -28,7 +28,7 @@ describe('a fault', () => {
     ['garbage_body', 200, 1],
     ['delay', 200, 1],
     ['commit_then_delay', 200, 1],
-  ])('%s is seen as %s and leaves %i charges in the books', async (action, seen, charges) => {
+  ])('%s is seen as %s and leaves %i charges in the records', async (action, seen, charges) => {
     const bench = await struckBy({ action, method: 'POST', path: '/charges', times: 1, delay_ms: 1 });
     expect(await outcome(bench)).toBe(seen);
     const { charges: booked, events, requests } = bench.sandbox.state();
@@ -40,7 +40,7 @@ describe('a fault', () => {
   it.each<[Fault['action'], number]>([
     ['hang', 0],
     ['commit_then_hang', 1],
-  ])('%s never answers, leaves %i charges in the books, and a reset breaks it off', async (action, charges) => {
+  ])('%s never answers, leaves %i charges in the records, and a reset breaks it off', async (action, charges) => {
     const bench = await struckBy({ action, path: '/charges' });
     const held = new Promise<void>((resolve) => bench.sandbox.on('response', () => resolve()));
     const seen = outcome(bench);
@@ -97,7 +97,7 @@ describe('a fault', () => {
   it.each<[Fault['action'], number]>([
     ['delay', 0],
     ['commit_then_delay', 1],
-  ])('%s, while it waits, has %i charges in the books; a reset breaks it off', async (action, charges) => {
+  ])('%s, while it waits, has %i charges in the records; a reset breaks it off', async (action, charges) => {
     const bench = await struckBy({ action, path: '/charges', delay_ms: 600_000 });
     let committed = 0;
     bench.sandbox.on('committed', () => (committed += 1));

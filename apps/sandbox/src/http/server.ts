@@ -40,7 +40,7 @@ export type RequestRecord = {
   fault_id: number | null;
 };
 
-/** `request`: arrived; `committed`: its change is in the books; `response`: just before its answer, or its fault. */
+/** `request`: arrived; `committed`: its change is in the records; `response`: just before its answer, or its fault. */
 export type Moment = 'request' | 'committed' | 'response';
 
 export type ServerOptions = {

@@ -127,7 +127,7 @@ function refundsOf(charge: ChargeRecord): Markup {
 
 /** The events with the state of their webhooks, then what will happen by time. */
 function timelineOf({ provider, assumptions, clock }: PageContext, charge: ChargeRecord): Markup {
-  const { eventsOfCharge, deliveriesOfEvent } = provider.books;
+  const { eventsOfCharge, deliveriesOfEvent } = provider.records;
   const past = (eventsOfCharge.get(charge.id) ?? []).map(
     ({ id, key, createdAt }) => markup`<li>${timeOf(createdAt)}
 ${key} ${deliverySummary(deliveriesOfEvent.get(id) ?? [], assumptions.webhookRetriesMs)}</li>`,

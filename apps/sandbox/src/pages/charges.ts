@@ -85,7 +85,7 @@ function chargePage(
 
 function listPage(context: PageContext, query: ListQuery, done: string): PageAnswer {
   const { status, search, offset } = query;
-  const { rows, total } = newestOf(context.provider.books.charges.rows, offset, matcherOf(query));
+  const { rows, total } = newestOf(context.provider.records.charges.rows, offset, matcherOf(query));
   const columns: readonly Column[] = [
     'Charge',
     'Created',

@@ -19,7 +19,7 @@ const REASONS: Readonly<Record<FailureCode, string>> = {
 /** The QR code, and the wallet page that it opens on the customer's phone. Anyone who has the token may pay. */
 export function walletRoutes({ get, getFromAnywhere, post, provider, render, assumptions }: PageContext): void {
   const chargeOf = (token: string): ChargeRecord => {
-    const id = provider.books.tokens.get(token);
+    const id = provider.records.tokens.get(token);
     if (id === undefined) throw new ApiError('not_found', 'No payment has this code.');
     return provider.charge(id);
   };

@@ -6,7 +6,7 @@ const AT = '2026-03-10T09:00:00.000Z';
 
 async function open() {
   const bench = await openSandbox({ seed: 's', now: AT, frozen: true });
-  const seeded = bench.sandbox.seedBooks({
+  const seeded = bench.sandbox.seedRecords({
     customers: [
       { email: 'a@example.com', cards: [{ first_digits: '424242' }, { last_digits: '1111', brand: 'MasterCard' }] },
     ],
@@ -116,7 +116,7 @@ describe('a card', () => {
 
   it('of one customer is not found at another', async () => {
     const { call, sandbox, first } = await open();
-    const { customers } = sandbox.seedBooks({ customers: [{}] });
+    const { customers } = sandbox.seedRecords({ customers: [{}] });
     expect((await call('GET', `/customers/${customers[0]}/cards/${first}`)).status).toBe(404);
   });
 });

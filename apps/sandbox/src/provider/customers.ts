@@ -1,5 +1,5 @@
 import { ApiError } from '../http/api-error.js';
-import { found, type Bookkeeper } from './bookkeeper.js';
+import { found, type ProviderContext } from './context.js';
 import type { CardRecord, CustomerRecord } from '../records/records.js';
 
 export type NewCustomer = Omit<CustomerRecord, 'createdAt' | 'defaultCardId' | 'cards'>;
@@ -12,11 +12,11 @@ export type CardChange = Partial<
 
 /** Customers and the cards that they keep with the merchant. */
 export class Customers {
-  constructor(private readonly keeper: Bookkeeper) {}
+  constructor(private readonly context: ProviderContext) {}
 
   /** @throws {ApiError} `not_found`. */
   customer(id: string): CustomerRecord {
-    return found(this.keeper.books.customers.get(id), 'customer', id);
+    return found(this.context.records.customers.get(id), 'customer', id);
   }
 
   /** @throws {ApiError} `not_found`, also for a card that was deleted. */
@@ -30,28 +30,28 @@ export class Customers {
   }
 
   add(customer: NewCustomer): CustomerRecord {
-    const { books } = this.keeper;
-    const added = books.customers.put({ ...customer, createdAt: this.keeper.now(), defaultCardId: null, cards: [] });
-    this.keeper.emit('customer.create', { object: 'customer', record: added });
+    const { records } = this.context;
+    const added = records.customers.put({ ...customer, createdAt: this.context.now(), defaultCardId: null, cards: [] });
+    this.context.emit('customer.create', { object: 'customer', record: added });
     return added;
   }
 
   /** The first card of a customer is the default one. */
   addCard(card: NewCard, asDefault: boolean): CardRecord {
     const customer = this.customer(card.customerId);
-    const added: CardRecord = { ...card, createdAt: this.keeper.now(), deleted: false };
-    const changed = this.keeper.books.customers.put({
+    const added: CardRecord = { ...card, createdAt: this.context.now(), deleted: false };
+    const changed = this.context.records.customers.put({
       ...customer,
       cards: [...customer.cards, added],
       defaultCardId: asDefault ? added.id : (customer.defaultCardId ?? added.id),
     });
-    this.keeper.emit('customer.update.card', { object: 'customer', record: changed });
+    this.context.emit('customer.update.card', { object: 'customer', record: changed });
     return added;
   }
 
   updateCard(customerId: string, id: string, change: CardChange): CardRecord {
     const changed = this.#replace({ ...this.card(customerId, id), ...change });
-    this.keeper.emit('card.update', { object: 'card', record: changed });
+    this.context.emit('card.update', { object: 'card', record: changed });
     return changed;
   }
 
@@ -62,15 +62,15 @@ export class Customers {
     const cards = customer.cards.filter((card) => card.id !== id);
     const wasDefault = customer.defaultCardId === id;
     const defaultCardId = wasDefault ? (cards[0]?.id ?? null) : customer.defaultCardId;
-    const changed = this.keeper.books.customers.put({ ...customer, cards, defaultCardId });
-    this.keeper.emit('card.destroy', { object: 'card', record: removed });
-    if (wasDefault) this.keeper.emit('customer.update', { object: 'customer', record: changed });
+    const changed = this.context.records.customers.put({ ...customer, cards, defaultCardId });
+    this.context.emit('card.destroy', { object: 'card', record: removed });
+    if (wasDefault) this.context.emit('customer.update', { object: 'customer', record: changed });
     return removed;
   }
 
   /** Makes each later charge of the card fail, or succeed again. Nobody is told. */
   setOutcome(id: string, failureCode: CardRecord['failureCode']): CardRecord {
-    for (const { cards } of this.keeper.books.customers.rows) {
+    for (const { cards } of this.context.records.customers.rows) {
       const card = cards.find((each) => each.id === id);
       if (card !== undefined) return this.#replace({ ...card, failureCode });
     }
@@ -80,7 +80,7 @@ export class Customers {
   #replace(card: CardRecord): CardRecord {
     const customer = this.customer(card.customerId);
     const cards = customer.cards.map((each) => (each.id === card.id ? card : each));
-    this.keeper.books.customers.put({ ...customer, cards });
+    this.context.records.customers.put({ ...customer, cards });
     return card;
   }
 }

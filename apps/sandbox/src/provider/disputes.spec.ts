@@ -11,7 +11,7 @@ const MOST = 10 * 1_024 * 1_024;
 
 async function open() {
   const bench = await openSandbox({ seed: 's', now: AT, frozen: true });
-  const { disputes } = bench.sandbox.seedBooks({ disputes: [{}] });
+  const { disputes } = bench.sandbox.seedRecords({ disputes: [{}] });
   const [id = ''] = disputes;
   const documents = `/disputes/${id}/documents`;
   return { ...bench, id, documents };

@@ -1,5 +1,5 @@
 import { ApiError } from '../http/api-error.js';
-import { found, type Bookkeeper } from './bookkeeper.js';
+import { found, type ProviderContext } from './context.js';
 import { documentTypeOf } from './document-type.js';
 import type { UploadedFile } from '../http/multipart.js';
 import type { DisputeRecord, DisputeStatus, DocumentRecord } from '../records/records.js';
@@ -11,11 +11,11 @@ const DEFAULT_KIND = 'other';
 
 /** Disputed charges and the documents that support the merchant. They move no money here. */
 export class Disputes {
-  constructor(private readonly keeper: Bookkeeper) {}
+  constructor(private readonly context: ProviderContext) {}
 
   /** @throws {ApiError} `not_found`. */
   dispute(id: string): DisputeRecord {
-    return found(this.keeper.books.disputes.get(id), 'dispute', id);
+    return found(this.context.records.disputes.get(id), 'dispute', id);
   }
 
   /** @throws {ApiError} `not_found`, also for a document that was deleted. */
@@ -29,19 +29,19 @@ export class Disputes {
   }
 
   open(dispute: NewDispute): DisputeRecord {
-    const { books } = this.keeper;
-    const charge = found(books.charges.get(dispute.chargeId), 'charge', dispute.chargeId);
-    const now = this.keeper.now();
+    const { records } = this.context;
+    const charge = found(records.charges.get(dispute.chargeId), 'charge', dispute.chargeId);
+    const now = this.context.now();
     const closedAt = isClosed(dispute.status) ? now : null;
-    const opened = books.disputes.put({
+    const opened = records.disputes.put({
       ...dispute,
       createdAt: now,
       currency: charge.currency,
       documents: [],
       closedAt,
     });
-    books.charges.put({ ...charge, disputeId: opened.id });
-    this.keeper.emit('dispute.create', { object: 'dispute', record: opened });
+    records.charges.put({ ...charge, disputeId: opened.id });
+    this.context.emit('dispute.create', { object: 'dispute', record: opened });
     return opened;
   }
 
@@ -50,33 +50,33 @@ export class Disputes {
     const dispute = this.dispute(id);
     if (isClosed(dispute.status)) throw new ApiError('bad_request', `The dispute is closed: it is ${dispute.status}.`);
     const closed = isClosed(status);
-    const moved = this.keeper.books.disputes.put({
+    const moved = this.context.records.disputes.put({
       ...dispute,
       status,
-      closedAt: closed ? this.keeper.now() : null,
+      closedAt: closed ? this.context.now() : null,
     });
-    this.keeper.emit(closed ? 'dispute.close' : 'dispute.update', { object: 'dispute', record: moved });
+    this.context.emit(closed ? 'dispute.close' : 'dispute.update', { object: 'dispute', record: moved });
     return moved;
   }
 
   /** @throws {ApiError} `documents_locked` when the dispute is not open, `invalid_file_type`, `bad_request` when too large. */
   attach(disputeId: string, file: UploadedFile, kind: string | null): DocumentRecord {
     const dispute = this.#unlocked(disputeId);
-    const most = this.keeper.assumptions.maximumFileBytes;
+    const most = this.context.assumptions.maximumFileBytes;
     if (file.content.length > most) throw new ApiError('bad_request', `file is too large: at most ${most} bytes.`);
     const contentType = documentTypeOf(file);
     const document: DocumentRecord = {
-      id: this.keeper.id('docu'),
-      createdAt: this.keeper.now(),
+      id: this.context.id('docu'),
+      createdAt: this.context.now(),
       disputeId,
       filename: file.filename,
       kind: kind ?? DEFAULT_KIND,
       contentType,
       content: file.content,
-      token: this.keeper.token(),
+      token: this.context.token(),
       deleted: false,
     };
-    this.keeper.books.downloads.set(document.token, document);
+    this.context.records.downloads.set(document.token, document);
     this.#keep(dispute, [...dispute.documents, document]);
     return document;
   }
@@ -85,7 +85,7 @@ export class Disputes {
   remove(disputeId: string, id: string): DocumentRecord {
     const removed: DocumentRecord = { ...this.document(disputeId, id), deleted: true };
     const dispute = this.#unlocked(disputeId);
-    this.keeper.books.downloads.delete(removed.token);
+    this.context.records.downloads.delete(removed.token);
     this.#keep(
       dispute,
       dispute.documents.filter((document) => document.id !== id),
@@ -101,8 +101,8 @@ export class Disputes {
   }
 
   #keep(dispute: DisputeRecord, documents: readonly DocumentRecord[]): void {
-    const record = this.keeper.books.disputes.put({ ...dispute, documents });
-    this.keeper.emit('dispute.update', { object: 'dispute', record });
+    const record = this.context.records.disputes.put({ ...dispute, documents });
+    this.context.emit('dispute.update', { object: 'dispute', record });
   }
 }
 

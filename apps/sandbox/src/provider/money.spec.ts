@@ -56,13 +56,13 @@ async function run(bench: Bench, ids: string[], done: Step): Promise<void> {
       await call('POST', `/charges/${idOf(done.which)}/refunds`, { form: { amount: done.amount } });
       return;
     case 'schedule':
-      sandbox.seedBooks({
+      sandbox.seedRecords({
         customers: [{ cards: [{ failure_code: done.fails ? 'payment_rejected' : null }] }],
         schedules: [{ every: done.every, period: 'day' }],
       });
       return;
     case 'transfer':
-      sandbox.seedBooks({
+      sandbox.seedRecords({
         schedules: [{ period: 'day', transfer: { percentage_of_balance: done.percentage } }],
       });
       return;
@@ -74,8 +74,8 @@ async function run(bench: Bench, ids: string[], done: Step): Promise<void> {
 const sum = <T>(rows: readonly T[], amount: (row: T) => number): number =>
   rows.reduce((total, row) => total + amount(row), 0);
 
-/** What must hold of any books, by the wire's own numbers. */
-function checkBooks({ sandbox }: Bench): void {
+/** What must hold of any records, by the wire's own numbers. */
+function checkRecords({ sandbox }: Bench): void {
   const { charges, refunds, transactions, transfers, receipts, events } = sandbox.state();
   for (const currency of ['THB', 'SGD']) {
     const of = <T extends { currency: string }>(rows: readonly T[]): T[] =>
@@ -105,23 +105,23 @@ function checkBooks({ sandbox }: Bench): void {
   }
 }
 
-describe('the books', () => {
+describe('the records', () => {
   it('balance to the unit whatever happens', async () => {
-    const bench = await openSandbox({ seed: 'books', now: '2026-03-10T09:00:00Z', frozen: true });
+    const bench = await openSandbox({ seed: 'records', now: '2026-03-10T09:00:00Z', frozen: true });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
         bench.sandbox.reset();
         const ids: string[] = [];
         for (const each of steps) await run(bench, ids, each);
-        checkBooks(bench);
+        checkRecords(bench);
       }),
       { numRuns: 60 },
     );
   });
 
   it('give a month to its receipt entirely: receipts of a year have every fee and VAT that was taken', async () => {
-    const bench = await openSandbox({ seed: 'books', now: '2026-01-01T00:00:00Z', frozen: true });
-    bench.sandbox.seedBooks({ schedules: [{ every: 3, period: 'day', charge: { amount: 123_457 } }] });
+    const bench = await openSandbox({ seed: 'records', now: '2026-01-01T00:00:00Z', frozen: true });
+    bench.sandbox.seedRecords({ schedules: [{ every: 3, period: 'day', charge: { amount: 123_457 } }] });
     bench.sandbox.setNow('2027-02-01T00:00:00Z');
     const { charges, receipts } = bench.sandbox.state();
     expect(charges.length).toBeGreaterThan(100);
@@ -130,7 +130,7 @@ describe('the books', () => {
   });
 
   it('count truly while rows arrive: pages of a fixed window never repeat or miss one', async () => {
-    const bench = await openSandbox({ seed: 'books', now: '2026-03-10T09:00:00Z', frozen: true });
+    const bench = await openSandbox({ seed: 'records', now: '2026-03-10T09:00:00Z', frozen: true });
     const create = async (): Promise<void> => {
       await bench.call('POST', '/charges', { form: NEW_CHARGE });
       bench.sandbox.advance(1);

@@ -9,7 +9,7 @@ import {
   type Money,
 } from '@tillflow/domain';
 import { ApiError } from '../http/api-error.js';
-import { Bookkeeper, found, type BookkeeperOptions } from './bookkeeper.js';
+import { ProviderContext, found, type ContextOptions } from './context.js';
 import { Customers } from './customers.js';
 import { Disputes } from './disputes.js';
 import type { FormMap } from '../http/form.js';
@@ -17,7 +17,6 @@ import type { Random } from '../random.js';
 import { Receipts } from './receipts.js';
 import type {
   AccountRecord,
-  Books,
   ChargeRecord,
   EventRecord,
   FailureCode,
@@ -26,6 +25,7 @@ import type {
   SourceRecord,
   TransactionRecord,
 } from '../records/records.js';
+import type { Records } from '../records/store.js';
 import { Schedules, type CardCharge } from './schedules.js';
 
 const NO_ENDPOINTS: readonly string[] = [];
@@ -76,48 +76,48 @@ export class Provider {
   readonly disputes: Disputes;
   readonly receipts: Receipts;
   readonly schedules: Schedules;
-  readonly #keeper: Bookkeeper;
+  readonly #context: ProviderContext;
 
-  constructor(random: Random, options: BookkeeperOptions) {
-    this.#keeper = new Bookkeeper(random, options);
-    this.customers = new Customers(this.#keeper);
-    this.disputes = new Disputes(this.#keeper);
-    this.receipts = new Receipts(this.#keeper);
-    this.schedules = new Schedules(this.#keeper, this.customers, (charge) => this.#chargeCard(charge));
+  constructor(random: Random, options: ContextOptions) {
+    this.#context = new ProviderContext(random, options);
+    this.customers = new Customers(this.#context);
+    this.disputes = new Disputes(this.#context);
+    this.receipts = new Receipts(this.#context);
+    this.schedules = new Schedules(this.#context, this.customers, (charge) => this.#chargeCard(charge));
     this.receipts.start();
   }
 
-  get books(): Books {
-    return this.#keeper.books;
+  get records(): Records {
+    return this.#context.records;
   }
 
   /** Forgets everything. With the same randomness ids go on, with a new one they begin again. The clock is reset before. */
   reset(random: Random): void {
-    this.#keeper.reset(random);
+    this.#context.reset(random);
     this.receipts.start();
   }
 
   /** A new id, unlike all others. */
   newId(prefix: string): string {
-    return this.#keeper.id(prefix);
+    return this.#context.id(prefix);
   }
 
   createSource(input: NewSource): SourceRecord {
     checkLimits(input);
-    return this.books.sources.put(this.#newSource(input));
+    return this.records.sources.put(this.#newSource(input));
   }
 
   createCharge(input: NewCharge): ChargeRecord {
-    const now = this.#keeper.now();
+    const now = this.#context.now();
     checkLimits(input);
     const expiresAt = this.#expiry(input.expiresAt, now);
     const unused = typeof input.source === 'string' ? this.#unusedSource(input.source) : this.#newSource(input.source);
     if (unused.amount !== input.amount || unused.currency !== input.currency) {
       throw new ApiError('invalid_charge', 'amount and currency must match the source.');
     }
-    const id = this.#keeper.id('chrg');
-    const source = this.books.sources.put({ ...unused, chargeId: id });
-    const charge = this.books.charges.put({
+    const id = this.#context.id('chrg');
+    const source = this.records.sources.put({ ...unused, chargeId: id });
+    const charge = this.records.charges.put({
       id,
       createdAt: now,
       amount: input.amount,
@@ -125,8 +125,8 @@ export class Provider {
       ...this.#fees(input.amount),
       source,
       recurring: null,
-      token: this.#keeper.token(),
-      documentId: this.#keeper.id('docu'),
+      token: this.#context.token(),
+      documentId: this.#context.id('docu'),
       description: input.description,
       metadata: input.metadata,
       returnUri: input.returnUri,
@@ -134,9 +134,9 @@ export class Provider {
       expiresAt,
       ...NEWLY_PENDING,
     });
-    this.books.tokens.set(charge.token, id);
-    this.#keeper.clock.at(charge.expiresAt, () => this.#passExpiry(id));
-    this.#keeper.emit('charge.create', { object: 'charge', record: charge });
+    this.records.tokens.set(charge.token, id);
+    this.#context.clock.at(charge.expiresAt, () => this.#passExpiry(id));
+    this.#context.emit('charge.create', { object: 'charge', record: charge });
     return charge;
   }
 
@@ -151,7 +151,7 @@ export class Provider {
 
   /** The customer reviews the payment, or turns back from it. Until then the charge shows as pending all the same. */
   review(id: string, confirming = true): ChargeRecord {
-    return this.books.charges.put({ ...this.#pending(id), confirming });
+    return this.records.charges.put({ ...this.#pending(id), confirming });
   }
 
   /**
@@ -167,16 +167,16 @@ export class Provider {
   refund(chargeId: string, input: NewRefund): RefundRecord {
     const charge = this.charge(chargeId);
     const { amount, net } = this.#refundable(charge, input);
-    const now = this.#keeper.now();
-    const id = this.#keeper.id('rfnd');
-    const transaction = this.#keeper.transact({
+    const now = this.#context.now();
+    const id = this.#context.id('rfnd');
+    const transaction = this.#context.transact({
       amount: net,
       currency: charge.currency,
       direction: 'debit',
       key: 'refund.create',
       origin: id,
     });
-    const refund = this.books.refunds.put({
+    const refund = this.records.refunds.put({
       id,
       createdAt: now,
       chargeId,
@@ -186,24 +186,24 @@ export class Provider {
       voided: input.void,
       metadata: input.metadata,
     });
-    this.books.charges.put({
+    this.records.charges.put({
       ...charge,
       refunds: [...charge.refunds, refund],
       refundedAmount: charge.refundedAmount + amount,
       voided: input.void,
     });
-    this.#keeper.emit('refund.create', { object: 'refund', record: refund });
+    this.#context.emit('refund.create', { object: 'refund', record: refund });
     return refund;
   }
 
   updateAccount(change: Partial<AccountRecord>): AccountRecord {
-    this.books.account = { ...this.books.account, ...change };
-    return this.books.account;
+    this.records.account = { ...this.records.account, ...change };
+    return this.records.account;
   }
 
   /** @throws {ApiError} `not_found`. */
   source(id: string): SourceRecord {
-    return found(this.books.sources.get(id), 'source', id);
+    return found(this.records.sources.get(id), 'source', id);
   }
 
   /** The one charge that uses the source. */
@@ -213,17 +213,17 @@ export class Provider {
 
   /** @throws {ApiError} `not_found`. */
   charge(id: string): ChargeRecord {
-    return found(this.books.charges.get(id), 'charge', id);
+    return found(this.records.charges.get(id), 'charge', id);
   }
 
   /** @throws {ApiError} `not_found`. */
   event(id: string): EventRecord {
-    return found(this.books.events.get(id), 'event', id);
+    return found(this.records.events.get(id), 'event', id);
   }
 
   /** @throws {ApiError} `not_found`. */
   transaction(id: string): TransactionRecord {
-    return found(this.books.transactions.get(id), 'transaction', id);
+    return found(this.records.transactions.get(id), 'transaction', id);
   }
 
   /** The charge, if it still waits for its customer. */
@@ -236,9 +236,9 @@ export class Provider {
 
   /** Limits are the QR method's: those of cards are not shown. */
   #chargeCard({ work, card, scheduleId, failureCode }: CardCharge): ChargeRecord {
-    const now = this.#keeper.now();
-    const charge = this.books.charges.put({
-      id: this.#keeper.id('chrg'),
+    const now = this.#context.now();
+    const charge = this.records.charges.put({
+      id: this.#context.id('chrg'),
       createdAt: now,
       amount: work.amount,
       currency: work.currency,
@@ -251,31 +251,31 @@ export class Provider {
       metadata: work.metadata,
       returnUri: null,
       webhookEndpoints: NO_ENDPOINTS,
-      expiresAt: plus(now, this.#keeper.assumptions.expiresAfterMs),
+      expiresAt: plus(now, this.#context.assumptions.expiresAfterMs),
       ...NEWLY_PENDING,
     });
-    this.#keeper.emit('charge.create', { object: 'charge', record: charge });
+    this.#context.emit('charge.create', { object: 'charge', record: charge });
     return failureCode === null ? this.#paid(charge) : this.#failed(charge, failureCode);
   }
 
   /** A caller's clock does not leap along: what is still ahead there is as far ahead here. */
   #expiry(asked: Instant | null, now: Instant): Instant {
-    if (asked === null) return plus(now, this.#keeper.assumptions.expiresAfterMs);
+    if (asked === null) return plus(now, this.#context.assumptions.expiresAfterMs);
     if (asked > now) return asked;
-    const ahead = this.#keeper.clock.wallUntil(asked);
+    const ahead = this.#context.clock.wallUntil(asked);
     if (ahead <= 0) throw new ApiError('bad_request', 'expires_at must be in the future.');
     return plus(now, ahead);
   }
 
   /** Each is rounded half up. Source: assumption, "Fees in the sandbox". */
   #fees(amount: number): Pick<ChargeRecord, 'fee' | 'feeVat'> {
-    const { feeBasisPoints, vatBasisPoints } = this.#keeper.assumptions;
+    const { feeBasisPoints, vatBasisPoints } = this.#context.assumptions;
     const fee = share(amount, feeBasisPoints);
     return { fee, feeVat: share(fee, vatBasisPoints) };
   }
 
   #newSource({ amount, currency, details }: NewSource): SourceRecord {
-    return { id: this.#keeper.id('src'), createdAt: this.#keeper.now(), amount, currency, details, chargeId: null };
+    return { id: this.#context.id('src'), createdAt: this.#context.now(), amount, currency, details, chargeId: null };
   }
 
   /** A source serves one charge. Source: assumption, "Source reuse". */
@@ -287,7 +287,7 @@ export class Provider {
   }
 
   #paid(charge: ChargeRecord): ChargeRecord {
-    const transaction = this.#keeper.transact({
+    const transaction = this.#context.transact({
       amount: charge.amount - charge.fee - charge.feeVat,
       currency: charge.currency,
       direction: 'credit',
@@ -298,7 +298,7 @@ export class Provider {
       ...charge,
       status: 'successful',
       confirming: false,
-      paidAt: this.#keeper.now(),
+      paidAt: this.#context.now(),
       expiredAt: null,
       failureCode: null,
       transactionId: transaction.id,
@@ -311,32 +311,32 @@ export class Provider {
   }
 
   #completed(charge: ChargeRecord): ChargeRecord {
-    this.books.charges.put(charge);
-    this.#keeper.emit('charge.complete', { object: 'charge', record: charge });
+    this.records.charges.put(charge);
+    this.#context.emit('charge.complete', { object: 'charge', record: charge });
     return charge;
   }
 
   #expired(charge: ChargeRecord): ChargeRecord {
-    const expired = this.books.charges.put({
+    const expired = this.records.charges.put({
       ...charge,
       status: 'expired',
       confirming: false,
-      expiredAt: this.#keeper.now(),
+      expiredAt: this.#context.now(),
     });
-    this.#keeper.emit('charge.expire', { object: 'charge', record: expired });
+    this.#context.emit('charge.expire', { object: 'charge', record: expired });
     return expired;
   }
 
   #passExpiry(id: string): void {
-    const charge = this.books.charges.get(id);
+    const charge = this.records.charges.get(id);
     if (charge?.status !== 'pending') return;
-    if (this.#keeper.assumptions.unpaidBecomes === 'failed') this.#failed(charge, 'payment_expired');
+    if (this.#context.assumptions.unpaidBecomes === 'failed') this.#failed(charge, 'payment_expired');
     else this.#expired(charge);
   }
 
   /** The amount that goes back to the customer and what the merchant's balance loses: a void gives the fee back. */
   #refundable(charge: ChargeRecord, input: NewRefund): { amount: number; net: number } {
-    const now = this.#keeper.now();
+    const now = this.#context.now();
     const rest = charge.amount - charge.refundedAmount;
     if (charge.paidAt === null) throw new ApiError('failed_refund', 'The charge was not paid.');
     if (input.void) {
@@ -344,7 +344,7 @@ export class Provider {
       if ((input.amount ?? charge.amount) !== charge.amount) {
         throw new ApiError('failed_void', 'Only the full amount can be voided.');
       }
-      if (!isVoidable(charge.paidAt, now, this.#keeper.assumptions.voidRule)) {
+      if (!isVoidable(charge.paidAt, now, this.#context.assumptions.voidRule)) {
         throw new ApiError('failed_void', 'The charge can no longer be voided.');
       }
       return { amount: charge.amount, net: charge.amount - charge.fee - charge.feeVat };

@@ -77,7 +77,7 @@ describe('a receipt', () => {
     expect(new Set(receipts.map(({ number }) => number)).size).toBe(4);
   });
 
-  it('withholds tax when told to, and gives it back as an adjustment that is in the books', async () => {
+  it('withholds tax when told to, and gives it back as an adjustment that is in the records', async () => {
     const bench = await open({ assumptions: { whtBasisPoints: 200 } });
     await pay(bench, 150_000);
     bench.sandbox.setNow('2026-04-01T00:00:00Z');
@@ -92,7 +92,7 @@ describe('a receipt', () => {
     const bench = await open({ assumptions: { transferFee: 3_000 } });
     await pay(bench, 150_000);
     bench.sandbox.setNow('2026-03-17T09:00:00Z');
-    bench.sandbox.seedBooks({
+    bench.sandbox.seedRecords({
       schedules: [{ period: 'day', end_date: '2026-03-17', transfer: { percentage_of_balance: 100 } }],
     });
     bench.sandbox.setNow('2026-04-01T00:00:00Z');
@@ -104,7 +104,7 @@ describe('a receipt', () => {
 
   it('leaves to the next month what happens at its very end', async () => {
     const bench = await open();
-    bench.sandbox.seedBooks({ schedules: [{ start_date: '2026-05-01', end_date: '2026-05-02' }] });
+    bench.sandbox.seedRecords({ schedules: [{ start_date: '2026-05-01', end_date: '2026-05-02' }] });
     bench.sandbox.setNow('2026-06-01T00:00:00Z');
     const receipts = await receiptsOf(bench);
     expect(receipts.map(({ issued_on, charge_fee }) => [issued_on, charge_fee])).toEqual([

@@ -1,5 +1,5 @@
 import { CURRENCIES, isCurrency, type Currency, type Instant } from '@tillflow/domain';
-import { found, type Bookkeeper } from './bookkeeper.js';
+import { found, type ProviderContext } from './context.js';
 import { dayOf, formatDay, monthAfter, startOf, type Day } from './calendar.js';
 import type { ReceiptRecord, TransactionRecord } from '../records/records.js';
 import { pageOf } from '../records/table.js';
@@ -22,16 +22,16 @@ export const RECEIPT_CUSTOMER = { customerName: 'Example Merchant', customerEmai
  * money moved, at 00:00 UTC of the first day of the next month. Source: assumption, "Receipts".
  */
 export class Receipts {
-  constructor(private readonly keeper: Bookkeeper) {}
+  constructor(private readonly context: ProviderContext) {}
 
   /** Sets the timer of the present month; each month sets the next one's. */
   start(): void {
-    this.#await(dayOf(this.keeper.now()));
+    this.#await(dayOf(this.context.now()));
   }
 
   /** @throws {ApiError} `not_found`. */
   receipt(id: string): ReceiptRecord {
-    return found(this.keeper.books.receipts.get(id), 'receipt', id);
+    return found(this.context.records.receipts.get(id), 'receipt', id);
   }
 
   /** An adjustment is booked with it, as a transaction that the receipt names. */
@@ -42,28 +42,28 @@ export class Receipts {
     const transaction =
       adjustment === 0
         ? null
-        : this.keeper.transact({ amount: Math.abs(adjustment), currency, direction, key, origin: id });
-    const createdAt = this.keeper.now();
-    return this.keeper.books.receipts.put({ ...receipt, createdAt, adjustment: transaction });
+        : this.context.transact({ amount: Math.abs(adjustment), currency, direction, key, origin: id });
+    const createdAt = this.context.now();
+    return this.context.records.receipts.put({ ...receipt, createdAt, adjustment: transaction });
   }
 
   nextNumber(issuedOn: Day): string {
-    const count = String(this.keeper.books.receipts.rows.length + 1).padStart(4, '0');
+    const count = String(this.context.records.receipts.rows.length + 1).padStart(4, '0');
     return `${formatDay(issuedOn).slice(0, 7).replace('-', '')}-${count}`;
   }
 
   #await(day: Day): void {
     const end = monthAfter(day, 1);
-    this.keeper.clock.at(startOf(end), () => {
+    this.context.clock.at(startOf(end), () => {
       this.#closeMonth(monthAfter(day, 0), end);
       this.#await(end);
     });
   }
 
   #closeMonth(start: Day, end: Day): void {
-    const { books, assumptions } = this.keeper;
+    const { records, assumptions } = this.context;
     const month = { from: startOf(start), to: (startOf(end) - 1) as Instant };
-    const { rows } = pageOf(books.transactions.rows, {
+    const { rows } = pageOf(records.transactions.rows, {
       ...month,
       offset: 0,
       limit: Infinity,
@@ -82,9 +82,9 @@ export class Receipts {
 
   /** Withheld tax is the merchant's to pay: it comes back as the adjustment. */
   #issueFor(currency: Currency, fees: Fees, issuedOn: Day): void {
-    const wht = Math.max(0, Math.floor((subtotalOf(fees) * this.keeper.assumptions.whtBasisPoints + 5_000) / 10_000));
+    const wht = Math.max(0, Math.floor((subtotalOf(fees) * this.context.assumptions.whtBasisPoints + 5_000) / 10_000));
     this.issue({
-      id: this.keeper.id('rcpt'),
+      id: this.context.id('rcpt'),
       number: this.nextNumber(issuedOn),
       issuedOn,
       currency,
@@ -97,7 +97,7 @@ export class Receipts {
   }
 
   #feesOf({ key, origin }: TransactionRecord): Fees {
-    const { charges, refunds, transfers } = this.keeper.books;
+    const { charges, refunds, transfers } = this.context.records;
     const transfer = transfers.get(origin);
     if (transfer !== undefined) return { ...NO_FEES, transferFee: transfer.fee };
     const refund = refunds.get(origin);

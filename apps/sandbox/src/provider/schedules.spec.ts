@@ -11,7 +11,7 @@ type Form = Record<string, string | number | boolean>;
 
 async function open(failure_code: FailureCode | null = null) {
   const bench = await openSandbox({ seed: 's', now: AT, frozen: true });
-  const { customers, cards } = bench.sandbox.seedBooks({ customers: [{ cards: [{ failure_code }] }] });
+  const { customers, cards } = bench.sandbox.seedRecords({ customers: [{ cards: [{ failure_code }] }] });
   const [customer = '', card = ''] = [customers[0], cards[0]];
   const charge = { 'charge[customer]': customer, 'charge[amount]': 150_000, 'charge[currency]': 'THB' };
   return { ...bench, customer, card, charge };
@@ -175,7 +175,7 @@ describe('a schedule', () => {
 
   it('with a card of another customer is refused', async () => {
     const bench = await open();
-    const { cards } = bench.sandbox.seedBooks({ cards: [{}] });
+    const { cards } = bench.sandbox.seedRecords({ cards: [{}] });
     const form = { ...DAILY, ...bench.charge, 'charge[card]': cards[0] ?? '' };
     expect((await bench.call('POST', '/schedules', { form })).status).toBe(404);
   });

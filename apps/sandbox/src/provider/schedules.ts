@@ -1,6 +1,6 @@
 import { plus, type Instant } from '@tillflow/domain';
 import { ApiError } from '../http/api-error.js';
-import { found, type Bookkeeper } from './bookkeeper.js';
+import { found, type ProviderContext } from './context.js';
 import { dayOf, daysAfter, nextOn, startOf, upcoming, type Day, type Rule } from './calendar.js';
 import type { Customers } from './customers.js';
 import {
@@ -38,19 +38,19 @@ type Tried = Pick<OccurrenceRecord, 'message' | 'result'> & { readonly status: '
  */
 export class Schedules {
   constructor(
-    private readonly keeper: Bookkeeper,
+    private readonly context: ProviderContext,
     private readonly customers: Customers,
     private readonly chargeCard: (charge: CardCharge) => ChargeRecord,
   ) {}
 
   /** @throws {ApiError} `not_found`. */
   schedule(id: string): ScheduleRecord {
-    return found(this.keeper.books.schedules.get(id), 'schedule', id);
+    return found(this.context.records.schedules.get(id), 'schedule', id);
   }
 
   /** @throws {ApiError} `not_found`. */
   occurrences(id: string): Table<OccurrenceRecord> {
-    return found(this.keeper.books.occurrencesOf.get(id), 'schedule', id);
+    return found(this.context.records.occurrencesOf.get(id), 'schedule', id);
   }
 
   /** @throws {ApiError} `not_found`. */
@@ -60,7 +60,7 @@ export class Schedules {
 
   /** @throws {ApiError} `not_found`. */
   transfer(id: string): TransferRecord {
-    return found(this.keeper.books.transfers.get(id), 'transfer', id);
+    return found(this.context.records.transfers.get(id), 'transfer', id);
   }
 
   /** @throws {ApiError} `bad_request` when it never runs. */
@@ -79,14 +79,14 @@ export class Schedules {
 
   create(input: NewSchedule): ScheduleRecord {
     this.#check(input);
-    const { keeper } = this;
-    const id = keeper.id('schd');
-    keeper.books.occurrencesOf.set(id, new Table());
-    const work = { ...input.work, id: keeper.id(input.work.kind === 'charge' ? 'rchg' : 'rtrf') };
+    const { context } = this;
+    const id = context.id('schd');
+    context.records.occurrencesOf.set(id, new Table());
+    const work = { ...input.work, id: context.id(input.work.kind === 'charge' ? 'rchg' : 'rtrf') };
     const first = nextOn(input.rule, input.rule.startOn);
     const schedule = this.#put({
       id,
-      createdAt: keeper.now(),
+      createdAt: context.now(),
       rule: input.rule,
       work,
       status: 'active',
@@ -108,9 +108,9 @@ export class Schedules {
   }
 
   #wake(id: string): void {
-    const schedule = this.keeper.books.schedules.get(id);
+    const schedule = this.context.records.schedules.get(id);
     if (schedule === undefined || schedule.endedAt !== null) return;
-    const today = dayOf(this.keeper.now());
+    const today = dayOf(this.context.now());
     const isDue = (day: Day | null): boolean => day !== null && day <= today;
     const due = schedule.retrying.filter(({ retryOn }) => isDue(retryOn));
     const retrying = schedule.retrying.filter(({ retryOn }) => !isDue(retryOn));
@@ -157,7 +157,7 @@ export class Schedules {
       const told = untried ? ({ status: 'skipped', message: `The schedule is ${status}.` } as const) : {};
       occurrences.put({ ...left, ...told, retryOn: null });
     }
-    const ended = this.#put({ ...schedule, status, endedAt: this.keeper.now(), next: null, retrying: [] });
+    const ended = this.#put({ ...schedule, status, endedAt: this.context.now(), next: null, retrying: [] });
     this.#emit(event, ended);
     return ended;
   }
@@ -166,11 +166,11 @@ export class Schedules {
     const { work } = schedule;
     const tried = work.kind === 'charge' ? this.#charge(work, schedule.id) : this.#transfer(work, schedule.id);
     const failures = occurrence.failures + (tried.status === 'failed' ? 1 : 0);
-    const again = tried.status === 'failed' && failures < this.keeper.assumptions.scheduleTries;
+    const again = tried.status === 'failed' && failures < this.context.assumptions.scheduleTries;
     return this.occurrences(schedule.id).put({
       ...occurrence,
       ...tried,
-      processedAt: this.keeper.now(),
+      processedAt: this.context.now(),
       retryOn: again ? daysAfter(today, 1) : null,
       failures,
     });
@@ -180,15 +180,15 @@ export class Schedules {
     const { cards, defaultCardId } = this.customers.customer(work.customerId);
     const card = cards.find(({ id }) => id === (work.cardId ?? defaultCardId));
     if (card === undefined) return { status: 'failed', message: 'The customer no longer has the card.', result: null };
-    const failureCode = isExpired(card, this.keeper.now()) ? 'failed_processing' : card.failureCode;
+    const failureCode = isExpired(card, this.context.now()) ? 'failed_processing' : card.failureCode;
     const { id } = this.chargeCard({ work, card, scheduleId, failureCode });
     if (failureCode === null) return { status: 'successful', message: null, result: id };
     return { status: 'failed', message: FAILURE_MESSAGES[failureCode], result: id };
   }
 
   #transfer(work: ScheduledTransfer, scheduleId: string): Tried {
-    const { books, assumptions } = this.keeper;
-    const balance = books.balance.transferable(work.currency, this.keeper.now()) - assumptions.transferFee;
+    const { records, assumptions } = this.context;
+    const balance = records.balance.transferable(work.currency, this.context.now()) - assumptions.transferFee;
     const amount = 'amount' in work.size ? work.size.amount : Math.floor((balance * work.size.percentage) / 100);
     if (amount <= 0) return { status: 'skipped', message: 'There is nothing to transfer.', result: null };
     if (amount > balance) return { status: 'failed', message: 'The balance is too low.', result: null };
@@ -196,19 +196,19 @@ export class Schedules {
   }
 
   #send(work: ScheduledTransfer, amount: number, scheduleId: string): TransferRecord {
-    const { keeper } = this;
-    const { transferFee, transferPaidAfterMs } = keeper.assumptions;
-    const id = keeper.id('trsf');
+    const { context } = this;
+    const { transferFee, transferPaidAfterMs } = context.assumptions;
+    const id = context.id('trsf');
     const { currency, recipient } = work;
-    const transaction = keeper.transact({
+    const transaction = context.transact({
       amount: amount + transferFee,
       currency,
       direction: 'debit',
       key: 'transfer.create',
       origin: id,
     });
-    const now = keeper.now();
-    const created = keeper.books.transfers.put({
+    const now = context.now();
+    const created = context.records.transfers.put({
       id,
       createdAt: now,
       amount,
@@ -220,20 +220,20 @@ export class Schedules {
       sentAt: null,
       paidAt: null,
     });
-    keeper.emit('transfer.create', { object: 'transfer', record: created });
-    const sent = keeper.books.transfers.put({ ...created, sentAt: now });
-    keeper.emit('transfer.send', { object: 'transfer', record: sent });
-    keeper.clock.at(plus(now, transferPaidAfterMs), () => {
-      const paid = keeper.books.transfers.put({ ...sent, paidAt: keeper.now() });
-      keeper.emit('transfer.pay', { object: 'transfer', record: paid });
+    context.emit('transfer.create', { object: 'transfer', record: created });
+    const sent = context.records.transfers.put({ ...created, sentAt: now });
+    context.emit('transfer.send', { object: 'transfer', record: sent });
+    context.clock.at(plus(now, transferPaidAfterMs), () => {
+      const paid = context.records.transfers.put({ ...sent, paidAt: context.now() });
+      context.emit('transfer.pay', { object: 'transfer', record: paid });
     });
     return sent;
   }
 
   #expect(scheduleId: string, scheduledOn: Day): OccurrenceRecord {
     return this.occurrences(scheduleId).put({
-      id: this.keeper.id('occu'),
-      createdAt: this.keeper.now(),
+      id: this.context.id('occu'),
+      createdAt: this.context.now(),
       scheduleId,
       scheduledOn,
       retryOn: null,
@@ -246,7 +246,7 @@ export class Schedules {
   }
 
   #put(schedule: ScheduleRecord): ScheduleRecord {
-    const { schedules, chargeSchedules, transferSchedules } = this.keeper.books;
+    const { schedules, chargeSchedules, transferSchedules } = this.context.records;
     (schedule.work.kind === 'charge' ? chargeSchedules : transferSchedules).put(schedule);
     return schedules.put(schedule);
   }
@@ -257,15 +257,15 @@ export class Schedules {
       (day) => day !== null && day !== undefined,
     );
     const day = Math.min(...(days.length > 0 ? days : [daysAfter(rule.endOn, 1)])) as Day;
-    const { clock } = this.keeper;
+    const { clock } = this.context;
     clock.at(Math.max(startOf(day), clock.now()) as Instant, () => this.#wake(id));
   }
 
   #emit(key: string, record: ScheduleRecord): void {
-    const { assumptions } = this.keeper;
+    const { assumptions } = this.context;
     const occurrences = this.occurrences(record.id);
     const beginning = { rows: occurrences.rows.slice(0, assumptions.embeddedLimit), total: occurrences.rows.length };
-    this.keeper.emit(key, { object: 'schedule', record, occurrences: beginning });
+    this.context.emit(key, { object: 'schedule', record, occurrences: beginning });
   }
 }
 

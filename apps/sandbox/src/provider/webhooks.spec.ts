@@ -272,7 +272,7 @@ describe('a rotation of the secret', () => {
 });
 
 describe('webhooks asked to misbehave', () => {
-  it('are dropped for good, and the books say so', async () => {
+  it('are dropped for good, and the records say so', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET, drop: 1 });

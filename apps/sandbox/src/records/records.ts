@@ -1,8 +1,7 @@
 import type { Currency, Instant } from '@tillflow/domain';
-import { Balance } from './balance.js';
 import type { Day, Rule } from '../provider/calendar.js';
 import type { FormMap } from '../http/form.js';
-import { Table, type Page } from './table.js';
+import type { Page } from './table.js';
 
 /** Reasons of a failed charge with their texts. Source: API reference, "Errors". */
 export const FAILURE_MESSAGES = {
@@ -309,46 +308,3 @@ export type AccountRecord = {
   readonly webhookUri: string | null;
   readonly metadataExportKeys: FormMap;
 };
-
-/** Everything the provider knows. Forgetting is a new one. */
-export class Books {
-  readonly sources = new Table<SourceRecord>();
-  readonly charges = new Table<ChargeRecord>();
-  readonly refunds = new Table<RefundRecord>();
-  readonly events = new Table<EventRecord>();
-  readonly deliveries = new Table<DeliveryRecord>();
-  readonly transactions = new Table<TransactionRecord>();
-  readonly customers = new Table<CustomerRecord>();
-  readonly disputes = new Table<DisputeRecord>();
-  readonly schedules = new Table<ScheduleRecord>();
-  readonly chargeSchedules = new Table<ScheduleRecord>();
-  readonly transferSchedules = new Table<ScheduleRecord>();
-  readonly occurrencesOf = new Map<string, Table<OccurrenceRecord>>();
-  readonly transfers = new Table<TransferRecord>();
-  readonly balance = new Balance(this.transactions.rows);
-  readonly receipts = new Table<ReceiptRecord>();
-  /** Documents of disputes by the token in their download address. */
-  readonly downloads = new Map<string, DocumentRecord>();
-  /** Charge ids by the token in their QR code. */
-  readonly tokens = new Map<string, string>();
-  /** Events of each charge and deliveries of each event, in order of creation. */
-  readonly eventsOfCharge = new Map<string, readonly EventRecord[]>();
-  readonly deliveriesOfEvent = new Map<string, readonly DeliveryRecord[]>();
-
-  constructor(public account: AccountRecord) {}
-
-  addEvent(event: EventRecord): void {
-    this.events.put(event);
-    if (event.chargeId !== null) append(this.eventsOfCharge, event.chargeId, event);
-  }
-
-  addDelivery(delivery: DeliveryRecord): void {
-    this.deliveries.put(delivery);
-    append(this.deliveriesOfEvent, delivery.eventId, delivery);
-  }
-}
-
-/** The lists are many and short: one of the exact size takes a tenth of the room that a growing one reserves. */
-function append<T>(lists: Map<string, readonly T[]>, key: string, value: T): void {
-  lists.set(key, [...(lists.get(key) ?? []), value]);
-}

@@ -11,7 +11,7 @@ type Form = Record<string, string | number>;
 async function openWithCharges(): Promise<Bench & { ids: string[] }> {
   const bench = await openSandbox({ seed: 'fuzz', now: '2026-03-10T09:00:00Z', frozen: true });
   const ids: string[] = [];
-  const seeded = bench.sandbox.seedBooks({
+  const seeded = bench.sandbox.seedRecords({
     cards: [{}],
     disputes: [{}, { status: 'won' }],
     schedules: [{ start_date: '2026-05-01' }],
@@ -25,7 +25,7 @@ async function openWithCharges(): Promise<Bench & { ids: string[] }> {
 }
 
 /** Everything but the requests, which are noted whether refused or not. */
-const books = ({ sandbox }: Bench): unknown => {
+const records = ({ sandbox }: Bench): unknown => {
   const { requests: _requests, requests_forgotten: _forgotten, ...rest } = sandbox.state();
   return rest;
 };
@@ -149,12 +149,12 @@ describe('any request', () => {
     const bench = await openWithCharges();
     await fc.assert(
       fc.asyncProperty(method, path, encoded, form, fc.nat(9), async (verb, template, query, body, which) => {
-        const before = books(bench);
+        const before = records(bench);
         const target = `${template.replaceAll('{id}', bench.ids[which % bench.ids.length] ?? '')}?${query}`;
         const sent = verb === 'GET' || verb === 'HEAD' || body === undefined ? {} : { form: body };
         const { status } = await bench.call(verb, target, sent);
         expect(status).toBeLessThan(500);
-        if (status >= 400) expect(books(bench)).toEqual(before);
+        if (status >= 400) expect(records(bench)).toEqual(before);
       }),
       { numRuns: RUNS },
     );
@@ -189,7 +189,7 @@ describe('any request', () => {
 
   it('to make a schedule is answered 200 or refused, and adds exactly one or none', async () => {
     const bench = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
-    const { customers } = bench.sandbox.seedBooks({ customers: [{ cards: [{}] }] });
+    const { customers } = bench.sandbox.seedRecords({ customers: [{ cards: [{}] }] });
     const date = fc.constantFrom('2026-04-01', '2099-12-31', '2026-02-30', '');
     const period = fc.record({
       every: fc.oneof(fc.integer({ min: -1, max: 20 }), fc.integer({ min: 1, max: 12 }), fc.string()),
@@ -229,7 +229,7 @@ describe('any request', () => {
 
   it('to upload is answered below 500 whatever its bytes are, and keeps nothing that is no document', async () => {
     const bench = await openSandbox();
-    const { disputes } = bench.sandbox.seedBooks({ disputes: [{}] });
+    const { disputes } = bench.sandbox.seedRecords({ disputes: [{}] });
     const line = fc.constantFrom(
       '--XX',
       '--XX--',

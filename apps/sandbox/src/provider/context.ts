@@ -4,36 +4,36 @@ import type { Assumptions } from '../assumptions.js';
 import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
 import {
-  Books,
   type AccountRecord,
   type ChargeRecord,
   type EventRecord,
   type EventSubject,
   type TransactionRecord,
 } from '../records/records.js';
+import { Records } from '../records/store.js';
 
-export type BookkeeperOptions = {
+export type ContextOptions = {
   readonly clock: Clock;
   readonly assumptions: Assumptions;
   readonly livemode: boolean;
   readonly webhookUri: string | null;
-  /** Called for each new event, after everything it tells about is in the books; with the charge it concerns. */
+  /** Called for each new event, after everything it tells about is in the records; with the charge it concerns. */
   readonly onEvent: (event: EventRecord, charge: ChargeRecord | null) => void;
 };
 
 type Movement = Money & Pick<TransactionRecord, 'direction' | 'key' | 'origin'>;
 
-/** What all parts of the provider share: its books, the time, ids, movements of money, and the telling of events. */
-export class Bookkeeper {
-  books: Books;
+/** What all parts of the provider share: its records, the time, ids, movements of money, and the telling of events. */
+export class ProviderContext {
+  records: Records;
   #random: Random;
 
   constructor(
     random: Random,
-    private readonly options: BookkeeperOptions,
+    private readonly options: ContextOptions,
   ) {
     this.#random = random;
-    this.books = new Books(this.#newAccount());
+    this.records = new Records(this.#newAccount());
   }
 
   get assumptions(): Assumptions {
@@ -47,7 +47,7 @@ export class Bookkeeper {
   /** Forgets everything. With the same randomness ids go on, with a new one they begin again. */
   reset(random: Random): void {
     this.#random = random;
-    this.books = new Books(this.#newAccount());
+    this.records = new Records(this.#newAccount());
   }
 
   now(): Instant {
@@ -69,7 +69,7 @@ export class Bookkeeper {
     const transferableAt = plus(now, this.assumptions.transferableAfterMs);
     const { amount, currency, direction, key, origin } = movement;
     const id = this.id('trxn');
-    return this.books.transactions.put({
+    return this.records.transactions.put({
       id,
       createdAt: now,
       amount,
@@ -84,8 +84,8 @@ export class Bookkeeper {
   emit(key: string, subject: EventSubject): void {
     const chargeId = chargeIdOf(subject);
     const event: EventRecord = { id: this.id('evnt'), createdAt: this.now(), key, chargeId, subject };
-    this.books.addEvent(event);
-    this.options.onEvent(event, chargeId === null ? null : (this.books.charges.get(chargeId) ?? null));
+    this.records.addEvent(event);
+    this.options.onEvent(event, chargeId === null ? null : (this.records.charges.get(chargeId) ?? null));
   }
 
   #newAccount(): AccountRecord {
