@@ -252,7 +252,7 @@ export class Sandbox {
     this.#clock.tick();
     const { records } = this.#provider;
     const event = this.#provider.event(eventId);
-    const charge = event.chargeId === null ? null : this.#provider.charge(event.chargeId);
+    const charge = event.chargeId === null ? null : this.#provider.payments.charge(event.chargeId);
     const uris = addressesOf(charge, records.account.webhookUri);
     this.#webhooks.resend(event, uris);
     return [...uris];
@@ -272,13 +272,13 @@ export class Sandbox {
   mark(chargeId: string, mark: Mark): ChargeJson {
     const now = this.#clock.tick();
     if (mark.status === 'confirming' || mark.status === 'pending') {
-      return this.#render.charge(this.#provider.review(chargeId, mark.status === 'confirming'), now);
+      return this.#render.charge(this.#provider.payments.review(chargeId, mark.status === 'confirming'), now);
     }
     const outcome =
       mark.status === 'successful'
         ? { status: mark.status }
         : { status: mark.status, failureCode: mark.failure_code ?? this.#assumptions.defaultFailureCode };
-    return this.#render.charge(this.#provider.settle(chargeId, outcome, mark.force ?? false), now);
+    return this.#render.charge(this.#provider.payments.settle(chargeId, outcome, mark.force ?? false), now);
   }
 
   /** Moves the clock and runs what falls due, in order. @throws {ApiError} when seconds is negative. */

@@ -14,7 +14,8 @@ import {
   textOf,
   uriOf,
 } from '../http/params.js';
-import type { NewCharge, NewRefund, NewSource } from '../provider/provider.js';
+import type { NewCharge, NewSource } from '../provider/payments.js';
+import type { NewRefund } from '../provider/refunds.js';
 import { isFailureCode, type AccountRecord, type FailureCode, type SourceDetails } from '../records/records.js';
 
 /** What the forms of the API hold, checked. Source: API reference, "Endpoints"; assumptions where it shows none. */

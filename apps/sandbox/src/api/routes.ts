@@ -73,22 +73,24 @@ export function apiRoutes(options: ApiRoutesOptions): Router<ApiRoute> {
 }
 
 function addPayments({ provider, render, assumptions, livemode, route, list }: Routing): void {
-  const chargeJson = (id: string, at: Instant) => render.charge(provider.charge(id), at);
+  const chargeJson = (id: string, at: Instant) => render.charge(provider.payments.charge(id), at);
 
-  route('POST', '/sources', ({ form }) => render.source(provider.createSource(readSource(form)), null), {
+  route('POST', '/sources', ({ form }) => render.source(provider.payments.createSource(readSource(form)), null), {
     publicKey: true,
   });
   route(
     'GET',
     '/sources/{id}',
     ({ id }) => {
-      const source = provider.source(id);
-      return render.source(source, provider.chargeOf(source));
+      const source = provider.payments.source(id);
+      return render.source(source, provider.payments.chargeOf(source));
     },
     { publicKey: true },
   );
 
-  route('POST', '/charges', ({ form, at }) => render.charge(provider.createCharge(readCharge(form, assumptions)), at));
+  route('POST', '/charges', ({ form, at }) =>
+    render.charge(provider.payments.createCharge(readCharge(form, assumptions)), at),
+  );
   route('GET', '/charges', (call) =>
     list(
       call,
@@ -97,18 +99,18 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
     ),
   );
   route('GET', '/charges/{id}', ({ id, at }) => chargeJson(id, at));
-  route('POST', '/charges/{id}/expire', ({ id, at }) => render.charge(provider.expire(id), at));
+  route('POST', '/charges/{id}/expire', ({ id, at }) => render.charge(provider.payments.expire(id), at));
   route('POST', '/charges/{id}/mark_as_paid', ({ id, at }) => {
     refuseMarkingLive(livemode);
-    return render.charge(provider.settle(id, { status: 'successful' }), at);
+    return render.charge(provider.payments.settle(id, { status: 'successful' }), at);
   });
   route('POST', '/charges/{id}/mark_as_failed', ({ id, form, at }) => {
     refuseMarkingLive(livemode);
     const failureCode = readFailureCode(form) ?? assumptions.defaultFailureCode;
-    return render.charge(provider.settle(id, { status: 'failed', failureCode }), at);
+    return render.charge(provider.payments.settle(id, { status: 'failed', failureCode }), at);
   });
   route('GET', '/charges/{id}/events', (call) => {
-    provider.charge(call.id);
+    provider.payments.charge(call.id);
     return list(
       call,
       (query) => pageOf(provider.records.eventsOfCharge.get(call.id) ?? [], query),
@@ -116,19 +118,19 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
     );
   });
 
-  route('POST', '/charges/{id}/refunds', ({ id, form }) => render.refund(provider.refund(id, readRefund(form))));
+  route('POST', '/charges/{id}/refunds', ({ id, form }) =>
+    render.refund(provider.refunds.create(id, readRefund(form))),
+  );
   route('GET', '/charges/{id}/refunds', (call) =>
     list(
       call,
-      (query) => pageOf(provider.charge(call.id).refunds, query),
+      (query) => pageOf(provider.payments.charge(call.id).refunds, query),
       (refund) => render.refund(refund),
     ),
   );
-  route('GET', '/charges/{id}/refunds/{refund_id}', ({ id, innerId }) => {
-    const refund = provider.charge(id).refunds.find((each) => each.id === innerId);
-    if (refund === undefined) throw new ApiError('not_found', `No refund ${innerId} was found.`);
-    return render.refund(refund);
-  });
+  route('GET', '/charges/{id}/refunds/{refund_id}', ({ id, innerId }) =>
+    render.refund(provider.refunds.refund(id, innerId)),
+  );
 }
 
 function addAccountAndRecords({ provider, render, assumptions, route, list }: Routing): void {

@@ -4,7 +4,7 @@ import type { Assumptions } from '../assumptions.js';
 import { dayOf, ORDINALS, parseDay, WEEKDAYS, type Day, type Rule } from '../provider/calendar.js';
 import type { FormMap } from '../http/form.js';
 import { choiceOf, currencyOf, integerOf, listOf, mapOf, numberOf, required, textOf } from '../http/params.js';
-import { checkLimits } from '../provider/provider.js';
+import { checkLimits } from '../provider/payments.js';
 import type { NewSchedule } from '../provider/schedules.js';
 
 const PERIODS = ['day', 'week', 'month'] as const;

@@ -264,7 +264,7 @@ class Seeding {
   #checkDispute({ charge, amount, currency, documents }: CheckedSeed['disputes'][number]): void {
     const money = { amount: amount ?? DISPUTED_AMOUNT, currency: currency ?? this.#ownCurrency() };
     if (charge === undefined && !isWithinChargeLimits(money)) throw refusal('amount is outside what a charge may be.');
-    const known = charge === undefined ? null : this.provider.charge(charge);
+    const known = charge === undefined ? null : this.provider.payments.charge(charge);
     if (known !== null && (known.paidAt === null || known.disputeId !== null)) {
       throw refusal(`The charge ${known.id} cannot be disputed: it is not paid, or is disputed already.`);
     }
@@ -283,7 +283,7 @@ class Seeding {
     const { provider } = this;
     const { charge: chargeId, amount, currency, documents, id, status, metadata } = dispute;
     const money = { amount: amount ?? DISPUTED_AMOUNT, currency: currency ?? this.#ownCurrency() };
-    const charge = chargeId === undefined ? this.#newPaidCharge(money) : provider.charge(chargeId);
+    const charge = chargeId === undefined ? this.#newPaidCharge(money) : provider.payments.charge(chargeId);
     const opened = provider.disputes.open({
       id: id ?? provider.newId('dspt'),
       chargeId: charge.id,
@@ -303,7 +303,7 @@ class Seeding {
   }
 
   #newPaidCharge(money: { amount: number; currency: Currency }): ChargeRecord {
-    const { id } = this.provider.createCharge({
+    const { id } = this.provider.payments.createCharge({
       ...money,
       source: { ...money, details: null },
       description: null,
@@ -312,7 +312,7 @@ class Seeding {
       webhookEndpoints: [],
       expiresAt: null,
     });
-    return this.provider.settle(id, { status: 'successful' });
+    return this.provider.payments.settle(id, { status: 'successful' });
   }
 
   #scheduleForm({ charge, transfer, on, ...rest }: CheckedSeed['schedules'][number], customerId: string): FormMap {

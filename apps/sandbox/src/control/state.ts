@@ -221,7 +221,7 @@ function rowsOf({ provider, render, clock, faults, log }: StateOptions): Rows {
   const cards = (): CardRecord[] => records.customers.rows.flatMap((customer) => customer.cards);
   const occurrences = (): OccurrenceRecord[] => [...records.occurrencesOf.values()].flatMap(({ rows }) => rows);
   return {
-    sources: () => each(records.sources.rows, (source) => render.source(source, provider.chargeOf(source))),
+    sources: () => each(records.sources.rows, (source) => render.source(source, provider.payments.chargeOf(source))),
     charges: () => each(records.charges.rows, (charge) => render.charge(charge, now)),
     refunds: () => each(records.refunds.rows, (refund) => render.refund(refund)),
     events: () => {

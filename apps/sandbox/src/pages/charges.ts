@@ -42,7 +42,7 @@ export function chargeRoutes(context: PageContext): void {
         // Source: API reference, "In test mode, authorization is simulated from the merchant dashboard".
         if (livemode) throw new ApiError('bad_request', 'A live charge cannot be marked.');
         clock.tick();
-        provider.settle(id, status === 'failed' ? { status, failureCode } : { status });
+        provider.payments.settle(id, status === 'failed' ? { status, failureCode } : { status });
       },
       {
         location: from === null ? `${addressOfCharge(id)}?done=${status}` : listAddress(from, status),
@@ -55,9 +55,9 @@ export function chargeRoutes(context: PageContext): void {
     const isVoid = choiceOf(form, 'void', ['true']) !== null;
     return carryOut(
       () => {
-        const charge = provider.charge(id);
+        const charge = provider.payments.charge(id);
         const amount = isVoid ? null : readMajorUnits(required(textOf(form, 'amount'), 'amount'), 'amount');
-        provider.refund(charge.id, { amount, void: isVoid, metadata: {} });
+        provider.refunds.create(charge.id, { amount, void: isVoid, metadata: {} });
       },
       {
         location: `${addressOfCharge(id)}?done=${isVoid ? 'voided' : 'refunded'}`,
@@ -72,7 +72,7 @@ function chargePage(
   id: string,
   { done = '', problem, form = {} }: { done?: string; problem?: Problem; form?: FormMap },
 ): PageAnswer {
-  const charge = context.provider.charge(id);
+  const charge = context.provider.payments.charge(id);
   const page = {
     title: `Charge of ${formatMoney(charge)}`,
     aside: stateOf(charge),

@@ -21,7 +21,7 @@ export function walletRoutes({ get, getFromAnywhere, post, provider, render, ass
   const chargeOf = (token: string): ChargeRecord => {
     const id = provider.records.tokens.get(token);
     if (id === undefined) throw new ApiError('not_found', 'No payment has this code.');
-    return provider.charge(id);
+    return provider.payments.charge(id);
   };
   const page = (charge: ChargeRecord, refusal: Refusal | null = null): PageAnswer =>
     walletPage(
@@ -42,9 +42,9 @@ ${charge.status === 'pending' ? askOf(charge, assumptions.defaultFailureCode) : 
     const failureCode = choiceOf(form, 'reason', FAILURE_CODES) ?? assumptions.defaultFailureCode;
     const charge = chargeOf(id);
     if (charge.status !== 'pending') return page(charge, lateOf(charge.status, decision));
-    if (decision === 'review' || decision === 'back') provider.review(charge.id, decision === 'review');
-    else if (decision === 'confirm') provider.settle(charge.id, { status: 'successful' });
-    else provider.settle(charge.id, { status: 'failed', failureCode });
+    if (decision === 'review' || decision === 'back') provider.payments.review(charge.id, decision === 'review');
+    else if (decision === 'confirm') provider.payments.settle(charge.id, { status: 'successful' });
+    else provider.payments.settle(charge.id, { status: 'failed', failureCode });
     // Relative, so that it also works behind a proxy that adds a path.
     return { kind: 'redirect', location: `./${encodeURIComponent(id)}` };
   });
