@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { checkFaultPlan, type FaultPlan } from './faults/faults.js';
+import { checkFaultPlan, type FaultPlan } from './faults/plan.js';
 import { createSandbox } from './sandbox.js';
 import { readSettings, type Settings } from './settings.js';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { RateLimit } from './assumptions.js';
 import { isHttpUri } from './http/params.js';
-import { secretSchema } from './provider/webhooks.js';
+import { secretSchema } from './control/inputs.js';
 
 const address = z.string().refine(isHttpUri, 'must be an http or https address');
 const key = z.string().regex(/^[\x21-\x39\x3b-\x7e]+$/, 'must be printable, without spaces and colons');

@@ -1,5 +1,5 @@
 import { formatInstant, instant, type Instant } from '@tillflow/domain';
-import { daysAfter, dayOf, formatDay, inWords, upcoming, type Rule } from '../provider/calendar.js';
+import { daysAfter, dayOf, formatDay, inWords, upcoming, type Rule } from '../records/calendar.js';
 import { listJson } from './envelope.js';
 import { subtotalOf } from '../provider/receipts.js';
 import type {

@@ -1,7 +1,7 @@
 import { isCurrency, type Currency, type Instant } from '@tillflow/domain';
 import { ApiError } from '../http/api-error.js';
 import type { Assumptions } from '../assumptions.js';
-import { dayOf, ORDINALS, parseDay, WEEKDAYS, type Day, type Rule } from '../provider/calendar.js';
+import { dayOf, ORDINALS, parseDay, WEEKDAYS, type Day, type Rule } from '../records/calendar.js';
 import type { FormMap } from '../http/form.js';
 import { choiceOf, currencyOf, integerOf, listOf, mapOf, numberOf, required, textOf } from '../http/params.js';
 import { checkLimits } from '../provider/payments.js';

@@ -1,6 +1,6 @@
 import { parseInstant } from '@tillflow/domain';
 import { ApiError, type ApiErrorCode } from '../http/api-error.js';
-import { dayOf, inWords, parseDay } from '../provider/calendar.js';
+import { dayOf, inWords, parseDay } from '../records/calendar.js';
 import type { FormMap, FormValue } from '../http/form.js';
 import { choiceOf, mapOf, textOf } from '../http/params.js';
 import { SCHEDULE_STATUSES, type ReceiptRecord, type ScheduleRecord } from '../records/records.js';

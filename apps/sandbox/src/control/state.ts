@@ -1,9 +1,10 @@
 import { formatInstant } from '@tillflow/domain';
 import type { Clock } from '../clock.js';
-import type { FaultAction, Faults, FaultState } from '../faults/faults.js';
+import type { RequestLog, RequestRecord } from '../api/request-log.js';
+import type { Faults, FaultState } from '../faults/faults.js';
 import type { Provider } from '../provider/provider.js';
 import type { CardRecord, DeliveryRecord, DocumentRecord, OccurrenceRecord } from '../records/records.js';
-import type { Member } from '../http/json-stream.js';
+import { JsonStream, type Member } from '../http/answer.js';
 import type {
   AccountJson,
   ChargeJson,
@@ -23,7 +24,6 @@ import type {
   ScheduleJson,
   TransferJson,
 } from '../api/render-records.js';
-import type { RequestRecord } from '../http/server.js';
 
 export const SECTIONS = [
   'account',
@@ -46,18 +46,18 @@ export const SECTIONS = [
 ] as const;
 export type Section = (typeof SECTIONS)[number];
 
-/** A try to deliver an event, as the records show it. */
+/** One try to deliver an event. */
 export type DeliveryJson = Omit<DeliveryRecord, 'createdAt' | 'eventId'> & {
   readonly event: string;
   readonly at: string;
 };
 
-/** The provider's records, each section in order of creation. */
+/** Everything in the sandbox, each section in order of creation. */
 export type SandboxState = {
   readonly now: string;
   readonly frozen: boolean;
   readonly seed: string;
-  /** Requests that are no longer in `requests` because there were too many. */
+  /** How many requests are no longer in `requests`, because there were too many. */
   readonly requests_forgotten: number;
   readonly account: AccountJson;
   readonly sources: SourceJson[];
@@ -79,94 +79,6 @@ export type SandboxState = {
   readonly faults: FaultState[];
 };
 
-/** The latest requests to the API. */
-export class RequestLog {
-  #requests: RequestRecord[] = [];
-  #forgotten = 0;
-
-  constructor(private readonly capacity: number) {}
-
-  get requests(): readonly RequestRecord[] {
-    return this.#requests;
-  }
-
-  get forgotten(): number {
-    return this.#forgotten;
-  }
-
-  add(request: RequestRecord): void {
-    this.#requests.push(request);
-    if (this.#requests.length <= this.capacity) return;
-    // Forgets half at once, so that remembering stays cheap.
-    const forgotten = Math.ceil(this.#requests.length / 2);
-    this.#requests = this.#requests.slice(forgotten);
-    this.#forgotten += forgotten;
-  }
-
-  clear(): void {
-    this.#requests = [];
-    this.#forgotten = 0;
-  }
-}
-
-/** A request that a fault struck, or a webhook that was tampered with on purpose. */
-export type FaultLogEntry =
-  | {
-      readonly kind: 'request';
-      readonly at: string;
-      /** The `X-Request-Id` it was answered with, if it was. */
-      readonly request: string;
-      readonly method: string;
-      readonly route: string | null;
-      readonly path: string;
-      readonly fault: { readonly id: number; readonly action: FaultAction };
-      readonly status: number | null;
-    }
-  | {
-      readonly kind: 'webhook';
-      readonly at: string;
-      readonly event: string;
-      readonly key: string;
-      readonly uri: string;
-      readonly attempt: number;
-      readonly faults: readonly ('drop' | 'duplicate' | 'reorder' | 'corrupt_signature' | 'delay_ms')[];
-    };
-
-/** Which fault hit what, in order of time. */
-export function readFaultLog({ provider, log }: Pick<StateOptions, 'provider' | 'log'>): FaultLogEntry[] {
-  const requests = log.requests.flatMap((request): FaultLogEntry[] => {
-    const { id, at, method, route, path, status, fault: action, fault_id } = request;
-    if (action === null || fault_id === null) return [];
-    return [{ kind: 'request', at, request: id, method, route, path, fault: { id: fault_id, action }, status }];
-  });
-  const webhooks = provider.records.deliveries.rows.flatMap((delivery): FaultLogEntry[] => {
-    const {
-      createdAt,
-      eventId: event,
-      key,
-      uri,
-      attempt,
-      dropped,
-      duplicate,
-      reordered,
-      corrupted,
-      delayed,
-    } = delivery;
-    const faults = [
-      ...(dropped ? ['drop' as const] : []),
-      ...(duplicate ? ['duplicate' as const] : []),
-      ...(reordered ? ['reorder' as const] : []),
-      ...(corrupted ? ['corrupt_signature' as const] : []),
-      ...(delayed ? ['delay_ms' as const] : []),
-    ];
-    return faults.length === 0
-      ? []
-      : [{ kind: 'webhook', at: formatInstant(createdAt), event, key, uri, attempt, faults }];
-  });
-  // Both are in order; what is of the same instant stays in it.
-  return [...requests, ...webhooks].toSorted((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0));
-}
-
 export type StateOptions = {
   readonly provider: Provider;
   readonly render: Renderer;
@@ -178,40 +90,35 @@ export type StateOptions = {
 type ListSection = Exclude<Section, 'account'>;
 type Rows = { readonly [S in ListSection]: () => Iterable<SandboxState[S][number]> };
 
-/** Everything at this moment, or only the sections that are asked for. */
-export function readState(options: StateOptions, sections: readonly Section[]): Omit<Partial<SandboxState>, 'seed'> {
-  const { provider, render } = options;
-  const rows = rowsOf(options);
-  return {
-    ...headOf(options),
-    ...Object.fromEntries(
-      sections.map((section) => [
-        section,
-        section === 'account' ? render.account(provider.records.account) : [...rows[section]()],
-      ]),
-    ),
-  };
+/** The state at this moment, with the sections that are asked for. */
+export function readState(options: StateOptions, seed: string, sections: readonly Section[]): Partial<SandboxState> {
+  const members = membersOf(options, seed, sections).map((member) =>
+    'rows' in member ? ([member.name, [...member.rows]] as const) : member,
+  );
+  return Object.fromEntries(members);
 }
 
 /**
- * The same, to be written row by row. What it tells is of this moment, however long the writing takes: records are
+ * The same, to be written row by row. The content is that of this moment, however long the writing takes: records are
  * immutable, and the lists of them are copied here.
  */
-export function stateMembers(options: StateOptions, seed: string, sections: readonly Section[]): Member[] {
-  const { provider, render } = options;
+export function streamState(options: StateOptions, seed: string, sections: readonly Section[]): JsonStream {
+  return new JsonStream(membersOf(options, seed, sections));
+}
+
+function membersOf(options: StateOptions, seed: string, sections: readonly Section[]): Member[] {
+  const { clock, log, provider, render } = options;
   const rows = rowsOf(options);
   return [
     ['seed', seed],
-    ...Object.entries(headOf(options)),
+    ['now', formatInstant(clock.tick())],
+    ['frozen', clock.frozen],
+    ['requests_forgotten', log.forgotten],
     ...sections.map((section): Member => {
       if (section === 'account') return [section, render.account(provider.records.account)];
       return { name: section, rows: rows[section]() };
     }),
   ];
-}
-
-function headOf({ clock, log }: StateOptions) {
-  return { now: formatInstant(clock.tick()), frozen: clock.frozen, requests_forgotten: log.forgotten };
 }
 
 function rowsOf({ provider, render, clock, faults, log }: StateOptions): Rows {
@@ -244,7 +151,7 @@ function rowsOf({ provider, render, clock, faults, log }: StateOptions): Rows {
   };
 }
 
-/** Each row of the list as it is now, made when it is taken. */
+/** Renders each row of the present list when it is taken. */
 function each<T, J>(rows: readonly T[], render: (row: T) => J): Iterable<J> {
   const copy = rows.slice();
   return (function* () {

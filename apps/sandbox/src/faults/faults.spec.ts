@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Faults, type Fault } from './faults.js';
+import { Faults } from './faults.js';
+import type { Fault } from './plan.js';
 import { ApiError, createSandbox, type ChargeJson, type FaultPlan, type SourceJson } from '../index.js';
 import { Random } from '../random.js';
 import { NEW_CHARGE, openReceiver, openSandbox, THB, type Bench } from '../../test/harness.js';

@@ -1,3 +1,5 @@
+import { z } from 'zod';
+
 /** Status of each error code. Source: assumption (the reference shows neither codes nor statuses). */
 const STATUS = {
   bad_request: 400,
@@ -23,7 +25,7 @@ const STATUS = {
 
 export type ApiErrorCode = keyof typeof STATUS;
 
-/** A refusal that the caller is told about. Thrown before anything is changed. */
+/** A refusal that the caller gets as its answer. Thrown before anything changes. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly status: number;
@@ -31,7 +33,7 @@ export class ApiError extends Error {
   constructor(
     readonly code: ApiErrorCode,
     message: string,
-    /** Seconds to wait before another try, when the caller is told. */
+    /** Seconds to wait before the next try, sent as `Retry-After`. */
     readonly retryAfter?: number,
   ) {
     super(message);
@@ -39,7 +41,7 @@ export class ApiError extends Error {
   }
 }
 
-/** The body of a refusal. Source: assumption. */
+/** The body of an error answer. Source: assumption. */
 export function renderError(
   code: string,
   message: string,
@@ -47,8 +49,15 @@ export function renderError(
   return { object: 'error', location: `/errors/${code}`, code, message };
 }
 
-/** The code that a bare status is answered with. */
+/** The code for an error answer that only has a status. */
 export function codeOfStatus(status: number): string {
   const known = Object.entries(STATUS).find(([, value]) => value === status);
   return known?.[0] ?? (status < 500 ? 'bad_request' : 'internal_error');
+}
+
+/** The checked value. @throws {ApiError} `bad_request` that lists every mistake. */
+export function check<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input);
+  if (result.success) return result.data;
+  throw new ApiError('bad_request', z.prettifyError(result.error));
 }

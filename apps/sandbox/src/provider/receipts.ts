@@ -1,6 +1,6 @@
 import { CURRENCIES, isCurrency, type Currency, type Instant } from '@tillflow/domain';
 import { found, type ProviderContext } from './context.js';
-import { dayOf, formatDay, monthAfter, startOf, type Day } from './calendar.js';
+import { dayOf, formatDay, monthAfter, startOf, type Day } from '../records/calendar.js';
 import type { ReceiptRecord, TransactionRecord } from '../records/records.js';
 import { pageOf } from '../records/table.js';
 

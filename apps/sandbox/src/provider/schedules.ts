@@ -1,7 +1,7 @@
 import { plus, type Instant } from '@tillflow/domain';
 import { ApiError } from '../http/api-error.js';
 import { found, type ProviderContext } from './context.js';
-import { dayOf, daysAfter, nextOn, startOf, upcoming, type Day, type Rule } from './calendar.js';
+import { dayOf, daysAfter, nextOn, startOf, upcoming, type Day, type Rule } from '../records/calendar.js';
 import type { Customers } from './customers.js';
 import {
   FAILURE_MESSAGES,

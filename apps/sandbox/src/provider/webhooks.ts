@@ -1,46 +1,11 @@
 import { createHmac } from 'node:crypto';
 import { request } from 'undici';
 import { plus } from '@tillflow/domain';
-import { z } from 'zod';
 import type { Assumptions } from '../assumptions.js';
 import type { Clock } from '../clock.js';
-import { isHttpUri } from '../http/params.js';
+import { NO_WEBHOOK_FAULTS, type WebhookRates } from '../faults/plan.js';
 import type { Random } from '../random.js';
 import type { ChargeRecord, DeliveryRecord, EventRecord } from '../records/records.js';
-
-const rate = z.number().min(0).max(1).default(0);
-
-/** One secret, or several separated by commas while one is rotated; each is base64. */
-export const secretSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9+/_-]{2,}={0,2}(,[A-Za-z0-9+/_-]{2,}={0,2})*$/, 'must be base64, several separated by commas');
-
-export const singleSecretSchema = z.string().regex(/^[A-Za-z0-9+/_-]{2,}={0,2}$/, 'must be base64');
-
-export const webhookSchema = z.strictObject({
-  /** Where events go; the address already set when left out. */
-  url: z.string().refine(isHttpUri, 'must be an http or https address').optional(),
-  /** The secret already set when left out. */
-  secret: secretSchema.optional(),
-  /** Part of the deliveries that are sent twice, 0 to 1. */
-  duplicate: rate,
-  /** Part that is lost on the way and never sent. */
-  drop: rate,
-  /** Wait before each first try, ms on the sandbox's clock. */
-  delay_ms: z.int().min(0).max(86_400_000).default(0),
-  /** Part that is held back until after the next one. */
-  reorder: rate,
-  /** Part whose signature does not fit. */
-  corrupt_signature: rate,
-});
-
-export const ratesSchema = webhookSchema.omit({ url: true, secret: true });
-
-/** Webhook behaviour as it is asked for. Rates that are not named are 0. */
-export type WebhookConfiguration = z.input<typeof webhookSchema>;
-export type WebhookRates = Omit<z.output<typeof webhookSchema>, 'url' | 'secret'>;
-
-export const NO_FAULTS: WebhookRates = ratesSchema.parse({});
 
 /**
  * The signature headers of a webhook: HMAC-SHA256, in hex, with each base64-decoded secret over `<timestamp>.<raw body>`.
@@ -83,7 +48,7 @@ export class Webhooks {
   readonly #options: WebhooksOptions;
   #random: Random;
   #secrets: readonly string[];
-  #rates: WebhookRates = NO_FAULTS;
+  #rates: WebhookRates = NO_WEBHOOK_FAULTS;
   /** In the order of leaving. */
   readonly #queue = new Set<Job>();
   #held: Job[] = [];
@@ -124,7 +89,7 @@ export class Webhooks {
   reset(random: Random, secrets: readonly string[]): void {
     this.#random = random;
     this.#secrets = secrets;
-    this.#rates = NO_FAULTS;
+    this.#rates = NO_WEBHOOK_FAULTS;
     this.#queue.clear();
     this.#held = [];
     const broken = this.#inFlight;

@@ -1,5 +1,5 @@
 import type { Currency, Instant } from '@tillflow/domain';
-import type { Day, Rule } from '../provider/calendar.js';
+import type { Day, Rule } from './calendar.js';
 import type { FormMap } from '../http/form.js';
 import type { Page } from './table.js';
 
