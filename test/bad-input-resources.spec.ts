@@ -111,7 +111,7 @@ describe.each(LISTS)('the list %s', (path) => {
 });
 
 it('a cursor of one list is of use for no other', async () => {
-  const { customers } = stack.sandbox.seedBooks({ customers: [{ cards: [{}, {}] }], receipts: [{}, {}] });
+  const { customers } = stack.sandbox.seedRecords({ customers: [{ cards: [{}, {}] }], receipts: [{}, {}] });
   const list = `/v1/customers/${customers[0]}/cards`;
   const { body } = await stack.request<{ next_cursor: string }>('GET', `${list}?limit=1`, { key: KEYS.ops });
   expect(body.next_cursor).not.toBeNull();

@@ -539,7 +539,7 @@ describe('backfill and notices', () => {
       expect((JSON.parse(out) as { read: number }).read).toBeGreaterThanOrEqual(2);
 
       expect(await operateTailed('notices')).toMatchObject({ code: 0, out: 'No notices.\n' });
-      tailed.sandbox.seedBooks({ disputes: [{ charge: chargeIdOf(body) }] });
+      tailed.sandbox.seedRecords({ disputes: [{ charge: chargeIdOf(body) }] });
       const noticed = await vi.waitFor(
         async () => {
           const { notices } = JSON.parse((await operateTailed('notices', '--json')).out) as {

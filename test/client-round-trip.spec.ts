@@ -31,7 +31,7 @@ beforeAll(async () => {
   sandbox = createSandbox();
   const { url } = await sandbox.listen();
   client = new PaymentsClient({ baseUrl: url, secretKey: sandbox.keys.secret, publicKey: sandbox.keys.public });
-  seeded = sandbox.seedBooks({
+  seeded = sandbox.seedRecords({
     customers: [{ cards: [{ last_digits: '4242' }] }],
     disputes: [{ status: 'open' }],
     receipts: [{ charge_fee: 2_475, vat: 173, adjustment: 60 }],
@@ -224,7 +224,7 @@ const ROUND_TRIPS: Readonly<Record<MethodName, () => Promise<unknown>>> = {
       city: null,
     }),
   'customers.destroyCard': () => {
-    const [spare = ''] = sandbox.seedBooks({ cards: [{ customer: customer() }] }).cards;
+    const [spare = ''] = sandbox.seedRecords({ cards: [{ customer: customer() }] }).cards;
     return client.customers.destroyCard(customer(), spare);
   },
 };

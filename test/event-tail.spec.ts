@@ -179,7 +179,7 @@ describe('the event tail', () => {
   });
 
   it('tells of disputes, once, until a person has seen to it', async () => {
-    const { disputes } = stack.sandbox.seedBooks({ disputes: [{}] });
+    const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'dispute_opened');
     const [dispute = ''] = disputes;
     await expect.poll(notices, { timeout: 20_000 }).toMatchObject([{ subject: dispute, since: expect.any(String) }]);
@@ -213,7 +213,7 @@ describe('the event tail', () => {
   });
 
   it('tells of a plan that failed, and of one that the provider suspended', async () => {
-    const { schedules } = stack.sandbox.seedBooks({
+    const { schedules } = stack.sandbox.seedRecords({
       customers: [{ cards: [{ failure_code: 'insufficient_fund' }] }],
       schedules: [{ period: 'day', charge: { amount: 150_000, currency: 'THB' } }],
     });
@@ -261,7 +261,7 @@ describe('a tail that ended', () => {
     await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
     const first = await onlyTail();
     await expect.poll(passAt, { timeout: 30_000 }).not.toBeNull();
-    stack.sandbox.seedBooks({ disputes: [{}] });
+    stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
     await expect.poll(notices, { timeout: 20_000 }).toBe(1);
     const { runId, memo } = await first.describe();
@@ -287,7 +287,7 @@ describe('a tail that ended', () => {
     await schedule().update((previous) => ({ ...previous, action: { ...previous.action, args: [SHORT_LIVED] } }));
     const tail = await revived((await before.describe()).runId);
     const { runId } = await tail.describe();
-    stack.sandbox.seedBooks({ disputes: [{}] });
+    stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
     // It was started with nothing in mind, so it tells of the one before as well.
     await expect.poll(notices, { timeout: 20_000 }).toBe(2);
@@ -435,7 +435,7 @@ describe('an event that cannot be read', () => {
       const { body: odd } = await stack.create();
       const { body: other } = await stack.create();
       stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
-      stack.sandbox.seedBooks({ disputes: [{}] });
+      stack.sandbox.seedRecords({ disputes: [{}] });
       stack.sandbox.mark(chargeIdOf(other), { status: 'successful' });
       const events = stack.sandbox.state(['events']).events ?? [];
       const payment = events.find(({ key, data }) => key === 'charge.complete' && data.id === chargeIdOf(odd));

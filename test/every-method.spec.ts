@@ -181,7 +181,7 @@ describe('the routes of the API and the workflows behind them', () => {
   });
 
   it('use receipts, transactions and events', async () => {
-    stack.sandbox.seedBooks({ receipts: [{ number: 'R-17' }] });
+    stack.sandbox.seedRecords({ receipts: [{ number: 'R-17' }] });
     for (const path of ['/v1/receipts', '/v1/transactions', '/v1/provider-events']) {
       const { data } = await expectDone<Found>('GET', `${path}?order=reverse_chronological&limit=1`);
       await expectDone('GET', `${path}/${data[0]?.id}`);

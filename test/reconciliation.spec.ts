@@ -112,7 +112,7 @@ describe('300 checkouts and one break of each type', { timeout: ENOUGH_MS }, () 
       const { transactions } = stack.sandbox.state();
       const movement = transactions.find(({ origin }) => origin === chargeIdOf(unsettled));
       provider.tamper(movement?.id ?? '', () => null);
-      stack.sandbox.seedBooks({ receipts: [{ charge_fee: 12_345, vat: 864 }] });
+      stack.sandbox.seedRecords({ receipts: [{ charge_fee: 12_345, vat: 864 }] });
 
       // Some pages fail, and the worker is gone when half of the balance was read.
       stack.sandbox.faults.add([

@@ -118,7 +118,7 @@ export const COMMAND_PATHS: Readonly<Record<string, CommandPath>> = {
     return 'command/default/upgrade_api_version';
   },
   'document-deleted': async (stack) => {
-    const { disputes } = stack.sandbox.seedBooks({ disputes: [{ documents: [{ file: btoa('%PDF-1') }] }] });
+    const { disputes } = stack.sandbox.seedRecords({ disputes: [{ documents: [{ file: btoa('%PDF-1') }] }] });
     const [document] = stack.sandbox.state(['documents']).documents?.slice(-1) ?? [];
     await asOperator(stack, 'DELETE', `/v1/disputes/${disputes[0]}/evidence/${document?.id}`);
     return `command/default/delete_document/${disputes[0]}/${document?.id}`;

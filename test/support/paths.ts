@@ -203,7 +203,7 @@ export const TAIL_PATHS: Readonly<Record<string, (stack: Stack) => Promise<TailR
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
-    const { disputes } = stack.sandbox.seedBooks({ disputes: [{}] });
+    const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
     await vi.waitUntil(async () => ((await tail.memo()).notices ?? []).length === 1, { timeout: 30_000 });
     await tail.handle.signal(dismissNotice, { id: `dispute_opened:${disputes[0] ?? ''}`, reason: 'seen' });
     await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] });

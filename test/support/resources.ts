@@ -23,7 +23,7 @@ export type SeededRecords = {
 
 /** A customer with two cards, and an open dispute. */
 export function seedRecords(stack: Stack): SeededRecords {
-  const { customers, cards, disputes } = stack.sandbox.seedBooks({
+  const { customers, cards, disputes } = stack.sandbox.seedRecords({
     customers: [{ cards: [{ name: 'Somchai Prasert', city: 'Bangkok' }, { last_digits: '1111' }] }],
     disputes: [{}],
   });
