@@ -2,27 +2,27 @@ import { UTC_DATES, type VoidRule } from '@tillflow/domain';
 import type { FailureCode } from './records/records.js';
 
 /**
- * What the API reference leaves open and this sandbox decides. Every behaviour that a real provider may show
- * otherwise is named here and nowhere else; tests and callers may override each of them.
+ * The decisions of this sandbox where the API reference is silent. A real provider may behave differently. Tests and
+ * callers may override each of them.
  */
 export type Assumptions = {
   /** Header that selects a version for one request. */
   readonly versionHeader: string;
-  /** Versions that the header accepts, oldest first; the last one is what `PATCH /account/api_version` moves to. */
+  /** Versions that the header accepts, oldest first. `PATCH /account/api_version` moves to the last one. */
   readonly versions: readonly string[];
   /** The version of a new account. */
   readonly accountVersion: string;
   readonly accountCountry: string;
   readonly accountCurrency: string;
   readonly supportedCurrencies: readonly string[];
-  /** Page size of a list without `limit` (API reference, "Limits") and the size that a larger one is lowered to. */
+  /** Page size of a list without `limit` (API reference, "Limits"), and the largest page size. */
   readonly defaultLimit: number;
   readonly maximumLimit: number;
   /** Records shown in a list that is embedded in another record. */
   readonly embeddedLimit: number;
-  /** Milliseconds from creation to `expires_at` of a charge that names none. */
+  /** Milliseconds from creation to the default `expires_at` of a charge. */
   readonly expiresAfterMs: number;
-  /** What an unpaid charge becomes at `expires_at`: `expired`, or `failed` with `payment_expired`. */
+  /** The status of an unpaid charge after `expires_at`: `expired`, or `failed` with `payment_expired`. */
   readonly unpaidBecomes: 'expired' | 'failed';
   /** `failure_code` of a charge that is marked failed without one. */
   readonly defaultFailureCode: FailureCode;
@@ -31,19 +31,19 @@ export type Assumptions = {
   readonly vatBasisPoints: number;
   /** Milliseconds from a transaction to its `transferable_at`. */
   readonly transferableAfterMs: number;
-  /** Withholding tax in hundredths of a percent of a month's fees; 0 records none. */
+  /** Withholding tax in hundredths of a percent of a month's fees; 0 for no tax. */
   readonly whtBasisPoints: number;
   /** Taken from the balance with each transfer, smallest unit of its currency. */
   readonly transferFee: number;
-  /** Whom a scheduled transfer goes to that names no recipient: the merchant's own bank account. */
+  /** Default recipient of a scheduled transfer: the merchant's own bank account. */
   readonly defaultRecipient: string;
   /** Milliseconds from a transfer's sending to its arrival. */
   readonly transferPaidAfterMs: number;
   /** The longest time between a schedule's start and end, in days. */
   readonly maximumScheduleDays: number;
-  /** The greatest `every` for each period. */
+  /** The largest `every` for each period. */
   readonly maximumEvery: { readonly day: number; readonly week: number; readonly month: number };
-  /** How often an occurrence is tried, once a day; when the last try fails the schedule is suspended. */
+  /** Tries of an occurrence, one a day. After the last failure the schedule is suspended. */
   readonly scheduleTries: number;
   /** Days shown in `next_occurrences_on`. */
   readonly shownOccurrences: number;
@@ -51,33 +51,33 @@ export type Assumptions = {
   readonly searchPageSize: number;
   /** Zone of the "transaction date" in the void rule. */
   readonly voidRule: VoidRule;
-  /** `webhook_endpoints[]` of one charge. They are called in addition to the account's `webhook_uri`. */
+  /** `webhook_endpoints[]` of one charge. They get events in addition to the account's `webhook_uri`. */
   readonly maximumWebhookEndpoints: number;
   /** Header names of a signed webhook. */
   readonly signatureHeader: string;
   readonly signatureTimestampHeader: string;
-  /** Wait before the second, third, … try of a webhook, in ms on the sandbox's clock; after the last it is given up. */
+  /** Wait before the second, third, … try of a webhook, in ms on the sandbox's clock. After the last one the sandbox stops trying. */
   readonly webhookRetriesMs: readonly number[];
-  /** Deliveries on the wire at one time, and how long one may take (ms, wall time). */
+  /** Simultaneous deliveries, and the time limit of one (ms, wall time). */
   readonly webhookConcurrency: number;
   readonly webhookTimeoutMs: number;
-  /** A reordered delivery is held until the next one has left, but no longer than this (ms on the sandbox's clock). */
+  /** The longest time that a reordered delivery waits for the next one to leave (ms on the sandbox's clock). */
   readonly webhookHoldMs: number;
-  /** A form body larger than this (bytes) is refused. */
+  /** The largest form body, in bytes. */
   readonly maximumBodyBytes: number;
-  /** The greatest dispute document, in bytes. */
+  /** The largest dispute document, in bytes. */
   readonly maximumFileBytes: number;
-  /** Requests that an account may make; null for as many as it likes. Runs on the sandbox's clock. */
+  /** The request limit of an account, on the sandbox's clock; null for no limit. */
   readonly rateLimit: RateLimit | null;
-  /** Requests remembered for `/__sandbox/state`; older ones are forgotten and counted. */
+  /** The most requests that `/__sandbox/state` shows. Older ones are dropped and counted. */
   readonly rememberedRequests: number;
 };
 
-/** A token bucket: it holds `burst` requests and is filled with `per_second`. */
+/** A token bucket: it holds `burst` requests and refills with `per_second`. */
 export type RateLimit = {
   readonly burst: number;
   readonly per_second: number;
-  /** Whether a refusal says when to come again. */
+  /** Whether a refusal carries `Retry-After`. */
   readonly retry_after: boolean;
 };
 

@@ -2,19 +2,19 @@ import { instant, type Instant } from '@tillflow/domain';
 
 type Timer = { readonly at: Instant; readonly order: number; readonly run: () => void };
 
-/** The longest wait that the engine's own timers take. */
+/** The longest wait of a Node.js timer. */
 const LONGEST_WAIT_MS = 2 ** 31 - 1;
 
 export type ClockOptions = {
-  /** Where it starts; the present by default. */
+  /** Default: the present. */
   readonly startAt?: Instant | undefined;
   readonly frozen?: boolean | undefined;
 };
 
 /**
- * The sandbox's time. It moves with wall time from the point it was set to, or stands still while frozen, and never
- * goes backwards. `now` changes only in {@link tick}: within one request, or one timer, time stands still, so every
- * record is made in order and a charge expires at its very `expires_at`, however late the engine wakes up.
+ * The sandbox's time. It runs with wall time from the instant that was set, or stands still while frozen. It never goes
+ * backwards. `now` changes only in {@link tick}: within one request, or one timer, the time stays the same. So records
+ * are created in order, and a charge expires exactly at its `expires_at`, even when Node.js runs the timer late.
  */
 export class Clock {
   readonly #heap: Timer[] = [];
@@ -39,23 +39,23 @@ export class Clock {
     return this.#frozen;
   }
 
-  /** The instant of the present step. */
+  /** The instant of the last {@link tick}, or of the timer that runs. */
   now(): Instant {
     return this.#now;
   }
 
-  /** Milliseconds until `at` by the machine's own clock, which callers read; not above 0 when it has passed there. */
+  /** Milliseconds until `at` by the machine's own clock, which callers use; 0 or less when `at` is past there. */
   wallUntil(at: Instant): number {
     return at - Date.now();
   }
 
-  /** Runs what is due, in order, each at its own instant, then moves `now` to the present and answers it. */
+  /** Runs due timers in order, each at its own instant, then moves `now` to the present and returns it. */
   tick(): Instant {
     this.#runUntil(this.#reading());
     return this.#now;
   }
 
-  /** Runs once at that instant, at the next tick when it is past. Cannot be taken back: the work checks whether it still applies. */
+  /** Calls `run` once at that instant, or at the next tick when it is past. There is no cancel: `run` checks whether it still applies. */
   at(when: Instant, run: () => void): void {
     const timer = { at: when, order: this.#order, run };
     this.#order += 1;
@@ -63,7 +63,7 @@ export class Clock {
     if (this.#heap[0] === timer) this.#arm();
   }
 
-  /** @throws {RangeError} when that is before the present. */
+  /** @throws {RangeError} when `when` is before the present. */
   moveTo(when: Instant): void {
     const present = this.tick();
     if (when < present) throw new RangeError('The clock does not go backwards.');
@@ -78,7 +78,7 @@ export class Clock {
     this.#arm();
   }
 
-  /** Forgets every timer and goes back to the start. */
+  /** Removes every timer and goes back to the start. */
   reset(): void {
     this.#heap.length = 0;
     this.#frozen = this.#start.frozen ?? false;
@@ -97,7 +97,7 @@ export class Clock {
     this.#setAtWallMs = Date.now();
   }
 
-  /** Not before `now`, though the machine's own clock may be set back. */
+  /** The present; never before `now`, even when the machine's own clock is set back. */
   #reading(): Instant {
     const moved = this.#frozen ? 0 : Date.now() - this.#setAtWallMs;
     return instant(Math.max(this.#now, this.#setTo + moved));
@@ -120,7 +120,7 @@ export class Clock {
     if (this.#heap[0] !== first) this.#arm();
   }
 
-  /** One engine timer for the earliest of ours; it never keeps the process alive. */
+  /** Sets one Node.js timer for the earliest of all timers. It does not keep the process alive. */
   #arm(): void {
     if (this.#ticking) return;
     this.stop();
@@ -167,7 +167,7 @@ export class Clock {
   }
 }
 
-/** The earlier first; of the same instant, the one that was set first. */
+/** By instant, then in the order in which the timers were set. */
 function isBefore(a: Timer, b: Timer): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }

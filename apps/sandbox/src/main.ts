@@ -20,7 +20,7 @@ async function run(settings: Settings): Promise<void> {
   });
   const { url } = await sandbox.listen({ port: settings.SANDBOX_PORT, host: settings.SANDBOX_HOST });
 
-  // Made-up keys are of use to nobody but the reader of this terminal; a key that was given is never printed.
+  // Prints only keys that the sandbox made itself, never a key from the settings.
   if (settings.SANDBOX_SEED === undefined) say(`SANDBOX_SEED=${sandbox.seed}`);
   if (settings.PROVIDER_SECRET_KEY === undefined) say(`PROVIDER_SECRET_KEY=${sandbox.keys.secret}`);
   if (settings.PROVIDER_PUBLIC_KEY === undefined) say(`PROVIDER_PUBLIC_KEY=${sandbox.keys.public}`);
@@ -45,7 +45,7 @@ function readFaultPlan(file: string): FaultPlan {
   }
 }
 
-/** Standard output carries one line only, for whoever waits for it. */
+/** Standard output carries only the `ready` line, for programs that wait for it. */
 function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }

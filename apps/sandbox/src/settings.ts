@@ -16,9 +16,9 @@ const settingsSchema = z
       .transform(Number)
       .refine((port) => port <= 65_535, 'must be a port number'),
     SANDBOX_HOST: z.string().default('127.0.0.1'),
-    /** What the QR code and its image use. */
+    /** The address in QR codes and downloads. */
     SANDBOX_PUBLIC_URL: address.optional(),
-    /** Hosts, comma-separated, that the control routes and the pages may be called by, besides this machine's own. */
+    /** Further values of `Host`, comma-separated, that the control routes and the pages accept. */
     SANDBOX_ALLOWED_HOSTS: z
       .string()
       .regex(/^(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?(,(\[[0-9a-f:]+\]|[a-z0-9._-]+)(:\d{1,5})?)*$/i, 'must be hosts')
@@ -31,7 +31,7 @@ const settingsSchema = z
     WEBHOOK_URL: address.optional(),
     /** A file with a fault plan. */
     SANDBOX_FAULT_PLAN: z.string().optional(),
-    /** Requests a second that an account may make, in the long run and at once: `25` or `25/100`. */
+    /** Requests per second, or requests per second/burst: `25` or `25/100`. */
     SANDBOX_RATE_LIMIT: z
       .string()
       .regex(/^[1-9]\d{0,5}(\/[1-9]\d{0,5})?$/, 'must be requests per second, or requests per second/burst')

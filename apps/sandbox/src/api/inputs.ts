@@ -18,7 +18,7 @@ import type { NewCharge, NewSource } from '../provider/payments.js';
 import type { NewRefund } from '../provider/refunds.js';
 import { isFailureCode, type AccountRecord, type FailureCode, type SourceDetails } from '../records/records.js';
 
-/** What the forms of the API hold, checked. Source: API reference, "Endpoints"; assumptions where it shows none. */
+/** Checks the forms of the API. Source: API reference, "Endpoints"; assumptions where it is silent. */
 
 export function readSource(form: FormMap): NewSource {
   checkType(form);
@@ -60,7 +60,7 @@ const DETAIL_READERS: readonly (readonly [name: string, read: (form: FormMap, na
   ['items', listOf],
 ];
 
-/** What the merchant sent along and the source only echoes. Null when there is nothing. */
+/** Fields that the source only echoes. Null when there are none. */
 function readDetails(form: FormMap): SourceDetails | null {
   const given = DETAIL_READERS.map(([name, read]) => [name, read(form, name)] as const).filter(
     ([, value]) => value !== null,
@@ -98,7 +98,7 @@ function isAddress(value: unknown): value is string {
   return typeof value === 'string' && isHttpUri(value);
 }
 
-/** A source's id, or `source[type]`: then the source takes the charge's amount and currency unless it names its own. */
+/** A source's id, or `source[type]`. A new source has the charge's amount and currency unless it names its own. */
 function readChargeSource(form: FormMap, charge: Pick<NewCharge, 'amount' | 'currency'>): string | NewSource {
   const { source } = form;
   if (source === undefined || source === '') throw new ApiError('bad_request', 'source is required.');
@@ -126,7 +126,7 @@ export function readFailureCode(form: FormMap): FailureCode | null {
   return code;
 }
 
-/** A field that is left out stays; the empty string clears an address or the keys. */
+/** A field that is left out keeps its value. The empty string clears an address or the keys. */
 export function readAccount(form: FormMap): Partial<AccountRecord> {
   const chainEnabled = booleanOf(form, 'chain_enabled');
   const zeroInterestInstallments = booleanOf(form, 'zero_interest_installments');
@@ -142,7 +142,7 @@ export function readAccount(form: FormMap): Partial<AccountRecord> {
   };
 }
 
-/** What is left out or empty stays. Source: API reference, "Customer cards"; the bounds are assumptions. */
+/** A field that is left out or empty keeps its value. Source: API reference, "Customer cards"; the bounds are assumptions. */
 export function readCard(form: FormMap): CardChange {
   const name = textOf(form, 'name');
   const expirationMonth = integerOf(form, 'expiration_month');

@@ -17,7 +17,7 @@ import type {
 } from '../records/records.js';
 import { pageOf, type Page, type PageQuery, type Row } from '../records/table.js';
 
-/** What the wire form of a record needs besides the record. */
+/** Settings of the wire form. */
 export type Rendering = {
   readonly livemode: boolean;
   /** Absolute address of this sandbox, without a slash at the end. */
@@ -141,7 +141,7 @@ export function documentJson(document: DocumentRecord, { livemode, publicUrl }: 
 
 /**
  * Source: assumption, "Schedules and occurrences".
- * @param occurrences the beginning of its occurrences.
+ * @param occurrences its first occurrences.
  */
 export function scheduleJson(
   schedule: ScheduleRecord,
@@ -276,7 +276,7 @@ export function transactionJson(transaction: TransactionRecord, { livemode }: Re
   };
 }
 
-/** Source: API reference, "Receipt". `total` is what was taken: fees and VAT, less the tax that is withheld from them. */
+/** Source: API reference, "Receipt". `total` is the amount that the provider took: fees and VAT, less the withheld tax. */
 export function receiptJson(receipt: ReceiptRecord, rendering: Rendering) {
   const subtotal = subtotalOf(receipt);
   return {

@@ -52,8 +52,8 @@ export type AccountJson = ReturnType<Renderer['account']>;
 const EPOCH = instant(0);
 
 /**
- * Records as the wire shows them, every documented field with its type. Source: API reference, "Resources and their
- * fields". What depends on time (flags of the refund windows) is told for the instant `at`.
+ * The wire form of records: every documented field with its type. Source: API reference, "Resources and their fields".
+ * Fields that depend on time, such as the flags of the refund windows, are those of the instant `at`.
  */
 export class Renderer {
   readonly #rendering: Rendering;
@@ -233,14 +233,14 @@ export class Renderer {
     return receiptJson(receipt, this.#rendering);
   }
 
-  /** The event with what it tells as it was then. Its deliveries carry the event itself, as it was sent. */
+  /** The event with its record as it was then. Each delivery contains the event as it was sent. */
   event(event: EventRecord, { account, deliveriesOfEvent }: Pick<Records, 'account' | 'deliveriesOfEvent'>) {
     const sent = this.#sentEvent(event, account);
     const deliveries = deliveriesOfEvent.get(event.id) ?? [];
     return { ...sent, webhook_deliveries: deliveries.map((delivery) => this.#delivery(delivery, sent)) };
   }
 
-  /** The body of a webhook, the same bytes at every try. */
+  /** The body of a webhook: the same bytes at every try. */
   webhookBody(event: EventRecord, account: AccountRecord): string {
     return JSON.stringify(this.#sentEvent(event, account));
   }
@@ -271,7 +271,7 @@ export class Renderer {
     };
   }
 
-  /** A person opens this address from the QR code. */
+  /** The address in the QR code. */
   walletUrl(charge: ChargeRecord): string {
     return `${this.options.publicUrl()}/wallet/${charge.token}`;
   }
@@ -347,7 +347,7 @@ function orNull(at: Instant | null): string | null {
   return at === null ? null : formatInstant(at);
 }
 
-/** Hundredths of a percent as a decimal number of percent. */
+/** Converts hundredths of a percent to a decimal percentage. */
 function percent(basisPoints: number): string {
   const text = String(basisPoints / 100);
   return text.includes('.') ? text : `${text}.0`;

@@ -14,13 +14,13 @@ import { readSchedule } from './schedule-input.js';
 import { receiptSearch, scheduleSearch, searchJson } from './search.js';
 import { pageOf, type Page, type PageQuery } from '../records/table.js';
 
-/** One call of the API, decoded. */
+/** One decoded API request. */
 type ApiCall = {
   /** The first two path parameters; empty when the template has fewer. */
   readonly id: string;
   readonly innerId: string;
   readonly form: FormMap;
-  /** What came as `file` of a multipart form. */
+  /** The field `file` of a multipart form. */
   readonly file: UploadedFile | null;
   readonly query: FormMap;
   readonly path: string;
@@ -28,11 +28,11 @@ type ApiCall = {
 };
 
 export type ApiRoute = {
-  /** Answers the body of the 200. Runs to its end without a pause; throws {@link ApiError} before it changes anything. */
+  /** Returns the body of the 200. It is synchronous, and throws {@link ApiError} before it changes anything. */
   readonly handle: (call: ApiCall) => unknown;
-  /** Whether the public key will do. Source: assumption, "Keys". */
+  /** Whether the public key is enough. Source: assumption, "Keys". */
   readonly publicKey: boolean;
-  /** Whether a file may come along, in a multipart form too. */
+  /** Whether the route accepts a file, and a multipart form. */
   readonly takesFile: boolean;
 };
 
@@ -45,14 +45,14 @@ export type ApiRoutesOptions = {
 
 type Access = Partial<Pick<ApiRoute, 'publicKey' | 'takesFile'>>;
 
-/** What the parts of the table are made with. */
+/** The tools for the parts of the route table. */
 type Routing = ApiRoutesOptions & {
   readonly route: (method: string, template: string, handle: ApiRoute['handle'], access?: Access) => void;
   /** The list envelope of a page of records. */
   readonly list: <T>(call: ApiCall, page: (query: PageQuery) => Page<T>, row: (record: T) => unknown) => unknown;
 };
 
-/** Every operation of the API: what it reads from the call, what the provider does, how it is shown. */
+/** Every operation of the API: it reads the request, calls the provider, and renders the result. */
 export function apiRoutes(options: ApiRoutesOptions): Router<ApiRoute> {
   const router = new Router<ApiRoute>();
   const routing: Routing = {
@@ -258,7 +258,7 @@ function addDisputesAndCustomers({ provider, render, route, list }: Routing): vo
   );
 }
 
-/** Source: API reference, "Shared list parameters"; the greatest `limit` and the orders are assumptions. */
+/** Source: API reference, "Shared list parameters"; the largest `limit` and the orders are assumptions. */
 function pageQuery({ query, at }: ApiCall, assumptions: Assumptions): PageQuery {
   const offset = integerOf(query, 'offset') ?? 0;
   const limit = integerOf(query, 'limit') ?? assumptions.defaultLimit;

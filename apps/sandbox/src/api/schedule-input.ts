@@ -32,7 +32,7 @@ function readRule(form: FormMap, today: Day, { maximumEvery, maximumScheduleDays
 
 type On<R = Rule> = R extends Rule ? Omit<R, 'every' | 'startOn' | 'endOn'> : never;
 
-/** The days within a period: none are named for a day, one kind for a week, one of two kinds for a month. */
+/** The days within a period. A day has none, a week has weekdays, a month has one of two kinds. */
 function readOn(on: FormMap, period: (typeof PERIODS)[number]): On {
   const weekdays = listOf(on, 'weekdays');
   const daysOfMonth = listOf(on, 'days_of_month');

@@ -7,15 +7,15 @@ import { SCHEDULE_STATUSES, type ReceiptRecord, type ScheduleRecord } from '../r
 import type { Records } from '../records/store.js';
 import type { Row } from '../records/table.js';
 
-/** Whether a record passes a filter with that value. Made once for a search. @throws {ApiError} when the value is wrong. */
+/** Makes the test of a filter value, once per search. @throws {ApiError} when the value is wrong. */
 type Filter<T> = (value: string) => (row: T) => boolean;
 
-/** What is searched, and by what. */
+/** One kind of search: its records, filters and texts. */
 type Search<T extends Row> = {
   readonly scope: string;
   readonly rows: readonly T[];
   readonly filters: Readonly<Record<string, Filter<T>>>;
-  /** The texts in which `query` is looked for. */
+  /** The texts that `query` searches. */
   readonly texts: (row: T) => readonly (string | null)[];
 };
 
@@ -74,8 +74,8 @@ export function scheduleSearch({ chargeSchedules, customers }: Records): Search<
 }
 
 /**
- * The search envelope. `query` finds records that have each of its words, in any case. Source: assumption, "Search
- * result"; what the words are looked for in is one too.
+ * The search envelope. `query` finds records that contain each of its words, in any case. Source: assumption, "Search
+ * result"; the searched texts are an assumption too.
  */
 export function searchJson<T extends Row, J>(
   { scope, rows, filters, texts }: Search<T>,
@@ -94,7 +94,7 @@ export function searchJson<T extends Row, J>(
   const passes = Object.entries(given).map(([name, value]) => {
     const filter = Object.hasOwn(filters, name) ? filters[name] : undefined;
     if (filter === undefined) {
-      throw new ApiError('invalid_filters', `filters[${name}] is none of ${Object.keys(filters).join(', ')}.`);
+      throw new ApiError('invalid_filters', `filters[${name}] is not one of ${Object.keys(filters).join(', ')}.`);
     }
     return filter(value);
   });
@@ -123,13 +123,13 @@ export function searchJson<T extends Row, J>(
 
 function readPage(params: FormMap): number {
   const text = readText(params, 'page', 'invalid_page') ?? '1';
-  if (!FIRST_PAGES.test(text)) throw new ApiError('invalid_page', 'page must be a whole number from 1 on.');
+  if (!FIRST_PAGES.test(text)) throw new ApiError('invalid_page', 'page must be a whole number of at least 1.');
   return Number(text);
 }
 
-/** Filters that are empty count as left out. */
+/** An empty filter counts as left out. */
 function readFilters(params: FormMap): Readonly<Record<string, string>> {
-  const given = told('invalid_filters', () => mapOf(params, 'filters')) ?? {};
+  const given = withCode('invalid_filters', () => mapOf(params, 'filters')) ?? {};
   const isSet = (entry: [string, FormValue]): entry is [string, string] => {
     const [name, value] = entry;
     if (typeof value !== 'string') throw wrongFilter(name, 'a text');
@@ -139,11 +139,11 @@ function readFilters(params: FormMap): Readonly<Record<string, string>> {
 }
 
 function readText(params: FormMap, name: string, code: ApiErrorCode): string | null {
-  return told(code, () => textOf(params, name));
+  return withCode(code, () => textOf(params, name));
 }
 
-/** The refusal of the reading, under the code that belongs to the parameter. */
-function told<T>(code: ApiErrorCode, read: () => T): T {
+/** Changes the code of a refusal to the one of the parameter. */
+function withCode<T>(code: ApiErrorCode, read: () => T): T {
   try {
     return read();
   } catch (error) {
@@ -151,7 +151,7 @@ function told<T>(code: ApiErrorCode, read: () => T): T {
   }
 }
 
-/** The day (UTC) of a date-time or date. Source: API reference, "filters[created]"; that it means the day is an assumption. */
+/** The day (UTC) of a date-time or date. Source: API reference, "filters[created]"; the precision of a day is an assumption. */
 function createdOn(value: string): (row: Row) => boolean {
   const day = parseDay(value) ?? dayOfInstant(value);
   return ({ createdAt }) => dayOf(createdAt) === day;

@@ -8,10 +8,10 @@ const nullableText = z.string().nullable().default(null);
 const metadata = z.record(z.string(), z.json()).default({});
 const fee = z.int().min(0).default(0);
 
-/** A card as the API shows it, and which of its charges fail. Source: API reference, "Card". */
+/** A card with the fields of the API, and the failure code of its charges. Source: API reference, "Card". */
 export const cardSchema = z.strictObject({
   id: idOf('card').optional(),
-  /** An id, or the place (from 0) of a customer of this seed; the last of them when left out, else a new one. */
+  /** An id, or the index (from 0) of a customer in this seed. Default: the last customer of the seed, or a new one. */
   customer: z.union([idOf('cust'), z.int().min(0)]).optional(),
   name: z.string().default('Somchai Prasert'),
   brand: z.string().default('Visa'),
@@ -42,7 +42,7 @@ export const cardSchema = z.strictObject({
   security_code_check: z.boolean().default(true),
   tokenization_method: nullableText,
   default: z.boolean().default(false),
-  /** What each charge of the card fails with; null lets it succeed. */
+  /** The failure code of each charge of the card; null for success. */
   failure_code: z.enum(FAILURE_CODES).nullable().default(null),
 });
 
@@ -54,7 +54,7 @@ export const customerSchema = z.strictObject({
   cards: z.array(cardSchema.omit({ customer: true })).default([]),
 });
 
-export const documentSchema = z.strictObject({
+const documentSchema = z.strictObject({
   filename: z.string().min(1).optional(),
   kind: z.string().min(1).optional(),
   /** Base64. */
@@ -63,11 +63,11 @@ export const documentSchema = z.strictObject({
 
 const disputeSchema = z.strictObject({
   id: idOf('dspt').optional(),
-  /** A paid charge without a dispute; a new one is made and paid when left out. */
+  /** A paid charge without a dispute. Default: a new paid charge. */
   charge: idOf('chrg').optional(),
-  /** The charge's when left out. */
+  /** Default: the charge's amount. */
   amount: z.int().min(1).optional(),
-  /** Of the charge that is made. */
+  /** The currency of a new charge. */
   currency: z.enum(CURRENCIES).optional(),
   status: z.enum(DISPUTE_STATUSES).default('open'),
   reason_code: z.string().default('goods_or_services_not_provided'),
@@ -77,14 +77,14 @@ const disputeSchema = z.strictObject({
   documents: z.array(documentSchema).default([]),
 });
 
-/** Fields of POST /schedules as JSON; each that is left out has a default that makes it run once a month. */
+/** The fields of POST /schedules as JSON. By default the schedule runs once a month. */
 const scheduleSchema = z.strictObject({
   every: z.int().default(1),
   period: z.enum(['day', 'week', 'month']).default('month'),
   start_date: z.string().optional(),
   end_date: z.string().optional(),
   on: z.record(z.string(), z.json()).optional(),
-  /** `customer` is an id, or the place (from 0) of a customer of this seed; the last one when left out. */
+  /** `customer` is an id, or the index (from 0) of a customer in this seed. Default: the last one. */
   charge: z.record(z.string(), z.json()).optional(),
   transfer: z.record(z.string(), z.json()).optional(),
 });
@@ -103,11 +103,11 @@ const receiptSchema = z.strictObject({
   credit_note: z.boolean().default(false),
   customer_name: z.string().default(RECEIPT_CUSTOMER.customerName),
   customer_email: z.string().default(RECEIPT_CUSTOMER.customerEmail),
-  /** Smallest unit, credited or with a minus debited; 0 for no adjustment transaction. */
+  /** Smallest unit: a credit, or a negative debit. 0 for no adjustment transaction. */
   adjustment: z.int().default(0),
 });
 
-/** Records that only people make at a real provider. Everything but the ids that refer to others has a default. */
+/** Records that the API cannot create. Every field except an id of another record has a default. */
 export const seedSchema = z.strictObject({
   customers: z.array(customerSchema).default([]),
   cards: z.array(cardSchema).default([]),
@@ -119,5 +119,5 @@ export const seedSchema = z.strictObject({
 export type Seed = z.input<typeof seedSchema>;
 export type CheckedSeed = z.output<typeof seedSchema>;
 
-/** The ids of what was made, each kind in the order it was given; cards of customers come first. */
+/** The new ids, each kind in the order of the seed; cards within customers come first. */
 export type Seeded = { readonly [K in keyof CheckedSeed]: readonly string[] };

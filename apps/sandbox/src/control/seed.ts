@@ -13,16 +13,16 @@ import { cardSchema, customerSchema, type CheckedSeed, type Seeded } from './see
 
 type CardSeed = CheckedSeed['cards'][number];
 
-/** What a disputed charge is of when nobody says: THB 1,500.00. */
+/** The default amount of a disputed charge: THB 1,500.00. */
 const DISPUTED_AMOUNT = 150_000;
 const DAYS_OF_YEAR = 365;
 
-/** @throws {ApiError} and makes nothing when any of it is wrong. */
+/** @throws {ApiError} and creates nothing when any part of the seed is wrong. */
 export function seedRecords(seed: CheckedSeed, provider: Provider, assumptions: Assumptions, at: Instant): Seeded {
   return new Seeding(seed, provider, assumptions, at).run();
 }
 
-/** Names the customer that is made for whatever names none. */
+/** Stands for the customer that is created for records without one. */
 const NEW_CUSTOMER = 'new';
 
 class Seeding {
@@ -48,7 +48,7 @@ class Seeding {
     return { customers: this.#customers, cards: this.#cards, disputes, schedules, receipts };
   }
 
-  /** Everything that could fail half-way fails here. */
+  /** Refuses every mistake before a record is created. */
   #check(): void {
     const { seed, provider } = this;
     const { customers, disputes, receipts } = provider.records;
@@ -64,7 +64,7 @@ class Seeding {
     for (const { id, owner } of cards) if (id !== undefined) owners.set(id, owner);
     for (const dispute of seed.disputes) this.#checkDispute(dispute);
     const charges = seed.disputes.flatMap(({ charge }) => charge ?? []);
-    if (new Set(charges).size < charges.length) throw refusal('A charge has one dispute at most.');
+    if (new Set(charges).size < charges.length) throw refusal('A charge has at most one dispute.');
     for (const schedule of seed.schedules) {
       const owner = this.#customerKey(schedule.charge?.['customer']);
       const input = readSchedule(this.#scheduleForm(schedule, owner), this.at, this.assumptions);
@@ -79,7 +79,7 @@ class Seeding {
     }
   }
 
-  /** The customer's id, or what stands for it until it has one. */
+  /** The customer's id, or a placeholder until it has one. */
   #customerKey(customer: unknown): string {
     const { customers } = this.seed;
     if (typeof customer === 'string') {
@@ -88,7 +88,7 @@ class Seeding {
       if (!isKnown) throw refusal(`There is no customer ${customer}.`);
       return customer;
     }
-    if (customer !== undefined && typeof customer !== 'number') throw refusal('customer must be an id or a place.');
+    if (customer !== undefined && typeof customer !== 'number') throw refusal('customer must be an id or an index.');
     const index = customer ?? customers.length - 1;
     if (index === -1) return NEW_CUSTOMER;
     const known = customers[index];
@@ -145,10 +145,11 @@ class Seeding {
 
   #checkDispute({ charge, amount, currency, documents }: CheckedSeed['disputes'][number]): void {
     const money = { amount: amount ?? DISPUTED_AMOUNT, currency: currency ?? this.#ownCurrency() };
-    if (charge === undefined && !isWithinChargeLimits(money)) throw refusal('amount is outside what a charge may be.');
+    if (charge === undefined && !isWithinChargeLimits(money))
+      throw refusal('amount is outside the limits of a charge.');
     const known = charge === undefined ? null : this.provider.payments.charge(charge);
     if (known !== null && (known.paidAt === null || known.disputeId !== null)) {
-      throw refusal(`The charge ${known.id} cannot be disputed: it is not paid, or is disputed already.`);
+      throw refusal(`The charge ${known.id} cannot be disputed: it is not paid, or already has a dispute.`);
     }
     if (known !== null && amount !== undefined && amount > known.amount) {
       throw refusal(`At most ${known.amount} of the charge can be disputed.`);
@@ -170,7 +171,7 @@ class Seeding {
       id: id ?? provider.newId('dspt'),
       chargeId: charge.id,
       amount: amount ?? charge.amount,
-      // Its documents are attached while it is open.
+      // Documents can be attached only while it is open.
       status: 'open',
       reasonCode: dispute.reason_code,
       reasonMessage: dispute.reason_message,
@@ -258,10 +259,10 @@ function fileOf({ filename, file }: CheckedSeed['disputes'][number]['documents']
 function checkNew(records: readonly { readonly id?: string | undefined }[], isTaken: (id: string) => boolean): void {
   const ids = records.flatMap(({ id }) => id ?? []);
   const taken = ids.find((id, index) => isTaken(id) || ids.indexOf(id) < index);
-  if (taken !== undefined) throw refusal(`The id ${taken} is taken.`);
+  if (taken !== undefined) throw refusal(`The id ${taken} is already in use.`);
 }
 
-/** JSON as a form carries it: every number and flag is a text, null the empty one. */
+/** Converts JSON to form values: numbers and flags become text, null the empty string. */
 function formOfJson(json: Readonly<Record<string, unknown>>): FormMap {
   return Object.fromEntries(
     Object.entries(json)

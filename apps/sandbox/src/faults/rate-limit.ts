@@ -2,7 +2,7 @@ import { ApiError } from '../http/api-error.js';
 import type { RateLimit } from '../assumptions.js';
 import type { Clock } from '../clock.js';
 
-/** A token bucket on the sandbox's clock. Off until it has a limit. Source: assumption, "Rate limit". */
+/** A token bucket on the sandbox's clock. Without a limit it never refuses. Source: assumption, "Rate limit". */
 export class RateLimiter {
   #limit: RateLimit | null = null;
   #tokens = 0;
@@ -14,7 +14,7 @@ export class RateLimiter {
     return this.#limit;
   }
 
-  /** Begins with a full bucket. */
+  /** Starts with a full bucket. */
   set(limit: RateLimit | null): void {
     this.#limit = limit;
     this.#tokens = limit?.burst ?? 0;

@@ -2,15 +2,15 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ApiError } from './api-error.js';
 
 export type BrowserGuardOptions = {
-  /** Names and addresses besides this machine's own, each with a port or without. */
+  /** Further values of `Host`, each with a port or without. */
   readonly allowedHosts: readonly string[];
-  /** Where people and programs see this sandbox. */
+  /** The public and the listening address of this sandbox. */
   readonly ownUrls: () => readonly string[];
 };
 
 /**
- * Keeps web pages of other sites away from the control routes and the pages, which have no key. A browser is the only
- * caller that another site can send here; programs send what they like and reach the port only where you let them.
+ * Protects the control routes and the pages, which need no key, from web pages of other sites. Only a browser carries
+ * requests of another site. A program can send any header, so it must not reach the port unless you trust it.
  */
 export class BrowserGuard {
   readonly #options: BrowserGuardOptions;
@@ -20,8 +20,8 @@ export class BrowserGuard {
   }
 
   /**
-   * Against DNS rebinding: a site that points its own name at this machine has the origin of its name.
-   * Names and addresses of this machine pass with any port, as a container or a tunnel may publish another one.
+   * Prevents DNS rebinding, in which a site points its own name at this machine. Names and addresses of this machine
+   * pass with any port, because a container or a tunnel may publish another one.
    * @throws {ApiError} `not_authorized`.
    */
   checkHost({ host = '' }: IncomingHttpHeaders): void {
@@ -33,12 +33,12 @@ export class BrowserGuard {
     }
     throw new ApiError(
       'not_authorized',
-      'The sandbox does not know this Host. Nothing was changed. Set SANDBOX_ALLOWED_HOSTS to the names it is called by.',
+      'The sandbox does not accept this Host. Nothing changed. Add the name to SANDBOX_ALLOWED_HOSTS.',
     );
   }
 
   /**
-   * A browser says where a request comes from: `Sec-Fetch-Site` at a trustworthy address, `Origin` everywhere.
+   * A browser says where a request comes from: in `Sec-Fetch-Site` at a trustworthy address, in `Origin` at any.
    * @throws {ApiError} `not_authorized`.
    */
   checkOrigin({ origin, host, 'sec-fetch-site': site }: IncomingHttpHeaders): void {
@@ -48,19 +48,19 @@ export class BrowserGuard {
       (URL.canParse(origin) &&
         (new URL(origin).host === host || this.#options.ownUrls().some((url) => new URL(url).origin === origin)));
     if (isOwnSite && isOwnOrigin) return;
-    throw new ApiError('not_authorized', 'A page of another site sent this. Nothing was changed.');
+    throw new ApiError('not_authorized', 'A page of another site sent this request. Nothing changed.');
   }
 }
 
 /**
- * A browser sends JSON to another origin only after it has asked, which the control routes refuse.
+ * A browser sends JSON to another origin only after a preflight request, which the control routes refuse.
  * @throws {ApiError} `unsupported_media_type`.
  */
 export function requireJson({ 'content-type': type = '' }: IncomingHttpHeaders): void {
   if (/^application\/json\s*(;|$)/i.test(type)) return;
   throw new ApiError(
     'unsupported_media_type',
-    'A control call needs the header Content-Type: application/json, also without a body. Nothing was changed.',
+    'A control request needs the header Content-Type: application/json, also without a body. Nothing changed.',
   );
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.js';
 
-/** A decoded form value: text, a list (`a[]`) or a map (`a[b]`). Forms carry no other types. */
+/** A decoded form value: text, a list (`a[]`) or a map (`a[b]`). */
 export type FormValue = string | readonly FormValue[] | FormMap;
 export interface FormMap {
   readonly [name: string]: FormValue;
@@ -9,7 +9,7 @@ export interface FormMap {
 type Building = string | Building[] | BuildingMap;
 type BuildingMap = { [name: string]: Building };
 
-/** Bounds that keep a hostile form cheap. Source: assumption. */
+/** Bounds against hostile forms. Source: assumption. */
 export const MAXIMUM_FIELDS = 1_000;
 const MAXIMUM_DEPTH = 6;
 
@@ -28,7 +28,7 @@ export function decodeUtf8(body: Uint8Array): string {
 /**
  * Decodes `application/x-www-form-urlencoded` text in bracket form, as bodies and query strings use it:
  * `a=1`, `a[b]=1`, `a[]=1`, `a[][b]=1` (the same name again begins the next element).
- * @throws {ApiError} on malformed percent-encoding or brackets, and on a name that is given two meanings.
+ * @throws {ApiError} on malformed percent-encoding or brackets, and on a name with two meanings.
  */
 export function decodeForm(text: string): FormMap {
   if (text === '') return {};
@@ -37,7 +37,7 @@ export function decodeForm(text: string): FormMap {
   return formOf(fields.map(decodeField));
 }
 
-/** The form that these fields, with names in bracket form, make up. @throws {ApiError} as {@link decodeForm} does. */
+/** The form of these fields, whose names are in bracket form. @throws {ApiError} as {@link decodeForm} does. */
 export function formOf(fields: readonly (readonly [key: string, value: string])[]): FormMap {
   const form: BuildingMap = {};
   for (const [key, value] of fields) put(form, pathOf(key), value, key);
@@ -109,7 +109,7 @@ function inList(map: BuildingMap, name: string, key: string): Building[] {
   return inner;
 }
 
-/** The element that a member belongs to: the last one, or a new one when that already has this text member. */
+/** The list element for a member: the last one, or a new one when the last one already has this text member. */
 function lastElement(list: Building[], member: string, isText: boolean, key: string): BuildingMap {
   const last = list.at(-1);
   if (last !== undefined && (typeof last === 'string' || Array.isArray(last))) throw twice(key);

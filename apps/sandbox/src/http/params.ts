@@ -3,8 +3,8 @@ import { ApiError } from './api-error.js';
 import type { FormMap, FormValue } from './form.js';
 
 /**
- * Typed readers of form fields. A field that is missing or the empty string is null (assumption: "null is the empty
- * string"); a field of the wrong type is a 400.
+ * Typed readers of form fields. A missing field and the empty string are null (assumption: "null is the empty string").
+ * A field of the wrong type is a 400.
  */
 
 const INTEGER = /^(?:0|-?[1-9]\d{0,15})$/;
@@ -60,7 +60,7 @@ export function instantOf(form: FormMap, name: string): Instant | null {
   try {
     if (typeof value === 'string') return parseInstant(value);
   } catch {
-    // Told below, in the caller's terms.
+    // Refused below with the name of the field.
   }
   throw wrong(name, 'an ISO 8601 date-time with a zone');
 }

@@ -9,14 +9,14 @@ type Node<T> = {
 export type Match<T> = { readonly target: T; readonly template: string; readonly params: readonly string[] };
 
 /**
- * Finds the route of a path. A literal segment wins over a parameter, so that `/charges/schedules` stands beside
- * `/charges/{id}`; costs the length of the path, whatever the number of routes.
+ * Finds the route of a path. A literal segment wins over a parameter, so that `/charges/schedules` and `/charges/{id}`
+ * can both exist. The cost depends on the length of the path, not on the number of routes.
  */
 export class Router<T> {
   readonly #root: Node<T> = node();
   #methods: readonly string[] = [];
 
-  /** @param template such as `/charges/{id}/refunds`; the parameters reach the target in their order. */
+  /** @param template such as `/charges/{id}/refunds`; a match lists its parameters in this order. */
   add(method: string, template: string, target: T): this {
     if (!this.#methods.includes(method)) this.#methods = [...this.#methods, method];
     let at = this.#root;
@@ -28,13 +28,13 @@ export class Router<T> {
     return this;
   }
 
-  /** A `HEAD` finds the route of `GET`. @throws {ApiError} when the path has malformed percent-encoding. */
+  /** `HEAD` matches the route of `GET`. @throws {ApiError} when the path has malformed percent-encoding. */
   match(method: string, path: string): Match<T> | null {
     const known = method === 'HEAD' ? 'GET' : method;
     return this.#find(this.#root, known, decodePath(path), 0, []);
   }
 
-  /** The methods that the path has a route for; `HEAD` goes with `GET`. */
+  /** The methods of a path; `HEAD` comes with `GET`. */
   methods(path: string): readonly string[] {
     const methods = this.#methods.filter((method) => this.match(method, path) !== null);
     return methods.includes('GET') ? [...methods, 'HEAD'] : methods;

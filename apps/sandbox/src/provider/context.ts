@@ -17,13 +17,13 @@ export type ContextOptions = {
   readonly assumptions: Assumptions;
   readonly livemode: boolean;
   readonly webhookUri: string | null;
-  /** Called for each new event, after everything it tells about is in the records; with the charge it concerns. */
+  /** Gets each new event, after its changes are recorded, with the charge that it concerns. */
   readonly onEvent: (event: EventRecord, charge: ChargeRecord | null) => void;
 };
 
 type Movement = Money & Pick<TransactionRecord, 'direction' | 'key' | 'origin'>;
 
-/** What all parts of the provider share: its records, the time, ids, movements of money, and the telling of events. */
+/** What all parts of the provider share: records, time, ids, movements of money, and events. */
 export class ProviderContext {
   records: Records;
   #random: Random;
@@ -44,7 +44,7 @@ export class ProviderContext {
     return this.options.clock;
   }
 
-  /** Forgets everything. With the same randomness ids go on, with a new one they begin again. */
+  /** Deletes all records. A new `random` starts the ids again. */
   reset(random: Random): void {
     this.#random = random;
     this.records = new Records(this.#newAccount());
@@ -59,7 +59,7 @@ export class ProviderContext {
     return `${prefix}_${this.options.livemode ? '' : 'test_'}${this.#random.stream(prefix).letters(19)}`;
   }
 
-  /** Names a page that whoever has the token may open. */
+  /** A secret part of an address. Anyone who has the address may open it. */
   token(): string {
     return this.#random.stream('token').letters(24);
   }

@@ -5,12 +5,12 @@ import type { CardRecord, CustomerRecord } from '../records/records.js';
 export type NewCustomer = Omit<CustomerRecord, 'createdAt' | 'defaultCardId' | 'cards'>;
 export type NewCard = Omit<CardRecord, 'createdAt' | 'deleted'>;
 
-/** What the API lets a merchant change. Source: API reference, "Customer cards". */
+/** The fields that the API lets a merchant change. Source: API reference, "Customer cards". */
 export type CardChange = Partial<
   Pick<CardRecord, 'name' | 'expirationMonth' | 'expirationYear' | 'postalCode' | 'city'>
 >;
 
-/** Customers and the cards that they keep with the merchant. */
+/** Customers and their stored cards. */
 export class Customers {
   constructor(private readonly context: ProviderContext) {}
 
@@ -55,7 +55,7 @@ export class Customers {
     return changed;
   }
 
-  /** The customer's default becomes the oldest of the cards that are left. */
+  /** If the removed card was the default, the oldest remaining card becomes the default. */
   removeCard(customerId: string, id: string): CardRecord {
     const customer = this.customer(customerId);
     const removed: CardRecord = { ...this.card(customerId, id), deleted: true };
@@ -68,7 +68,7 @@ export class Customers {
     return removed;
   }
 
-  /** Makes each later charge of the card fail, or succeed again. Nobody is told. */
+  /** Makes each later charge of the card fail, or succeed again. It sends no event. */
   setOutcome(id: string, failureCode: CardRecord['failureCode']): CardRecord {
     for (const { cards } of this.context.records.customers.rows) {
       const card = cards.find((each) => each.id === id);

@@ -6,10 +6,10 @@ import type { DisputeRecord, DisputeStatus, DocumentRecord } from '../records/re
 
 export type NewDispute = Omit<DisputeRecord, 'createdAt' | 'closedAt' | 'documents' | 'currency'>;
 
-/** What a document is when nobody says. Source: assumption. */
+/** The default kind of a document. Source: assumption. */
 const DEFAULT_KIND = 'other';
 
-/** Disputed charges and the documents that support the merchant. They move no money here. */
+/** Disputed charges and their documents. In the sandbox a dispute moves no money. */
 export class Disputes {
   constructor(private readonly context: ProviderContext) {}
 
@@ -45,7 +45,7 @@ export class Disputes {
     return opened;
   }
 
-  /** What the issuer decides. @throws {ApiError} `bad_request` when it has decided already. */
+  /** The issuer's decision. @throws {ApiError} `bad_request` when the dispute is closed. */
   move(id: string, status: DisputeStatus): DisputeRecord {
     const dispute = this.dispute(id);
     if (isClosed(dispute.status)) throw new ApiError('bad_request', `The dispute is closed: it is ${dispute.status}.`);
@@ -77,7 +77,7 @@ export class Disputes {
       deleted: false,
     };
     this.context.records.downloads.set(document.token, document);
-    this.#keep(dispute, [...dispute.documents, document]);
+    this.#replaceDocuments(dispute, [...dispute.documents, document]);
     return document;
   }
 
@@ -86,7 +86,7 @@ export class Disputes {
     const removed: DocumentRecord = { ...this.document(disputeId, id), deleted: true };
     const dispute = this.#unlocked(disputeId);
     this.context.records.downloads.delete(removed.token);
-    this.#keep(
+    this.#replaceDocuments(
       dispute,
       dispute.documents.filter((document) => document.id !== id),
     );
@@ -97,10 +97,10 @@ export class Disputes {
   #unlocked(id: string): DisputeRecord {
     const dispute = this.dispute(id);
     if (dispute.status === 'open') return dispute;
-    throw new ApiError('documents_locked', `The dispute is ${dispute.status}: its documents no longer change.`);
+    throw new ApiError('documents_locked', `The dispute is ${dispute.status}: its documents can no longer change.`);
   }
 
-  #keep(dispute: DisputeRecord, documents: readonly DocumentRecord[]): void {
+  #replaceDocuments(dispute: DisputeRecord, documents: readonly DocumentRecord[]): void {
     const record = this.context.records.disputes.put({ ...dispute, documents });
     this.context.emit('dispute.update', { object: 'dispute', record });
   }

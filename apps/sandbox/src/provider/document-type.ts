@@ -3,7 +3,7 @@ import type { UploadedFile } from '../http/multipart.js';
 
 type DocumentType = { readonly contentType: string; readonly begins: Buffer; readonly extensions: readonly string[] };
 
-/** What a document may be. Source: assumption, "File upload". */
+/** The accepted types of a document. Source: assumption, "File upload". */
 const TYPES: readonly DocumentType[] = [
   { contentType: 'image/png', begins: Buffer.from('89504e470d0a1a0a', 'hex'), extensions: ['png'] },
   { contentType: 'image/jpeg', begins: Buffer.from('ffd8ff', 'hex'), extensions: ['jpg', 'jpeg'] },
@@ -15,7 +15,7 @@ function byContent(content: Uint8Array): DocumentType | undefined {
 }
 
 /**
- * The media type that the file is by its first bytes; the ending of its name, if any, must agree.
+ * The media type by the first bytes of the file. The extension of its name, if any, must match.
  * @throws {ApiError} `invalid_file_type`.
  */
 export function documentTypeOf({ filename, content }: UploadedFile): string {
@@ -24,12 +24,12 @@ export function documentTypeOf({ filename, content }: UploadedFile): string {
   if (type !== undefined && (extension === undefined || type.extensions.includes(extension.toLowerCase()))) {
     return type.contentType;
   }
-  throw new ApiError('invalid_file_type', 'file must be a PNG, JPEG or PDF, by its content and its name.');
+  throw new ApiError('invalid_file_type', 'file must be a PNG, JPEG or PDF, and its name must match its content.');
 }
 
 /**
- * The file that a form's `file` text holds: base64, also as a `data:` address, or the bytes of the text itself.
- * It is named after its type. Source: API reference, "Dispute documents"; the encoding is an assumption.
+ * The file in the text of a form's `file` field: base64, a `data:` URL, or the bytes of the text itself. Its name comes
+ * from its type. Source: API reference, "Dispute documents"; the encoding is an assumption.
  */
 export function fileFromText(text: string): UploadedFile {
   const [, encoded] = /^data:[^,]*;base64,(.*)$/s.exec(text) ?? [];

@@ -4,17 +4,17 @@ import { dayOf, formatDay, monthAfter, startOf, type Day } from '../records/cale
 import type { ReceiptRecord, TransactionRecord } from '../records/records.js';
 import { pageOf } from '../records/table.js';
 
-/** Fees and taxes that one transaction, or all of a month, took. A void gives its charge's back. */
+/** The fees and taxes of one transaction or of a month. A void returns those of its charge. */
 type Fees = Pick<ReceiptRecord, 'chargeFee' | 'transactionFee' | 'transferFee' | 'voidedFee' | 'vat'>;
 
 export type NewReceipt = Omit<ReceiptRecord, 'createdAt' | 'adjustment'> & {
-  /** Smallest currency unit: what is credited, or with a minus debited, besides. */
+  /** An additional credit, or a negative debit, in the smallest currency unit. */
   readonly adjustment: number;
 };
 
 const NO_FEES: Fees = { chargeFee: 0, transactionFee: 0, transferFee: 0, voidedFee: 0, vat: 0 };
 
-/** Whom receipts are made out to when nobody says. */
+/** The default customer of a receipt. */
 export const RECEIPT_CUSTOMER = { customerName: 'Example Merchant', customerEmail: 'merchant@example.com' } as const;
 
 /**
@@ -24,7 +24,7 @@ export const RECEIPT_CUSTOMER = { customerName: 'Example Merchant', customerEmai
 export class Receipts {
   constructor(private readonly context: ProviderContext) {}
 
-  /** Sets the timer of the present month; each month sets the next one's. */
+  /** Sets the timer of the present month. Each month sets the timer of the next one. */
   start(): void {
     this.#await(dayOf(this.context.now()));
   }
@@ -34,7 +34,7 @@ export class Receipts {
     return found(this.context.records.receipts.get(id), 'receipt', id);
   }
 
-  /** An adjustment is booked with it, as a transaction that the receipt names. */
+  /** Also records the adjustment as a transaction, which the receipt names. */
   issue({ adjustment, ...receipt }: NewReceipt): ReceiptRecord {
     const { id, currency } = receipt;
     const direction = adjustment < 0 ? 'debit' : 'credit';
@@ -80,7 +80,7 @@ export class Receipts {
     }
   }
 
-  /** Withheld tax is the merchant's to pay: it comes back as the adjustment. */
+  /** The merchant pays the withheld tax itself, so the provider returns it as the adjustment. */
   #issueFor(currency: Currency, fees: Fees, issuedOn: Day): void {
     const wht = Math.max(0, Math.floor((subtotalOf(fees) * this.context.assumptions.whtBasisPoints + 5_000) / 10_000));
     this.issue({

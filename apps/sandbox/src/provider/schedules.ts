@@ -21,7 +21,7 @@ export type NewSchedule = {
   readonly work: Omit<ScheduledCharge, 'id'> | Omit<ScheduledTransfer, 'id'>;
 };
 
-/** A charge of a card that a customer keeps: its outcome is known at once. */
+/** A charge of a stored card. Its outcome is known immediately. */
 export type CardCharge = {
   readonly work: ScheduledCharge;
   readonly card: CardRecord;
@@ -29,12 +29,12 @@ export type CardCharge = {
   readonly failureCode: FailureCode | null;
 };
 
-/** How a try of an occurrence went. */
+/** The result of one try of an occurrence. */
 type Tried = Pick<OccurrenceRecord, 'message' | 'result'> & { readonly status: 'successful' | 'failed' | 'skipped' };
 
 /**
- * Charges and transfers that repeat by the clock. Each schedule sets one timer: for the day of its next occurrence, of
- * the next retry, or after its end. Source: assumption, "Schedules and occurrences".
+ * Recurring charges and transfers. Each schedule sets one timer: for its next occurrence, for the next retry, or for the
+ * day after its end. Source: assumption, "Schedules and occurrences".
  */
 export class Schedules {
   constructor(
@@ -91,7 +91,7 @@ export class Schedules {
       work,
       status: 'active',
       endedAt: null,
-      next: first === null ? null : this.#expect(id, first),
+      next: first === null ? null : this.#addOccurrence(id, first),
       retrying: [],
     });
     this.#emit('schedule.create', schedule);
@@ -99,7 +99,7 @@ export class Schedules {
     return schedule;
   }
 
-  /** What is still to come is skipped. A second time changes nothing. @throws {ApiError} `bad_request` when it has expired. */
+  /** Skips the remaining occurrences. A second call changes nothing. @throws {ApiError} `bad_request` when it has expired. */
   remove(id: string): ScheduleRecord {
     const schedule = this.schedule(id);
     if (schedule.status === 'deleted') return schedule;
@@ -118,7 +118,7 @@ export class Schedules {
     if (next !== null && isDue(next.scheduledOn)) {
       due.push(next);
       const following = nextOn(schedule.rule, daysAfter(next.scheduledOn, 1));
-      next = following === null ? null : this.#expect(id, following);
+      next = following === null ? null : this.#addOccurrence(id, following);
     }
     for (const [index, occurrence] of due.entries()) {
       const tried = this.#try(schedule, occurrence, today);
@@ -133,11 +133,11 @@ export class Schedules {
       }
       retrying.push(tried);
     }
-    this.#goOn({ ...schedule, next, retrying }, today);
+    this.#continue({ ...schedule, next, retrying }, today);
   }
 
-  /** `expiring` once no more than one occurrence lies ahead, `running` while one is tried again. */
-  #goOn(schedule: ScheduleRecord, today: Day): void {
+  /** The schedule is `expiring` when at most one occurrence remains, and `running` while one is being retried. */
+  #continue(schedule: ScheduleRecord, today: Day): void {
     const { next, retrying, rule } = schedule;
     if (next === null && retrying.length === 0 && today > rule.endOn) {
       this.#end(schedule, 'expired', 'schedule.expire');
@@ -154,8 +154,8 @@ export class Schedules {
     const occurrences = this.occurrences(schedule.id);
     for (const left of [...schedule.retrying, ...(schedule.next === null ? [] : [schedule.next])]) {
       const untried = left.status === 'scheduled';
-      const told = untried ? ({ status: 'skipped', message: `The schedule is ${status}.` } as const) : {};
-      occurrences.put({ ...left, ...told, retryOn: null });
+      const skipped = untried ? ({ status: 'skipped', message: `The schedule is ${status}.` } as const) : {};
+      occurrences.put({ ...left, ...skipped, retryOn: null });
     }
     const ended = this.#put({ ...schedule, status, endedAt: this.context.now(), next: null, retrying: [] });
     this.#emit(event, ended);
@@ -230,7 +230,7 @@ export class Schedules {
     return sent;
   }
 
-  #expect(scheduleId: string, scheduledOn: Day): OccurrenceRecord {
+  #addOccurrence(scheduleId: string, scheduledOn: Day): OccurrenceRecord {
     return this.occurrences(scheduleId).put({
       id: this.context.id('occu'),
       createdAt: this.context.now(),
@@ -251,7 +251,7 @@ export class Schedules {
     return schedules.put(schedule);
   }
 
-  /** An occurrence of the day of creation is due at once. */
+  /** An occurrence on the day of creation is due immediately. */
   #arm({ id, next, retrying, rule }: ScheduleRecord): void {
     const days = [next?.scheduledOn, ...retrying.map(({ retryOn }) => retryOn)].filter(
       (day) => day !== null && day !== undefined,
@@ -269,7 +269,7 @@ export class Schedules {
   }
 }
 
-/** A card is good to the end of its month. */
+/** A card is valid until the end of its month. */
 function isExpired({ expirationMonth, expirationYear }: CardRecord, now: Instant): boolean {
   return now >= Date.UTC(expirationYear, expirationMonth);
 }

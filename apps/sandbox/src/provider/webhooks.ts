@@ -18,7 +18,7 @@ function signature(body: string, secrets: readonly string[], timestamp: number):
     .join(',');
 }
 
-/** The account's address and those of the charge that the event concerns, each once. */
+/** The addresses of an event: the account's and the charge's, without repetition. */
 export function addressesOf(charge: ChargeRecord | null, accountUri: string | null): ReadonlySet<string> {
   return new Set([...(accountUri === null ? [] : [accountUri]), ...(charge?.webhookEndpoints ?? [])]);
 }
@@ -41,15 +41,15 @@ export type WebhooksOptions = {
 };
 
 /**
- * Sends events to their addresses: at least once at best, a few at a time, tried again on the sandbox's clock until a
- * 2xx; and loses, doubles, delays, reorders and corrupts them when asked to.
+ * Sends events to their addresses, a few at a time. It retries on the sandbox's clock until a 2xx. Its faults drop,
+ * duplicate, delay, reorder and corrupt deliveries.
  */
 export class Webhooks {
   readonly #options: WebhooksOptions;
   #random: Random;
   #secrets: readonly string[];
   #rates: WebhookRates = NO_WEBHOOK_FAULTS;
-  /** In the order of leaving. */
+  /** In the order of sending. */
   readonly #queue = new Set<Job>();
   #held: Job[] = [];
   #inFlight = new Set<AbortController>();
@@ -70,7 +70,7 @@ export class Webhooks {
     if (secrets !== null) this.#secrets = secrets;
   }
 
-  /** Signs with these from now on, what is tried again too. */
+  /** Signs all further tries with these secrets, retries included. */
   setSecrets(secrets: readonly string[]): void {
     this.#secrets = secrets;
   }
@@ -79,13 +79,13 @@ export class Webhooks {
     return this.#secrets;
   }
 
-  /** Sends an event once more to each of the addresses it goes to: no fault strikes it, and every failure is tried again. */
+  /** Sends an event again to each of these addresses, without faults. It retries failures. */
   resend(event: EventRecord, uris: ReadonlySet<string>): void {
     const job = { event, attempt: 1, duplicate: false, reordered: false, corrupted: false, delayed: false };
     this.#submit(Array.from(uris, (uri) => Object.assign({}, job, { uri })));
   }
 
-  /** Forgets what was still to be sent and breaks off what is on the wire. */
+  /** Drops waiting deliveries and aborts those in progress. */
   reset(random: Random, secrets: readonly string[]): void {
     this.#random = random;
     this.#secrets = secrets;
@@ -95,36 +95,36 @@ export class Webhooks {
     const broken = this.#inFlight;
     this.#inFlight = new Set();
     for (const controller of broken) controller.abort();
-    this.#tellIdle();
+    this.#resolveIdle();
   }
 
-  /** Resolves when nothing is on the wire or about to be; tries that wait for the clock do not count. */
+  /** Resolves when no delivery is in progress or about to start. Tries that wait for the clock do not count. */
   async idle(): Promise<void> {
     if (this.#queue.size === 0 && this.#inFlight.size === 0) return;
     await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 
-  /** Takes an event to its addresses, unless a fault strikes. */
+  /** Sends an event to its addresses, subject to faults. */
   publish(event: EventRecord, uris: ReadonlySet<string>): void {
     for (const uri of uris) this.#publishTo(uri, event);
   }
 
   #publishTo(uri: string, event: EventRecord): void {
     const draw = (rate: number): boolean => this.#random.chance(rate);
-    // Drawn in this order and always all of them, so that one rate does not change another's choices.
+    // Always draws all of them in this order, so that one rate does not change the draws of another.
     const [dropped, duplicate, reordered] = [
       draw(this.#rates.drop),
       draw(this.#rates.duplicate),
       draw(this.#rates.reorder),
     ];
-    const [corrupted, twinCorrupted] = [draw(this.#rates.corrupt_signature), draw(this.#rates.corrupt_signature)];
+    const [corrupted, duplicateCorrupted] = [draw(this.#rates.corrupt_signature), draw(this.#rates.corrupt_signature)];
     const delayed = this.#rates.delay_ms > 0;
     const job: Job = { event, uri, attempt: 1, duplicate: false, reordered, corrupted, delayed };
     if (dropped) {
-      this.#note(job, null, 'lost on the way, on purpose', true);
+      this.#note(job, null, 'dropped on purpose', true);
       return;
     }
-    const jobs = duplicate ? [job, { ...job, duplicate: true, corrupted: twinCorrupted }] : [job];
+    const jobs = duplicate ? [job, { ...job, duplicate: true, corrupted: duplicateCorrupted }] : [job];
     const leave = (): void => (reordered ? this.#hold(jobs) : this.#submit(jobs));
     const { clock } = this.#options;
     if (delayed) clock.at(plus(clock.now(), this.#rates.delay_ms), leave);
@@ -142,7 +142,7 @@ export class Webhooks {
     clock.at(plus(clock.now(), assumptions.webhookHoldMs), () => this.#release());
   }
 
-  /** The last held leaves first, so that they change places even when nothing else comes between. */
+  /** The last held delivery leaves first, so that the order changes even without another delivery in between. */
   #release(): void {
     for (const job of this.#held.toReversed()) this.#queue.add(job);
     this.#held = [];
@@ -155,10 +155,10 @@ export class Webhooks {
       this.#queue.delete(job);
       void this.#send(job);
     }
-    this.#tellIdle();
+    this.#resolveIdle();
   }
 
-  #tellIdle(): void {
+  #resolveIdle(): void {
     if (this.#queue.size > 0 || this.#inFlight.size > 0) return;
     const waiting = this.#idle;
     this.#idle = [];
@@ -172,7 +172,7 @@ export class Webhooks {
     const timeout = setTimeout(() => controller.abort(new Error('timed out')), assumptions.webhookTimeoutMs);
     const { status, error } = await this.#post(job, controller.signal);
     clearTimeout(timeout);
-    // Broken off by a reset: the event it told about is forgotten.
+    // A reset aborted it and deleted its event.
     if (!this.#inFlight.delete(controller)) return;
     clock.tick();
     this.#note(job, status, error, false);
@@ -188,7 +188,7 @@ export class Webhooks {
   async #post(job: Job, signal: AbortSignal): Promise<{ status: number | null; error: string | null }> {
     const { assumptions, bodyOf } = this.#options;
     const body = bodyOf(job.event);
-    // Wall time even when the sandbox's clock is elsewhere: the receiver compares it with its own.
+    // Wall time, because the receiver compares it with its own clock.
     const timestamp = Math.floor(Date.now() / 1_000);
     const signed = signature(job.corrupted ? `${body} ` : body, this.#secrets, timestamp);
     const headers = {
@@ -199,8 +199,8 @@ export class Webhooks {
     try {
       const { statusCode, body: reply } = await request(job.uri, { method: 'POST', headers, body, signal });
       await reply.dump();
-      const isTaken = statusCode >= 200 && statusCode < 300;
-      return { status: statusCode, error: isTaken ? null : `answered ${statusCode}` };
+      const isAccepted = statusCode >= 200 && statusCode < 300;
+      return { status: statusCode, error: isAccepted ? null : `answered ${statusCode}` };
     } catch (error) {
       return { status: null, error: reasonOf(error) };
     }
@@ -209,9 +209,9 @@ export class Webhooks {
   #note(job: Job, status: number | null, error: string | null, dropped: boolean): void {
     const { event, uri, attempt, duplicate, reordered, corrupted, delayed } = job;
     const id = `whdl_${this.#random.stream('delivery').letters(19)}`;
-    const told = { eventId: event.id, key: event.key, uri, attempt, status, error };
+    const facts = { eventId: event.id, key: event.key, uri, attempt, status, error };
     const createdAt = this.#options.clock.now();
-    this.#options.onTried({ id, createdAt, ...told, dropped, duplicate, reordered, corrupted, delayed });
+    this.#options.onTried({ id, createdAt, ...facts, dropped, duplicate, reordered, corrupted, delayed });
   }
 }
 

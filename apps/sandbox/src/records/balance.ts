@@ -2,18 +2,18 @@ import type { Currency, Instant } from '@tillflow/domain';
 import type { TransactionRecord } from './records.js';
 
 /**
- * What may be transferred to the merchant: credits whose `transferable_at` has come, less every debit. Each transaction
- * is looked at once, however often the balance is asked for.
+ * The transferable balance: credits whose `transferable_at` is past, less every debit. It reads each transaction once,
+ * however often it is called.
  */
 export class Balance {
   readonly #amounts = new Map<Currency, number>();
   #credits = 0;
   #debits = 0;
 
-  /** @param transactions the growing list of all of them, in the order in which they become transferable. */
+  /** @param transactions the growing list of all transactions, in the order of `transferable_at`. */
   constructor(private readonly transactions: readonly TransactionRecord[]) {}
 
-  /** Smallest currency unit; negative when more was paid back than has become transferable. */
+  /** Smallest currency unit. Negative when the debits exceed the transferable credits. */
   transferable(currency: Currency, now: Instant): number {
     for (; this.#debits < this.transactions.length; this.#debits += 1) this.#add(this.#debits, 'debit', -1);
     while ((this.transactions[this.#credits]?.transferableAt ?? Infinity) <= now) {

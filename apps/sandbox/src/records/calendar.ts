@@ -14,7 +14,7 @@ type Weekday = (typeof WEEKDAYS)[number];
 export const ORDINALS = ['1st', '2nd', '3rd', '4th', 'last'] as const;
 type Ordinal = (typeof ORDINALS)[number];
 
-/** On which days a schedule runs. Source: assumption, "Schedules and occurrences". */
+/** The days on which a schedule runs. Source: assumption, "Schedules and occurrences". */
 export type Rule = {
   readonly every: number;
   readonly startOn: Day;
@@ -36,7 +36,7 @@ export function startOf(day: Day): Instant {
   return instant(day * MS_OF_DAY);
 }
 
-/** The day so many days later. */
+/** The day that is `days` days later. */
 export function daysAfter(day: Day, days: number): Day {
   return (day + days) as Day;
 }
@@ -46,20 +46,20 @@ export function formatDay(day: Day): string {
   return new Date(day * MS_OF_DAY).toISOString().slice(0, 10);
 }
 
-/** Null when the text is no date of the calendar. */
+/** Null when the text is not a calendar date. */
 export function parseDay(text: string): Day | null {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return null;
   const day = (Date.parse(`${text}T00:00:00Z`) / MS_OF_DAY) as Day;
   return Number.isNaN(day) || formatDay(day) !== text ? null : day;
 }
 
-/** The first day of the month that comes so many months after the one of the day. */
+/** The first day of a month, `months` months after the month of `day`. */
 export function monthAfter(day: Day, months: number): Day {
   const date = new Date(day * MS_OF_DAY);
   return (Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months) / MS_OF_DAY) as Day;
 }
 
-/** The first day from `from` on, that one included, on which the rule runs; null when there is none before its end. */
+/** The first day on or after `from` on which the rule runs; null when there is none before its end. */
 export function nextOn(rule: Rule, from: Day): Day | null {
   const first = Math.max(from, rule.startOn) as Day;
   for (let unit = unitOf(rule, first); ; unit += 1) {
@@ -70,7 +70,7 @@ export function nextOn(rule: Rule, from: Day): Day | null {
   }
 }
 
-/** The next days on which the rule runs, at most so many. */
+/** The next days on which the rule runs, at most `most`. */
 export function upcoming(rule: Rule, from: Day, most: number): Day[] {
   const days: Day[] = [];
   for (let day = nextOn(rule, from); day !== null && days.length < most; day = nextOn(rule, daysAfter(day, 1))) {
@@ -79,7 +79,7 @@ export function upcoming(rule: Rule, from: Day, most: number): Day[] {
   return days;
 }
 
-/** Which run of `every` periods, counted from the start, the day is in. */
+/** The index of the group of `every` periods, counted from the start, that contains the day. */
 function unitOf(rule: Rule, day: Day): number {
   const start = rule.startOn;
   switch (rule.period) {
@@ -92,7 +92,7 @@ function unitOf(rule: Rule, day: Day): number {
   }
 }
 
-/** The days of the period that comes so many periods after the one of the start, in order. */
+/** The days of the period that is `periods` periods after the first one, in order. */
 function daysOfUnit(rule: Rule, periods: number): { readonly start: Day; readonly days: readonly Day[] } {
   switch (rule.period) {
     case 'day': {
@@ -108,7 +108,7 @@ function daysOfUnit(rule: Rule, periods: number): { readonly start: Day; readonl
       const start = monthAfter(rule.startOn, periods);
       const end = monthAfter(start, 1);
       if ('ordinal' in rule) return { start, days: [weekdayOfMonth(start, end, rule.ordinal, rule.weekday)] };
-      // A month without the day is passed over.
+      // A month without the day is skipped.
       const days = rule.daysOfMonth.map((number) => daysAfter(start, number - 1)).filter((day) => day < end);
       return { start, days: days.toSorted((a, b) => a - b) };
     }
@@ -139,7 +139,7 @@ function monthsOf(day: Day): number {
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
 }
 
-/** The rule for people: `Every 2 weeks on Monday and Friday`. */
+/** The rule in words: `Every 2 weeks on Monday and Friday`. */
 export function inWords(rule: Rule): string {
   const every = rule.every === 1 ? `Every ${rule.period}` : `Every ${rule.every} ${rule.period}s`;
   switch (rule.period) {

@@ -3,7 +3,7 @@ import type { Day, Rule } from './calendar.js';
 import type { FormMap } from '../http/form.js';
 import type { Page } from './table.js';
 
-/** Reasons of a failed charge with their texts. Source: API reference, "Errors". */
+/** Failure codes of a charge with their texts. Source: API reference, "Errors". */
 export const FAILURE_MESSAGES = {
   payment_expired: 'Payment expired.',
   payment_rejected: 'Payment rejected by the issuer.',
@@ -18,10 +18,10 @@ export function isFailureCode(text: string): text is FailureCode {
   return Object.hasOwn(FAILURE_MESSAGES, text);
 }
 
-/** Fields of a source that are only echoed. Source: API reference, "POST /sources body". */
+/** Fields that a source only echoes. Source: API reference, "POST /sources body". */
 export type SourceDetails = Readonly<Record<string, unknown>>;
 
-/** A payment method instance. `chargeId` is set when its one charge is made. */
+/** An instance of the payment method. `chargeId` is the one charge that uses it. */
 export type SourceRecord = {
   readonly id: string;
   readonly createdAt: Instant;
@@ -45,7 +45,7 @@ export type ChargeRecord = {
   /** Null when a schedule charged a card. */
   readonly source: SourceRecord | null;
   readonly recurring: Recurring | null;
-  /** Names the pages of its QR code: whoever has it may pay. Empty without a source, as is `documentId`. */
+  /** Part of the addresses of its QR code and wallet page. Empty without a source, as is `documentId`. */
   readonly token: string;
   readonly documentId: string;
   readonly description: string | null;
@@ -54,7 +54,7 @@ export type ChargeRecord = {
   readonly webhookEndpoints: readonly string[];
   readonly expiresAt: Instant;
   readonly status: ChargeStatus;
-  /** The customer is about to confirm: still pending, but no longer to be expired by the merchant. */
+  /** The customer reviews the payment: it is still pending, but the merchant cannot expire it. */
   readonly confirming: boolean;
   readonly paidAt: Instant | null;
   readonly expiredAt: Instant | null;
@@ -66,7 +66,7 @@ export type ChargeRecord = {
   readonly disputeId: string | null;
 };
 
-/** What a charge that a schedule made has instead of a source. */
+/** A charge of a schedule has this instead of a source. */
 type Recurring = { readonly card: CardRecord; readonly customerId: string; readonly scheduleId: string };
 
 export type RefundRecord = {
@@ -92,7 +92,7 @@ export type TransactionRecord = {
   readonly transferableAt: Instant;
 };
 
-/** A card as its customer keeps it: never the full number. Source: API reference, "Card". */
+/** A stored card, without its full number. Source: API reference, "Card". */
 export type CardRecord = {
   readonly id: string;
   readonly createdAt: Instant;
@@ -117,7 +117,7 @@ export type CardRecord = {
   readonly expirationYear: number;
   readonly securityCodeCheck: boolean;
   readonly tokenizationMethod: string | null;
-  /** What each charge of this card fails with, on purpose; null lets it succeed. */
+  /** The failure code of each charge of this card; null for success. */
   readonly failureCode: FailureCode | null;
 };
 
@@ -128,7 +128,7 @@ export type CustomerRecord = {
   readonly description: string | null;
   readonly metadata: FormMap;
   readonly defaultCardId: string | null;
-  /** Without the deleted ones. */
+  /** Without deleted cards. */
   readonly cards: readonly CardRecord[];
 };
 
@@ -147,12 +147,12 @@ export type DisputeRecord = {
   readonly reasonMessage: string;
   readonly message: string | null;
   readonly metadata: FormMap;
-  /** Without the deleted ones. */
+  /** Without deleted documents. */
   readonly documents: readonly DocumentRecord[];
   readonly closedAt: Instant | null;
 };
 
-/** A file that supports the merchant's side of a dispute. */
+/** The merchant's evidence in a dispute. */
 export type DocumentRecord = {
   readonly id: string;
   readonly createdAt: Instant;
@@ -161,7 +161,7 @@ export type DocumentRecord = {
   readonly kind: string;
   readonly contentType: string;
   readonly content: Uint8Array;
-  /** Names its download: whoever has it may read. */
+  /** Part of its download address. Anyone who has the address may read it. */
   readonly token: string;
   readonly deleted: boolean;
 };
@@ -176,7 +176,7 @@ export type ScheduledCharge = {
   readonly amount: number;
   readonly currency: Currency;
   readonly customerId: string;
-  /** Null for the customer's default card, whichever that is on the day. */
+  /** Null for the customer's default card on the day of the charge. */
   readonly cardId: string | null;
   readonly description: string | null;
   readonly metadata: FormMap;
@@ -198,7 +198,7 @@ export type ScheduleRecord = {
   readonly work: ScheduledCharge | ScheduledTransfer;
   readonly status: ScheduleStatus;
   readonly endedAt: Instant | null;
-  /** The occurrence that comes next, and those that failed and are tried again. */
+  /** The next occurrence, and the failed ones that will be retried. */
   readonly next: OccurrenceRecord | null;
   readonly retrying: readonly OccurrenceRecord[];
 };
@@ -212,13 +212,13 @@ export type OccurrenceRecord = {
   readonly processedAt: Instant | null;
   readonly status: 'scheduled' | 'successful' | 'failed' | 'skipped';
   readonly message: string | null;
-  /** The charge or transfer that it made. */
+  /** The id of its charge or transfer. */
   readonly result: string | null;
-  /** How often it failed. */
+  /** The number of failed tries. */
   readonly failures: number;
 };
 
-/** Money on its way to the merchant's bank account. */
+/** A transfer to the merchant's bank account. */
 export type TransferRecord = {
   readonly id: string;
   readonly createdAt: Instant;
@@ -251,7 +251,7 @@ export type ReceiptRecord = {
   readonly adjustment: TransactionRecord | null;
 };
 
-/** What an event tells about: the record as it was at that moment. */
+/** The record of an event as it was at that moment. */
 export type EventSubject =
   | { readonly object: 'charge'; readonly record: ChargeRecord }
   | { readonly object: 'refund'; readonly record: RefundRecord }
@@ -262,7 +262,7 @@ export type EventSubject =
   | {
       readonly object: 'schedule';
       readonly record: ScheduleRecord;
-      /** The beginning of its occurrences, as they were. */
+      /** Its first occurrences as they were. */
       readonly occurrences: Page<OccurrenceRecord>;
     };
 
@@ -285,10 +285,10 @@ export type DeliveryRecord = {
   readonly uri: string;
   /** 1 for the first try. */
   readonly attempt: number;
-  /** HTTP status of the receiver; null when it gave none. */
+  /** HTTP status of the receiver; null without an answer. */
   readonly status: number | null;
   readonly error: string | null;
-  /** What the sandbox did to it on purpose. */
+  /** The webhook faults that hit it. */
   readonly dropped: boolean;
   readonly duplicate: boolean;
   readonly reordered: boolean;

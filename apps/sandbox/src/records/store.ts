@@ -34,9 +34,9 @@ export class Records {
   readonly transfers = new Table<TransferRecord>();
   readonly balance = new Balance(this.transactions.rows);
   readonly receipts = new Table<ReceiptRecord>();
-  /** Documents of disputes by the token in their download address. */
+  /** Dispute documents by the token of their download address. */
   readonly downloads = new Map<string, DocumentRecord>();
-  /** Charge ids by the token in their QR code. */
+  /** Charge ids by the token of their QR code. */
   readonly tokens = new Map<string, string>();
   /** Events of each charge and deliveries of each event, in order of creation. */
   readonly eventsOfCharge = new Map<string, readonly EventRecord[]>();
@@ -55,7 +55,7 @@ export class Records {
   }
 }
 
-/** The lists are many and short: one of the exact size takes a tenth of the room that a growing one reserves. */
+/** Replaces the list instead of growing it: there are many short lists, and a growing array takes ten times the memory. */
 function append<T>(lists: Map<string, readonly T[]>, key: string, value: T): void {
   lists.set(key, [...(lists.get(key) ?? []), value]);
 }

@@ -1,9 +1,9 @@
 import type { Instant } from '@tillflow/domain';
 
-/** What every stored record has. */
+/** The fields of every record. */
 export type Row = { readonly id: string; readonly createdAt: Instant };
 
-/** One page of a list, in the API's own terms; `from` and `to` are inclusive. Source: API reference, "Shared list parameters". */
+/** The parameters of one page; `from` and `to` are inclusive. Source: API reference, "Shared list parameters". */
 export type PageQuery = {
   readonly from: Instant;
   readonly to: Instant;
@@ -14,7 +14,7 @@ export type PageQuery = {
 
 export type Page<T> = { readonly rows: readonly T[]; readonly total: number };
 
-/** A page of rows that stand in order of creation. Costs the page and two binary searches, whatever the size. */
+/** A page of rows that are in order of creation. It costs two binary searches, whatever the number of rows. */
 export function pageOf<T extends Row>(rows: readonly T[], query: PageQuery): Page<T> {
   const first = firstAtOrAfter(rows, query.from);
   const end = firstAtOrAfter(rows, (query.to + 1) as Instant);
@@ -41,8 +41,8 @@ function firstAtOrAfter(rows: readonly Row[], at: Instant): number {
 }
 
 /**
- * Records by id and in order of creation. Records are immutable: a change is a new record in the old one's place, so
- * whoever holds the old one (an event) keeps what was true then without a copy.
+ * Records by id and in order of creation. Records are immutable: a change replaces the record. So an event can keep the
+ * old record without a copy.
  */
 export class Table<T extends Row> {
   readonly #rows: T[] = [];
@@ -57,7 +57,7 @@ export class Table<T extends Row> {
     return place === undefined ? undefined : this.#rows[place];
   }
 
-  /** Adds a record that is not older than the last one, or takes the place of the one with its id. */
+  /** Replaces the record with the same id, or adds the record, which must not be older than the last one. */
   put(row: T): T {
     const place = this.#places.get(row.id) ?? this.#rows.length;
     this.#rows[place] = row;
