@@ -5,36 +5,36 @@
 export const ACCESSIBILITY_PROBLEMS = `(() => {
   const problems = [];
   const all = (selector) => [...document.querySelectorAll(selector)];
-  const told = (element) => element.outerHTML.slice(0, 120);
+  const html = (element) => element.outerHTML.slice(0, 120);
   if (document.documentElement.lang !== 'en') problems.push('no language');
   if (document.title === '') problems.push('no title');
   for (const selector of ['h1', 'main']) {
     if (all(selector).length !== 1) problems.push(all(selector).length + ' times ' + selector);
   }
   for (const control of all('input:not([type=hidden]), select, textarea')) {
-    if (control.labels.length === 0) problems.push('no label: ' + told(control));
+    if (control.labels.length === 0) problems.push('no label: ' + html(control));
   }
   for (const named of all('button, a')) {
-    if (named.textContent.trim() === '') problems.push('no name: ' + told(named));
+    if (named.textContent.trim() === '') problems.push('no name: ' + html(named));
   }
-  for (const image of all('img')) if (!image.alt) problems.push('no text: ' + told(image));
+  for (const image of all('img')) if (!image.alt) problems.push('no text: ' + html(image));
   for (const { id } of all('[id]')) {
     if (all('#' + CSS.escape(id)).length > 1) problems.push('twice the id ' + id);
   }
   for (const attribute of ['aria-labelledby', 'aria-describedby', 'list']) {
     for (const element of all('[' + attribute + ']')) {
-      if (document.getElementById(element.getAttribute(attribute)) === null) problems.push('leads nowhere: ' + told(element));
+      if (document.getElementById(element.getAttribute(attribute)) === null) problems.push('leads nowhere: ' + html(element));
     }
   }
-  for (const element of all('[tabindex]')) if (element.tabIndex > 0) problems.push('own order: ' + told(element));
+  for (const element of all('[tabindex]')) if (element.tabIndex > 0) problems.push('own order: ' + html(element));
   for (const target of all('button, input:not([type=hidden]), select')) {
     const { height } = target.getBoundingClientRect();
-    if (height > 0 && height < 24) problems.push('too small: ' + told(target));
+    if (height > 0 && height < 24) problems.push('too small: ' + html(target));
   }
   const wide = document.documentElement.scrollWidth - document.documentElement.clientWidth;
   const edge = document.documentElement.clientWidth;
   const isOver = (element) => !element.closest('thead, .unseen') && element.getBoundingClientRect().right > edge;
-  if (wide > 0) problems.push('wider than the window by ' + wide + ': ' + all('body *').filter(isOver).map(told).join(' | '));
+  if (wide > 0) problems.push('wider than the window by ' + wide + ': ' + all('body *').filter(isOver).map(html).join(' | '));
 
   const parse = (color) => color.match(/[\\d.]+/g).map(Number);
   const backOf = (element) => {
@@ -53,7 +53,7 @@ export const ACCESSIBILITY_PROBLEMS = `(() => {
     if (!hasText || element.closest('script, option') || element.getClientRects().length === 0) continue;
     const [light, dark] = [parse(getComputedStyle(element).color), backOf(element)].map(luminance).sort((a, b) => b - a);
     const contrast = (light + 0.05) / (dark + 0.05);
-    if (contrast < 4.5) problems.push('contrast ' + contrast.toFixed(2) + ': ' + told(element));
+    if (contrast < 4.5) problems.push('contrast ' + contrast.toFixed(2) + ': ' + html(element));
   }
   return problems;
 })()`;

@@ -97,7 +97,7 @@ export class Disputes {
   #unlocked(id: string): DisputeRecord {
     const dispute = this.dispute(id);
     if (dispute.status === 'open') return dispute;
-    throw new ApiError('documents_locked', `The dispute is ${dispute.status}: its documents can no longer change.`);
+    throw new ApiError('documents_locked', `The dispute is ${dispute.status}: its documents no longer change.`);
   }
 
   #replaceDocuments(dispute: DisputeRecord, documents: readonly DocumentRecord[]): void {
