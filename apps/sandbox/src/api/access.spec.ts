@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import type { AccountJson, ChargeJson, EventJson, SourceJson, TransactionJson } from '../index.js';
-import { basic, NEW_CHARGE, openSandbox, THB, type ListBody } from '../../test/harness.js';
+import type { AccountJson, SourceJson } from '../index.js';
+import { basic, NEW_CHARGE, openSandbox, THB } from '../../test/harness.js';
 
 const SOURCE = { ...THB, type: 'wallet_mpm' };
 
@@ -16,45 +16,8 @@ describe('a key', () => {
 
   it.each([
     ['POST', '/charges'],
-    ['GET', '/charges'],
-    ['GET', '/charges/x'],
-    ['POST', '/charges/x/expire'],
-    ['POST', '/charges/x/mark_as_paid'],
-    ['POST', '/charges/x/mark_as_failed'],
-    ['POST', '/charges/x/refunds'],
-    ['GET', '/charges/x/refunds'],
-    ['GET', '/charges/x/events'],
-    ['GET', '/events'],
-    ['GET', '/events/x'],
-    ['GET', '/transactions'],
-    ['GET', '/transactions/x'],
-    ['GET', '/account'],
-    ['PATCH', '/account'],
-    ['PATCH', '/account/api_version'],
-    ['GET', '/account/api_versions'],
-    ['GET', '/receipts'],
-    ['GET', '/receipts/x'],
-    ['GET', '/receipts/receipts/search'],
-    ['POST', '/schedules'],
-    ['GET', '/schedules'],
-    ['GET', '/schedules/x'],
-    ['DELETE', '/schedules/x'],
-    ['GET', '/schedules/x/occurrences'],
-    ['GET', '/charges/schedules'],
-    ['GET', '/charges/schedules/search'],
-    ['GET', '/transfers/schedules'],
-    ['GET', '/disputes/x'],
-    ['GET', '/disputes/x/documents'],
-    ['POST', '/disputes/x/documents'],
-    ['GET', '/disputes/x/documents/y'],
-    ['DELETE', '/disputes/x/documents/y'],
-    ['GET', '/customers/x'],
-    ['GET', '/customers/x/cards'],
-    ['GET', '/customers/x/cards/y'],
-    ['PATCH', '/customers/x/cards/y'],
-    ['DELETE', '/customers/x/cards/y'],
     ['GET', '/nowhere'],
-  ])('that is public, missing or unknown is refused at %s %s', async (method, path) => {
+  ])('that is public, missing, unknown or empty is refused at %s %s', async (method, path) => {
     const { call, sandbox } = await openSandbox();
     for (const key of [sandbox.keys.public, null, 'skey_test_unknown', '']) {
       const reply = await call(method, path, { key, form: method === 'POST' ? NEW_CHARGE : undefined });
@@ -247,33 +210,6 @@ describe('an answer', () => {
 });
 
 describe('the account', () => {
-  it('has every documented field', async () => {
-    const { call } = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
-    const { body } = await call<AccountJson>('GET', '/account');
-    expect(body).toEqual({
-      object: 'account',
-      id: expect.stringMatching(/^account_[0-9a-z]+$/),
-      team: expect.stringMatching(/^acct_[0-9a-z]+$/),
-      livemode: false,
-      location: '/account',
-      country: 'TH',
-      currency: 'THB',
-      email: expect.any(String),
-      created_at: '2026-03-10T09:00:00.000Z',
-      supported_currencies: ['THB', 'SGD', 'MYR'],
-      api_version: '2025-06-09',
-      last_updated_api_version: '2025-06-09',
-      auto_activate_recipients: false,
-      chain_enabled: false,
-      zero_interest_installments: false,
-      chaining_allowed: false,
-      transfer_config: {},
-      chain_return_uri: null,
-      webhook_uri: null,
-      metadata_export_keys: {},
-    });
-  });
-
   it('takes what is writable, keeps what is left out, and clears an address with the empty string', async () => {
     const { call } = await openSandbox();
     const form = {
@@ -319,97 +255,10 @@ describe('the account', () => {
 });
 
 describe('a list', () => {
-  /** Five charges, a minute apart. */
-  const filled = async () => {
-    const bench = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
-    const ids: string[] = [];
-    for (let i = 0; i < 5; i += 1) {
-      ids.push((await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body.id);
-      bench.sandbox.advance(60);
-    }
-    const list = async (query: string) => (await bench.call<ListBody<ChargeJson>>('GET', `/charges${query}`)).body;
-    return { ...bench, ids, list };
-  };
-
-  it('answers the envelope with its defaults', async () => {
-    const { list, ids } = await filled();
-    const { data, ...envelope } = await list('');
-    expect(envelope).toEqual({
-      object: 'list',
-      limit: 20,
-      offset: 0,
-      total: 5,
-      location: '/charges',
-      order: 'chronological',
-      from: '1970-01-01T00:00:00.000Z',
-      to: '2026-03-10T09:05:00.000Z',
-    });
-    expect(data.map(({ id }) => id)).toEqual(ids);
-  });
-
-  it('is paged, turned round and bounded, both bounds included', async () => {
-    const { list, ids } = await filled();
-    const idsOf = async (query: string) => (await list(query)).data.map(({ id }) => id);
-    expect(await idsOf('?limit=2&offset=1')).toEqual(ids.slice(1, 3));
-    expect(await idsOf('?limit=2&order=reverse_chronological')).toEqual([ids[4], ids[3]]);
-    expect(await idsOf('?offset=5')).toEqual([]);
-    const bounds = `?from=2026-03-10T09:01:00Z&to=${encodeURIComponent('2026-03-10T16:03:00+07:00')}`;
-    expect(await idsOf(bounds)).toEqual(ids.slice(1, 4));
-    expect(await list(bounds)).toMatchObject({
-      total: 3,
-      from: '2026-03-10T09:01:00.000Z',
-      to: '2026-03-10T09:03:00.000Z',
-    });
-    expect((await list('?from=2026-03-11T00:00:00Z')).total).toBe(0);
-    expect((await list('?from=2026-03-10T09:03:00Z&to=2026-03-10T09:01:00Z')).total).toBe(0);
-  });
-
-  it('lowers a limit above 100 to 100', async () => {
-    const { list } = await filled();
-    expect((await list('?limit=101')).limit).toBe(100);
-    expect((await list('?limit=100')).limit).toBe(100);
-  });
-
-  it.each([
-    'limit=0',
-    'limit=-1',
-    'limit=x',
-    'limit[]=1',
-    'offset=-1',
-    'offset=1.5',
-    'order=random',
-    'from=yesterday',
-    'to=2026-03-10',
-  ])('refuses %s', async (query) => {
+  it.each(['limit=0', 'limit[]=1', 'offset=1.5', 'to=2026-03-10'])('refuses %s', async (query) => {
     const { call } = await openSandbox();
     for (const path of ['/charges', '/events', '/transactions']) {
       expect(await call('GET', `${path}?${query}`)).toMatchObject({ status: 400, body: { code: 'bad_request' } });
     }
-  });
-
-  it('of events and transactions holds what one of them is, too', async () => {
-    const { call, sandbox, ids } = await filled();
-    sandbox.mark(ids[0] ?? '', { status: 'successful' });
-    const events = (await call<ListBody<EventJson>>('GET', '/events?limit=100')).body;
-    expect(events).toMatchObject({ total: 6, location: '/events' });
-    const last = events.data.at(-1);
-    expect((await call<EventJson>('GET', `/events/${last?.id}`)).body).toEqual(last);
-    expect(last).toEqual({
-      object: 'event',
-      id: expect.stringMatching(/^evnt_test_[0-9a-z]{19}$/),
-      livemode: false,
-      key: 'charge.complete',
-      location: `/events/${last?.id}`,
-      webhook_deliveries: [],
-      created_at: '2026-03-10T09:05:00.000Z',
-      team_uid: expect.any(String),
-      user_uid: expect.any(String),
-      actor_uid: expect.any(String),
-      data: expect.objectContaining({ object: 'charge', id: ids[0], status: 'successful' }),
-    });
-    const transactions = (await call<ListBody<TransactionJson>>('GET', '/transactions')).body;
-    expect(transactions.data).toHaveLength(1);
-    const [transaction] = transactions.data;
-    expect((await call<TransactionJson>('GET', `/transactions/${transaction?.id}`)).body).toEqual(transaction);
   });
 });

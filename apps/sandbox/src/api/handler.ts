@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { formatInstant } from '@tillflow/domain';
 import type { Assumptions } from '../assumptions.js';
 import type { Clock } from '../clock.js';

@@ -228,22 +228,4 @@ describe('a document', () => {
     expect((await fetch(body.download_uri)).status).toBe(404);
     expect((await bench.call<ListBody<DocumentJson>>('GET', bench.documents)).body.total).toBe(0);
   });
-
-  it.each(['pending', 'won', 'lost'] as const)('of a %s dispute is locked', async (status) => {
-    const bench = await open();
-    const { body } = await upload(bench, bench.documents, PNG);
-    bench.sandbox.decide(bench.id, status);
-    const before = bench.sandbox.state(['documents', 'disputes', 'events']);
-    expect(await upload(bench, bench.documents, PNG)).toMatchObject({
-      status: 400,
-      body: { code: 'documents_locked' },
-    });
-    expect(await bench.call('DELETE', body.location)).toMatchObject({
-      status: 400,
-      body: { code: 'documents_locked' },
-    });
-    expect(bench.sandbox.state(['documents', 'disputes', 'events'])).toEqual(before);
-    expect((await bench.call('GET', body.location)).status).toBe(200);
-    expect((await fetch(body.download_uri)).status).toBe(200);
-  });
 });
