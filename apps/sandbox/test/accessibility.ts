@@ -1,6 +1,6 @@
 /**
- * Run in a page: what keeps it from being used by a phone, a keyboard or a screen reader, one line each. Text is held
- * against the colour behind it, as the browser shows it (WCAG 2.2, 1.4.3).
+ * Runs in a page. Lists what prevents the use by phone, keyboard or screen reader, one line each. It compares each text
+ * with the colour behind it (WCAG 2.2, 1.4.3).
  */
 export const ACCESSIBILITY_PROBLEMS = `(() => {
   const problems = [];
@@ -17,16 +17,16 @@ export const ACCESSIBILITY_PROBLEMS = `(() => {
   for (const named of all('button, a')) {
     if (named.textContent.trim() === '') problems.push('no name: ' + html(named));
   }
-  for (const image of all('img')) if (!image.alt) problems.push('no text: ' + html(image));
+  for (const image of all('img')) if (!image.alt) problems.push('no alternative text: ' + html(image));
   for (const { id } of all('[id]')) {
-    if (all('#' + CSS.escape(id)).length > 1) problems.push('twice the id ' + id);
+    if (all('#' + CSS.escape(id)).length > 1) problems.push('duplicate id ' + id);
   }
   for (const attribute of ['aria-labelledby', 'aria-describedby', 'list']) {
     for (const element of all('[' + attribute + ']')) {
-      if (document.getElementById(element.getAttribute(attribute)) === null) problems.push('leads nowhere: ' + html(element));
+      if (document.getElementById(element.getAttribute(attribute)) === null) problems.push('refers to a missing id: ' + html(element));
     }
   }
-  for (const element of all('[tabindex]')) if (element.tabIndex > 0) problems.push('own order: ' + html(element));
+  for (const element of all('[tabindex]')) if (element.tabIndex > 0) problems.push('positive tabindex: ' + html(element));
   for (const target of all('button, input:not([type=hidden]), select')) {
     const { height } = target.getBoundingClientRect();
     if (height > 0 && height < 24) problems.push('too small: ' + html(target));

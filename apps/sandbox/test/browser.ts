@@ -3,7 +3,7 @@ import { delimiter, join } from 'node:path';
 import Packed from '@sparticuz/chromium';
 import { chromium, type Browser } from 'playwright-core';
 
-/** A browser, or why there is none. */
+/** A browser, or the reason why it cannot start. */
 export type OpenedBrowser =
   | { readonly browser: Browser; readonly reason: null }
   | { readonly browser: null; readonly reason: string };
@@ -12,7 +12,7 @@ type Executable = { readonly path: string; readonly args: readonly string[] };
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
-/** It talks to this machine and to nobody else. */
+/** The browser reaches only this machine. */
 const ARGS = [
   '--disable-domain-reliability',
   '--no-pings',
@@ -20,7 +20,7 @@ const ARGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** With one process for everything the browser ends with its first window; the others would hide what a page must not do. */
+/** With a single process the browser ends with its first window. The other flags would hide forbidden requests of a page. */
 const UNFIT = new Set(['--single-process', '--disable-web-security', '--allow-running-insecure-content']);
 
 /**
@@ -54,7 +54,7 @@ function onPath(): Executable | null {
   return path === undefined ? null : { path, args: [] };
 }
 
-/** The package carries one executable, for Linux on x64. */
+/** The package contains one executable, for Linux on x64. */
 async function unpacked(): Promise<Executable | string> {
   const remedy = 'put a chromium on PATH or set CHROMIUM_PATH';
   if (process.platform !== 'linux' || process.arch !== 'x64') return `no browser on this machine: ${remedy}`;

@@ -32,7 +32,7 @@ export type ListBody<T> = {
 type CallOptions = {
   /** Bracket-form fields, or the raw body. */
   readonly form?: Readonly<Record<string, string | number | boolean>> | string;
-  /** `null` sends no credentials; another text is sent as the key. */
+  /** `null` sends no credentials; any other text is the key. */
   readonly key?: string | null;
   readonly headers?: Readonly<Record<string, string>>;
 };
@@ -40,9 +40,9 @@ type CallOptions = {
 export type Bench = {
   readonly sandbox: Sandbox;
   readonly url: string;
-  /** A call to the API, with the secret key unless told otherwise. */
+  /** Calls the API. Default key: the secret key. */
   readonly call: <T = ErrorBody>(method: string, path: string, options?: CallOptions) => Promise<Reply<T>>;
-  /** A call to a control route, with a JSON body. */
+  /** Calls a control route with a JSON body. */
   readonly control: <T = ErrorBody>(method: string, path: string, body?: unknown) => Promise<Reply<T>>;
 };
 
@@ -54,7 +54,7 @@ const encode = (form: Readonly<Record<string, string | number | boolean>>): stri
     .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
     .join('&');
 
-/** A listening sandbox that the test closes when it ends. An error of its own fails the test. */
+/** A listening sandbox that closes at the end of the test. An error of the sandbox itself fails the test. */
 export async function openSandbox(options: SandboxOptions = {}): Promise<Bench> {
   const errors: unknown[] = [];
   const sandbox = createSandbox({ onError: (error) => errors.push(error), ...options });
@@ -110,11 +110,11 @@ export type Received = { readonly headers: IncomingHttpHeaders; readonly body: s
 export type Receiver = {
   readonly url: string;
   readonly received: Received[];
-  /** Resolves when so many have come. */
+  /** Resolves when that many webhooks have arrived. */
   readonly count: (wanted: number) => Promise<Received[]>;
 };
 
-/** A real HTTP server that takes webhooks. @param answer the status of the n-th, from 0; it may be withheld. */
+/** An HTTP server for webhooks. @param answer the status of the n-th webhook, from 0; a promise delays it. */
 export async function openReceiver(answer: (index: number) => number | Promise<number> = () => 200): Promise<Receiver> {
   const received: Received[] = [];
   let waiting: (() => void)[] = [];
@@ -127,9 +127,9 @@ export async function openReceiver(answer: (index: number) => number | Promise<n
         response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end(),
       );
       received.push({ headers: request.headers, body });
-      const told = waiting;
+      const resolvers = waiting;
       waiting = [];
-      for (const tell of told) tell();
+      for (const resolve of resolvers) resolve();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -5,12 +5,12 @@ export async function createCharge({ call }: Bench, form: Record<string, string>
   return (await call<ChargeJson>('POST', '/charges', { form: { ...NEW_CHARGE, ...form } })).body;
 }
 
-/** The address behind a charge's QR code. */
+/** The address in a charge's QR code. */
 export function walletOf(charge: ChargeJson): string {
   return charge.source?.scannable_code?.raw_data ?? '';
 }
 
-/** What stands in a page, without its style and script. */
+/** The main part of a page, without style and script. */
 function mainOf(page: string): string {
   return /<main[\s\S]*<\/main>/.exec(page)?.[0] ?? page;
 }
@@ -20,7 +20,7 @@ export async function open(address: string): Promise<string> {
   return mainOf(await response.text());
 }
 
-/** As a browser sends a form, with the name and value of the button; the redirect is followed. */
+/** Sends a form as a browser does, with the name and value of the button, and follows the redirect. */
 export async function press(
   address: string,
   fields: Record<string, string> = {},

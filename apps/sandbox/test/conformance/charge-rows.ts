@@ -19,14 +19,14 @@ const stateOf = (state: ChargeState) => `${state} charge` as const;
 const retrieve = async (samples: Samples, charge: JsonObject): Promise<JsonObject> =>
   await samples.provider.record('GET', `/charges/${idIn(charge)}`);
 
-/** A charge without what time alone changes: until when its embedded list reaches. */
+/** A charge without the end of its embedded list, which moves with time. */
 function settled(charge: JsonObject): JsonObject {
   const { to, ...refunds } = charge['refunds'] as JsonObject;
   expect(to).toBeDefined();
   return { ...charge, refunds };
 }
 
-/** Source: API reference, "Charge"; gap decision, "Flags while pending". */
+/** Source: API reference, "Charge"; assumption, "Flags while pending". */
 const STATE_ROWS: readonly Row[] = Object.entries(STATES).flatMap(([state, shown]) =>
   Object.entries(shown).map(([field, value]) => ({
     fact: `a ${state} charge shows ${field} = ${JSON.stringify(value)}`,
@@ -37,7 +37,8 @@ const STATE_ROWS: readonly Row[] = Object.entries(STATES).flatMap(([state, shown
 
 const TRANSITION_ROWS: readonly Row[] = TRANSITIONS.map((transition) => {
   const { from, trigger, to, refused } = transition;
-  const end = to === undefined ? `refused with 400 ${refused ?? ''}`.trim() : `${to.status}, told by ${to.event}`;
+  const end =
+    to === undefined ? `refused with 400 ${refused ?? ''}`.trim() : `${to.status}, and the event is ${to.event}`;
   return {
     fact: `a ${from} charge with ${trigger} is ${end}`,
     shows: async (samples) => await expectTransition(transition, samples),
@@ -61,9 +62,9 @@ async function expectTransition({ from, trigger, to, refused }: Transition, samp
   const events = recordsIn(
     await provider.record('GET', `/charges/${idIn(before)}/events`, { query: { order: 'reverse_chronological' } }),
   );
-  const told = events.find(({ key }) => key === to.event);
-  expect(at(told, 'data.id')).toBe(reply.record['id']);
-  expect(at(told, 'data.status')).toBe(reply.record['status']);
+  const event = events.find(({ key }) => key === to.event);
+  expect(at(event, 'data.id')).toBe(reply.record['id']);
+  expect(at(event, 'data.status')).toBe(reply.record['status']);
 }
 
 /** Source: API reference, "Limits". */
@@ -154,7 +155,7 @@ const SOURCE_RULES: readonly Row[] = [
       discounts: [],
     }),
   ),
-  rule('a source shows every input that came with it', async (samples) =>
+  rule('a source shows every field that was sent', async (samples) =>
     expect(await samples.get('full source')).toMatchObject({
       zero_interest_installments: true,
       installment_term: 3,
@@ -167,7 +168,7 @@ const SOURCE_RULES: readonly Row[] = [
       items: [{ name: 'Tea' }],
     }),
   ),
-  rule('a source is retrieved as it was made', async (samples) => {
+  rule('a retrieved source equals the created one', async (samples) => {
     const source = await samples.get('plain source');
     expect(await samples.provider.record('GET', `/sources/${idIn(source)}`)).toEqual(source);
   }),
@@ -182,7 +183,7 @@ const SOURCE_RULES: readonly Row[] = [
   rule('a source of another type is 400', async ({ provider }) =>
     expectRefusal(await provider.call('POST', '/sources', { form: { ...PAYMENT, type: 'card' } }), 400, 'bad_request'),
   ),
-  rule('a source in a currency that is not one of the three is 400', async ({ provider }) =>
+  rule('a source in a currency other than THB, SGD and MYR is 400', async ({ provider }) =>
     expectRefusal(await provider.call('POST', '/sources', { form: { ...NEW_SOURCE, currency: 'USD' } }), 400, null),
   ),
 ];
@@ -194,13 +195,13 @@ async function chargeWith(samples: Samples, form: Form) {
 }
 
 const CHARGE_RULES: readonly Row[] = [
-  rule('a charge uses a source that a client made with the public key', async (samples) => {
+  rule('a charge uses a source that was created with the public key', async (samples) => {
     const { source, reply } = await chargeWith(samples, {});
     expect(reply.status).toBe(200);
     expect(at(reply.json, 'source.id')).toBe(source);
     expect(at(reply.json, 'source.charge_status')).toBe('pending');
   }),
-  rule('a source and a charge are made in one request by source[type]', async ({ provider }) => {
+  rule('source[type] creates a source with the charge in one request', async ({ provider }) => {
     const charge = await provider.record('POST', '/charges', { form: NEW_CHARGE });
     const source = await provider.record('GET', `/sources/${idIn(charge['source'] as JsonObject)}`);
     expect(source).toEqual(charge['source']);
@@ -221,13 +222,13 @@ const CHARGE_RULES: readonly Row[] = [
     const again = await samples.provider.call('POST', '/charges', { form: { ...PAYMENT, source } });
     expectRefusal(again, 400, 'invalid_charge');
   }),
-  rule('the same charge sent twice is two charges: nothing is idempotent', async ({ provider }) => {
+  rule('the same request twice creates two charges', async ({ provider }) => {
     const headers = { 'Idempotency-Key': 'the-same' };
     const once = await provider.record('POST', '/charges', { form: NEW_CHARGE, headers });
     const twice = await provider.record('POST', '/charges', { form: NEW_CHARGE, headers });
     expect(twice['id']).not.toBe(once['id']);
   }),
-  rule('a charge is retrieved as it was made', async (samples) => {
+  rule('a retrieved charge equals the created one', async (samples) => {
     const { provider } = samples;
     const charge = await provider.record('POST', '/charges', { form: NEW_CHARGE });
     expect(settled(await retrieve(samples, charge))).toEqual(settled(charge));
@@ -244,7 +245,7 @@ const CHARGE_RULES: readonly Row[] = [
     const wait = timeIn(charge, 'expires_at') - timeIn(charge, 'created_at');
     expect(wait).toBe(86_400_000);
   }),
-  rule('a charge expires when it is told to', async ({ provider }) => {
+  rule('a charge expires at the given expires_at', async ({ provider }) => {
     const form = { ...NEW_CHARGE, expires_at: '2999-01-01T00:00:00Z' };
     const charge = await provider.record('POST', '/charges', { form });
     expect(timeIn(charge, 'expires_at')).toBe(Date.UTC(2999, 0, 1));
@@ -272,10 +273,10 @@ const CHARGE_RULES: readonly Row[] = [
     const charge = await samples.get('successful charge');
     expect(timeIn(charge, 'paid_at')).toBeGreaterThanOrEqual(timeIn(charge, 'created_at'));
   }),
-  rule('a new charge tells charge.create', async (samples) =>
+  rule('a new charge sends the event charge.create', async (samples) =>
     expect(await samples.get('event')).toMatchObject({ key: 'charge.create', data: { object: 'charge' } }),
   ),
-  rule('an event tells what was true then', async (samples) => {
+  rule('an event keeps the record as it was then', async (samples) => {
     const id = await samples.id('successful charge');
     const [first] = recordsIn(await samples.provider.record('GET', `/charges/${id}/events`));
     expect(first).toMatchObject({ key: 'charge.create', data: { id, status: 'pending', paid: false } });
@@ -283,7 +284,7 @@ const CHARGE_RULES: readonly Row[] = [
 ];
 
 const REFUND_RULES: readonly Row[] = [
-  rule('a refund carries amount, currency, charge and metadata', async (samples) =>
+  rule('a refund has its amount, currency, charge and metadata', async (samples) =>
     expect(await samples.get('refund')).toMatchObject({
       amount: 50_000,
       currency: 'THB',
@@ -293,10 +294,10 @@ const REFUND_RULES: readonly Row[] = [
       metadata: { reason: 'returned' },
     }),
   ),
-  rule('a void carries the full amount and says so', async (samples) =>
+  rule('a void has the full amount and voided = true', async (samples) =>
     expect(await samples.get('void')).toMatchObject({ amount: 150_000, voided: true }),
   ),
-  rule('the refunds of a charge are embedded as a list at their own location', async (samples) => {
+  rule('a charge embeds its refunds as a list with its own location', async (samples) => {
     const charge = await samples.get('refunded charge');
     const id = idIn(charge);
     const list = await samples.provider.record('GET', `/charges/${id}/refunds`);
@@ -312,7 +313,7 @@ const REFUND_RULES: readonly Row[] = [
     expect(refunds).toMatchObject({ limit: 20, offset: 0, total: 21, order: 'chronological' });
     expect(recordsIn(refunds as JsonObject)).toHaveLength(20);
   }),
-  rule('a refund of everything leaves nothing to refund', async (samples) => {
+  rule('a charge is no longer refundable after a full refund', async (samples) => {
     const { charge, reply } = await refundOf(samples, { amount: 150_000 });
     expect(reply.status).toBe(200);
     expect(await retrieve(samples, charge)).toMatchObject({
@@ -322,19 +323,19 @@ const REFUND_RULES: readonly Row[] = [
       partially_refundable: false,
     });
   }),
-  rule('the rest of a refunded charge can be refunded, and no more', async (samples) => {
+  rule('a partly refunded charge can be refunded up to the rest', async (samples) => {
     const { charge, reply } = await refundOf(samples, { amount: 100_001 }, 'refunded');
     expectRefusal(reply, 400, 'failed_refund');
     const rest = await samples.provider.call('POST', `/charges/${idIn(charge)}/refunds`, { form: { amount: 100_000 } });
     expect(rest.status).toBe(200);
   }),
-  rule('a refund of more than was paid is 400 failed_refund', async (samples) =>
+  rule('a refund above the paid amount is 400 failed_refund', async (samples) =>
     expectRefusal((await refundOf(samples, { amount: 150_001 })).reply, 400, 'failed_refund'),
   ),
-  rule('a refund of nothing is 400', async (samples) =>
+  rule('a refund of 0 is 400', async (samples) =>
     expectRefusal((await refundOf(samples, { amount: 0 })).reply, 400, null),
   ),
-  rule('the fee is not returned by a refund: the debit is its amount', async (samples) =>
+  rule('a refund does not return the fee: the debit is the refunded amount', async (samples) =>
     expect(await samples.get('debit')).toMatchObject({
       direction: 'debit',
       amount: 50_000,
@@ -342,7 +343,7 @@ const REFUND_RULES: readonly Row[] = [
       origin: await samples.id('refund'),
     }),
   ),
-  rule('the fee is returned by a void: the debit is what was credited', async (samples) => {
+  rule('a void returns the fee: the debit equals the credit', async (samples) => {
     const debit = await samples.transactionOf('void');
     const credit = await samples.transactionOf('voided charge');
     expect(debit).toMatchObject({ direction: 'debit', amount: 147_352, origin: await samples.id('void') });
@@ -368,13 +369,13 @@ const REFUND_RULES: readonly Row[] = [
       expect(sum).toBe(balance);
     }),
   ),
-  rule('a transaction can be transferred seven days later', async (samples) => {
+  rule('a transaction is transferable after seven days', async (samples) => {
     const credit = await samples.get('credit');
     expect(timeIn(credit, 'transferable_at') - timeIn(credit, 'created_at')).toBe(7 * 86_400_000);
   }),
 ];
 
-/** Source: API reference, "States and transitions", "Charges", "Limits", "Errors"; gap decisions. */
+/** Source: API reference, "States and transitions", "Charges", "Limits", "Errors"; assumptions. */
 export const CHARGE_ROWS: readonly Row[] = [
   ...STATE_ROWS,
   ...TRANSITION_ROWS,

@@ -3,7 +3,7 @@ import type { Form, Reply } from './provider.js';
 import { expect, expectKind, expectRefusal, type Row } from './row.js';
 import type { Samples } from './samples.js';
 
-/** Each operation: that it is there, what it answers, which key opens it, what it takes and what it refuses. */
+/** Each operation: its answer, its keys, the inputs that it accepts and those that it refuses. */
 export const ENDPOINT_ROWS: readonly Row[] = ENDPOINTS.flatMap((endpoint) =>
   [
     answerRows(endpoint),
@@ -17,7 +17,7 @@ function titleOf({ method, path }: Endpoint): string {
   return `${method} ${path}`;
 }
 
-/** The path with its parameters filled, the last of them by `lastId` when it is given. */
+/** The path with its parameters filled; `lastId` fills the last one. */
 export async function pathOf({ path, ids = [] }: Endpoint, samples: Samples, unknownAt = -1): Promise<string> {
   const values: string[] = [];
   for (const [i, source] of ids.entries()) {
@@ -55,7 +55,7 @@ function answerRows(endpoint: Endpoint): Row[] {
   ];
 }
 
-/** Source: API reference, "Authentication"; gap decision, "Keys". */
+/** Source: API reference, "Authentication"; assumption, "Keys". */
 function keyRows(endpoint: Endpoint): Row[] {
   const { method } = endpoint;
   const refusedWith = (what: string, key: Parameters<Samples['provider']['call']>[2]): Row => ({
@@ -73,7 +73,7 @@ function keyRows(endpoint: Endpoint): Row[] {
   return [
     ...rows,
     {
-      fact: `${titleOf(endpoint)} is opened by the public key as well`,
+      fact: `${titleOf(endpoint)} also accepts the public key`,
       shows: async (samples) => {
         const path = await pathOf(endpoint, samples);
         const form = await endpoint.form?.(samples);
@@ -84,7 +84,7 @@ function keyRows(endpoint: Endpoint): Row[] {
   ];
 }
 
-/** Source: gap decision, "Status codes". */
+/** Source: assumption, "Status codes". */
 function unknownIdRows(endpoint: Endpoint): Row[] {
   return (endpoint.ids ?? []).map((_, i) => {
     const name = endpoint.path.match(/\{[^}]+\}/g)?.[i] ?? '';
@@ -118,7 +118,7 @@ function inputRows(endpoint: Endpoint, input: Input): Row[] {
   }));
   if (example !== null) {
     rows.push({
-      fact: `${titleOf(endpoint)} takes ${name} (${type})`,
+      fact: `${titleOf(endpoint)} accepts ${name} (${type})`,
       shows: async (samples) => expectAccepted(await callTo(endpoint, samples, (form) => ({ ...form, ...example }))),
     });
   }

@@ -35,28 +35,28 @@ export type Input = {
   readonly name: string;
   readonly type: InputType;
   readonly required?: boolean;
-  /** Fields that give the input a good value; null where a row of another part shows it. */
+  /** Form fields with a valid value of the input; null when a row of another file checks it. */
   readonly example: Form | null;
 };
 
-/** Where the value of a path parameter comes from: a sample, or a record made for the one call. */
+/** The source of a path parameter: a sample, or a new record for this request. */
 type IdSource = SampleName | ((samples: Samples) => Promise<string>);
 
 export type Endpoint = {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   readonly path: string;
-  /** Heading of the API reference, or the gap decision, that it is transcribed from. */
+  /** The heading of the API reference, or the assumption, that defines it. */
   readonly source: string;
-  /** Opened by the public key as well. */
+  /** Also accepts the public key. */
   readonly publicKey?: true;
   readonly ids?: readonly IdSource[];
-  /** Body of a call that succeeds. */
+  /** The body of a successful request. */
   readonly form?: (samples: Samples) => Promise<Form>;
   readonly inputs?: readonly Input[];
   readonly answers: Kind;
-  /** Takes the shared list parameters and answers the list envelope. */
+  /** Accepts the shared list parameters and answers the list envelope. */
   readonly list?: true;
-  /** Takes the shared search parameters. */
+  /** Accepts the shared search parameters. */
   readonly search?: { readonly scope: string; readonly filters: readonly Input[] };
 };
 
@@ -111,7 +111,7 @@ const ACCOUNT_INPUTS: readonly Input[] = [
   { name: 'chain_enabled', type: 'boolean', example: { chain_enabled: false } },
   { name: 'zero_interest_installments', type: 'boolean', example: { zero_interest_installments: false } },
   { name: 'chain_return_uri', type: 'uri', example: { chain_return_uri: '' } },
-  // That it is taken is shown with the webhooks: another address would lose them.
+  // The webhook rows check it: another address would lose their events.
   { name: 'webhook_uri', type: 'uri', example: null },
   { name: 'metadata_export_keys', type: 'object', example: { 'metadata_export_keys[charge][]': 'order' } },
 ];
@@ -156,7 +156,7 @@ const list = (path: string, source: string, element: Kind, ids: readonly IdSourc
   list: true,
 });
 
-/** Every operation. Source: API reference, "Endpoints"; gap decisions, "Operations the reference implies". */
+/** Every operation. Source: API reference, "Endpoints"; assumptions, "Operations the reference implies". */
 export const ENDPOINTS: readonly Endpoint[] = [
   list('/receipts', 'Receipts', RECEIPT),
   { method: 'GET', path: '/receipts/{id}', source: 'Receipts', ids: ['receipt'], answers: RECEIPT },
@@ -206,7 +206,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
   },
   { method: 'PATCH', path: '/account/api_version', source: 'Account', answers: ACCOUNT },
   { method: 'GET', path: '/account/api_versions', source: 'Account', answers: ACCOUNT_VERSIONS },
-  { method: 'GET', path: '/account', source: 'gap decision', answers: ACCOUNT },
+  { method: 'GET', path: '/account', source: 'assumption', answers: ACCOUNT },
 
   list('/events', 'Events', EVENT),
   { method: 'GET', path: '/events/{id}', source: 'Events', ids: ['event'], answers: EVENT },
@@ -238,7 +238,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     inputs: [text('kind', 'receipt')],
     answers: DOCUMENT,
   },
-  { method: 'GET', path: '/disputes/{id}', source: 'gap decision', ids: ['open dispute'], answers: DISPUTE },
+  { method: 'GET', path: '/disputes/{id}', source: 'assumption', ids: ['open dispute'], answers: DISPUTE },
 
   list('/customers/{id}/cards', 'Customer cards', CARD, ['customer']),
   {
@@ -264,7 +264,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     ids: ['customer', async (samples) => idIn(await samples.spareCard())],
     answers: CARD,
   },
-  { method: 'GET', path: '/customers/{id}', source: 'gap decision', ids: ['customer'], answers: CUSTOMER },
+  { method: 'GET', path: '/customers/{id}', source: 'assumption', ids: ['customer'], answers: CUSTOMER },
 
   {
     method: 'GET',
@@ -299,27 +299,27 @@ export const ENDPOINTS: readonly Endpoint[] = [
     ids: [fresh('pending')],
     answers: CHARGE,
   },
-  { method: 'GET', path: '/charges/{id}', source: 'gap decision', ids: ['pending charge'], answers: CHARGE },
-  list('/charges', 'gap decision', CHARGE),
-  list('/charges/{id}/events', 'gap decision', EVENT, ['refunded charge']),
+  { method: 'GET', path: '/charges/{id}', source: 'assumption', ids: ['pending charge'], answers: CHARGE },
+  list('/charges', 'assumption', CHARGE),
+  list('/charges/{id}/events', 'assumption', EVENT, ['refunded charge']),
   {
     method: 'POST',
     path: '/charges/{id}/mark_as_paid',
-    source: 'gap decision',
+    source: 'assumption',
     ids: [fresh('pending')],
     answers: CHARGE,
   },
   {
     method: 'POST',
     path: '/charges/{id}/mark_as_failed',
-    source: 'gap decision',
+    source: 'assumption',
     ids: [fresh('pending')],
     answers: CHARGE,
   },
   {
     method: 'POST',
     path: '/charges/{id}/refunds',
-    source: 'gap decision',
+    source: 'assumption',
     ids: [fresh('successful')],
     form: same({ amount: 2_000 }),
     inputs: [
@@ -329,10 +329,10 @@ export const ENDPOINTS: readonly Endpoint[] = [
     ],
     answers: REFUND,
   },
-  list('/charges/{id}/refunds', 'gap decision', REFUND, ['refunded charge']),
+  list('/charges/{id}/refunds', 'assumption', REFUND, ['refunded charge']),
 ];
 
-/** Values that are none of a type. Those of the reference's "Limits" are shown on their own. */
+/** Invalid values of each type. Other rows check the reference's "Limits". */
 export const WRONG: Readonly<Record<InputType, (name: string) => readonly Form[]>> = {
   string: (name) => [{ [`${name}[inner]`]: 'x' }, { [`${name}[]`]: 'x' }],
   integer: (name) => [{ [name]: 'many' }, { [name]: '1.5' }, { [name]: '1e3' }, { [`${name}[]`]: '1' }],

@@ -4,7 +4,7 @@ import { RESOURCES, type Resource } from './resources.js';
 import { expect, type Row } from './row.js';
 import type { Samples } from './samples.js';
 
-/** Each field of each resource: there, of its type, and null only where it may be. */
+/** Each field of each resource: it is present, has its type, and is null only where the table allows it. */
 export const FIELD_ROWS: readonly Row[] = RESOURCES.flatMap((resource) =>
   fieldsOf(resource.kind)
     .map((field) => fieldRow(resource, field))
@@ -23,16 +23,16 @@ export function fieldRow(resource: Resource, { path, kind }: FieldAt): Row {
       expect(values.flatMap((value) => mistakesIn(value, own, name))).toEqual([]);
       if (kind.unfilled) return;
       const filled = values.some((value) => value !== null && value !== undefined);
-      if (!filled && !samples.provider.where.complete) throw new NotShown('no record here has it filled');
-      expect(filled, `some ${resource.name} has ${name} filled`).toBe(true);
+      if (!filled && !samples.provider.where.complete) throw new NotShown('no record here has a value for it');
+      expect(filled, `some ${resource.name} has a value for ${name}`).toBe(true);
     },
   };
 }
 
-/** A provider may add fields and clients must bear it; the sandbox teaches nobody a field that the reference has not. */
+/** A provider may add fields. The sandbox does not, so that no client relies on a field outside the reference. */
 function completeRow(resource: Resource): Row {
   return {
-    fact: `${resource.name} has no field beside these`,
+    fact: `${resource.name} has no other fields`,
     shows: async (samples) => {
       if (!(await samples.provider.hasControl())) throw new NotShown('another provider may add fields');
       const records = await available(resource, samples);

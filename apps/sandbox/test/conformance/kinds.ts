@@ -1,21 +1,21 @@
-/** Any JSON value, as it came over the wire. */
+/** Any JSON value of an answer. */
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject;
 export type JsonObject = { readonly [name: string]: Json };
 
 export type Fields = Readonly<Record<string, Kind>>;
 
-/** What a value on the wire may be. */
+/** The rule for a value on the wire. */
 export type Kind = {
   /** Completes "it is …". */
   readonly says: string;
   readonly admits: (value: Json) => boolean;
-  /** Null is allowed as well. */
+  /** Null is also allowed. */
   readonly nullable: boolean;
-  /** Nothing that this method does fills it: only its presence and its null can be shown. */
+  /** No operation of this payment method fills it: the rows check only its presence and its null. */
   readonly unfilled: boolean;
-  /** May be left out as well. */
+  /** The field may be missing. */
   readonly optional?: true;
-  /** A record with a table of its own: shown as a whole where it stands in another. */
+  /** A record with its own table, checked as a whole within another record. */
   readonly whole?: true;
   readonly fields?: Fields;
   readonly elements?: Kind;
@@ -50,7 +50,7 @@ export const nullOrLeftOut: Kind = {
   unfilled: true,
   optional: true,
 };
-/** The reference shows no type. */
+/** The reference does not state a type. */
 export const anything = kind('there', () => true);
 export const anyObject = kind('an object', isObject);
 /** An identifier: fixed prefix, in test mode a marker after it. Source: API reference, "Conventions". */
@@ -63,7 +63,7 @@ export const arrayOf = (elements: Kind): Kind => ({ ...kind('an array', Array.is
 export const anyArray = kind('an array', Array.isArray);
 
 export const orNull = (inner: Kind): Kind => ({ ...inner, nullable: true });
-/** Null, or the kind: nothing that is done to a charge of this method fills it. */
+/** Null, or the kind. No operation of this payment method fills it. */
 export const unfilled = (inner: Kind): Kind => ({ ...inner, nullable: true, unfilled: true });
 
 /** The list envelope. Source: API reference, "List envelope". */
@@ -80,7 +80,7 @@ export const listOf = (elements: Kind): Kind =>
     to: dateTime,
   });
 
-/** The search envelope. Source: gap decision, "Search result". */
+/** The search envelope. Source: assumption, "Search result". */
 export const searchOf = (elements: Kind): Kind =>
   object({
     object: always('search'),
@@ -96,7 +96,7 @@ export const searchOf = (elements: Kind): Kind =>
     data: arrayOf(elements),
   });
 
-/** The error envelope. Source: gap decision, "Error body". */
+/** The error envelope. Source: assumption, "Error body". */
 export const ERROR = object({ object: always('error'), location: filledText, code: filledText, message: filledText });
 
 function isReal(instant: string): boolean {
@@ -107,7 +107,7 @@ export function isObject(value: Json | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** What is wrong with a value, one line for each mistake, each with the path of the field. */
+/** The mistakes of a value, one line each, with the path of the field. */
 export function mistakesIn(value: Json | undefined, kind: Kind, at: string): string[] {
   if (value === undefined) return kind.optional === true ? [] : [`${at} is missing`];
   if (value === null && kind.nullable) return [];
@@ -125,7 +125,7 @@ export function mistakesIn(value: Json | undefined, kind: Kind, at: string): str
 /** One field of a resource, at any depth; `[]` stands for every element of an array. */
 export type FieldAt = { readonly path: readonly string[]; readonly kind: Kind };
 
-/** Every field that has a row of its own: not those of records that are shown whole, or that nothing fills. */
+/** Every field with its own row: without those of records that are checked as a whole, or that are never filled. */
 export function fieldsOf(kind: Kind, above: readonly string[] = []): FieldAt[] {
   const { fields, elements } = kind;
   if (above.length > 0 && isShownWhole(kind)) return [];
@@ -141,14 +141,14 @@ export function isShownWhole({ whole, unfilled }: Kind): boolean {
   return whole === true || unfilled;
 }
 
-/** Every value at a path; `undefined` where the object is there and the field is not. */
+/** Every value at a path; `undefined` when the object lacks the field. */
 export function valuesAt(value: Json | undefined, [name, ...rest]: readonly string[]): (Json | undefined)[] {
   if (name === undefined) return [value];
   if (name === '[]') return Array.isArray(value) ? value.flatMap((element: Json) => valuesAt(element, rest)) : [];
   return isObject(value) ? valuesAt(value[name], rest) : [];
 }
 
-/** Paths of fields that the table does not name. */
+/** The paths of fields that are not in the table. */
 export function unknownFields(value: Json | undefined, kind: Kind, at: string): string[] {
   const { fields, elements } = kind;
   if (elements !== undefined && Array.isArray(value)) {

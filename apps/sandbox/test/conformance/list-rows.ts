@@ -5,10 +5,10 @@ import { NotShown, type Form } from './provider.js';
 import { expect, expectRefusal, type Row } from './row.js';
 import { idIn, recordsIn, type Samples, timeIn } from './samples.js';
 
-/** Source: API reference, "Shared list parameters", "List envelope"; gap decisions, "order", "limit". */
+/** Source: API reference, "Shared list parameters", "List envelope"; assumptions, "order", "limit". */
 export const LIST_ROWS: readonly Row[] = ENDPOINTS.filter(({ list }) => list === true).flatMap(listRows);
 
-/** Source: API reference, "Shared search parameters"; gap decision, "Search result". */
+/** Source: API reference, "Shared search parameters"; assumption, "Search result". */
 export const SEARCH_ROWS: readonly Row[] = ENDPOINTS.flatMap((endpoint) =>
   endpoint.search === undefined ? [] : searchRows(endpoint, endpoint.search),
 );
@@ -37,9 +37,9 @@ function listRows(endpoint: Endpoint): Row[] {
   const created = (list: JsonObject): number[] => recordsIn(list).map((record) => timeIn(record, 'created_at'));
 
   return [
-    row('begins at 1970-01-01T00:00Z by default', async (ask) => expect(timeIn(await ask(), 'from')).toBe(0)),
-    row('begins at offset 0 by default', async (ask) => expect((await ask())['offset']).toBe(0)),
-    row('shows 20 by default', async (ask) => {
+    row('starts at 1970-01-01T00:00Z by default', async (ask) => expect(timeIn(await ask(), 'from')).toBe(0)),
+    row('starts at offset 0 by default', async (ask) => expect((await ask())['offset']).toBe(0)),
+    row('has 20 records by default', async (ask) => {
       const list = await ask();
       expect(list['limit']).toBe(20);
       expect(recordsIn(list).length).toBe(Math.min(20, Number(list['total'])));
@@ -49,39 +49,39 @@ function listRows(endpoint: Endpoint): Row[] {
       expect(list['order']).toBe('chronological');
       expect(created(list)).toEqual(created(list).toSorted((a, b) => a - b));
     }),
-    row('says where it is in location', async (ask, samples) =>
+    row('has its own path as location', async (ask, samples) =>
       expect((await ask())['location']).toBe(await pathOf(endpoint, samples)),
     ),
-    row('shows at most `limit` and says so', async (ask) => {
+    row('has at most `limit` records and repeats the limit', async (ask) => {
       const list = await ask({ limit: 1 });
       expect(list['limit']).toBe(1);
       expect(recordsIn(list).length).toBe(Math.min(1, Number(list['total'])));
     }),
-    row('takes a limit of 100', async (ask) => expect((await ask({ limit: 100 }))['limit']).toBe(100)),
+    row('accepts a limit of 100', async (ask) => expect((await ask({ limit: 100 }))['limit']).toBe(100)),
     row('lowers a limit above 100 to 100', async (ask) => expect((await ask({ limit: 101 }))['limit']).toBe(100)),
-    row('begins at `offset` and counts on', async (ask) => {
+    row('starts at `offset` and keeps the total', async (ask) => {
       const all = await ask({ limit: 3 });
       const rest = await ask({ limit: 2, offset: 1 });
       expect(rest['offset']).toBe(1);
       expect(rest['total']).toBe(all['total']);
       expect(ids(rest)).toEqual(ids(all).slice(1));
     }),
-    row('is empty beyond its end, with its total', async (ask) => {
+    row('is empty beyond its end and keeps the total', async (ask) => {
       const { total } = await ask();
       const beyond = await ask({ offset: Number(total) });
       expect(beyond).toMatchObject({ data: [], total });
     }),
-    row('turns round with order=reverse_chronological', async (ask) => {
+    row('is reversed by order=reverse_chronological', async (ask) => {
       const { total } = await ask();
       const last = await ask({ order: 'reverse_chronological', limit: 3 });
       const tail = await ask({ offset: Math.max(0, Number(total) - 3), limit: 3 });
       expect(last['order']).toBe('reverse_chronological');
       expect(ids(last)).toEqual(ids(tail).toReversed());
     }),
-    row('takes order=chronological', async (ask) =>
+    row('accepts order=chronological', async (ask) =>
       expect((await ask({ order: 'chronological' }))['order']).toBe('chronological'),
     ),
-    row('shows what was made at `from` or later, and counts only that', async (ask) => {
+    row('contains and counts only records created at `from` or later', async (ask) => {
       const all = await ask({ limit: 100 });
       const from = recordsIn(all).at(-1)?.['created_at'];
       if (typeof from !== 'string') throw new NotShown('the list is empty');
@@ -94,7 +94,7 @@ function listRows(endpoint: Endpoint): Row[] {
         total: 0,
       });
     }),
-    row('shows what was made until `to`, inclusive, and counts only that', async (ask) => {
+    row('contains and counts only records created until `to`, inclusive', async (ask) => {
       const [first] = recordsIn(await ask());
       const to = first?.['created_at'];
       if (typeof to !== 'string') throw new NotShown('the list is empty');
@@ -134,9 +134,11 @@ function searchRows(
   };
   return [
     row(`searches ${scope} by default`, async (ask) => expect((await ask())['scope']).toBe(scope)),
-    row(`takes scope=${scope}`, async (ask) => expect((await ask({ scope }))['scope']).toBe(scope)),
+    row(`accepts scope=${scope}`, async (ask) => expect((await ask({ scope }))['scope']).toBe(scope)),
     refused({ scope: 'nothing' }, 'invalid_scope'),
-    row('shows page 1 of 30 a page', async (ask) => expect(await ask()).toMatchObject({ page: 1, per_page: 30 })),
+    row('answers page 1 with 30 records per page', async (ask) =>
+      expect(await ask()).toMatchObject({ page: 1, per_page: 30 }),
+    ),
     row('counts records and pages', async (ask) => {
       const found = await ask();
       const total = Number(found['total']);
@@ -145,14 +147,14 @@ function searchRows(
     }),
     refused({ page: 0 }, 'invalid_page'),
     refused({ page: 'first' }, 'invalid_page'),
-    row('says where it is in location', async (ask) => expect((await ask())['location']).toBe(path)),
+    row('has its own path as location', async (ask) => expect((await ask())['location']).toBe(path)),
     row('repeats the query', async (ask) => expect((await ask({ query: 'tea' }))['query']).toBe('tea')),
-    row('finds nothing for a query that nothing has', async (ask) =>
+    row('finds nothing for a query without a match', async (ask) =>
       expect(await ask({ query: 'zzzzzzzz-no-such-thing' })).toMatchObject({ total: 0, data: [] }),
     ),
     refused({ 'filters[nothing]': 1 }, 'invalid_filters'),
     ...filters.flatMap(({ name, type, example }) => [
-      row(`takes ${name} (${type}) and repeats it`, async (ask) => {
+      row(`accepts ${name} (${type}) and repeats it`, async (ask) => {
         const inner = name.slice('filters['.length, -1);
         expect(Object.keys((await ask(example ?? {}))['filters'] as JsonObject)).toEqual([inner]);
       }),

@@ -4,10 +4,10 @@ import { NotShown } from './provider.js';
 import { RESOURCES, type Resource } from './resources.js';
 import { Samples, type SampleName } from './samples.js';
 
-/** What a provider could get wrong about one field. */
+/** A mistake that a provider could make in one field. */
 export type Mutation = {
   readonly name: string;
-  /** Whether it is a mistake for this field. */
+  /** Whether the change is a mistake for this field. */
   readonly appliesTo: (field: FieldAt) => boolean;
   readonly mutate: (record: JsonObject, field: string) => JsonObject;
 };
@@ -15,7 +15,7 @@ export type Mutation = {
 const without = (record: JsonObject, field: string): JsonObject =>
   Object.fromEntries(Object.entries(record).filter(([name]) => name !== field));
 
-/** Where the reference shows no type, none is wrong. */
+/** A field without a type in the reference accepts every type. */
 const isTyped = ({ kind }: FieldAt): boolean => kind.says !== 'there';
 
 const isNeeded = ({ kind }: FieldAt): boolean => kind.optional !== true;
@@ -39,7 +39,7 @@ export const MUTATIONS: readonly Mutation[] = [
   },
 ];
 
-/** The fields whose row shows nothing wrong though the mutation struck each record of the resource. */
+/** The fields whose row passes although the mutation changes every record of the resource. */
 export async function unnoticed(mutation: Mutation, samples: Samples): Promise<string[]> {
   const missed: string[] = [];
   for (const resource of RESOURCES) {
@@ -76,7 +76,7 @@ class MutatedSamples extends Samples {
   }
 }
 
-/** The record with one field changed, wherever it stands in it. */
+/** The record with one field changed, at every place in it. */
 function mutated(value: Json, [name, ...rest]: readonly string[], mutation: Mutation): Json {
   if (name === undefined) return value;
   if (name === '[]') {

@@ -6,11 +6,11 @@ import { isObject, type Json, type JsonObject } from './kinds.js';
 export type Form = Readonly<Record<string, string | number | boolean>>;
 
 type CallOptions = {
-  /** `secret` when left out; `null` sends no credentials, any other text is sent as the user name. */
+  /** Default: `secret`. `null` sends no credentials; any other text is the user name. */
   readonly key?: 'secret' | 'public' | { readonly userName: string; readonly password?: string } | null;
   readonly query?: Form;
   readonly form?: Form;
-  /** A form that is encoded already. */
+  /** An encoded form. */
   readonly raw?: string;
   readonly multipart?: FormData;
   readonly headers?: Readonly<Record<string, string>>;
@@ -20,24 +20,24 @@ export type Reply = {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON. @throws when it is not JSON. */
   readonly json: Json;
-  /** The body as a JSON object; throws when it is none. */
+  /** The body as a JSON object. @throws when it is not one. */
   readonly record: JsonObject;
 };
 
-/** The provider under test cannot show this here; the reason is what the run prints. */
+/** This provider cannot show the fact. The test is skipped with this reason. */
 export class NotShown extends Error {
   override readonly name = 'NotShown';
 }
 
 export type Received = { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: string };
 
-/** Takes webhooks. Answers 200 unless told otherwise. */
+/** Receives webhooks. The default answer is 200. */
 export type Receiver = {
   readonly url: string;
   readonly received: readonly Received[];
-  /** Resolves with the first that fits, also when it has come already. */
+  /** Resolves with the first event that matches, also when it is already here. */
   readonly first: (fits: (body: JsonObject, index: number) => boolean) => Promise<Received>;
   answerWith: (status: number) => void;
 };
@@ -57,19 +57,19 @@ type Where = {
   readonly baseUrl: string;
   readonly secretKey: string;
   readonly publicKey: string;
-  /** Base64, several separated by commas; null when events cannot be received or verified. */
+  /** Base64, several separated by commas. Null when events cannot be received or verified. */
   readonly webhookSecret: string | null;
-  /** Records that only a person can make at a real provider. */
+  /** Records that the API cannot create. */
   readonly customer: string | null;
   readonly dispute: string | null;
-  /** Every fact must be shown: nothing may be left out. */
+  /** Whether every fact must be shown, without a skip. */
   readonly complete: boolean;
   readonly close: () => Promise<void>;
 };
 
-/** The provider under test, over real HTTP, with a caller of the suite's own. */
+/** The provider under test, over real HTTP. */
 export class ProviderUnderTest {
-  /** What was found out about control: null until asked. */
+  /** Whether the provider has control routes; null until it was asked. */
   #control: boolean | null = null;
   #receiver: Promise<Receiver & { readonly close: () => void }> | null = null;
   #webhookUriBefore: Json = null;
@@ -77,7 +77,7 @@ export class ProviderUnderTest {
 
   private constructor(readonly where: Where) {}
 
-  /** At `CONFORMANCE_BASE_URL`, else a sandbox of its own in this process. */
+  /** At `CONFORMANCE_BASE_URL`, or a new sandbox in this process. */
   static async open(environment: Readonly<Record<string, string | undefined>>): Promise<ProviderUnderTest> {
     const given = (name: string): string | null => environment[name] || null;
     const baseUrl = given(ENVIRONMENT.baseUrl);
@@ -99,7 +99,7 @@ export class ProviderUnderTest {
     });
   }
 
-  /** Leaves the account's address and the clock's movement as they were; the clock does not go back. */
+  /** Restores the account's address and lets the clock run. The clock does not go back. */
   async close(): Promise<void> {
     if (this.#frozenBefore !== null) await this.control('POST', '/clock', { frozen: this.#frozenBefore });
     if (this.#receiver !== null) {
@@ -130,14 +130,14 @@ export class ProviderUnderTest {
     return replyOf(response, await response.text());
   }
 
-  /** The record of a 200. @throws with the provider's own words when it is anything else. */
+  /** The record of a 200. @throws with the answer for any other status. */
   async record(method: string, path: string, options: CallOptions = {}): Promise<JsonObject> {
     const reply = await this.call(method, path, options);
     if (reply.status !== 200) throw new Error(`${method} ${path} answered ${reply.status}: ${reply.text}`);
     return reply.record;
   }
 
-  /** A control route of the sandbox. @throws {NotShown} when the provider has none. */
+  /** Calls a control route. @throws {NotShown} when the provider has none. */
   async control(method: string, path: string, body?: Json): Promise<Json> {
     if (!(await this.hasControl())) throw new NotShown('needs the control routes of the sandbox');
     const response = await fetch(`${this.where.baseUrl}/__sandbox${path}`, {
@@ -165,7 +165,7 @@ export class ProviderUnderTest {
     return new Date(now);
   }
 
-  /** Sets the clock to an instant and stops it there. */
+  /** Sets the clock to an instant and freezes it. */
   async standAt(instant: Date): Promise<void> {
     this.#frozenBefore ??= ((await this.control('GET', '/clock')) as { frozen: boolean }).frozen;
     await this.control('POST', '/clock', { now: instant.toISOString(), frozen: true });
@@ -175,13 +175,13 @@ export class ProviderUnderTest {
     await this.control('POST', '/clock', { advance: seconds });
   }
 
-  /** Midday (UTC) of the day after today, by the provider's clock, plus so many days. */
+  /** Noon (UTC) of tomorrow by the provider's clock, plus some days. */
   async middayAfter(days = 0): Promise<Date> {
     const now = await this.now();
     return new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate() + 1 + days, 12));
   }
 
-  /** Receives the account's webhooks from now on. @throws {NotShown} when nothing could be verified. */
+  /** Receives the account's webhooks. @throws {NotShown} without a webhook secret. */
   async receiver(): Promise<Receiver> {
     if (this.where.webhookSecret === null) throw new NotShown(`needs ${ENVIRONMENT.webhookSecret}`);
     this.#receiver ??= this.#receive();
@@ -195,7 +195,7 @@ export class ProviderUnderTest {
     return receiver;
   }
 
-  /** HTTP Basic, the key as user name, the password empty. Source: API reference, "Authentication". */
+  /** HTTP Basic: the key is the user name, the password is empty. Source: API reference, "Authentication". */
   #credentials(key: CallOptions['key'] = 'secret'): string | null {
     if (key === null) return null;
     const { secretKey, publicKey } = this.where;
@@ -205,7 +205,7 @@ export class ProviderUnderTest {
   }
 }
 
-/** A day in the past: events that follow cannot be older than what the wall clock says. */
+/** A day in the past, so that no event has a time ahead of the wall clock. */
 async function sandboxInThisProcess(): Promise<Where> {
   const errors: unknown[] = [];
   const sandbox = createSandbox({
@@ -240,7 +240,7 @@ async function openReceiver(): Promise<Receiver & { readonly close: () => void }
     request.on('end', () => {
       received.push({ path: request.url ?? '/', headers: request.headers, body });
       response.writeHead(status).end();
-      for (const look of watchers) look();
+      for (const check of watchers) check();
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -252,9 +252,9 @@ async function openReceiver(): Promise<Receiver & { readonly close: () => void }
       await new Promise<Received>((resolve, reject) => {
         const end = (): void => {
           clearTimeout(timer);
-          watchers.delete(look);
+          watchers.delete(check);
         };
-        const look = (): void => {
+        const check = (): void => {
           const found = received.find(({ body }, index) => fits(JSON.parse(body) as JsonObject, index));
           if (found === undefined) return;
           end();
@@ -264,8 +264,8 @@ async function openReceiver(): Promise<Receiver & { readonly close: () => void }
           end();
           reject(new Error('no such webhook came'));
         }, WEBHOOK_WAIT_MS);
-        watchers.add(look);
-        look();
+        watchers.add(check);
+        check();
       }),
     close: () => {
       server.closeAllConnections();

@@ -8,7 +8,7 @@ const MEGABYTES_10 = 10 * 1_024 * 1_024;
 const JPEG = Buffer.from('ffd8ffe000104a46494600010100000100010000ffd9', 'hex');
 const PDF = Buffer.from('%PDF-1.4\n%%EOF\n');
 
-/** Bytes that begin as a PNG does. */
+/** Bytes that start like a PNG. */
 const pngOf = (bytes: number): Buffer => Buffer.concat([PNG, Buffer.alloc(bytes - PNG.length)]);
 
 async function upload(samples: Samples, content: Buffer, filename: string, dispute?: string) {
@@ -26,7 +26,7 @@ async function documents(samples: Samples, dispute: string): Promise<string[]> {
   return recordsIn(list).map(idIn);
 }
 
-/** Source: API reference, "Dispute documents"; gap decisions, "File upload", "Disputes". */
+/** Source: API reference, "Dispute documents"; assumptions, "File upload", "Disputes". */
 const DOCUMENT_ROWS: readonly Row[] = [
   ...(
     [
@@ -35,7 +35,7 @@ const DOCUMENT_ROWS: readonly Row[] = [
       ['PDF', PDF, 'receipt.pdf'],
     ] as const
   ).map(([type, content, filename]) =>
-    rule(`a dispute takes a ${type} by multipart and shows its name and kind`, async (samples) =>
+    rule(`a dispute accepts a ${type} by multipart and shows its name and kind`, async (samples) =>
       expect((await upload(samples, content, filename)).record).toMatchObject({
         object: 'document',
         filename,
@@ -56,23 +56,23 @@ const DOCUMENT_ROWS: readonly Row[] = [
       expectRefusal(await upload(samples, content, filename), 400, 'invalid_file_type'),
     ),
   ),
-  rule('a dispute takes a file of 10 MB', async (samples) =>
+  rule('a dispute accepts a file of 10 MB', async (samples) =>
     expect((await upload(samples, pngOf(MEGABYTES_10), 'large.png')).status).toBe(200),
   ),
   rule('a dispute refuses a file above 10 MB with 400', async (samples) =>
     expectRefusal(await upload(samples, pngOf(MEGABYTES_10 + 1), 'larger.png'), 400, null),
   ),
-  rule('a dispute takes the documented form as well', async (samples) => {
+  rule('a dispute also accepts the documented form', async (samples) => {
     const dispute = await samples.id('open dispute');
     const form = samples.documentForm();
     const document = await samples.provider.record('POST', `/disputes/${dispute}/documents`, { form });
     expect(await documents(samples, dispute)).toContain(idIn(document));
   }),
-  rule('a document downloads as the bytes that were uploaded', async (samples) => {
+  rule('the download of a document equals the upload', async (samples) => {
     const response = await fetch(textIn(await samples.get('document'), 'download_uri'));
     expect(Buffer.from(await response.arrayBuffer()).equals(PNG)).toBe(true);
   }),
-  rule('a deleted document says so, is no longer listed, and is 404', async (samples) => {
+  rule('a deleted document has deleted = true, is no longer listed, and is 404', async (samples) => {
     const dispute = await samples.id('open dispute');
     const path = `/disputes/${dispute}/documents/${await samples.id('deleted document')}`;
     expect(await samples.get('deleted document')).toMatchObject({ deleted: true });
@@ -81,11 +81,11 @@ const DOCUMENT_ROWS: readonly Row[] = [
     expectRefusal(await samples.provider.call('DELETE', path), 404, 'not_found');
   }),
   ...(['pending', 'won', 'lost'] as const).flatMap((status) => [
-    rule(`a ${status} dispute takes no document: 400 documents_locked`, async (samples) => {
+    rule(`a ${status} dispute refuses a new document: 400 documents_locked`, async (samples) => {
       const { dispute } = await samples.closedDispute(status);
       expectRefusal(await upload(samples, PNG, 'late.png', dispute), 400, 'documents_locked');
     }),
-    rule(`a ${status} dispute gives no document up: 400 documents_locked, and it stays`, async (samples) => {
+    rule(`a ${status} dispute refuses to delete a document: 400 documents_locked, and it stays`, async (samples) => {
       const { dispute, document } = await samples.closedDispute(status);
       const path = `/disputes/${dispute}/documents/${document}`;
       expectRefusal(await samples.provider.call('DELETE', path), 400, 'documents_locked');
@@ -98,9 +98,9 @@ async function cardPath(samples: Samples, card: JsonObject): Promise<string> {
   return `/customers/${await samples.id('customer')}/cards/${idIn(card)}`;
 }
 
-/** Source: API reference, "Customer cards"; gap decision, "Customers". */
+/** Source: API reference, "Customer cards"; assumption, "Customers". */
 const CARD_ROWS: readonly Row[] = [
-  rule('a customer embeds its cards as a list at their own location', async (samples) => {
+  rule('a customer embeds its cards as a list with its own location', async (samples) => {
     const customer = await samples.provider.record('GET', `/customers/${await samples.id('customer')}`);
     const location = `/customers/${idIn(customer)}/cards`;
     const list = await samples.provider.record('GET', location);
@@ -111,7 +111,7 @@ const CARD_ROWS: readonly Row[] = [
     const list = await samples.provider.record('GET', `/customers/${await samples.id('customer')}/cards`);
     expect(recordsIn(list).map(({ id }) => id)).toContain(card);
   }),
-  rule('PATCH of a card changes what is named and leaves the rest', async (samples) => {
+  rule('PATCH of a card changes the given fields and keeps the others', async (samples) => {
     const card = await samples.spareCard();
     const path = await cardPath(samples, card);
     const form = { name: 'Nok', expiration_month: 2, expiration_year: 2088, postal_code: '50200', city: 'Chiang Mai' };
@@ -123,12 +123,12 @@ const CARD_ROWS: readonly Row[] = [
       city: 'Phuket',
     });
   }),
-  rule('PATCH of a card tells card.update', async (samples) => {
+  rule('PATCH of a card sends the event card.update', async (samples) => {
     const card = await samples.spareCard();
     await samples.provider.record('PATCH', await cardPath(samples, card), { form: { city: 'Bangkok' } });
     await expectEvent(samples, 'card.update', idIn(card));
   }),
-  rule('a deleted card says so, is no longer listed, and is 404', async (samples) => {
+  rule('a deleted card has deleted = true, is no longer listed, and is 404', async (samples) => {
     const card = await samples.get('deleted card');
     const path = await cardPath(samples, card);
     expect(card).toMatchObject({ deleted: true });
@@ -137,7 +137,7 @@ const CARD_ROWS: readonly Row[] = [
     expectRefusal(await samples.provider.call('GET', path), 404, 'not_found');
     expectRefusal(await samples.provider.call('PATCH', path, { form: { city: 'x' } }), 404, 'not_found');
   }),
-  rule('DELETE of a card tells card.destroy', async (samples) => {
+  rule('DELETE of a card sends the event card.destroy', async (samples) => {
     const card = await samples.spareCard();
     await samples.provider.record('DELETE', await cardPath(samples, card));
     await expectEvent(samples, 'card.destroy', idIn(card));
@@ -148,8 +148,8 @@ export async function expectEvent(samples: Samples, key: string, id: string): Pr
   const list = await samples.provider.record('GET', '/events', {
     query: { order: 'reverse_chronological', limit: 100 },
   });
-  const told = recordsIn(list).filter((event) => event['key'] === key && idOfData(event) === id);
-  expect(told).not.toEqual([]);
+  const events = recordsIn(list).filter((event) => event['key'] === key && idOfData(event) === id);
+  expect(events).not.toEqual([]);
 }
 
 function idOfData({ data }: JsonObject): unknown {
@@ -171,7 +171,7 @@ async function chargesBetween({ provider }: Samples, start: Date, end: Date): Pr
   }
 }
 
-/** Source: API reference, "Receipt"; gap decision, "Receipts". */
+/** Source: API reference, "Receipt"; assumption, "Receipts". */
 const RECEIPT_ROWS: readonly Row[] = [
   rule('the subtotal of a receipt is the sum of its fees, and its total adds VAT less WHT', async (samples) => {
     const receipt = await samples.get('receipt');

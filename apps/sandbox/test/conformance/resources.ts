@@ -29,11 +29,11 @@ import {
 import type { SampleName } from './samples.js';
 
 /**
- * Every resource with every field, transcribed from the API reference, "Resources and their fields"; what the
- * reference leaves open (refunds, schedules, occurrences, disputes, customers, deliveries) from the gap decisions.
+ * Every resource with every field. Source: API reference, "Resources and their fields"; the assumptions for refunds,
+ * schedules, occurrences, disputes, customers and deliveries.
  *
- * A field is never null unless it says so. `orNull`: an input that was not sent, a time that does not apply yet, or a
- * relation that is not there; some sample must show it filled. `unfilled`: nothing here ever fills it.
+ * `orNull` marks an input that was not sent, a time that does not apply yet, or a missing relation: some sample must
+ * have a value. `unfilled` marks a field that is always null or missing here. Any other field is never null.
  */
 
 export const TRANSACTION = resource('a transaction', {
@@ -76,7 +76,7 @@ export const RECEIPT = resource('a receipt', {
   number: filledText,
   created_at: dateTime,
   issued_on: date,
-  // Null in a month without one.
+  // Null in a month without an adjustment.
   adjustment_transaction: orNull(TRANSACTION),
 });
 
@@ -103,13 +103,13 @@ export const ACCOUNT = resource('an account', {
   transfer_config: anyObject,
 });
 
-/** Source: gap decision, "GET /account/api_versions". */
+/** Source: assumption, "GET /account/api_versions". */
 export const ACCOUNT_VERSIONS = resource('an account', {
   ...ACCOUNT.fields,
   versions: arrayOf(matching(/^\d{4}-\d{2}-\d{2}$/)),
 });
 
-/** Source: gap decision, "webhook_deliveries[]". */
+/** Source: assumption, "webhook_deliveries[]". */
 const DELIVERY = object({
   object: always('webhook_delivery'),
   id: filledText,
@@ -241,7 +241,7 @@ export const SOURCE = resource('a source', {
   supplier_id: orNull(text),
 });
 
-/** Source: gap decision, "Refund or void". */
+/** Source: assumption, "Refund or void". */
 export const REFUND = resource('a refund', {
   object: always('refund'),
   id: idOf('rfnd'),
@@ -285,7 +285,7 @@ export const CHARGE = resource('a charge', {
   dispute: orNull(anything),
   transaction: orNull(idOf('trxn')),
   metadata: anyObject,
-  // Null where a schedule charged a card.
+  // Null when a schedule charged a card.
   source: orNull(SOURCE),
   failure_code: orNull(filledText),
   failure_message: orNull(filledText),
@@ -318,7 +318,7 @@ export const CHARGE = resource('a charge', {
   approval_code: unfilled(text),
 });
 
-/** Source: gap decision, "Schedules and occurrences", as the next two. */
+/** Source: assumption, "Schedules and occurrences", for this and the next two. */
 export const OCCURRENCE = resource('an occurrence', {
   object: always('occurrence'),
   id: idOf('occu'),
@@ -375,7 +375,7 @@ const SCHEDULE_FIELDS = {
   created_at: dateTime,
 };
 
-/** Of either kind. */
+/** A charge or a transfer schedule. */
 export const SCHEDULE = resource('a schedule', SCHEDULE_FIELDS);
 export const SCHEDULE_OF_CHARGES = resource('a schedule of charges', {
   ...SCHEDULE_FIELDS,
@@ -388,7 +388,7 @@ export const SCHEDULE_OF_TRANSFERS = resource('a schedule of transfers', {
   transfer: TRANSFER_SCHEDULE,
 });
 
-/** Source: gap decision, "Disputes". */
+/** Source: assumption, "Disputes". */
 export const DISPUTE = resource('a dispute', {
   object: always('dispute'),
   id: idOf('dspt'),
@@ -397,7 +397,7 @@ export const DISPUTE = resource('a dispute', {
   status: oneOf('open', 'pending', 'won', 'lost'),
 });
 
-/** Source: gap decision, "Customers". */
+/** Source: assumption, "Customers". */
 export const CUSTOMER = resource('a customer', {
   object: always('customer'),
   id: idOf('cust'),
@@ -410,9 +410,9 @@ export const CUSTOMER = resource('a customer', {
 export type Resource = {
   readonly name: string;
   readonly kind: Kind;
-  /** Records that together show every field filled. */
+  /** Records that together have a value for every field. */
   readonly samples: readonly SampleName[];
-  /** Whether the table names all of its fields; where neither reference nor gap decision does, it does not. */
+  /** Whether the table names all fields. It cannot when neither the reference nor an assumption does. */
   readonly complete: boolean;
 };
 

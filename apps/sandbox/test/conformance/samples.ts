@@ -33,10 +33,10 @@ function addressAs(name: string): Form {
   return Object.fromEntries(Object.entries(parts).map(([part, value]) => [`${name}[${part}]`, value]));
 }
 
-/** States that a charge of this method can be brought to through the API alone. */
+/** The charge states that the API alone can reach. */
 export type ChargeState = 'pending' | 'successful' | 'failed' | 'expired' | 'refunded' | 'voided';
 
-/** The smallest picture that is one. */
+/** A minimal valid picture. */
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -63,7 +63,7 @@ export function recordsIn(list: JsonObject): readonly JsonObject[] {
   return (data as readonly Json[]).filter(isObject);
 }
 
-/** A Monday a year. */
+/** One Monday each year. */
 const YEARLY: Form = { every: 52, period: 'week', 'on[weekdays][]': 'monday', end_date: '2099-12-31' };
 const TRANSFERS: Form = {
   ...YEARLY,
@@ -218,7 +218,7 @@ const MAKERS: Readonly<Record<SampleName, Maker>> = {
     ),
 };
 
-/** Records that only people make. */
+/** Records that the API cannot create. */
 type Seeded =
   | 'customer'
   | 'failing card'
@@ -259,14 +259,14 @@ const SEED: JsonObject = {
   ],
 };
 
-/** Records to show facts with; each is made once, when first asked for, and never changed by a fact. */
+/** Shared records for the checks. Each is created on its first use, and no check changes it. */
 export class Samples {
   #seeded: Promise<Readonly<Record<Seeded, string>>> | null = null;
   readonly #made = new Map<SampleName, Promise<JsonObject>>();
 
   constructor(readonly provider: ProviderUnderTest) {}
 
-  /** @throws {NotShown} when this provider cannot be brought to show one. */
+  /** @throws {NotShown} when this provider cannot have such a record. */
   async get(name: SampleName): Promise<JsonObject> {
     let made = this.#made.get(name);
     if (made === undefined) {
@@ -280,7 +280,7 @@ export class Samples {
     return idIn(await this.get(name));
   }
 
-  /** A charge of its own for a fact that changes it. */
+  /** A new charge for a check that changes it. */
   readonly newCharge = async (state: ChargeState, form: Form = NEW_CHARGE): Promise<JsonObject> => {
     const { provider } = this;
     if (state === 'voided' && (await provider.hasControl())) await provider.standAt(await provider.middayAfter());
@@ -306,14 +306,14 @@ export class Samples {
       case 'voided': {
         await act('mark_as_paid');
         const { can_perform_void: open } = await provider.record('GET', `/charges/${id}`);
-        if (open !== true) throw new NotShown('today is past the void window, and the clock cannot be moved');
+        if (open !== true) throw new NotShown('the void window of today is over, and the clock cannot be moved');
         await act('refunds', { amount: Number(form['amount']), void: true });
       }
     }
     return await provider.record('GET', `/charges/${id}`);
   };
 
-  /** The account with both of its addresses set; afterwards they are as they were. */
+  /** The account with both addresses set. It restores them afterwards. */
   async whileFull(path: string): Promise<JsonObject> {
     const { provider } = this;
     if (provider.where.webhookSecret !== null) await provider.receiver();
@@ -326,7 +326,7 @@ export class Samples {
     return full;
   }
 
-  /** What a schedule does: charge the customer's default card. */
+  /** The work of a schedule: it charges the customer's default card. */
   async scheduledCharge(): Promise<Form> {
     return {
       'charge[customer]': await this.id('customer'),
@@ -335,7 +335,7 @@ export class Samples {
     };
   }
 
-  /** Body of a schedule that does so seldom: the clock leaps by years over it. */
+  /** A schedule that runs rarely, because the rows move the clock by years. */
   async scheduleForm(): Promise<Form> {
     return { every: 365, period: 'day', end_date: '2099-12-31', ...(await this.scheduledCharge()) };
   }
@@ -344,7 +344,7 @@ export class Samples {
     return await this.provider.record('POST', '/schedules', { form: await this.scheduleForm() });
   }
 
-  /** The id of one: seeded where there are control routes, else as the environment names it. */
+  /** The id of such a record: seeded with the control routes, or from the environment. */
   async seeded(name: Seeded): Promise<string> {
     const { provider } = this;
     if (await provider.hasControl()) {
@@ -374,7 +374,7 @@ export class Samples {
     };
   }
 
-  /** A card of the customer that a fact may change or delete. */
+  /** A card that a check may change or delete. */
   async spareCard(): Promise<JsonObject> {
     const customer = await this.id('customer');
     const { cards } = (await this.provider.control('POST', '/seed', { cards: [{ customer }] })) as {
@@ -388,7 +388,7 @@ export class Samples {
     return await this.provider.record('GET', `/customers/${idIn(customer)}/cards/${textIn(customer, 'default_card')}`);
   }
 
-  /** A dispute that the issuer has taken up, with a document from before. */
+  /** A dispute that is no longer open, with a document from before. */
   async closedDispute(status: 'pending' | 'won' | 'lost'): Promise<{ dispute: string; document: string }> {
     const dispute = await this.seeded(`${status} dispute`);
     return { dispute, document: idIn(await this.firstOf(`/disputes/${dispute}/documents`)) };

@@ -8,8 +8,8 @@ const rule = (fact: string, shows: Row['shows']): Row => ({ fact, shows });
 const DAY_SECONDS = 86_400;
 
 /**
- * Days on which a rule runs, taken from a calendar by hand: 1 January 2071 is a Thursday.
- * Source: gap decision, "Schedules and occurrences".
+ * The days of a rule, read from a calendar by hand: 1 January 2071 is a Thursday.
+ * Source: assumption, "Schedules and occurrences".
  */
 const CALENDAR: readonly { readonly says: string; readonly form: Form; readonly days: readonly string[] }[] = [
   {
@@ -92,7 +92,7 @@ const INPUT_ROWS: readonly Row[] = [
   refused('a schedule by month without on is 400', { every: 1, period: 'month', ...ENDS }),
   refused('a schedule by another period is 400', { every: 1, period: 'year', ...ENDS }),
   refused('a schedule every 0 days is 400', { every: 0, period: 'day', ...ENDS }),
-  refused('a schedule on a weekday that is none is 400', {
+  refused('a schedule on an unknown weekday is 400', {
     every: 1,
     period: 'week',
     'on[weekdays][]': 'someday',
@@ -176,13 +176,13 @@ const LIST_ROWS: readonly Row[] = [
 ];
 
 const LIFE_ROWS: readonly Row[] = [
-  rule('a new schedule is active and tells schedule.create', async (samples) => {
+  rule('a new schedule is active and sends the event schedule.create', async (samples) => {
     const schedule = await samples.newSchedule();
     expect(schedule).toMatchObject({ status: 'active', active: true, deleted: false, ended_at: null });
     await expectEvent(samples, 'schedule.create', idIn(schedule));
     await samples.provider.record('DELETE', `/schedules/${idIn(schedule)}`);
   }),
-  rule('a deleted schedule says so, has ended, and tells schedule.destroy', async (samples) => {
+  rule('a deleted schedule has deleted = true, has ended, and sends the event schedule.destroy', async (samples) => {
     const schedule = await samples.get('deleted schedule');
     expect(schedule).toMatchObject({ status: 'deleted', deleted: true, active: false, next_occurrences_on: [] });
     expect(schedule['ended_at']).not.toBeNull();
@@ -248,7 +248,7 @@ const LIFE_ROWS: readonly Row[] = [
       await expectEvent(samples, 'schedule.suspend', id);
     },
   ),
-  rule('a schedule expires after its end_date and tells schedule.expire', async (samples) => {
+  rule('a schedule expires after its end_date and sends the event schedule.expire', async (samples) => {
     const { provider } = samples;
     await provider.standAt(await provider.middayAfter());
     const start = await provider.now();
@@ -297,5 +297,5 @@ function ordinalWeekday(day: string): string {
   return `${ordinal}_${weekday}`;
 }
 
-/** Source: API reference, "Schedules"; gap decision, "Schedules and occurrences". */
+/** Source: API reference, "Schedules"; assumption, "Schedules and occurrences". */
 export const SCHEDULE_ROWS: readonly Row[] = [...INPUT_ROWS, ...LIST_ROWS, ...LIFE_ROWS];

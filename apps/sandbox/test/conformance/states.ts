@@ -2,7 +2,7 @@ import type { Json } from './kinds.js';
 import type { Form } from './provider.js';
 import type { ChargeState } from './samples.js';
 
-/** What a charge shows in each state. Source: API reference, "Charge", "States and transitions"; gap decision, "Flags". */
+/** What a charge shows in each state. Source: API reference, "Charge", "States and transitions"; assumption, "Flags". */
 export const STATES: Readonly<Record<ChargeState, Readonly<Record<string, Json>>>> = {
   pending: {
     status: 'pending',
@@ -124,7 +124,7 @@ export type Transition = {
   readonly from: ChargeState;
   readonly trigger: Trigger;
   readonly to?: { readonly status: string; readonly event: string };
-  /** Code of the 400; null where neither reference nor gap decision names one. */
+  /** Code of the 400; null where neither reference nor assumption names one. */
   readonly refused?: string | null;
 };
 
@@ -133,7 +133,7 @@ const refusals = (from: ChargeState, codes: Readonly<Partial<Record<Trigger, str
 const NOT_PENDING = { mark_as_paid: null, mark_as_failed: null, expire: 'failed_expire' } as const;
 const NOT_PAID = { refund: 'failed_refund', void: 'failed_refund' } as const;
 
-/** Every state with every trigger. Source: API reference, "States and transitions"; gap decisions. */
+/** Every state with every trigger. Source: API reference, "States and transitions"; assumptions. */
 export const TRANSITIONS: readonly Transition[] = [
   { from: 'pending', trigger: 'mark_as_paid', to: { status: 'successful', event: 'charge.complete' } },
   { from: 'pending', trigger: 'mark_as_failed', to: { status: 'failed', event: 'charge.complete' } },
@@ -169,7 +169,7 @@ export const FAILURES = [
 
 /**
  * Worked by hand: 1.65 % of the amount, 7 % VAT on that fee, each rounded half up. The second row is a half twice:
- * 49.5 and 3.5. Source: gap decision, "Fees".
+ * 49.5 and 3.5. Source: assumption, "Fees".
  */
 export const FEES = [
   { amount: 150_000, currency: 'THB', fee: 2_475, feeVat: 173, net: 147_352 },
@@ -181,5 +181,5 @@ export const FEES = [
   { amount: 3_000_000, currency: 'MYR', fee: 49_500, feeVat: 3_465, net: 2_947_035 },
 ] as const;
 
-/** Source: gap decision, "Version per request". */
+/** Source: assumption, "Version per request". */
 export const VERSIONS = ['2014-07-27', '2015-11-17', '2017-11-02', '2019-05-29', '2025-05-27', '2025-06-09'] as const;

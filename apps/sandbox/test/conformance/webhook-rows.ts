@@ -25,7 +25,7 @@ async function webhookOf(
   return { id, received, event: JSON.parse(received.body) as JsonObject };
 }
 
-/** Source: API reference, "Events"; gap decisions, "Webhook request", "Webhook signature", "webhook_deliveries[]". */
+/** Source: API reference, "Events"; assumptions, "Webhook request", "Webhook signature", "webhook_deliveries[]". */
 export const WEBHOOK_ROWS: readonly Row[] = [
   ...(
     [
@@ -54,7 +54,7 @@ export const WEBHOOK_ROWS: readonly Row[] = [
     expect(received.headers['content-type']).toMatch(/^application\/json\b/);
   }),
   ...(['successful', 'failed'] as const).map((state) =>
-    rule(`its status is that of the retrieved charge: ${state}`, async (samples) => {
+    rule(`its status equals that of the retrieved charge: ${state}`, async (samples) => {
       const { id, event } = await webhookOf(samples, state);
       const { status } = await samples.provider.record('GET', `/charges/${id}`);
       expect(event['data']).toMatchObject({ id, object: 'charge', status });
@@ -103,7 +103,7 @@ export const WEBHOOK_ROWS: readonly Row[] = [
       (event, index) => tells(id, 'charge.create')(event) && pathOf(receiver, index) === receiver.url,
     );
   }),
-  rule('what is not answered with 2xx is sent again, and both tries are in webhook_deliveries', async (samples) => {
+  rule('an event without a 2xx answer is sent again, and both tries are in webhook_deliveries', async (samples) => {
     const { provider } = samples;
     const receiver = await provider.receiver();
     if (!(await provider.hasControl())) throw new NotShown('when it is sent again is unknown');

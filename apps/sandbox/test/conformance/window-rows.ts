@@ -22,7 +22,7 @@ async function refund(samples: Samples, id: string, form: { amount: number; void
 
 const later = (instant: Date, ms: number): Date => new Date(instant.getTime() + ms);
 
-/** Source: API reference, "Void and refund rules", "Limits"; gap decisions, "Void window", "expires_at". */
+/** Source: API reference, "Void and refund rules", "Limits"; assumptions, "Void window", "expires_at". */
 export const WINDOW_ROWS: readonly Row[] = [
   rule('a charge paid before 16:15 UTC can be voided until 16:14:59.999', async (samples) => {
     const cutOff = await tomorrowAt(samples, '16:15:00.000');
@@ -67,7 +67,7 @@ export const WINDOW_ROWS: readonly Row[] = [
     await provider.standAt(later(new Date(timeIn(charge, 'expires_at')), -1));
     expect((await provider.record('GET', `/charges/${idIn(charge)}`))['status']).toBe('pending');
   }),
-  rule('a charge that nobody paid is expired at its expires_at, told by charge.expire', async (samples) => {
+  rule('an unpaid charge is expired at its expires_at, and the event is charge.expire', async (samples) => {
     const { provider } = samples;
     await provider.standAt(await provider.middayAfter());
     const due = later(await provider.now(), 90_000).toISOString();
@@ -107,7 +107,7 @@ export const WINDOW_ROWS: readonly Row[] = [
   ),
 ];
 
-/** These leap by years, so they come last. Source: API reference, "Limits"; gap decision, "Refund window". */
+/** These leap by years, so they come last. Source: API reference, "Limits"; assumption, "Refund window". */
 export const YEAR_ROWS: readonly Row[] = [
   rule('a charge can be refunded one year to the millisecond after its payment', async (samples) => {
     const paid = await tomorrowAt(samples, '12:00:00.000');

@@ -20,7 +20,7 @@ const MARKED: readonly (readonly [SampleName, prefix: string])[] = [
   ['open dispute', 'dspt'],
 ];
 
-/** Source: gap decisions, "Keys", "Error body", "Request id", "Version per request", "Nested objects in forms". */
+/** Source: assumptions, "Keys", "Error body", "Request id", "Version per request", "Nested objects in forms". */
 export const WIRE_ROWS: readonly Row[] = [
   ...MARKED.map(([name, prefix]) =>
     rule(`a ${name} has an id with ${prefix}_ and, in test mode only, test_ after it`, async (samples) => {
@@ -31,7 +31,7 @@ export const WIRE_ROWS: readonly Row[] = [
   ),
   // The reference names no operation that retrieves one occurrence.
   ...MARKED.filter(([name]) => name !== 'occurrence').map(([name]) =>
-    rule(`a ${name} says where it is, and is found there`, async (samples) => {
+    rule(`a ${name} is found at its location`, async (samples) => {
       const record = await samples.get(name);
       const found = await samples.provider.record('GET', textIn(record, 'location'));
       expect(found['id']).toBe(record['id']);
@@ -48,10 +48,10 @@ export const WIRE_ROWS: readonly Row[] = [
     const reply = await samples.provider.call('GET', '/account', { key: { userName, password: 'x' } });
     expectRefusal(reply, 401, 'authentication_failure');
   }),
-  rule('a path that is none is 404 not_found', async ({ provider }) =>
+  rule('an unknown path is 404 not_found', async ({ provider }) =>
     expectRefusal(await provider.call('GET', '/nothing'), 404, 'not_found'),
   ),
-  rule('every answer has a request id of its own, refusals too', async ({ provider }) => {
+  rule('every answer has its own request id, refusals too', async ({ provider }) => {
     const replies = [
       await provider.call('GET', '/account'),
       await provider.call('GET', '/account', { key: null }),
@@ -69,13 +69,13 @@ export const WIRE_ROWS: readonly Row[] = [
       location: '/charges/schedules',
     }),
   ),
-  rule('/receipts/receipts/search is the search, word for word', async ({ provider }) =>
+  rule('/receipts/receipts/search is the search, at this literal path', async ({ provider }) =>
     expect(await provider.record('GET', '/receipts/receipts/search')).toMatchObject({ object: 'search' }),
   ),
-  rule('/receipts/search is no search: "search" is an id there', async ({ provider }) =>
+  rule('/receipts/search is not a search: "search" is an id there', async ({ provider }) =>
     expectRefusal(await provider.call('GET', '/receipts/search'), 404, 'not_found'),
   ),
-  rule('/schedules/search is no search: "search" is an id there', async ({ provider }) =>
+  rule('/schedules/search is not a search: "search" is an id there', async ({ provider }) =>
     expectRefusal(await provider.call('GET', '/schedules/search'), 404, 'not_found'),
   ),
   rule('the bracket form nests objects, and + and %20 are both a space', async ({ provider }) => {
