@@ -1,6 +1,6 @@
-import { formatInstant, instant, type Instant } from '@tillflow/domain';
+import { formatInstant, type Instant } from '@tillflow/domain';
 import { daysAfter, dayOf, formatDay, inWords, upcoming, type Rule } from '../records/calendar.js';
-import { listJson } from './envelope.js';
+import { embeddedJson, embeddedRows, type Rendering } from './list-json.js';
 import { subtotalOf } from '../provider/receipts.js';
 import type {
   CardRecord,
@@ -15,17 +15,7 @@ import type {
   TransactionRecord,
   TransferRecord,
 } from '../records/records.js';
-import { pageOf, type Page, type PageQuery, type Row } from '../records/table.js';
-
-/** Settings of the wire form. */
-export type Rendering = {
-  readonly livemode: boolean;
-  /** Absolute address of this sandbox, without a slash at the end. */
-  readonly publicUrl: () => string;
-  readonly embeddedLimit: number;
-  /** Days in `next_occurrences_on`. */
-  readonly shownOccurrences: number;
-};
+import type { Page } from '../records/table.js';
 
 export type CardJson = ReturnType<typeof cardJson>;
 export type CustomerJson = ReturnType<typeof customerJson>;
@@ -35,19 +25,6 @@ export type ScheduleJson = ReturnType<typeof scheduleJson>;
 export type OccurrenceJson = ReturnType<typeof occurrenceJson>;
 export type TransferJson = ReturnType<typeof transferJson>;
 export type ReceiptJson = ReturnType<typeof receiptJson>;
-
-/** A list within another record: its beginning. */
-export function embeddedJson<T, J>(page: Page<T>, limit: number, location: string, at: Instant, render: (row: T) => J) {
-  return listJson(page, embedding(limit, at), location, render);
-}
-
-function embedding(limit: number, at: Instant): PageQuery {
-  return { from: instant(0), to: at, offset: 0, limit, order: 'chronological' };
-}
-
-function embeddedRows<T extends Row>(rows: readonly T[], { embeddedLimit }: Rendering, at: Instant): Page<T> {
-  return pageOf(rows, embedding(embeddedLimit, at));
-}
 
 /** Source: API reference, "Card". */
 export function cardJson(card: CardRecord, { livemode }: Rendering) {
@@ -92,9 +69,7 @@ export function customerJson(customer: CustomerRecord, rendering: Rendering, at:
     email: customer.email,
     description: customer.description,
     metadata: customer.metadata,
-    cards: embeddedJson(cards, rendering.embeddedLimit, `/customers/${customer.id}/cards`, at, (card) =>
-      cardJson(card, rendering),
-    ),
+    cards: embeddedJson(cards, `/customers/${customer.id}/cards`, rendering, at, (card) => cardJson(card, rendering)),
     created_at: formatInstant(customer.createdAt),
   };
 }
@@ -116,7 +91,7 @@ export function disputeJson(dispute: DisputeRecord, rendering: Rendering, at: In
     message: dispute.message,
     metadata: dispute.metadata,
     transactions: [],
-    documents: embeddedJson(documents, rendering.embeddedLimit, `/disputes/${dispute.id}/documents`, at, (document) =>
+    documents: embeddedJson(documents, `/disputes/${dispute.id}/documents`, rendering, at, (document) =>
       documentJson(document, rendering),
     ),
     closed_at: dispute.closedAt === null ? null : formatInstant(dispute.closedAt),
@@ -152,7 +127,7 @@ export function scheduleJson(
   const { id, rule, work, status, next, endedAt } = schedule;
   const location = `/schedules/${id}/occurrences`;
   const from = next?.scheduledOn ?? daysAfter(dayOf(at), 1);
-  const ahead = endedAt === null ? upcoming(rule, from, rendering.shownOccurrences) : [];
+  const ahead = endedAt === null ? upcoming(rule, from, rendering.assumptions.shownOccurrences) : [];
   return {
     object: 'schedule',
     id,
@@ -169,7 +144,7 @@ export function scheduleJson(
     active: endedAt === null,
     charge: work.kind === 'charge' ? scheduledChargeJson(work) : null,
     transfer: work.kind === 'transfer' ? scheduledTransferJson(work) : null,
-    occurrences: embeddedJson(occurrences, rendering.embeddedLimit, location, at, (occurrence) =>
+    occurrences: embeddedJson(occurrences, location, rendering, at, (occurrence) =>
       occurrenceJson(occurrence, rendering),
     ),
     next_occurrences_on: ahead.map(formatDay),

@@ -2,7 +2,7 @@ import { instant, type Instant } from '@tillflow/domain';
 import { ApiError } from '../http/api-error.js';
 import type { Assumptions } from '../assumptions.js';
 import { fileFromText } from '../provider/document-type.js';
-import { listJson } from './envelope.js';
+import { listJson } from './list-json.js';
 import type { FormMap } from '../http/form.js';
 import { readAccount, readCard, readCharge, readFailureCode, readRefund, readSource } from './inputs.js';
 import type { UploadedFile } from '../http/multipart.js';
