@@ -11,7 +11,7 @@ afterEach(() => {
 });
 
 describe('the clock', () => {
-  it('runs what falls due in order of time, then of setting, each at its own instant', () => {
+  it('runs due timers in order of time, then of creation, each at its own instant', () => {
     const delays = fc.array(fc.integer({ min: 0, max: 50 }), { maxLength: 60 });
     fc.assert(
       fc.property(delays, fc.integer({ min: 0, max: 60 }), (waits, advance) => {
@@ -28,7 +28,7 @@ describe('the clock', () => {
     );
   });
 
-  it('runs what a timer sets for a time within the same move', () => {
+  it('runs a timer that another timer sets within the same move', () => {
     const clock = frozen();
     const ran: number[] = [];
     clock.at(plus(START, 10), () => {
@@ -45,7 +45,7 @@ describe('the clock', () => {
     expect(clock.now()).toBe(START);
   });
 
-  it('moves with wall time from the point it was set to, and not while it is frozen', () => {
+  it('runs with wall time from the instant that was set, and not while it is frozen', () => {
     vi.useFakeTimers({ now: Date.UTC(2030, 0, 1) });
     const clock = new Clock({ startAt: START });
     vi.setSystemTime(Date.UTC(2030, 0, 1) + 5_000);
@@ -58,7 +58,7 @@ describe('the clock', () => {
     expect(clock.tick()).toBe(START + 6_000);
   });
 
-  it('stands still when the machine sets its own clock back', () => {
+  it('does not go back when the machine sets its clock back', () => {
     vi.useFakeTimers({ now: 1_000_000 });
     const clock = new Clock({ startAt: START });
     vi.setSystemTime(1_005_000);
@@ -67,7 +67,7 @@ describe('the clock', () => {
     expect(clock.tick()).toBe(START + 5_000);
   });
 
-  it('wakes by itself for what falls due, also after the longest engine timer', () => {
+  it('runs due timers without a request, also after the longest Node.js timer', () => {
     vi.useFakeTimers({ now: START });
     const clock = new Clock();
     const ran: string[] = [];
@@ -80,7 +80,7 @@ describe('the clock', () => {
     expect(ran).toEqual(['near', 'far']);
   });
 
-  it('that was reset forgets its timers', () => {
+  it('has no timers after a reset', () => {
     const clock = frozen();
     clock.at(plus(START, 1), () => expect.unreachable());
     clock.moveTo(START);

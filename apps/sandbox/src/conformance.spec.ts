@@ -41,7 +41,7 @@ const TABLE = {
   charges: CHARGE_ROWS,
   records: RECORD_ROWS,
   webhooks: WEBHOOK_ROWS,
-  // These leap with the clock, so they come last.
+  // These rows move the clock by years, so they come last.
   windows: WINDOW_ROWS,
   schedules: SCHEDULE_ROWS,
   years: YEAR_ROWS,

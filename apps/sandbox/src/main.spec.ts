@@ -40,20 +40,25 @@ function run(settings: Record<string, string>): Run {
 }
 
 describe('the program', () => {
-  it.each(['SIGTERM', 'SIGINT'] as const)('says where it is ready, serves, and ends with 0 on %s', async (signal) => {
-    const program = run({ PROVIDER_SECRET_KEY: 'skey_test_given', SANDBOX_SEED: 's' });
-    const url = await program.url;
-    expect((await fetch(`${url}/__sandbox/health`)).status).toBe(200);
-    expect((await fetch(`${url}/account`, { headers: { authorization: basic('skey_test_given') } })).status).toBe(200);
-    program.stop(signal);
-    const { code, stdout, stderr } = await program.ended;
-    expect([code, stdout]).toEqual([0, `sandbox ready ${url}\n`]);
-    expect(stderr).toMatch(/^PROVIDER_PUBLIC_KEY=pkey_test_/m);
-    expect(stderr).toMatch(/^PROVIDER_WEBHOOK_SECRET=/m);
-    expect(stderr).not.toContain('skey_test_given');
-  });
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'prints its address when it is ready, serves, and exits with 0 on %s',
+    async (signal) => {
+      const program = run({ PROVIDER_SECRET_KEY: 'skey_test_given', SANDBOX_SEED: 's' });
+      const url = await program.url;
+      expect((await fetch(`${url}/__sandbox/health`)).status).toBe(200);
+      expect((await fetch(`${url}/account`, { headers: { authorization: basic('skey_test_given') } })).status).toBe(
+        200,
+      );
+      program.stop(signal);
+      const { code, stdout, stderr } = await program.ended;
+      expect([code, stdout]).toEqual([0, `sandbox ready ${url}\n`]);
+      expect(stderr).toMatch(/^PROVIDER_PUBLIC_KEY=pkey_test_/m);
+      expect(stderr).toMatch(/^PROVIDER_WEBHOOK_SECRET=/m);
+      expect(stderr).not.toContain('skey_test_given');
+    },
+  );
 
-  it('ends although a request hangs', async () => {
+  it('exits while a request hangs', async () => {
     const program = run({ PROVIDER_SECRET_KEY: 'skey_test_given' });
     const url = await program.url;
     const headers = { 'content-type': 'application/json' };
@@ -71,7 +76,7 @@ describe('the program', () => {
     expect(await hanging).toBe('broken');
   });
 
-  it('lists every mistake in its settings and ends with 2', async () => {
+  it('lists every mistake in its settings and exits with 2', async () => {
     const wrong = {
       SANDBOX_PORT: 'x',
       WEBHOOK_URL: 'nowhere',
@@ -83,7 +88,7 @@ describe('the program', () => {
     for (const name of Object.keys(wrong)) expect(stderr).toContain(name);
   });
 
-  it('follows the fault plan of its file', async () => {
+  it('applies the fault plan of its file', async () => {
     const directory = await mkdtemp(join(tmpdir(), 'sandbox-'));
     onTestFinished(async () => await rm(directory, { recursive: true }));
     const plan = join(directory, 'plan.json');
@@ -110,7 +115,7 @@ describe('the program', () => {
     }
   });
 
-  it('answers to the hosts of its settings', async () => {
+  it('accepts the hosts of its settings', async () => {
     const program = run({ SANDBOX_ALLOWED_HOSTS: 'sandbox' });
     const url = await program.url;
     const status = async (host: string): Promise<number | undefined> =>
@@ -126,7 +131,7 @@ describe('the program', () => {
     expect((await program.ended).code).toBe(0);
   });
 
-  it('says so when its port is taken, and ends with 1', async () => {
+  it('reports a port that is in use, and exits with 1', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await new Promise((resolve) => other.once('listening', resolve));
@@ -143,13 +148,13 @@ describe('the settings', () => {
     });
   });
 
-  it('take several webhook secrets', () => {
+  it('accept several webhook secrets', () => {
     expect(readSettings({ PROVIDER_WEBHOOK_SECRET: 'YQ==,Yg==' })).toMatchObject({
       settings: { PROVIDER_WEBHOOK_SECRET: ['YQ==', 'Yg=='] },
     });
   });
 
-  it('take several hosts, with a port or without', () => {
+  it('accept several hosts, with a port or without', () => {
     expect(readSettings({ SANDBOX_ALLOWED_HOSTS: 'sandbox,pay.example:8443,[fd00::1]' })).toMatchObject({
       settings: { SANDBOX_ALLOWED_HOSTS: ['sandbox', 'pay.example:8443', '[fd00::1]'] },
     });
@@ -168,7 +173,7 @@ describe('the settings', () => {
     expect(readSettings({ [name]: value })).toHaveProperty('mistakes');
   });
 
-  it('refuse one key for both uses', () => {
+  it('refuse the same key for both uses', () => {
     expect(readSettings({ PROVIDER_SECRET_KEY: 'a', PROVIDER_PUBLIC_KEY: 'a' })).toHaveProperty('mistakes');
   });
 });

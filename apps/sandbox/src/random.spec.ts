@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { Random } from './random.js';
 
 describe('randomness', () => {
-  it('repeats with its seed, and differs with another seed and in each stream', () => {
+  it('repeats with its seed, and differs for another seed and in each stream', () => {
     const drawn = (random: Random): string => random.letters(40);
     const all = [new Random('a'), new Random('b'), new Random('a').stream('x'), new Random('a').stream('y')].map(drawn);
     expect(new Set(all).size).toBe(4);
@@ -10,14 +10,14 @@ describe('randomness', () => {
     expect(drawn(new Random('a').stream('y'))).toBe(all[3]);
   });
 
-  it('of one stream goes on, however often another is drawn from', () => {
+  it('of one stream does not depend on draws from another', () => {
     const [quiet, busy] = [new Random('a'), new Random('a')];
     expect(busy.stream('x').letters(5)).toBe(quiet.stream('x').letters(5));
     busy.stream('y').letters(100);
     expect(busy.stream('x').letters(5)).toBe(quiet.stream('x').letters(5));
   });
 
-  it('gives no id twice in a hundred thousand', () => {
+  it('does not repeat an id in a hundred thousand', () => {
     const random = new Random('a');
     const ids = new Set(Array.from({ length: 100_000 }, () => random.letters(19)));
     expect(ids.size).toBe(100_000);

@@ -6,7 +6,7 @@ import { basic, NEW_CHARGE, openSandbox, THB } from '../../test/harness.js';
 const SOURCE = { ...THB, type: 'wallet_mpm' };
 
 describe('a key', () => {
-  it('that is public makes and reads sources', async () => {
+  it('that is public creates and reads sources', async () => {
     const { call, sandbox } = await openSandbox();
     const key = sandbox.keys.public;
     const made = await call<SourceJson>('POST', '/sources', { form: SOURCE, key });
@@ -39,7 +39,7 @@ describe('a key', () => {
     expect((await call('GET', '/account', { key: null, headers })).status).toBe(401);
   });
 
-  it('is made up from the seed that is given with its prefix, or given itself', async () => {
+  it('is derived from the seed, or set by an option', async () => {
     const made = await openSandbox({ seed: 'x' });
     expect(made.sandbox.keys.secret).toMatch(/^skey_test_[0-9a-z]{19}$/);
     expect(made.sandbox.keys.public).toMatch(/^pkey_test_[0-9a-z]{19}$/);
@@ -50,7 +50,7 @@ describe('a key', () => {
 });
 
 describe('a request', () => {
-  it('carries a request id in its answer, also when refused', async () => {
+  it('gets a request id in its answer, also after a refusal', async () => {
     const { call, sandbox } = await openSandbox();
     const replies = [
       await call('GET', '/account'),
@@ -78,7 +78,7 @@ describe('a request', () => {
     ['GET', '/events/constructor'],
     ['GET', '/transactions/trxn_test_x'],
     ['GET', '/charges/a/refunds/b'],
-  ])('to %s %s finds nothing', async (method, path) => {
+  ])('to %s %s is 404', async (method, path) => {
     const { call } = await openSandbox();
     const reply = await call(method, path);
     expect(reply).toMatchObject({ status: 404, body: { object: 'error', code: 'not_found' } });
@@ -162,7 +162,7 @@ describe('HEAD', () => {
     },
   );
 
-  it('of what is missing or locked is refused all the same', async () => {
+  it('of an unknown path or without a key is refused as GET is', async () => {
     const { call } = await openSandbox();
     expect((await call('HEAD', '/charges/x')).status).toBe(404);
     expect((await call('HEAD', '/account', { key: null })).status).toBe(401);
@@ -202,7 +202,7 @@ describe('OPTIONS', () => {
 });
 
 describe('an answer', () => {
-  it("tells the sandbox's own time in its Date header", async () => {
+  it("has the sandbox's time in its Date header", async () => {
     const { call } = await openSandbox({ now: '2027-06-01T16:14:59.999Z', frozen: true });
     const { headers } = await call('GET', '/account');
     expect(headers.get('date')).toBe('Tue, 01 Jun 2027 16:14:59 GMT');
@@ -210,7 +210,7 @@ describe('an answer', () => {
 });
 
 describe('the account', () => {
-  it('takes what is writable, keeps what is left out, and clears an address with the empty string', async () => {
+  it('changes the given fields, keeps the others, and clears an address with the empty string', async () => {
     const { call } = await openSandbox();
     const form = {
       chain_enabled: true,
@@ -236,7 +236,7 @@ describe('the account', () => {
     ['webhook_uri', 'ftp://a.example'],
     ['webhook_uri', 'nowhere'],
     ['metadata_export_keys', 'x'],
-  ])('refuses %s=%s and keeps what it has', async (name, value) => {
+  ])('refuses %s=%s and does not change', async (name, value) => {
     const { call, sandbox } = await openSandbox();
     const before = sandbox.state(['account']).account;
     const form = { zero_interest_installments: true, [name]: value };
@@ -244,7 +244,7 @@ describe('the account', () => {
     expect(sandbox.state(['account']).account).toEqual(before);
   });
 
-  it('moves to the newest version and lists all of them', async () => {
+  it('moves to the newest version and lists all versions', async () => {
     const { call } = await openSandbox({ assumptions: { accountVersion: '2019-05-29' } });
     expect((await call<AccountJson>('GET', '/account')).body.api_version).toBe('2019-05-29');
     expect((await call<AccountJson>('PATCH', '/account/api_version')).body.api_version).toBe('2025-06-09');

@@ -160,7 +160,7 @@ describe('any request', () => {
     );
   });
 
-  it('to create is answered 200 or 400 and adds exactly one charge or none', async () => {
+  it('to create a charge is answered 200 or 400 and adds exactly one charge or none', async () => {
     const bench = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
     const fields = fc.record(
       {
@@ -187,7 +187,7 @@ describe('any request', () => {
     );
   });
 
-  it('to make a schedule is answered 200 or refused, and adds exactly one or none', async () => {
+  it('to create a schedule is answered 200 or refused, and adds exactly one or none', async () => {
     const bench = await openSandbox({ now: '2026-03-10T09:00:00Z', frozen: true });
     const { customers } = bench.sandbox.seedRecords({ customers: [{ cards: [{}] }] });
     const date = fc.constantFrom('2026-04-01', '2099-12-31', '2026-02-30', '');
@@ -227,7 +227,7 @@ describe('any request', () => {
     expect(made).toBeGreaterThan(0);
   });
 
-  it('to upload is answered below 500 whatever its bytes are, and keeps nothing that is no document', async () => {
+  it('to upload any bytes is answered below 500, and stores only documents', async () => {
     const bench = await openSandbox();
     const { disputes } = bench.sandbox.seedRecords({ disputes: [{}] });
     const line = fc.constantFrom(
@@ -300,7 +300,7 @@ describe('any request', () => {
     );
   });
 
-  it('that is no HTTP is refused without harm', async () => {
+  it('that is not HTTP is refused, and the server continues', async () => {
     const bench = await openSandbox();
     for (const bytes of [
       'nonsense\r\n\r\n',

@@ -8,7 +8,7 @@ const createCharge = async ({ call }: Bench): Promise<ChargeJson> =>
   (await call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
 
 describe('the state', () => {
-  it('shows the records and every request with its route, key, form and status', async () => {
+  it('shows all records, and every request with its route, key, form and status', async () => {
     const bench = await open();
     const charge = await createCharge(bench);
     await bench.call('GET', `/charges/${charge.id}?x=1`, { key: 'wrong' });
@@ -47,14 +47,14 @@ describe('the state', () => {
     expect(JSON.stringify(body)).not.toContain(bench.sandbox.keys.secret);
   });
 
-  it('shows only the sections that are asked for', async () => {
+  it('shows only the requested sections', async () => {
     const bench = await open();
     const { body } = await bench.control<SandboxState>('GET', '/state?only=charges,refunds');
     expect(Object.keys(body)).toEqual(['seed', 'now', 'frozen', 'requests_forgotten', 'charges', 'refunds']);
     expect((await bench.control('GET', '/state?only=secrets')).status).toBe(400);
   });
 
-  it('remembers a bounded number of requests and counts the others', async () => {
+  it('shows a bounded number of requests and counts the dropped ones', async () => {
     const bench = await openSandbox({ assumptions: { rememberedRequests: 10 } });
     for (let i = 0; i < 25; i += 1) await bench.call('GET', '/account');
     const { requests, requests_forgotten } = bench.sandbox.state();
@@ -64,8 +64,8 @@ describe('the state', () => {
   });
 });
 
-describe('the state as it is written', () => {
-  it('is of the moment it was asked for, however slowly it is taken', async () => {
+describe('the streamed state', () => {
+  it('is that of the moment of the request, however slowly the caller reads', async () => {
     const bench = await open();
     // More than what the buffers on the way hold.
     const form = { ...NEW_CHARGE, description: 'x'.repeat(40_000) };
@@ -84,7 +84,7 @@ describe('the state as it is written', () => {
     expect(JSON.parse(Buffer.concat(chunks).toString())).toEqual(wanted);
   });
 
-  it('has every section that there is', async () => {
+  it('has every section', async () => {
     const bench = await open();
     bench.sandbox.seedRecords({
       cards: [{}],
@@ -110,7 +110,7 @@ describe('the state as it is written', () => {
 });
 
 describe('a reset', () => {
-  it('forgets everything: records, faults, webhooks, clock, requests', async () => {
+  it('deletes everything: records, faults, webhook settings, requests, and resets the clock', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     await createCharge(bench);
@@ -133,7 +133,7 @@ describe('a reset', () => {
     expect((await bench.control('GET', '/webhooks')).body).toMatchObject({ url: null, drop: 0 });
   });
 
-  it('without a seed never gives an id again, with one it begins again', async () => {
+  it('without a seed never repeats an id, with a seed starts the ids again', async () => {
     const bench = await open();
     const first = (await createCharge(bench)).id;
     await bench.control('POST', '/reset', {});
@@ -145,7 +145,7 @@ describe('a reset', () => {
     }
   });
 
-  it('forgets the expiry of the charges before it', async () => {
+  it('cancels the expiry of earlier charges', async () => {
     const bench = await open();
     await createCharge(bench);
     bench.sandbox.reset();
@@ -155,7 +155,7 @@ describe('a reset', () => {
 });
 
 describe('marking', () => {
-  it('a charge successful or failed settles it', async () => {
+  it('a charge as successful or failed settles it', async () => {
     const bench = await open();
     const [one, two, three] = [await createCharge(bench), await createCharge(bench), await createCharge(bench)];
     const mark = async (id: string, body: unknown) =>
@@ -237,7 +237,7 @@ describe('the clock route', () => {
     [{ forward: 1 }],
     [{ frozen: false, advance: -1 }],
     ['not JSON'],
-  ])('refuses %j and stays', async (body) => {
+  ])('refuses %j and does not move the clock', async (body) => {
     const bench = await open();
     expect(await bench.control('POST', '/clock', body)).toMatchObject({ status: 400, body: { code: 'bad_request' } });
     expect((await bench.control('GET', '/clock')).body).toEqual({ now: AT, frozen: true });
@@ -280,7 +280,7 @@ describe('the faults route', () => {
 });
 
 describe('the webhooks route', () => {
-  it('sets the address, the account shows it, and names its rates', async () => {
+  it('sets the address, which the account shows, and answers with the rates', async () => {
     const bench = await open();
     const body = { url: 'http://127.0.0.1:9/hook', secret: 'c2VjcmV0', duplicate: 0.5, reorder: 0.1 };
     const settings = { url: body.url, duplicate: 0.5, drop: 0, delay_ms: 0, reorder: 0.1, corrupt_signature: 0 };
@@ -333,7 +333,7 @@ describe('the other control routes', () => {
 });
 
 describe('an observer', () => {
-  it('is called at each moment of a request, with the records as they are then', async () => {
+  it('is called at each moment of a request, with the records of that moment', async () => {
     const bench = await open();
     const seen: string[] = [];
     const note = (moment: string) => (request: RequestRecord) => {
@@ -353,7 +353,7 @@ describe('an observer', () => {
     ]);
   });
 
-  it('that was ended is not called', async () => {
+  it('that was removed is not called', async () => {
     const bench = await open();
     bench.sandbox.on('request', () => expect.unreachable())();
     expect((await bench.call('GET', '/account')).status).toBe(200);
@@ -374,13 +374,13 @@ describe('two sandboxes', () => {
     return bench.sandbox.state();
   };
 
-  it('of the same seed that see the same calls have the same records, of another seed other ids', async () => {
+  it('with the same seed and the same requests have the same records, with another seed other ids', async () => {
     const first = await story('a');
     expect(await story('a')).toEqual(first);
     expect((await story('b')).charges.map(({ id }) => id)).not.toEqual(first.charges.map(({ id }) => id));
   });
 
-  it('give a charge the same id however often one of them is polled', async () => {
+  it('give a charge the same id, even when one of them gets extra polls', async () => {
     const [quiet, polled] = [await openSandbox({ seed: 'a' }), await openSandbox({ seed: 'a' })];
     for (let i = 0; i < 3; i += 1) await polled.call('GET', '/charges');
     expect((await createCharge(polled)).id).toBe((await createCharge(quiet)).id);

@@ -11,7 +11,7 @@ const seed = async ({ control }: Bench, body: unknown): Promise<Seeded> =>
 const records = ({ sandbox }: Bench): unknown => ({ ...sandbox.state(), requests: [] });
 
 describe('a seed', () => {
-  it('of empty records has sensible defaults, answers the ids, and each is found', async () => {
+  it('of empty records uses defaults and answers with ids that exist', async () => {
     const bench = await open();
     const seeded = await seed(bench, { customers: [{}], cards: [{}], disputes: [{}], schedules: [{}], receipts: [{}] });
     expect(Object.entries(seeded).map(([kind, ids]) => [kind, ids.length])).toEqual([
@@ -47,7 +47,7 @@ describe('a seed', () => {
     ]);
   });
 
-  it('of nothing makes nothing', async () => {
+  it('without records creates nothing', async () => {
     const bench = await open();
     const nothing = { customers: [], cards: [], disputes: [], schedules: [], receipts: [] };
     expect(await seed(bench, {})).toEqual(nothing);
@@ -55,7 +55,7 @@ describe('a seed', () => {
     expect(bench.sandbox.state().events).toEqual([]);
   });
 
-  it('refers to customers by id or by place, and makes one for whatever names none', async () => {
+  it('refers to customers by id or by index, and creates one for records without a customer', async () => {
     const bench = await open();
     const given = 'cust_test_given';
     const { cards, schedules } = await seed(bench, {
@@ -72,7 +72,7 @@ describe('a seed', () => {
     expect([alone.customers.length, alone.cards.length]).toEqual([1, 1]);
   });
 
-  it('disputes the charge that is named, with documents, in the state that is named', async () => {
+  it('disputes the given charge, with its documents, in the given state', async () => {
     const bench = await open();
     const { body } = await bench.call<{ id: string }>('POST', '/charges', { form: NEW_CHARGE });
     bench.sandbox.mark(body.id, { status: 'successful' });
@@ -93,7 +93,7 @@ describe('a seed', () => {
     expect(charges).toHaveLength(1);
   });
 
-  it('shows a receipt as it is given', async () => {
+  it('creates a receipt with the given values', async () => {
     const bench = await open();
     const receipt = {
       number: 'R-7',
@@ -142,7 +142,7 @@ describe('a seed', () => {
     [{ customers: [{}], receipts: [{ issued_on: 'today' }] }],
     [{ customers: [{}], receipts: [{ charge_fee: -1 }] }],
     [{ customers: [{}], receipts: [{ id: 'rcpt_a' }, { id: 'rcpt_a' }] }],
-  ])('of %j is refused and makes nothing, not even what was right', async (body) => {
+  ])('of %j is refused as a whole and creates nothing', async (body) => {
     const bench = await open();
     const before = records(bench);
     const { status } = await bench.control('POST', '/seed', body);
@@ -150,7 +150,7 @@ describe('a seed', () => {
     expect(records(bench)).toEqual(before);
   });
 
-  it('of a charge that is not paid, or disputed already, is refused', async () => {
+  it('for a charge that is unpaid, or already disputed, is refused', async () => {
     const bench = await open();
     const { body } = await bench.call<{ id: string }>('POST', '/charges', { form: NEW_CHARGE });
     const dispute = async () => (await bench.control('POST', '/seed', { disputes: [{ charge: body.id }] })).status;
@@ -160,7 +160,7 @@ describe('a seed', () => {
     expect(await dispute()).toBe(400);
   });
 
-  it('is the same with the same seed of ids', async () => {
+  it('creates the same ids with the same sandbox seed', async () => {
     const told = async (): Promise<unknown> => {
       const bench = await openSandbox({
         seed: 'x',

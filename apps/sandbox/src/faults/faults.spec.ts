@@ -14,7 +14,7 @@ async function outcome(bench: Bench, method = 'POST', path = '/charges'): Promis
   }
 }
 
-const struckBy = async (...faults: Fault[]): Promise<Bench> => {
+const hitBy = async (...faults: Fault[]): Promise<Bench> => {
   const bench = await openSandbox();
   bench.sandbox.faults.add(faults);
   return bench;
@@ -29,8 +29,8 @@ describe('a fault', () => {
     ['garbage_body', 200, 1],
     ['delay', 200, 1],
     ['commit_then_delay', 200, 1],
-  ])('%s is seen as %s and leaves %i charges in the records', async (action, seen, charges) => {
-    const bench = await struckBy({ action, method: 'POST', path: '/charges', times: 1, delay_ms: 1 });
+  ])('%s is seen as %s and leaves %i charges', async (action, seen, charges) => {
+    const bench = await hitBy({ action, method: 'POST', path: '/charges', times: 1, delay_ms: 1 });
     expect(await outcome(bench)).toBe(seen);
     const { charges: booked, events, requests } = bench.sandbox.state();
     expect([booked.length, events.length]).toEqual([charges, charges]);
@@ -41,8 +41,8 @@ describe('a fault', () => {
   it.each<[Fault['action'], number]>([
     ['hang', 0],
     ['commit_then_hang', 1],
-  ])('%s never answers, leaves %i charges in the records, and a reset breaks it off', async (action, charges) => {
-    const bench = await struckBy({ action, path: '/charges' });
+  ])('%s never answers, leaves %i charges, and ends with a reset', async (action, charges) => {
+    const bench = await hitBy({ action, path: '/charges' });
     const held = new Promise<void>((resolve) => bench.sandbox.on('response', () => resolve()));
     const seen = outcome(bench);
     await held;
@@ -52,8 +52,8 @@ describe('a fault', () => {
     expect(await seen).toBe('broken');
   });
 
-  it('of garbage sends a body that is no JSON, or the one that is asked for', async () => {
-    const bench = await struckBy(
+  it('of garbage sends a body that is not JSON, or the given body', async () => {
+    const bench = await hitBy(
       { action: 'garbage_body', times: 1 },
       { action: 'garbage_body', body: '<html>', times: 1 },
     );
@@ -62,8 +62,8 @@ describe('a fault', () => {
     expect(replies[1]?.text).toBe('<html>');
   });
 
-  it('answers the status, code, body and Retry-After that it is given', async () => {
-    const bench = await struckBy(
+  it('answers with the given status, code, body and Retry-After', async () => {
+    const bench = await hitBy(
       { action: 'status', status: 429, retry_after: 7, times: 1 },
       { action: 'status', status: 400, code: 'failed_expire', times: 1 },
       { action: 'status', status: 502, body: '<h1>Bad gateway</h1>', times: 1 },
@@ -78,14 +78,14 @@ describe('a fault', () => {
     expect((await bench.call('GET', '/account')).status).toBe(200);
   });
 
-  it('that strikes after the work also hides a refusal', async () => {
-    const bench = await struckBy({ action: 'commit_then_status', status: 502 });
+  it('after the work also hides a refusal', async () => {
+    const bench = await hitBy({ action: 'commit_then_status', status: 502 });
     expect((await bench.call('POST', '/charges', { form: { ...NEW_CHARGE, amount: 1 } })).status).toBe(502);
     expect(bench.sandbox.state().charges).toEqual([]);
   });
 
-  it('on a create does not strike the retrieval, nor the other way round', async () => {
-    const bench = await struckBy({ action: 'reset_before', path: '/charges' });
+  it('on a create does not hit a retrieval, and the reverse', async () => {
+    const bench = await hitBy({ action: 'reset_before', path: '/charges' });
     expect(await outcome(bench)).toBe('broken');
     expect(await outcome(bench, 'GET', '/charges/chrg_test_x')).toBe(404);
     bench.sandbox.faults.clear();
@@ -98,8 +98,8 @@ describe('a fault', () => {
   it.each<[Fault['action'], number]>([
     ['delay', 0],
     ['commit_then_delay', 1],
-  ])('%s, while it waits, has %i charges in the records; a reset breaks it off', async (action, charges) => {
-    const bench = await struckBy({ action, path: '/charges', delay_ms: 600_000 });
+  ])('%s has %i charges while it waits, and ends with a reset', async (action, charges) => {
+    const bench = await hitBy({ action, path: '/charges', delay_ms: 600_000 });
     let committed = 0;
     bench.sandbox.on('committed', () => (committed += 1));
     const waiting = new Promise<void>((resolve) => bench.sandbox.on('request', () => setImmediate(resolve)));
@@ -111,8 +111,8 @@ describe('a fault', () => {
     expect([bench.sandbox.state().charges.length, committed]).toEqual([0, charges]);
   });
 
-  it('does not keep the sandbox from closing', async () => {
-    const bench = await struckBy({ action: 'hang', times: 1 }, { action: 'delay', delay_ms: 600_000 });
+  it('does not prevent the sandbox from closing', async () => {
+    const bench = await hitBy({ action: 'hang', times: 1 }, { action: 'delay', delay_ms: 600_000 });
     const both = Promise.all([outcome(bench), outcome(bench)]);
     await new Promise<void>((resolve) => {
       let arrived = 0;
@@ -122,15 +122,15 @@ describe('a fault', () => {
     expect(await both).toEqual(['broken', 'broken']);
   });
 
-  it('never strikes control routes and pages', async () => {
-    const bench = await struckBy({ action: 'status', status: 500 }, { action: 'status', status: 500, path: '*' });
+  it('never hits control routes and pages', async () => {
+    const bench = await hitBy({ action: 'status', status: 500 }, { action: 'status', status: 500, path: '*' });
     expect((await bench.control('GET', '/state')).status).toBe(200);
     expect((await fetch(`${bench.url}/dashboard`)).status).toBe(200);
     expect(await outcome(bench)).toBe(500);
   });
 
   it('on a source leaves a source that a charge can still use', async () => {
-    const bench = await struckBy({ action: 'commit_then_reset', path: '/sources' });
+    const bench = await hitBy({ action: 'commit_then_reset', path: '/sources' });
     await expect(bench.call('POST', '/sources', { form: { ...THB, type: 'wallet_mpm' } })).rejects.toThrow(
       'fetch failed',
     );
@@ -142,7 +142,7 @@ describe('a fault', () => {
 });
 
 describe('replaced records', () => {
-  it('take the place of one in a list, and of the one that is asked for; all others are as they are', async () => {
+  it('replace a record in a list and alone, and leave all others unchanged', async () => {
     const bench = await openSandbox();
     const [first, second] = [
       await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE }),
@@ -161,7 +161,7 @@ describe('replaced records', () => {
     expect((await bench.call('GET', '/charges/chrg_test_x')).status).toBe(404);
   });
 
-  it('may be anything', async () => {
+  it('may be any JSON', async () => {
     const bench = await openSandbox();
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     await bench.control('POST', '/faults', [{ action: 'replace_records', path: '/charges', records: { [id]: null } }]);
@@ -170,8 +170,8 @@ describe('replaced records', () => {
 });
 
 describe('a truncated body', () => {
-  it('breaks off in the middle of an answer whose work is done', async () => {
-    const bench = await struckBy({ action: 'truncated_body', path: '/charges', times: 1 });
+  it('ends in the middle of an answer whose work is done', async () => {
+    const bench = await hitBy({ action: 'truncated_body', path: '/charges', times: 1 });
     expect(await outcome(bench)).toBe('broken');
     expect(bench.sandbox.state()).toMatchObject({
       charges: [{}],
@@ -191,14 +191,14 @@ describe('a customer who is confirming', () => {
     return { ...bench, id, mark, expire };
   };
 
-  it('keeps the charge from being expired, though it shows as pending', async () => {
+  it('prevents the merchant from expiring the charge, which shows as pending', async () => {
     const { expire, call, id, sandbox } = await review();
     expect(await expire()).toMatchObject({ status: 400, body: { code: 'failed_expire' } });
     expect((await call<ChargeJson>('GET', `/charges/${id}`)).body.status).toBe('pending');
     expect(sandbox.state().events).toHaveLength(1);
   });
 
-  it('may pay, refuse or turn back', async () => {
+  it('may pay, refuse or go back', async () => {
     for (const [status, expired] of [
       ['successful', 400],
       ['failed', 400],
@@ -210,7 +210,7 @@ describe('a customer who is confirming', () => {
     }
   });
 
-  it('still loses the charge to time, and cannot begin when it is over', async () => {
+  it('cannot stop the expiry by time, and cannot review an expired charge', async () => {
     const { sandbox, call, id, mark } = await review();
     sandbox.advance(24 * 3_600);
     expect((await call<ChargeJson>('GET', `/charges/${id}`)).body.status).toBe('expired');
@@ -219,7 +219,7 @@ describe('a customer who is confirming', () => {
 });
 
 describe('a rate limit', () => {
-  it('refuses what is over it until the clock has filled it again', async () => {
+  it('refuses further requests until the clock refills the bucket', async () => {
     const bench = await openSandbox({ frozen: true });
     await bench.control('POST', '/rate-limit', { burst: 2, per_second: 0.5 });
     const ask = async () => await bench.call('GET', '/account');
@@ -237,7 +237,7 @@ describe('a rate limit', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  it('does no work, says when to come again only if told to, and counts no stranger', async () => {
+  it('does no work, sends Retry-After only if set, and ignores requests without a valid key', async () => {
     const rateLimit = { burst: 1, per_second: 1, retry_after: false };
     const bench = await openSandbox({ frozen: true, assumptions: { rateLimit } });
     for (let i = 0; i < 3; i += 1) expect((await bench.call('GET', '/account', { key: null })).status).toBe(401);
@@ -266,7 +266,7 @@ describe('a fault plan', () => {
     rate_limit: { burst: 100, per_second: 10 },
   };
 
-  it('holds from the start and again after a reset', async () => {
+  it('applies at the start and again after a reset', async () => {
     const bench = await openSandbox({ faultPlan: plan });
     for (let i = 0; i < 2; i += 1) {
       expect([await outcome(bench), await outcome(bench)]).toEqual([503, 200]);
@@ -276,7 +276,7 @@ describe('a fault plan', () => {
     }
   });
 
-  it('may be sent while it runs, and leaves alone what it does not name', async () => {
+  it('can be posted, and keeps the settings that it does not name', async () => {
     const bench = await openSandbox();
     expect((await bench.control('POST', '/faults', plan)).body).toMatchObject([{ id: 1, action: 'status' }]);
     expect((await bench.control('POST', '/faults', { rate_limit: null })).body).toHaveLength(1);
@@ -301,8 +301,8 @@ describe('a fault plan', () => {
   });
 });
 
-describe('the log of faults', () => {
-  it('says which fault hit which request', async () => {
+describe('the fault log', () => {
+  it('shows which fault hit which request', async () => {
     const bench = await openSandbox({ frozen: true, now: '2026-03-10T09:00:00Z' });
     bench.sandbox.faults.add([
       { action: 'delay', path: '/nowhere' },
@@ -326,7 +326,7 @@ describe('the log of faults', () => {
     expect(struck).toMatchObject({ fault: 'commit_then_status', fault_id: 2 });
   });
 
-  it('says which webhooks were tampered with, and how', async () => {
+  it('shows which webhooks a fault hit, and which fault', async () => {
     const bench = await openSandbox({ frozen: true });
     const { url } = await openReceiver();
     bench.sandbox.webhooks.configure({ url, drop: 1 });
@@ -379,13 +379,13 @@ describe('the choice of a fault', () => {
 
   const five = Array.from({ length: 5 }, () => ['GET', null, '/'] as [string, null, string]);
 
-  it('strikes so many times, after so many matches', () => {
+  it('respects times and after', () => {
     expect(strikes({ times: 2 }, five)).toEqual([true, true, false, false, false]);
     expect(strikes({ after: 3 }, five)).toEqual([false, false, false, true, true]);
     expect(strikes({ times: 1, after: 1 }, five)).toEqual([false, true, false, false, false]);
   });
 
-  it('of a probability repeats with the seed and comes near its rate', () => {
+  it('with a probability repeats with the seed and comes near its rate', () => {
     const many = Array.from({ length: 2_000 }, (): [string, null, string] => ['GET', null, '/']);
     const once = strikes({ probability: 0.3 }, many);
     expect(strikes({ probability: 0.3 }, many)).toEqual(once);
@@ -394,7 +394,7 @@ describe('the choice of a fault', () => {
     expect(strikes({ probability: 1 }, five)).not.toContain(false);
   });
 
-  it('falls to the next fault when the first does not strike', () => {
+  it('takes the next fault when the first does not hit', () => {
     const faults = new Faults();
     faults.add([{ action: 'hang', times: 1 }, { action: 'reset_before' }], new Random('s'));
     const actions = five.map(([method, route, path]) => faults.strike({ method, route, path })?.action);

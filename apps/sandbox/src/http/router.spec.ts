@@ -35,7 +35,7 @@ describe('the router', () => {
     expect(router.match('GET', path)).toBeNull();
   });
 
-  it('tells methods apart and names the template', () => {
+  it('distinguishes methods and returns the template', () => {
     expect(router.match('POST', '/charges/c/expire')).toEqual({
       target: 'expire',
       template: '/charges/{id}/expire',

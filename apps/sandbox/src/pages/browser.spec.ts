@@ -31,7 +31,7 @@ async function openPage(test: TestContext, options: BrowserContextOptions = {}):
   const errors: string[] = [];
   page.on('pageerror', (error) => errors.push(error.message));
   page.on('console', (line) => {
-    // A refusal's own status is told as an error too.
+    // The console also reports the status of a refusal as an error.
     if (line.type() === 'error' && !line.text().startsWith('Failed to load resource')) errors.push(line.text());
   });
   onTestFinished(async () => {

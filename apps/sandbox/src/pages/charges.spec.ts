@@ -16,7 +16,7 @@ async function createPaid(bench: Bench): Promise<ChargeJson> {
 }
 
 describe('the list of charges', () => {
-  it('has the newest first, escapes their texts, and offers both marks while they are pending', async () => {
+  it('is newest first, escapes texts, and offers both marks for pending charges', async () => {
     const bench = await openAt();
     const old = await createCharge(bench, { description: '<script>alert(1)</script>' });
     bench.sandbox.advance(1);
@@ -31,7 +31,7 @@ describe('the list of charges', () => {
     expect(page).toContain(`action="/dashboard/charges/${old.id}"`);
   });
 
-  it.each(['successful', 'failed'])('marks a charge %s, and comes back to where it was', async (status) => {
+  it.each(['successful', 'failed'])('marks a charge %s, and returns to the same list page', async (status) => {
     const bench = await openAt();
     const charge = await createCharge(bench);
     const list = 'status=pending&q=chrg&offset=50';
@@ -41,7 +41,7 @@ describe('the list of charges', () => {
     expect(bench.sandbox.state().charges[0]?.status).toBe(status);
   });
 
-  it('never comes back to another site', async () => {
+  it('never redirects to another site', async () => {
     const bench = await openAt();
     const charge = await createCharge(bench);
     const { url } = await press(pageOf(bench, charge), { status: 'failed', list: '//evil.example/?q=x' });
@@ -70,7 +70,7 @@ describe('the list of charges', () => {
     expect(second).toContain('52 charges, 51 to 52');
   });
 
-  it('shows those of one status', async () => {
+  it('filters by status', async () => {
     const bench = await openAt();
     const create = async (): Promise<string> => (await createCharge(bench)).id;
     const ids = {
@@ -92,7 +92,7 @@ describe('the list of charges', () => {
     expect(await shown('successful')).toEqual([ids.voided, ids.refunded, ids.successful]);
   });
 
-  it('is searched by id, description and metadata, whatever the case', async () => {
+  it('searches id, description and metadata in any case', async () => {
     const bench = await openAt();
     const one = await createCharge(bench, { description: 'Two Flat Whites' });
     const other = await createCharge(bench, { 'metadata[order]': 'A-17' });
@@ -103,7 +103,7 @@ describe('the list of charges', () => {
     expect(await found('nothing like it')).toEqual([]);
   });
 
-  it('shows what was searched for, escaped', async () => {
+  it('shows the search text, escaped', async () => {
     const bench = await openAt();
     const page = await open(`${bench.url}/dashboard?q=${encodeURIComponent('"><img src=x>')}`);
     expect(page).toContain('value="&quot;&gt;&lt;img src=x&gt;"');
@@ -142,7 +142,7 @@ describe('the list of charges', () => {
 });
 
 describe('the page of a charge', () => {
-  it('tells all about it, escaped, with its QR code and its wallet', async () => {
+  it('shows all its data, escaped, with its QR code and a link to the wallet page', async () => {
     const bench = await openAt();
     const charge = await createCharge(bench, {
       description: '<b>Tea</b>',
@@ -166,7 +166,7 @@ describe('the page of a charge', () => {
     expect(page).not.toMatch(/<b>|<u>|<i>/);
   });
 
-  it('has a timeline of its events, and of what is ahead', async () => {
+  it('has a timeline of its events and of future deadlines', async () => {
     const bench = await openAt();
     const charge = await createCharge(bench);
     expect(await open(pageOf(bench, charge))).toMatch(
@@ -190,7 +190,7 @@ describe('the page of a charge', () => {
     expect(bench.sandbox.state().charges[0]).toMatchObject({ status: 'failed', failure_code });
   });
 
-  it('says why a second mark does nothing', async () => {
+  it('says why a second mark is refused', async () => {
     const bench = await openAt();
     const charge = await createPaid(bench);
     const { status, page } = await press(pageOf(bench, charge), { status: 'failed' });

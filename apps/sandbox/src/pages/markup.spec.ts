@@ -4,14 +4,14 @@ import { majorUnits, readMajorUnits } from './charge.js';
 import { markup } from './markup.js';
 
 describe('markup', () => {
-  it('escapes whatever is put in, and keeps markup within markup', () => {
+  it('escapes text, and keeps markup within markup', () => {
     const inner = markup`<b>${'<i>'}</b>`;
     expect(markup`<p title="${`"'`}">${inner}${[inner, 'a&b', 1, null, false]}</p>`.text).toBe(
       '<p title="&quot;&#39;"><b>&lt;i&gt;</b><b>&lt;i&gt;</b>a&amp;b1</p>',
     );
   });
 
-  it('lets no text leave its place', () => {
+  it('contains no special character of any text', () => {
     fc.assert(
       fc.property(fc.string(), (text) => {
         expect(markup`${text}`.text).not.toMatch(/[<>"']/);
@@ -21,7 +21,7 @@ describe('markup', () => {
 });
 
 describe('major units', () => {
-  it('are read back as they were written', () => {
+  it('are read back as the same amount', () => {
     fc.assert(
       fc.property(fc.nat(), (amount) => {
         expect(readMajorUnits(majorUnits(amount), 'amount')).toBe(amount);

@@ -3,7 +3,7 @@ import { openSandbox } from '../../test/harness.js';
 import { createCharge, press, walletOf } from '../../test/pages.js';
 
 describe('a page', () => {
-  it('loads nothing from elsewhere, runs no script but its own, and is not framed', async () => {
+  it('loads nothing from other sites, runs only its own script, and cannot be framed', async () => {
     const bench = await openSandbox();
     for (const path of ['/dashboard', '/dashboard/none', '/wallet/none']) {
       const { headers } = await fetch(bench.url + path);
@@ -24,9 +24,9 @@ describe('a form', () => {
   it.each([
     ['another site', { 'sec-fetch-site': 'cross-site' }],
     ['another host of the same site', { 'sec-fetch-site': 'same-site' }],
-    ['another site, where a browser tells the origin only', { origin: 'https://evil.example' }],
+    ['another site, by a browser that sends only the origin', { origin: 'https://evil.example' }],
     ['a page without an origin', { origin: 'null' }],
-    ['an origin that lies about the site', { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1' }],
+    ['a forged origin', { 'sec-fetch-site': 'cross-site', origin: 'http://127.0.0.1' }],
   ])('sent by %s is refused and changes nothing', async (_who, headers) => {
     const bench = await openSandbox();
     const charge = await createCharge(bench);
@@ -41,7 +41,7 @@ describe('a form', () => {
     expect(bench.sandbox.state().refunds).toEqual([]);
   });
 
-  it.each(['own', 'public'])('sent by a page at the %s address is taken', async (which) => {
+  it.each(['own', 'public'])('sent by a page at the %s address is accepted', async (which) => {
     const bench = await openSandbox({ publicUrl: 'https://pay.example' });
     const { id } = await createCharge(bench);
     const origin = which === 'own' ? bench.url : 'https://pay.example';

@@ -38,7 +38,7 @@ describe('the QR code', () => {
 });
 
 describe('the wallet page', () => {
-  it('shows who is paid how much for what and until when, escaped', async () => {
+  it('shows shop, amount, description and expiry, escaped', async () => {
     const bench = await openSandbox({ now: AT, frozen: true });
     const charge = await createCharge(bench, {
       description: 'Tea & <b>cake</b>',
@@ -51,7 +51,7 @@ describe('the wallet page', () => {
     expect(page).toContain('2026-03-11 09:00:00 UTC');
   });
 
-  it('looked at changes nothing', async () => {
+  it('changes nothing when it is opened', async () => {
     const bench = await openSandbox({ now: AT, frozen: true });
     const charge = await createCharge(bench);
     await open(walletOf(charge));
@@ -98,7 +98,7 @@ describe('the wallet page', () => {
     expect((await press(walletOf(charge), { decision: 'confirm' })).page).toContain('Paid</h1>');
   });
 
-  it('turned back from lets the shop cancel again', async () => {
+  it('lets the shop cancel again after the customer goes back', async () => {
     const bench = await openSandbox();
     const charge = await createCharge(bench);
     await press(walletOf(charge), { decision: 'review' });
@@ -106,7 +106,7 @@ describe('the wallet page', () => {
     expect((await bench.call('POST', `/charges/${charge.id}/expire`)).status).toBe(200);
   });
 
-  it('of a code that ran out offers no button, and takes no decision', async () => {
+  it('of an expired code has no button and accepts no decision', async () => {
     const bench = await openSandbox({ now: AT, frozen: true });
     const charge = await createCharge(bench);
     bench.sandbox.advance(86_400);
@@ -121,7 +121,7 @@ describe('the wallet page', () => {
     expect(bench.sandbox.state().charges[0]?.status).toBe('expired');
   });
 
-  it('refuses another decision, another reason, none, and what is no form', async () => {
+  it('refuses an unknown decision, an unknown reason, no decision, and a body that is not a form', async () => {
     const bench = await openSandbox();
     const charge = await createCharge(bench);
     for (const fields of [{}, { decision: 'maybe' }, { decision: 'refuse', reason: 'bored' }]) {

@@ -37,7 +37,7 @@ describe('a customer', () => {
 });
 
 describe('a card', () => {
-  it('takes what is writable, keeps the rest, and tells', async () => {
+  it('changes the given fields, keeps the others, and sends card.update', async () => {
     const { call, path, keys } = await open();
     const form = { name: 'Somsri', expiration_month: 1, expiration_year: 2030, postal_code: '10330', city: 'Bangkok' };
     const before = (await call<CardJson>('GET', path)).body;
@@ -53,7 +53,7 @@ describe('a card', () => {
     ['expiration_month', 'May'],
     ['expiration_year', '99'],
     ['name[a]', 'x'],
-  ])('refuses %s=%s and keeps what it has', async (name, value) => {
+  ])('refuses %s=%s and does not change', async (name, value) => {
     const { call, path, sandbox } = await open();
     const before = sandbox.state(['cards', 'events']);
     const reply = await call('PATCH', path, { form: { city: 'Bangkok', [name]: value } });
@@ -61,7 +61,7 @@ describe('a card', () => {
     expect(sandbox.state(['cards', 'events'])).toEqual(before);
   });
 
-  it('that is deleted is gone, and the next one becomes the default', async () => {
+  it('that is deleted is 404, and the next card becomes the default', async () => {
     const { call, path, customer, first, second, keys } = await open();
     const { body } = await call<CardJson>('DELETE', path);
     expect(body).toMatchObject({ id: first, deleted: true });
@@ -73,7 +73,7 @@ describe('a card', () => {
     expect((await call<CustomerJson>('GET', `/customers/${customer}`)).body.default_card).toBeNull();
   });
 
-  it('that is deleted and was not the default leaves the default', async () => {
+  it('that is deleted and was not the default does not change the default', async () => {
     const { call, customer, first, second, keys } = await open();
     await call('DELETE', `/customers/${customer}/cards/${second}`);
     expect((await call<CustomerJson>('GET', `/customers/${customer}`)).body.default_card).toBe(first);

@@ -58,7 +58,7 @@ describe('a dispute', () => {
     expect((await bench.call('GET', '/disputes/x')).status).toBe(404);
   });
 
-  it('is decided once, and each step is told', async () => {
+  it('is decided once, and each step sends an event', async () => {
     const bench = await open();
     const decide = async (status: string) =>
       await bench.control<DisputeJson>('POST', `/disputes/${bench.id}`, { status });
@@ -77,7 +77,7 @@ describe('a dispute', () => {
 });
 
 describe('a document', () => {
-  it('that is sent as a file is kept, listed, shown and downloaded without a key', async () => {
+  it('sent as a file is stored, listed, shown and downloaded without a key', async () => {
     const bench = await open();
     const { status, body } = await upload(bench, bench.documents, PNG, 'ใบเสร็จ.png', 'receipt');
     expect(status).toBe(200);
@@ -145,7 +145,7 @@ describe('a document', () => {
     expect(bench.sandbox.state().documents).toHaveLength(status === 200 ? 1 : 0);
   });
 
-  it('may be as large as the limit, and not a byte larger, sent either way', async () => {
+  it('may have exactly the size limit, as a file or as text', async () => {
     const bench = await open();
     const fits = Buffer.concat([PNG, Buffer.alloc(MOST - PNG.length)]);
     expect((await upload(bench, bench.documents, fits)).status).toBe(200);
@@ -159,7 +159,7 @@ describe('a document', () => {
     expect(bench.sandbox.state().documents).toHaveLength(2);
   });
 
-  it('that never ends is dropped as it comes', async () => {
+  it('that is far too large is not held in memory', async () => {
     const bench = await open();
     const piece = Buffer.alloc(1_024 * 1_024);
     const before = process.memoryUsage().arrayBuffers;
@@ -214,12 +214,12 @@ describe('a document', () => {
     expect((await bench.call('GET', '/account')).status).toBe(200);
   });
 
-  it('is not taken anywhere else', async () => {
+  it('is refused by other routes', async () => {
     const bench = await open();
     expect(await upload(bench, '/charges', PNG)).toMatchObject({ status: 400, body: { code: 'bad_request' } });
   });
 
-  it('can be deleted, and is then nowhere', async () => {
+  it('can be deleted, and is then not found', async () => {
     const bench = await open();
     const { body } = await upload(bench, bench.documents, PNG);
     expect((await bench.call<DocumentJson>('DELETE', body.location)).body).toEqual({ ...body, deleted: true });

@@ -74,7 +74,7 @@ async function run(bench: Bench, ids: string[], done: Step): Promise<void> {
 const sum = <T>(rows: readonly T[], amount: (row: T) => number): number =>
   rows.reduce((total, row) => total + amount(row), 0);
 
-/** What must hold of any records, by the wire's own numbers. */
+/** The invariants, checked with the numbers of the API. */
 function checkRecords({ sandbox }: Bench): void {
   const { charges, refunds, transactions, transfers, receipts, events } = sandbox.state();
   for (const currency of ['THB', 'SGD']) {
@@ -105,8 +105,8 @@ function checkRecords({ sandbox }: Bench): void {
   }
 }
 
-describe('the records', () => {
-  it('balance to the unit whatever happens', async () => {
+describe('the transactions', () => {
+  it('balance to the smallest unit after random operations', async () => {
     const bench = await openSandbox({ seed: 'records', now: '2026-03-10T09:00:00Z', frozen: true });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 25 }), async (steps) => {
@@ -119,7 +119,7 @@ describe('the records', () => {
     );
   });
 
-  it('give a month to its receipt entirely: receipts of a year have every fee and VAT that was taken', async () => {
+  it('of a year have all their fees and VAT in the monthly receipts', async () => {
     const bench = await openSandbox({ seed: 'records', now: '2026-01-01T00:00:00Z', frozen: true });
     bench.sandbox.seedRecords({ schedules: [{ every: 3, period: 'day', charge: { amount: 123_457 } }] });
     bench.sandbox.setNow('2027-02-01T00:00:00Z');
@@ -129,7 +129,7 @@ describe('the records', () => {
     expect(sum(receipts, (receipt) => receipt.vat)).toBe(sum(charges, (charge) => charge.fee_vat));
   });
 
-  it('count truly while rows arrive: pages of a fixed window never repeat or miss one', async () => {
+  it('of a fixed window are paged without a gap or a repetition while new ones arrive', async () => {
     const bench = await openSandbox({ seed: 'records', now: '2026-03-10T09:00:00Z', frozen: true });
     const create = async (): Promise<void> => {
       await bench.call('POST', '/charges', { form: NEW_CHARGE });

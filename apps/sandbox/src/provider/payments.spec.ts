@@ -12,9 +12,13 @@ describe('a source', () => {
     ['of a padded amount', { ...THB, type: 'wallet_mpm', amount: ' 2000' }, 'bad_request'],
     ['of a huge amount', { ...THB, type: 'wallet_mpm', amount: '99999999999999999999' }, 'bad_request'],
     ['of a currency in small letters', { ...THB, type: 'wallet_mpm', currency: 'thb' }, 'bad_request'],
-    ['with a flag that is none', { ...THB, type: 'wallet_mpm', zero_interest_installments: '1' }, 'bad_request'],
+    [
+      'with a flag that is not true or false',
+      { ...THB, type: 'wallet_mpm', zero_interest_installments: '1' },
+      'bad_request',
+    ],
     ['with an address part that is an object', { ...THB, type: 'wallet_mpm', 'billing[city][x]': '1' }, 'bad_request'],
-  ])('%s is refused and not kept', async (_case, form, code) => {
+  ])('%s is refused and not stored', async (_case, form, code) => {
     const bench = await open();
     expect(await bench.call('POST', '/sources', { form })).toMatchObject({
       status: 400,
@@ -25,7 +29,7 @@ describe('a source', () => {
 });
 
 describe('a charge', () => {
-  it('made with an existing source fills it, and the source follows the charge', async () => {
+  it('created with an existing source completes it, and the source follows the charge', async () => {
     const bench = await open();
     const source = (await bench.call<SourceJson>('POST', '/sources', { form: { ...THB, type: 'wallet_mpm' } })).body;
     const charge = (await bench.call<ChargeJson>('POST', '/charges', { form: { ...THB, source: source.id } })).body;
@@ -37,7 +41,7 @@ describe('a charge', () => {
     expect((await read()).charge_status).toBe('successful');
   });
 
-  it('is the only one of its source', async () => {
+  it('is the only charge of its source', async () => {
     const bench = await open();
     const source = (await bench.call<SourceJson>('POST', '/sources', { form: { ...THB, type: 'wallet_mpm' } })).body;
     await bench.call('POST', '/charges', { form: { ...THB, source: source.id } });
@@ -60,7 +64,7 @@ describe('a charge', () => {
   });
 
   it.each<[string, Record<string, string | number>, number, string]>([
-    ['with an unknown source', { source: 'src_test_nobody' }, 404, 'not_found'],
+    ['with an unknown source', { source: 'src_test_unknown' }, 404, 'not_found'],
     ['with a source without a type', { 'source[amount]': 150_000 }, 400, 'bad_request'],
     [
       'with a source of another amount',
@@ -74,7 +78,7 @@ describe('a charge', () => {
       400,
       'invalid_charge',
     ],
-  ])('%s is refused and leaves nothing', async (_case, fields, status, code) => {
+  ])('%s is refused and creates nothing', async (_case, fields, status, code) => {
     const bench = await open();
     const form = { ...THB, ...fields };
     expect(await bench.call('POST', '/charges', { form })).toMatchObject({ status, body: { code } });
@@ -85,7 +89,7 @@ describe('a charge', () => {
     });
   });
 
-  it('becomes successful when it is paid: money is booked, and the event carries it', async () => {
+  it('becomes successful when it is paid, with a credit and an event', async () => {
     const bench = await open();
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     bench.sandbox.advance(60);
@@ -126,7 +130,7 @@ describe('a charge', () => {
     expect(events[0]?.data).toMatchObject({ status: 'pending', source: { charge_status: 'pending' } });
   });
 
-  it('takes an expires_at of a caller whose clock did not leap along as that much time from now', async () => {
+  it('keeps the distance of a future expires_at when the sandbox clock is ahead of the caller', async () => {
     const bench = await openSandbox();
     bench.sandbox.setNow('2999-01-01T00:00:00Z');
     const asked = Date.now() + 900_000;
@@ -139,7 +143,7 @@ describe('a charge', () => {
     expect((await bench.call<ChargeJson>('GET', `/charges/${body.id}`)).body.status).toBe('expired');
   });
 
-  it('may be seen as failed with payment_expired instead', async () => {
+  it('may become failed with payment_expired instead of expired', async () => {
     const bench = await openSandbox({ now: AT, frozen: true, assumptions: { unpaidBecomes: 'failed' } });
     const { id } = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     bench.sandbox.advance(24 * 3_600);
@@ -180,7 +184,7 @@ describe('a charge', () => {
     expect((await bench.call<ChargeJson>('GET', `/charges/${body.id}`)).body.status).toBe('pending');
   });
 
-  it('has its own events, with those of its refunds', async () => {
+  it('has its own events and those of its refunds', async () => {
     const bench = await open();
     const first = (await bench.call<ChargeJson>('POST', '/charges', { form: NEW_CHARGE })).body;
     await bench.call('POST', '/charges', { form: NEW_CHARGE });

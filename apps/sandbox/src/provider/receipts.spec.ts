@@ -16,7 +16,7 @@ const receiptsOf = async ({ call }: Bench): Promise<ReceiptJson[]> =>
   (await call<ListBody<ReceiptJson>>('GET', '/receipts?limit=100')).body.data;
 
 describe('a receipt', () => {
-  it('sums the fees and the VAT that a month took, voids given back', async () => {
+  it('sums the fees and the VAT of a month, less those of voids', async () => {
     const bench = await open();
     await pay(bench, 150_000);
     const voided = await pay(bench, 3_000);
@@ -63,7 +63,7 @@ describe('a receipt', () => {
     expect((await bench.call('GET', '/receipts/x')).status).toBe(404);
   });
 
-  it('comes once a month, and one more for each other currency that moved', async () => {
+  it('is issued once a month, with one more for each other currency', async () => {
     const bench = await open();
     await pay(bench, 10_000, 'SGD');
     bench.sandbox.setNow('2026-06-15T00:00:00Z');
@@ -77,7 +77,7 @@ describe('a receipt', () => {
     expect(new Set(receipts.map(({ number }) => number)).size).toBe(4);
   });
 
-  it('withholds tax when told to, and gives it back as an adjustment that is in the records', async () => {
+  it('withholds tax if configured, and returns it as an adjustment transaction', async () => {
     const bench = await open({ assumptions: { whtBasisPoints: 200 } });
     await pay(bench, 150_000);
     bench.sandbox.setNow('2026-04-01T00:00:00Z');
@@ -102,7 +102,7 @@ describe('a receipt', () => {
     expect(transactions.at(-1)).toMatchObject({ direction: 'debit', amount: 147_352 });
   });
 
-  it('leaves to the next month what happens at its very end', async () => {
+  it('does not contain a payment at the first instant of the next month', async () => {
     const bench = await open();
     bench.sandbox.seedRecords({ schedules: [{ start_date: '2026-05-01', end_date: '2026-05-02' }] });
     bench.sandbox.setNow('2026-06-01T00:00:00Z');
@@ -115,7 +115,7 @@ describe('a receipt', () => {
     expect(bench.sandbox.state().charges[0]?.created_at).toBe('2026-05-01T00:00:00.000Z');
   });
 
-  it('goes on after a reset', async () => {
+  it('continues after a reset', async () => {
     const bench = await open();
     bench.sandbox.reset();
     bench.sandbox.setNow('2026-05-01T00:00:00Z');

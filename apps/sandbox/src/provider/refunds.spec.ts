@@ -14,7 +14,7 @@ async function paid(
 }
 
 describe('a refund', () => {
-  it('of a part keeps the rest refundable, costs the fee, and is told by an event', async () => {
+  it('of a part keeps the rest refundable, does not return the fee, and sends an event', async () => {
     const bench = await paid();
     const form = { amount: 50_000, 'metadata[refund_key]': 'r-1' };
     const { status, body } = await bench.call<RefundJson>('POST', `/charges/${bench.id}/refunds`, { form });
@@ -67,7 +67,7 @@ describe('a refund', () => {
     expect(more).toMatchObject({ status: 400, body: { code: 'failed_refund' } });
   });
 
-  it('never exceeds what was paid, whatever is asked for', async () => {
+  it('never exceeds the paid amount', async () => {
     const bench = await paid();
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 160_000 }), { maxLength: 8 }), async (amounts) => {

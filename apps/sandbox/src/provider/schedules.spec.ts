@@ -35,7 +35,7 @@ const eventKeys = ({ sandbox }: Bench): string[] =>
     .filter((key) => key.startsWith('schedule.')) ?? [];
 
 describe('a schedule', () => {
-  it('starts on the day that is asked for', async () => {
+  it('starts on its start_date', async () => {
     const bench = await open();
     const { id } = await create(bench, { ...DAILY, ...bench.charge, start_date: '2026-03-20' });
     bench.sandbox.setNow('2026-03-19T23:59:59.999Z');
@@ -106,7 +106,7 @@ describe('a schedule', () => {
 });
 
 describe('an occurrence', () => {
-  it('charges the card on its day: the charge names schedule, customer and card, and is booked', async () => {
+  it('charges the card on its day: the charge has schedule, customer and card', async () => {
     const bench = await open();
     const { id } = await create(bench, { ...DAILY, ...bench.charge, start_date: '2026-03-11' });
     bench.sandbox.advance(DAY);
@@ -146,7 +146,7 @@ describe('an occurrence', () => {
     );
   });
 
-  it('of the day of creation is due at once', async () => {
+  it('on the day of creation is due immediately', async () => {
     const bench = await open();
     const { id, next_occurrences_on: next } = await create(bench, { ...DAILY, ...bench.charge });
     expect(next[0]).toBe('2026-03-10');
@@ -157,7 +157,7 @@ describe('an occurrence', () => {
     expect((await retrieve(bench, id)).next_occurrences_on[0]).toBe('2026-03-11');
   });
 
-  it('that fails is tried again on each of the next two days, and then suspends the schedule', async () => {
+  it('that fails is retried on each of the next two days, and then suspends the schedule', async () => {
     const bench = await open('insufficient_fund');
     const monthly = { every: 1, period: 'month', 'on[days_of_month][]': 15, end_date: '2027-03-10' };
     const { id } = await create(bench, { ...monthly, ...bench.charge });
@@ -189,7 +189,7 @@ describe('an occurrence', () => {
     );
   });
 
-  it('that succeeds on a later try goes on as if nothing had been', async () => {
+  it('that succeeds on a later try continues the schedule', async () => {
     const bench = await open('insufficient_fund');
     const monthly = { every: 1, period: 'month', 'on[days_of_month][]': 15, end_date: '2027-03-10' };
     const { id } = await create(bench, { ...monthly, ...bench.charge });
@@ -208,7 +208,7 @@ describe('an occurrence', () => {
     ]);
   });
 
-  it('each day is tried on its own while an earlier one is tried again', async () => {
+  it('of each day runs while an earlier one is retried', async () => {
     const bench = await open('payment_rejected');
     const { id } = await create(bench, { ...DAILY, ...bench.charge, start_date: '2026-03-11' });
     bench.sandbox.advance(3 * DAY);
@@ -221,7 +221,7 @@ describe('an occurrence', () => {
     expect(await retrieve(bench, id)).toMatchObject({ status: 'suspended' });
   });
 
-  it('fails without a charge when the customer has no card any more, and with one when the card has expired', async () => {
+  it('fails without a charge when the card is deleted, and with a charge when the card has expired', async () => {
     const bench = await open();
     const { id } = await create(bench, { ...DAILY, ...bench.charge, start_date: '2026-03-11' });
     await bench.call('PATCH', `/customers/${bench.customer}/cards/${bench.card}`, {
@@ -236,7 +236,7 @@ describe('an occurrence', () => {
     expect(gone).toMatchObject({ status: 'failed', result: null, message: 'The customer no longer has the card.' });
   });
 
-  it('of a transfer moves what is transferable, tells each step, and skips when there is nothing', async () => {
+  it('of a transfer moves the transferable balance, sends each event, and is skipped when the balance is 0', async () => {
     const bench = await open();
     await create(bench, { ...DAILY, ...bench.charge, start_date: '2026-03-11', end_date: '2026-03-12' });
     const percentage = { ...DAILY, 'transfer[percentage_of_balance]': 50, start_date: '2026-03-17' };
@@ -279,7 +279,7 @@ describe('an occurrence', () => {
 });
 
 describe('the end of a schedule', () => {
-  it('is announced when one occurrence is left, and comes with the day after its last', async () => {
+  it('is announced when one occurrence is left, and comes on the day after end_date', async () => {
     const bench = await open();
     const form = { ...DAILY, ...bench.charge, start_date: '2026-03-11', end_date: '2026-03-13' };
     const { id } = await create(bench, form);
@@ -306,7 +306,7 @@ describe('the end of a schedule', () => {
     expect(await retrieve(bench, id)).toMatchObject({ status: 'expired', ended_at: '2026-03-12T00:00:00.000Z' });
   });
 
-  it('by deletion skips what was to come, is told once, and can be repeated', async () => {
+  it('by deletion skips the remaining occurrences, sends one event, and can be repeated', async () => {
     const bench = await open();
     const { id } = await create(bench, { ...DAILY, ...bench.charge });
     bench.sandbox.advance(1);
@@ -324,7 +324,7 @@ describe('the end of a schedule', () => {
     expect(await retrieve(bench, id)).toMatchObject({ status: 'deleted', ended_at: body.ended_at });
   });
 
-  it('leaves the events with the occurrences as they were', async () => {
+  it('does not change the occurrences in earlier events', async () => {
     const bench = await open();
     const schedule = await create(bench, { ...DAILY, ...bench.charge });
     bench.sandbox.advance(5 * DAY);
@@ -332,7 +332,7 @@ describe('the end of a schedule', () => {
     expect(events.find(({ key }) => key === 'schedule.create')?.data).toEqual(schedule);
   });
 
-  it('is forgotten by a reset', async () => {
+  it('does not come after a reset', async () => {
     const bench = await open();
     await create(bench, { ...DAILY, ...bench.charge });
     bench.sandbox.reset();

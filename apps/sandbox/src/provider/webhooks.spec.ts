@@ -20,7 +20,7 @@ function isSigned({ headers, body }: Received, secret: string): boolean {
 }
 
 describe('a webhook', () => {
-  it('carries the event as it was, signed with wall time', async () => {
+  it('contains the event as it was, signed with wall time', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET });
@@ -72,7 +72,7 @@ describe('a webhook', () => {
     expect(received?.headers['webhook-signature']).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
   });
 
-  it('is tried again by the clock until it is taken', async () => {
+  it('is retried by the clock until a 2xx answer', async () => {
     const bench = await open();
     const receiver = await openReceiver((index) => [500, 404, 302, 204][index] ?? 200);
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET });
@@ -105,7 +105,7 @@ describe('a webhook', () => {
     expect(tries[0]?.error).toBe('answered 500');
   });
 
-  it('that nobody takes is given up after the last try', async () => {
+  it('without a 2xx answer is not sent after the last try', async () => {
     const bench = await openSandbox({ frozen: true, assumptions: { webhookRetriesMs: [1_000, 1_000] } });
     bench.sandbox.webhooks.configure({ url: 'http://127.0.0.1:1/closed', secret: SECRET });
     await createCharge(bench);
@@ -122,7 +122,7 @@ describe('a webhook', () => {
     expect(deliveries[0]?.error).toMatch(/\w/);
   });
 
-  it('goes to the endpoints of its charge as well, to each address once', async () => {
+  it('also goes to the endpoints of its charge, once to each address', async () => {
     const bench = await open();
     const account = await openReceiver();
     const own = await openReceiver();
@@ -135,7 +135,7 @@ describe('a webhook', () => {
     expect(isSigned(own.received[0] as Received, bench.sandbox.keys.webhookSecrets[0] ?? '')).toBe(true);
   });
 
-  it('is sent for every kind of event, and none for what is refused', async () => {
+  it('is sent for every kind of event, but not for a refusal', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET });
@@ -158,7 +158,7 @@ describe('a webhook', () => {
     expect(bench.sandbox.state().deliveries).toEqual([]);
   });
 
-  it('does not leave while as many as allowed are on the wire', async () => {
+  it('waits while the maximum number of deliveries is in progress', async () => {
     const bench = await openSandbox({ assumptions: { webhookConcurrency: 2 } });
     let release = (_status: number): void => {};
     const released = new Promise<number>((resolve) => (release = resolve));
@@ -175,7 +175,7 @@ describe('a webhook', () => {
 });
 
 describe('an event sent again', () => {
-  it('goes to its addresses once more with the same body, past every fault', async () => {
+  it('goes to its addresses again with the same body, without faults', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET, drop: 1, corrupt_signature: 1 });
@@ -196,7 +196,7 @@ describe('an event sent again', () => {
     expect((await bench.call<EventJson>('GET', `/events/${event?.id}`)).body.webhook_deliveries).toHaveLength(3);
   });
 
-  it('of no address goes nowhere, and an unknown one is not found', async () => {
+  it('without an address goes nowhere, and an unknown event is not found', async () => {
     const bench = await open();
     await createCharge(bench);
     const [event] = bench.sandbox.state().events;
@@ -224,7 +224,7 @@ describe('a rotation of the secret', () => {
     return { bench, receiver };
   };
 
-  it('signs with both until it is ended', async () => {
+  it('signs with both secrets until it is ended', async () => {
     const { bench, receiver } = await begin();
     expect((await bench.control('POST', '/webhooks/rotate', { secret: next })).body).toEqual({
       signing_with: 2,
@@ -243,7 +243,7 @@ describe('a rotation of the secret', () => {
     expect(await signatures(bench, receiver)).toEqual([false, true, 1]);
   });
 
-  it('without an overlap signs with a secret that the receiver may not know yet', async () => {
+  it('with an overlap of 0 signs with the new secret alone', async () => {
     const { bench, receiver } = await begin();
     const { secrets } = bench.sandbox.webhooks.rotate({ overlap: 0 });
     expect(secrets).toHaveLength(1);
@@ -271,8 +271,8 @@ describe('a rotation of the secret', () => {
   });
 });
 
-describe('webhooks asked to misbehave', () => {
-  it('are dropped for good, and the records say so', async () => {
+describe('webhooks with faults', () => {
+  it('are dropped, and the deliveries show it', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET, drop: 1 });
@@ -296,7 +296,7 @@ describe('webhooks asked to misbehave', () => {
     expect(twins.toSorted((a, b) => Number(a) - Number(b))).toEqual([false, true]);
   });
 
-  it('carry a signature that does not fit', async () => {
+  it('have a wrong signature', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET, corrupt_signature: 1 });
@@ -308,7 +308,7 @@ describe('webhooks asked to misbehave', () => {
     expect(bench.sandbox.state().deliveries).toMatchObject([{ corrupted: true }]);
   });
 
-  it('leave late, by the clock', async () => {
+  it('leave late by the clock', async () => {
     const bench = await open();
     const receiver = await openReceiver();
     bench.sandbox.webhooks.configure({ url: receiver.url, secret: SECRET, delay_ms: 60_000 });
@@ -320,7 +320,7 @@ describe('webhooks asked to misbehave', () => {
     await receiver.count(1);
   });
 
-  it('change places, and the last one is not held for ever', async () => {
+  it('change their order, and the last one leaves after a limit', async () => {
     const bench = await openSandbox({
       now: '2026-03-10T09:00:00Z',
       frozen: true,
@@ -336,7 +336,7 @@ describe('webhooks asked to misbehave', () => {
     expect(keysOf(await receiver.count(2))).toEqual(['charge.complete', 'charge.create']);
   });
 
-  it('choose the same ones with the same seed', async () => {
+  it('hit the same deliveries with the same seed', async () => {
     const choices = async (seed: string): Promise<string> => {
       const bench = await openSandbox({ seed, frozen: true });
       const receiver = await openReceiver();

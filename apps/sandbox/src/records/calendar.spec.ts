@@ -119,7 +119,7 @@ describe('a rule', () => {
     return weekday === rule.weekday && (rule.ordinal === 'last' ? isLast : rule.ordinal.startsWith(String(nth)));
   };
 
-  it('runs on exactly the days that fit it, whatever it is', () => {
+  it('runs on exactly the days that match it', () => {
     fc.assert(
       fc.property(rules, (rule) => {
         const expected: Day[] = [];
