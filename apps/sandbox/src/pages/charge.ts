@@ -115,7 +115,7 @@ function qrSection({ token }: ChargeRecord): Markup {
 }
 
 function refundsOf(charge: ChargeRecord): Markup {
-  const columns: readonly Column[] = ['Refund', 'Made', { label: 'Amount', kind: 'number' }, short('Kind')];
+  const columns: readonly Column[] = ['Refund', 'Created', { label: 'Amount', kind: 'number' }, short('Kind')];
   const rows = charge.refunds.map((refund) => [
     markup`<span class="id">${refund.id}</span>`,
     timeOf(refund.createdAt),

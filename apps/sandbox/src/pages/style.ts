@@ -65,7 +65,7 @@ label { display: block; font-size: .875rem; font-weight: 600; margin-bottom: .25
 .fields > * { flex: 0 1 auto; min-width: 0; max-width: 100%; } .fields > .wide { flex: 1 1 14rem; }
 input, select, button { font: inherit; color: inherit; min-height: 2.75rem; border: 1px solid var(--edge); border-radius: .5rem; background: var(--surface); }
 input, select { width: 100%; max-width: 100%; padding: .5rem .625rem; }
-button { display: inline-flex; align-items: center; justify-content: center; padding: .5rem 1rem; font-weight: 600; cursor: pointer; text-decoration: none; }
+button { white-space: nowrap; display: inline-flex; align-items: center; justify-content: center; padding: .5rem 1rem; font-weight: 600; cursor: pointer; text-decoration: none; }
 button:hover { background: var(--back); }
 button.primary { background: var(--accent); border-color: var(--accent); color: var(--on-accent); } button.primary:hover { filter: brightness(1.08); }
 button.danger { border-color: var(--danger); color: var(--danger); }
@@ -77,8 +77,8 @@ th, td { text-align: left; vertical-align: top; padding: .6rem 1rem .6rem 0; bor
 th { font-size: .875rem; color: var(--quiet); font-weight: 600; white-space: nowrap; } tbody tr:last-child > * { border-bottom: 0; }
 th.number { text-align: right; }
 tr > :last-child { padding-right: 0; }
-@media (min-width: 48rem) { td time, td.short, td.short *, td summary { white-space: nowrap; } td pre { min-width: 18rem; } }
-@media (max-width: 47.99rem) {
+@media (min-width: 60rem) { td time, td.short, td.short *, td summary { white-space: nowrap; } td pre { min-width: 18rem; } }
+@media (max-width: 59.99rem) {
   table, tbody, tr, td { display: block; }
   thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
   tr { padding: .75rem 0; border-bottom: 1px solid var(--line); } tbody tr:last-child { border-bottom: 0; padding-bottom: 0; } tbody tr:first-child { padding-top: 0; }

@@ -10,7 +10,7 @@ import { choice, facts, postForm } from './parts.js';
 import type { PageAnswer } from './answer.js';
 
 const REASONS: Readonly<Record<FailureCode, string>> = {
-  payment_rejected: 'I do not want to pay, or my bank refuses',
+  payment_rejected: 'Refused by me or my bank',
   insufficient_fund: 'Not enough money, or over my limit',
   payment_expired: 'I took too long',
   failed_processing: 'Something went wrong',
