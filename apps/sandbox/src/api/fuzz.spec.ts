@@ -5,6 +5,7 @@ import type { ChargeJson } from '../index.js';
 import { NEW_CHARGE, openSandbox, type Bench } from '../../test/harness.js';
 
 const RUNS = 400;
+const words = (text: string): string[] => text.split(/\s+/);
 
 type Form = Record<string, string | number>;
 
@@ -32,69 +33,18 @@ const records = ({ sandbox }: Bench): unknown => {
 
 const method = fc.constantFrom('GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'OPTIONS', 'HEAD');
 const name = fc.constantFrom(
-  'amount',
-  'currency',
-  'source',
-  'source[type]',
-  'type',
-  'metadata',
-  'metadata[a]',
-  'expires_at',
-  'void',
-  'webhook_uri',
-  'webhook_endpoints[]',
-  'items[][name]',
-  'limit',
-  'from',
-  'decision',
-  'status',
-  '__proto__',
-  'a[',
   '',
-  'failure_code',
-  'scope',
-  'page',
-  'query',
-  'filters[amount]',
-  'filters[created]',
-  'filters[x][y]',
-  'every',
-  'period',
-  'end_date',
-  'start_date',
-  'on[weekdays][]',
-  'on[days_of_month][]',
-  'on[weekday_of_month]',
-  'charge[amount]',
-  'charge[customer]',
-  'transfer[amount]',
-  'transfer[percentage_of_balance]',
-  'file',
-  'kind',
-  'expiration_month',
+  ...words(`amount currency source source[type] type metadata metadata[a] expires_at void webhook_uri
+    webhook_endpoints[] items[][name] limit from decision status __proto__ a[ failure_code scope page
+    query filters[amount] filters[created] filters[x][y] every period end_date start_date on[weekdays][]
+    on[days_of_month][] on[weekday_of_month] charge[amount] charge[customer] transfer[amount]
+    transfer[percentage_of_balance] file kind expiration_month`),
 );
 const value = fc.oneof(
   fc.constantFrom(
-    '150000',
-    '0',
-    '-1',
-    '1e9',
-    'THB',
-    'SGD',
-    'wallet_mpm',
-    'true',
-    'null',
     '',
-    '2026-13-45',
-    '2027-01-01T00:00:00Z',
-    '2027-01-01',
-    '1',
-    'day',
-    'week',
-    'month',
-    'monday',
-    'last_friday',
-    'data:image/png;base64,iVBORw0KGgo=',
+    ...words(`150000 0 -1 1e9 THB SGD wallet_mpm true null 2026-13-45 2027-01-01T00:00:00Z 2027-01-01 1 day week
+    month monday last_friday data:image/png;base64,iVBORw0KGgo=`),
   ),
   fc.string(),
 );
@@ -108,39 +58,10 @@ const form = fc.oneof(
 );
 const segment = fc.oneof(
   fc.constantFrom(
-    'charges',
-    'sources',
-    'events',
-    'account',
-    'refunds',
-    'expire',
-    'mark_as_paid',
-    'transactions',
-    'schedules',
-    'receipts',
-    'search',
-    'transfers',
-    'disputes',
-    'documents',
-    'customers',
-    'cards',
-    'occurrences',
-    'download',
+    ...words(`charges sources events account refunds expire mark_as_paid transactions schedules receipts search
+    transfers disputes documents customers cards occurrences download`),
   ),
-  fc.constantFrom(
-    '{id}',
-    '{id}',
-    '%',
-    '%00',
-    '%2f',
-    '..',
-    '',
-    '__proto__',
-    'wallet',
-    'qr',
-    'dashboard',
-    'x'.repeat(200),
-  ),
+  fc.constantFrom('', 'x'.repeat(200), ...words('{id} {id} % %00 %2f .. __proto__ wallet qr dashboard')),
 );
 const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
 

@@ -78,20 +78,6 @@ describe('a customer', () => {
     await page.locator('h1:focus', { hasText: 'Paid' }).waitFor();
   });
 
-  it('reviews, which keeps the till from cancelling, and refuses with a reason', async (test) => {
-    const bench = await openAt();
-    const page = await openPage(test, PHONE);
-    const charge = await createCharge(bench);
-    await page.goto(walletOf(charge));
-    await page.getByRole('button', { name: 'Review first' }).click();
-    await page.getByText('You are reviewing the payment').waitFor();
-    expect((await bench.call('POST', `/charges/${charge.id}/expire`)).status).toBe(400);
-    await page.getByLabel('Reason for refusing').selectOption('insufficient_fund');
-    await page.getByRole('button', { name: 'Refuse' }).click();
-    await page.getByRole('heading', { name: 'Payment failed' }).waitFor();
-    expect(stateOf(bench)).toMatchObject({ status: 'failed', failure_code: 'insufficient_fund' });
-  });
-
   it('who presses twice pays once', async (test) => {
     const bench = await openAt();
     const page = await openPage(test, PHONE);
@@ -124,25 +110,6 @@ describe('a customer', () => {
 });
 
 describe('a merchant', () => {
-  it('finds a charge by its reference and marks it failed with a reason', async (test) => {
-    const bench = await openAt();
-    const page = await openPage(test);
-    await createCharge(bench);
-    const charge = await createCharge(bench, { 'metadata[order]': 'A-17' });
-    await page.goto(dashboard(bench));
-    await page.getByLabel('Charge, description or metadata').fill('a-17');
-    await page.keyboard.press('Enter');
-    await page.getByText('1 charge', { exact: true }).waitFor();
-    await page.getByRole('link', { name: charge.id }).click();
-    await page.getByLabel('Reason').selectOption('failed_processing');
-    await page.getByRole('button', { name: 'Mark failed' }).click();
-    await page.getByText('The charge is marked failed.').waitFor();
-    expect((await bench.call<ChargeJson>('GET', `/charges/${charge.id}`)).body).toMatchObject({
-      status: 'failed',
-      failure_code: 'failed_processing',
-    });
-  });
-
   it('marks a charge successful in the list, by keyboard alone', async (test) => {
     const bench = await openAt();
     const page = await openPage(test);
@@ -152,35 +119,6 @@ describe('a merchant', () => {
     await page.keyboard.press('Space');
     await page.getByText('The charge is marked successful.').waitFor();
     expect(stateOf(bench)?.status).toBe('successful');
-  });
-
-  it('refunds a part, sees why too much is refused, and what is left', async (test) => {
-    const bench = await openAt();
-    const page = await openPage(test);
-    const charge = await createCharge(bench);
-    bench.sandbox.mark(charge.id, { status: 'successful' });
-    await page.goto(dashboard(bench, `/charges/${charge.id}`));
-    const amount = page.getByLabel('Amount in THB');
-    await amount.fill('500.25');
-    await page.getByRole('button', { name: 'Refund', exact: true }).click();
-    await page.locator('[role=status]:focus', { hasText: 'The refund is made.' }).waitFor();
-    expect(await amount.inputValue()).toBe('999.75');
-    await amount.fill('1000');
-    await page.getByRole('button', { name: 'Refund', exact: true }).click();
-    await page.locator('[role=alert]:focus').waitFor();
-    expect(await amount.inputValue()).toBe('1000');
-    expect(bench.sandbox.state().refunds).toMatchObject([{ amount: 50_025 }]);
-  });
-
-  it('voids while the window is open', async (test) => {
-    const bench = await openAt();
-    const page = await openPage(test);
-    const charge = await createCharge(bench);
-    bench.sandbox.mark(charge.id, { status: 'successful' });
-    await page.goto(dashboard(bench, `/charges/${charge.id}`));
-    await page.getByRole('button', { name: 'Void THB 1,500.00' }).click();
-    await page.getByText('The charge is voided.').waitFor();
-    expect(stateOf(bench)?.voided).toBe(true);
   });
 
   it('sees a payment arrive without asking, but never loses what is being chosen', async (test) => {

@@ -17,25 +17,6 @@ async function open() {
   return { ...bench, customer, first, second, keys, path: `/customers/${customer}/cards/${first}` };
 }
 
-describe('a customer', () => {
-  it('shows its cards and the default one', async () => {
-    const { call, customer, first, second } = await open();
-    const { body } = await call<CustomerJson>('GET', `/customers/${customer}`);
-    expect(body).toMatchObject({
-      object: 'customer',
-      id: expect.stringMatching(/^cust_test_/),
-      livemode: false,
-      location: `/customers/${customer}`,
-      email: 'a@example.com',
-      default_card: first,
-      created_at: AT,
-    });
-    expect(body.cards).toMatchObject({ total: 2, location: `/customers/${customer}/cards` });
-    expect(body.cards.data.map(({ id }) => id)).toEqual([first, second]);
-    expect((await call('GET', '/customers/x')).status).toBe(404);
-  });
-});
-
 describe('a card', () => {
   it('changes the given fields, keeps the others, and sends card.update', async () => {
     const { call, path, keys } = await open();

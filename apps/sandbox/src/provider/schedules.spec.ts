@@ -45,24 +45,16 @@ describe('a schedule', () => {
   });
 
   const bad: [string, Form][] = [
-    ['every', { every: 0 }],
     ['every', { every: 366 }],
     ['every', { every: '' }],
-    ['period', { period: 'year' }],
     ['period', { period: '' }],
     ['end_date', { end_date: '' }],
-    ['end_date', { end_date: '2026-02-30' }],
     ['end_date', { end_date: '2026-03-09' }],
     ['end_date', { end_date: '9999-12-31' }],
     ['start_date', { start_date: '2026-03-09' }],
-    ['start_date', { start_date: 'today' }],
     ['on', { 'on[weekdays][]': 'monday' }],
-    ['on', { period: 'week' }],
-    ['on', { period: 'week', 'on[weekdays][]': 'someday' }],
     ['weekdays', { period: 'week', 'on[weekdays]': 'monday' }],
     ['on', { period: 'week', 'on[days_of_month][]': 1 }],
-    ['on', { period: 'month' }],
-    ['on', { period: 'month', 'on[days_of_month][]': 32 }],
     ['on', { period: 'month', 'on[days_of_month][]': 1, 'on[weekday_of_month]': 'last_friday' }],
     ['on', { period: 'month', 'on[weekday_of_month]': '5th_friday' }],
     ['on', { period: 'month', 'on[weekday_of_month]': 'friday' }],
@@ -80,10 +72,8 @@ describe('a schedule', () => {
   });
 
   it.each<[number, string, Form]>([
-    [400, 'bad_request', {}],
     [400, 'bad_request', { 'charge[amount]': 150_000 }],
     [400, 'invalid_amount', { 'charge[amount]': 1, 'charge[customer]': 'x' }],
-    [404, 'not_found', { 'charge[amount]': 150_000, 'charge[customer]': 'x' }],
     [400, 'bad_request', { 'transfer[amount]': 0 }],
     [400, 'bad_request', { 'transfer[amount]': 1, 'transfer[percentage_of_balance]': 1 }],
     [400, 'bad_request', { 'transfer[percentage_of_balance]': 0 }],

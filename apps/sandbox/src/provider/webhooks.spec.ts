@@ -32,44 +32,13 @@ describe('a webhook', () => {
     if (created === undefined || completed === undefined) throw new Error('unreachable');
 
     expect(completed.headers['content-type']).toBe('application/json');
-    const { webhook_deliveries, ...sent } = eventOf(completed);
-    const { body: told } = await bench.call<EventJson>('GET', `/events/${sent.id}`);
-    expect(webhook_deliveries).toEqual([]);
-    expect(told).toMatchObject(sent);
-    expect(sent).toMatchObject({
-      object: 'event',
-      key: 'charge.complete',
-      data: { id: charge.id, status: 'successful' },
-    });
     expect(eventOf(created)).toMatchObject({ key: 'charge.create', data: { status: 'pending' } });
-    expect(told.webhook_deliveries).toEqual([
-      {
-        object: 'webhook_delivery',
-        id: expect.stringMatching(/^whdl_/),
-        uri: receiver.url,
-        status: 200,
-        key: 'charge.complete',
-        error: null,
-        payload: { ...sent, webhook_deliveries: [] },
-      },
-    ]);
-
+    expect(eventOf(completed)).toMatchObject({ key: 'charge.complete', data: { id: charge.id, status: 'successful' } });
     expect(isSigned(completed, SECRET)).toBe(true);
     expect(completed.headers['webhook-signature']).toMatch(/^[0-9a-f]{64}$/);
     // The sandbox's clock stands in March 2026; the receiver's does not.
     const age = Date.now() / 1_000 - Number(completed.headers['webhook-signature-timestamp']);
     expect(Math.abs(age)).toBeLessThan(60);
-  });
-
-  it('is signed with each secret while one is rotated', async () => {
-    const bench = await open();
-    const receiver = await openReceiver();
-    const next = Buffer.from('the next one').toString('base64');
-    bench.sandbox.webhooks.configure({ url: receiver.url, secret: `${SECRET},${next}` });
-    await createCharge(bench);
-    const [received] = await receiver.count(1);
-    expect(received && isSigned(received, SECRET) && isSigned(received, next)).toBe(true);
-    expect(received?.headers['webhook-signature']).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
   });
 
   it('is retried by the clock until a 2xx answer', async () => {

@@ -23,42 +23,6 @@ const daysOf = (rule: Rule, from = rule.startOn, most = 30): string[] => upcomin
 const within = { startOn: day('2026-03-10'), endOn: day('2027-03-10') };
 
 describe('a rule', () => {
-  it.each<[string, Rule, string[]]>([
-    ['day', { ...within, every: 10, period: 'day' }, ['2026-03-10', '2026-03-20', '2026-03-30']],
-    [
-      'week',
-      { ...within, every: 2, period: 'week', weekdays: ['friday', 'monday'] },
-      ['2026-03-13', '2026-03-23', '2026-03-27'],
-    ],
-    [
-      'month without the day',
-      { ...within, every: 1, period: 'month', daysOfMonth: [31] },
-      ['2026-03-31', '2026-05-31', '2026-07-31'],
-    ],
-    [
-      'month of several days',
-      { ...within, every: 3, period: 'month', daysOfMonth: [15, 1] },
-      ['2026-03-15', '2026-06-01', '2026-06-15'],
-    ],
-    [
-      'first weekday',
-      { ...within, every: 1, period: 'month', ordinal: '1st', weekday: 'tuesday' },
-      ['2026-04-07', '2026-05-05', '2026-06-02'],
-    ],
-    [
-      'last weekday',
-      { ...within, every: 1, period: 'month', ordinal: 'last', weekday: 'friday' },
-      ['2026-03-27', '2026-04-24', '2026-05-29'],
-    ],
-    [
-      'fourth weekday',
-      { ...within, every: 1, period: 'month', ordinal: '4th', weekday: 'sunday' },
-      ['2026-03-22', '2026-04-26', '2026-05-24'],
-    ],
-  ])('of each %s runs on its days', (_name, rule, days) => {
-    expect(daysOf(rule).slice(0, 3)).toEqual(days);
-  });
-
   it('runs on 29 February of leap years only', () => {
     const rule: Rule = {
       startOn: day('2026-02-01'),
