@@ -16,7 +16,7 @@ import {
 } from '../http/params.js';
 import type { NewCharge, NewSource } from '../provider/payments.js';
 import type { NewRefund } from '../provider/refunds.js';
-import { isFailureCode, type AccountRecord, type FailureCode, type SourceDetails } from '../records/records.js';
+import type { AccountRecord, SourceDetails } from '../records/records.js';
 
 /** Checks the forms of the API. Source: API reference, "Endpoints"; assumptions where it is silent. */
 
@@ -118,12 +118,6 @@ export function readRefund(form: FormMap): NewRefund {
     void: booleanOf(form, 'void') ?? false,
     metadata: mapOf(form, 'metadata') ?? {},
   };
-}
-
-export function readFailureCode(form: FormMap): FailureCode | null {
-  const code = textOf(form, 'failure_code');
-  if (code !== null && !isFailureCode(code)) throw new ApiError('bad_request', 'failure_code is not a known one.');
-  return code;
 }
 
 /** A field that is left out keeps its value. The empty string clears an address or the keys. */

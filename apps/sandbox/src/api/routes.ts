@@ -4,7 +4,7 @@ import type { Assumptions } from '../assumptions.js';
 import { fileFromText } from '../provider/document-type.js';
 import { listJson } from './list-json.js';
 import type { FormMap } from '../http/form.js';
-import { readAccount, readCard, readCharge, readFailureCode, readRefund, readSource } from './inputs.js';
+import { readAccount, readCard, readCharge, readRefund, readSource } from './inputs.js';
 import type { UploadedFile } from '../http/multipart.js';
 import { choiceOf, instantOf, integerOf, required, textOf } from '../http/params.js';
 import type { Provider } from '../provider/provider.js';
@@ -12,6 +12,7 @@ import type { Renderer } from './render.js';
 import { Router } from '../http/router.js';
 import { readSchedule } from './schedule-input.js';
 import { receiptSearch, scheduleSearch, searchJson } from './search.js';
+import { FAILURE_CODES } from '../records/records.js';
 import { pageOf, type Page, type PageQuery } from '../records/table.js';
 
 /** One decoded API request. */
@@ -48,8 +49,12 @@ type Access = Partial<Pick<ApiRoute, 'publicKey' | 'takesFile'>>;
 /** The tools for the parts of the route table. */
 type Routing = ApiRoutesOptions & {
   readonly route: (method: string, template: string, handle: ApiRoute['handle'], access?: Access) => void;
-  /** The list envelope of a page of records. */
-  readonly list: <T>(call: ApiCall, page: (query: PageQuery) => Page<T>, row: (record: T) => unknown) => unknown;
+  /** Adds a `GET` route that answers with the list envelope. */
+  readonly list: <T>(
+    template: string,
+    page: (query: PageQuery, call: ApiCall) => Page<T>,
+    row: (record: T, call: ApiCall) => unknown,
+  ) => void;
 };
 
 /** Every operation of the API: it reads the request, calls the provider, and renders the result. */
@@ -60,10 +65,11 @@ export function apiRoutes(options: ApiRoutesOptions): Router<ApiRoute> {
     route: (method, template, handle, access = {}) => {
       router.add(method, template, { handle, publicKey: false, takesFile: false, ...access });
     },
-    list: (call, page, row) => {
-      const query = pageQuery(call, options.assumptions);
-      return listJson(page(query), query, call.path, row);
-    },
+    list: (template, page, row) =>
+      routing.route('GET', template, (call) => {
+        const query = pageQuery(call, options.assumptions);
+        return listJson(page(query, call), query, call.path, (record) => row(record, call));
+      }),
   };
   addPayments(routing);
   addAccountAndRecords(routing);
@@ -91,12 +97,10 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
   route('POST', '/charges', ({ form, at }) =>
     render.charge(provider.payments.createCharge(readCharge(form, assumptions)), at),
   );
-  route('GET', '/charges', (call) =>
-    list(
-      call,
-      (query) => provider.records.charges.page(query),
-      (charge) => render.charge(charge, call.at),
-    ),
+  list(
+    '/charges',
+    (query) => provider.records.charges.page(query),
+    (charge, { at }) => render.charge(charge, at),
   );
   route('GET', '/charges/{id}', ({ id, at }) => chargeJson(id, at));
   route('POST', '/charges/{id}/expire', ({ id, at }) => render.charge(provider.payments.expire(id), at));
@@ -106,27 +110,22 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
   });
   route('POST', '/charges/{id}/mark_as_failed', ({ id, form, at }) => {
     refuseMarkingLive(livemode);
-    const failureCode = readFailureCode(form) ?? assumptions.defaultFailureCode;
+    const failureCode = choiceOf(form, 'failure_code', FAILURE_CODES) ?? assumptions.defaultFailureCode;
     return render.charge(provider.payments.settle(id, { status: 'failed', failureCode }), at);
   });
-  route('GET', '/charges/{id}/events', (call) => {
-    provider.payments.charge(call.id);
-    return list(
-      call,
-      (query) => pageOf(provider.records.eventsOfCharge.get(call.id) ?? [], query),
-      (event) => render.event(event, provider.records),
-    );
-  });
+  list(
+    '/charges/{id}/events',
+    (query, { id }) => pageOf(provider.records.eventsOfCharge.get(provider.payments.charge(id).id) ?? [], query),
+    (event) => render.event(event, provider.records),
+  );
 
   route('POST', '/charges/{id}/refunds', ({ id, form }) =>
     render.refund(provider.refunds.create(id, readRefund(form))),
   );
-  route('GET', '/charges/{id}/refunds', (call) =>
-    list(
-      call,
-      (query) => pageOf(provider.payments.charge(call.id).refunds, query),
-      (refund) => render.refund(refund),
-    ),
+  list(
+    '/charges/{id}/refunds',
+    (query, { id }) => pageOf(provider.payments.charge(id).refunds, query),
+    (refund) => render.refund(refund),
   );
   route('GET', '/charges/{id}/refunds/{refund_id}', ({ id, innerId }) =>
     render.refund(provider.refunds.refund(id, innerId)),
@@ -134,21 +133,17 @@ function addPayments({ provider, render, assumptions, livemode, route, list }: R
 }
 
 function addAccountAndRecords({ provider, render, assumptions, route, list }: Routing): void {
-  route('GET', '/events', (call) =>
-    list(
-      call,
-      (query) => provider.records.events.page(query),
-      (event) => render.event(event, provider.records),
-    ),
+  list(
+    '/events',
+    (query) => provider.records.events.page(query),
+    (event) => render.event(event, provider.records),
   );
   route('GET', '/events/{id}', ({ id }) => render.event(provider.event(id), provider.records));
 
-  route('GET', '/transactions', (call) =>
-    list(
-      call,
-      (query) => provider.records.transactions.page(query),
-      (transaction) => render.transaction(transaction),
-    ),
+  list(
+    '/transactions',
+    (query) => provider.records.transactions.page(query),
+    (transaction) => render.transaction(transaction),
   );
   route('GET', '/transactions/{id}', ({ id }) => render.transaction(provider.transaction(id)));
 
@@ -163,12 +158,10 @@ function addAccountAndRecords({ provider, render, assumptions, route, list }: Ro
 
 function addReceiptsAndSchedules({ provider, render, assumptions, route, list }: Routing): void {
   const { receipts, schedules } = provider;
-  route('GET', '/receipts', (call) =>
-    list(
-      call,
-      (query) => provider.records.receipts.page(query),
-      (receipt) => render.receipt(receipt),
-    ),
+  list(
+    '/receipts',
+    (query) => provider.records.receipts.page(query),
+    (receipt) => render.receipt(receipt),
   );
   route('GET', '/receipts/receipts/search', ({ query, path }) =>
     searchJson(receiptSearch(provider.records.receipts.rows), query, path, assumptions.searchPageSize, (receipt) =>
@@ -183,12 +176,10 @@ function addReceiptsAndSchedules({ provider, render, assumptions, route, list }:
     ['/charges/schedules', 'chargeSchedules'],
     ['/transfers/schedules', 'transferSchedules'],
   ] as const) {
-    route('GET', path, (call) =>
-      list(
-        call,
-        (query) => provider.records[table].page(query),
-        (schedule) => render.schedule(schedule, provider.records, call.at),
-      ),
+    list(
+      path,
+      (query) => provider.records[table].page(query),
+      (schedule, { at }) => render.schedule(schedule, provider.records, at),
     );
   }
   route('GET', '/transfers/{id}', ({ id }) => render.transfer(schedules.transfer(id)));
@@ -202,12 +193,10 @@ function addReceiptsAndSchedules({ provider, render, assumptions, route, list }:
   );
   route('GET', '/schedules/{id}', ({ id, at }) => scheduleJson(id, at));
   route('DELETE', '/schedules/{id}', ({ id, at }) => scheduleJson(schedules.remove(id).id, at));
-  route('GET', '/schedules/{id}/occurrences', (call) =>
-    list(
-      call,
-      (query) => schedules.occurrences(call.id).page(query),
-      (occurrence) => render.occurrence(occurrence),
-    ),
+  list(
+    '/schedules/{id}/occurrences',
+    (query, { id }) => schedules.occurrences(id).page(query),
+    (occurrence) => render.occurrence(occurrence),
   );
   route('GET', '/schedules/{id}/occurrences/{occurrence_id}', ({ id, innerId }) =>
     render.occurrence(schedules.occurrence(id, innerId)),
@@ -217,12 +206,10 @@ function addReceiptsAndSchedules({ provider, render, assumptions, route, list }:
 function addDisputesAndCustomers({ provider, render, route, list }: Routing): void {
   const { disputes, customers } = provider;
   route('GET', '/disputes/{id}', ({ id, at }) => render.dispute(disputes.dispute(id), at));
-  route('GET', '/disputes/{id}/documents', (call) =>
-    list(
-      call,
-      (query) => pageOf(disputes.dispute(call.id).documents, query),
-      (document) => render.document(document),
-    ),
+  list(
+    '/disputes/{id}/documents',
+    (query, { id }) => pageOf(disputes.dispute(id).documents, query),
+    (document) => render.document(document),
   );
   route(
     'POST',
@@ -242,12 +229,10 @@ function addDisputesAndCustomers({ provider, render, route, list }: Routing): vo
   );
 
   route('GET', '/customers/{id}', ({ id, at }) => render.customer(customers.customer(id), at));
-  route('GET', '/customers/{id}/cards', (call) =>
-    list(
-      call,
-      (query) => pageOf(customers.customer(call.id).cards, query),
-      (card) => render.card(card),
-    ),
+  list(
+    '/customers/{id}/cards',
+    (query, { id }) => pageOf(customers.customer(id).cards, query),
+    (card) => render.card(card),
   );
   route('GET', '/customers/{id}/cards/{card_id}', ({ id, innerId }) => render.card(customers.card(id, innerId)));
   route('PATCH', '/customers/{id}/cards/{card_id}', ({ id, innerId, form }) =>

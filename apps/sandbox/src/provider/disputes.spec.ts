@@ -41,18 +41,7 @@ describe('a dispute', () => {
   it('shows its charge, and its charge shows it', async () => {
     const bench = await open();
     const { body } = await bench.call<DisputeJson>('GET', `/disputes/${bench.id}`);
-    expect(body).toMatchObject({
-      object: 'dispute',
-      id: expect.stringMatching(/^dspt_test_/),
-      location: `/disputes/${bench.id}`,
-      livemode: false,
-      amount: 150_000,
-      currency: 'THB',
-      status: 'open',
-      documents: { object: 'list', total: 0, location: bench.documents },
-      closed_at: null,
-      created_at: AT,
-    });
+    expect(body).toMatchObject({ amount: 150_000, currency: 'THB', status: 'open', closed_at: null, created_at: AT });
     const [charge] = bench.sandbox.state().charges;
     expect(charge).toMatchObject({ id: body.charge, paid: true, dispute: bench.id });
     expect((await bench.call('GET', '/disputes/x')).status).toBe(404);

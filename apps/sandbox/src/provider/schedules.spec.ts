@@ -101,20 +101,8 @@ describe('an occurrence', () => {
     const { id } = await create(bench, { ...DAILY, ...bench.charge, start_date: '2026-03-11' });
     bench.sandbox.advance(DAY);
     const [first, second] = await occurrencesOf(bench, id);
-    expect(first).toEqual({
-      object: 'occurrence',
-      id: expect.stringMatching(/^occu_test_/),
-      livemode: false,
-      location: `/schedules/${id}/occurrences/${first?.id}`,
-      schedule: id,
-      scheduled_on: '2026-03-11',
-      retry_on: null,
-      processed_at: '2026-03-11T00:00:00.000Z',
-      status: 'successful',
-      message: null,
-      result: expect.stringMatching(/^chrg_test_/),
-      created_at: AT,
-    });
+    expect(first).toMatchObject({ scheduled_on: '2026-03-11', retry_on: null, status: 'successful', message: null });
+    expect(first?.processed_at).toBe('2026-03-11T00:00:00.000Z');
     expect(second).toMatchObject({ scheduled_on: '2026-03-12', status: 'scheduled', result: null });
     expect((await bench.call<OccurrenceJson>('GET', first?.location ?? '')).body).toEqual(first);
     const { body } = await bench.call<ChargeJson>('GET', `/charges/${first?.result}`);

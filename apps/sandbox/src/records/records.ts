@@ -14,10 +14,6 @@ export const FAILURE_MESSAGES = {
 export type FailureCode = keyof typeof FAILURE_MESSAGES;
 export const FAILURE_CODES = Object.keys(FAILURE_MESSAGES) as readonly FailureCode[];
 
-export function isFailureCode(text: string): text is FailureCode {
-  return Object.hasOwn(FAILURE_MESSAGES, text);
-}
-
 /** Fields that a source only echoes. Source: API reference, "POST /sources body". */
 export type SourceDetails = Readonly<Record<string, unknown>>;
 
