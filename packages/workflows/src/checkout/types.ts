@@ -201,6 +201,17 @@ export function acceptedChargeOf(
   return noted ?? paid[0] ?? null;
 }
 
+/** The sum of a charge's refunds with this status, in the smallest currency unit. */
+export function sumOfRefunds(
+  refunds: readonly StoredRefund[],
+  chargeId: string | null,
+  status: StoredRefund['status'],
+): number {
+  return refunds
+    .filter((refund) => refund.charge_id === chargeId && refund.status === status)
+    .reduce((sum, { amount }) => sum + amount, 0);
+}
+
 /** What decides a refund of this checkout, as far as it is published. */
 export function refundablePayment({
   intent,
@@ -208,12 +219,13 @@ export function refundablePayment({
   timeline,
   refunds,
 }: Required<Pick<CheckoutMemo, 'intent' | 'state' | 'timeline' | 'refunds'>>): RefundablePayment {
-  const accepted = acceptedChargeOf(state, timeline);
-  const pending = refunds
-    .filter(({ charge_id, status }) => charge_id === accepted && status === 'pending')
-    .reduce((sum, { amount }) => sum + amount, 0);
   const paidAt = state.paid_at === null ? null : parseInstant(state.paid_at);
-  return { paid: paidAt === null ? 0 : intent.amount, returned: state.refunded_amount, pending, paidAt };
+  return {
+    paid: paidAt === null ? 0 : intent.amount,
+    returned: state.refunded_amount,
+    pending: sumOfRefunds(refunds, acceptedChargeOf(state, timeline), 'pending'),
+    paidAt,
+  };
 }
 
 export function toCheckout(intent: CheckoutIntent, state: CheckoutState): Checkout {

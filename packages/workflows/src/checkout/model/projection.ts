@@ -24,7 +24,7 @@ export type Known = {
   readonly state: Readonly<ModelState>;
 };
 
-export function acceptedCharge({ charges: { all, accepted } }: Readonly<ModelState>): Readonly<Charge> | null {
+function acceptedCharge({ charges: { all, accepted } }: Readonly<ModelState>): Readonly<Charge> | null {
   return all.find(({ id }) => id === accepted) ?? null;
 }
 

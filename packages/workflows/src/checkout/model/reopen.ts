@@ -5,6 +5,7 @@ import type { CheckoutInput } from '../workflow.js';
 import {
   acceptedChargeOf,
   initialState,
+  sumOfRefunds,
   type AttemptView,
   type CheckoutIntent,
   type CheckoutMemo,
@@ -53,7 +54,7 @@ export function owesBack({ intent, state, refunds = [], timeline = [] }: Checkou
   if (state === undefined) return false;
   const isSecond = timeline.some(({ what, detail }) => what === 'paid_twice' && detail === chargeId);
   const isLate = acceptedChargeOf(state, timeline) === chargeId && !isPaid(state.status);
-  return (isSecond || isLate) && returnedAmount(chargeId, refunds) < intent.amount;
+  return (isSecond || isLate) && sumOfRefunds(refunds, chargeId, 'succeeded') < intent.amount;
 }
 
 function stateOf(
@@ -133,15 +134,9 @@ function toCharge(view: AttemptView, id: string, memo: CheckoutMemo, accepted: s
     attempt: view.number,
     status: view.status === 'successful' && !isPaid ? 'expired' : view.status,
     paidAt: id === accepted && paidAt !== null ? parseInstant(paidAt) : null,
-    refunded: returnedAmount(id, memo.refunds ?? []),
+    refunded: sumOfRefunds(memo.refunds ?? [], id, 'succeeded'),
     retrieveAt: view.status === 'successful' && id !== accepted ? now : null,
   };
-}
-
-function returnedAmount(chargeId: string, refunds: readonly StoredRefund[]): number {
-  return refunds
-    .filter(({ charge_id, status }) => charge_id === chargeId && status === 'succeeded')
-    .reduce((sum, { amount }) => sum + amount, 0);
 }
 
 function toEntry(refund: StoredRefund, now: Instant, inFlightUntil: Instant): RefundEntry {
