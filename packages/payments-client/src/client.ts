@@ -1,17 +1,17 @@
 import { inspect } from 'node:util';
-import { AccountSettings } from './account/account.js';
-import { ChargeSchedules } from './charge-schedules/charge-schedules.js';
-import { Charges } from './charges/charges.js';
-import { Customers } from './customers/customers.js';
-import { Disputes } from './disputes/disputes.js';
-import { Events } from './events/events.js';
+import { AccountSettings } from './resources/account/account.js';
+import { ChargeSchedules } from './resources/schedules/charge-schedules.js';
+import { Charges } from './resources/charges/charges.js';
+import { Customers } from './resources/customers/customers.js';
+import { Disputes } from './resources/disputes/disputes.js';
+import { Events } from './resources/events/events.js';
 import { type PaymentsClientOptions, resolveSettings } from './options.js';
-import { Receipts } from './receipts/receipts.js';
-import { Schedules } from './schedules/schedules.js';
-import { Sources } from './sources/sources.js';
-import { Transactions } from './transactions/transactions.js';
-import { TransferSchedules } from './transfer-schedules/transfer-schedules.js';
-import { Transport } from './transport.js';
+import { Receipts } from './resources/receipts/receipts.js';
+import { Schedules } from './resources/schedules/schedules.js';
+import { Sources } from './resources/sources/sources.js';
+import { Transactions } from './resources/transactions/transactions.js';
+import { TransferSchedules } from './resources/schedules/transfer-schedules.js';
+import { RequestSender } from './http/request-sender.js';
 
 /**
  * Client of the payments service. One instance serves a whole process; it keeps connections open between calls, which
@@ -30,11 +30,11 @@ export class PaymentsClient {
   readonly account: AccountSettings;
   readonly disputes: Disputes;
   readonly customers: Customers;
-  readonly #http: Transport;
+  readonly #http: RequestSender;
 
   /** @throws {ConfigurationError} listing every mistake in the settings */
   constructor(options: PaymentsClientOptions) {
-    this.#http = new Transport(resolveSettings(options));
+    this.#http = new RequestSender(resolveSettings(options));
     this.sources = new Sources(this.#http);
     this.charges = new Charges(this.#http);
     this.events = new Events(this.#http);

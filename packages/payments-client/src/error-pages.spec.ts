@@ -23,7 +23,7 @@ function literalCodes(): Set<string> {
   const text = files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n');
   const made = text.matchAll(/\bcode: (?:[^,\n]*\? )?'([a-z_]+)'(?: : '([a-z_]+)')?/g);
   const notSent = text.matchAll(/\b(?:notSent|refused)\('([a-z_]+)'/g);
-  const [, limits = ''] = /type Lateness = ([^;]+);/.exec(text) ?? [];
+  const [, limits = ''] = /type DeadlineKind = ([^;]+);/.exec(text) ?? [];
   const [, reasons = ''] = /type WebhookRefusal =([^;]+);/.exec(text) ?? [];
   return new Set(
     [...made, ...notSent, ...`${limits}${reasons}`.matchAll(/'([a-z_]+)'/g)].flatMap(([, ...codes]) =>

@@ -217,6 +217,16 @@ export class ConfigurationError extends PaymentsError {
   }
 }
 
+/** The failure of a call that cannot be sent as it is. */
+export function notSent(code: string, message: string, cause?: unknown): InvalidRequestError {
+  return new InvalidRequestError(`${message}. Nothing was sent.`, {
+    code,
+    outcome: 'not_sent',
+    retryable: false,
+    cause,
+  });
+}
+
 interface ReplyDetails extends PaymentsErrorDetails {
   status: number;
   retryAfterMs: number | undefined;

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { webhookApp as expressApp } from '../examples/express.js';
 import { webhookApp as fastifyApp } from '../examples/fastify.js';
 import { chargeOf, eventOf } from '../test/provider.js';
-import type { Event } from './events/schema.js';
+import type { Event } from './resources/events/schema.js';
 import { webhooks } from './webhooks.js';
 
 const secret = Buffer.from('a webhook secret of some length').toString('base64');

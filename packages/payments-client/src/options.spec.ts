@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { PUBLIC_KEY, SECRET_KEY } from '../test/provider.js';
 import { PaymentsClient } from './client.js';
 import { ConfigurationError } from './errors.js';
-import { type PaymentsClientOptions, resolveSettings } from './options.js';
-import { VERSION } from './version.js';
+import { type PaymentsClientOptions, resolveSettings, VERSION } from './options.js';
 
 const valid: PaymentsClientOptions = { baseUrl: 'https://provider.test', secretKey: SECRET_KEY };
 

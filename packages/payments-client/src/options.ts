@@ -1,8 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { API_VERSION_HEADER, PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX } from './assumptions.js';
-import { type Clock, systemClock } from './clock.js';
+import { type Clock, systemClock } from './http/deadline.js';
 import { ConfigurationError } from './errors.js';
-import { VERSION } from './version.js';
 
 /** Receives what the client does; pino fits. Never given a key, an id in a route, or a body. */
 export interface Logger {
@@ -87,6 +86,9 @@ export interface Settings {
   clock: Clock;
   random: () => number;
 }
+
+/** The version in package.json; a test compares the two. */
+export const VERSION = '0.1.0';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_DEADLINE_MS = 30_000;

@@ -133,7 +133,12 @@ describe('the packed package', () => {
     expect(whole.modules.some((id) => id.includes('/undici/'))).toBe(true);
     expect(modules.filter((id) => id.includes('/undici/'))).toEqual([]);
     const ours = modules.flatMap((id) => /payments-client\/dist\/(.+)$/.exec(id)?.[1] ?? []);
-    expect(ours.toSorted()).toEqual(['assumptions.js', 'events/schema.js', 'records.js', 'webhooks.js']);
+    expect(ours.toSorted()).toEqual([
+      'assumptions.js',
+      'reply/records.js',
+      'resources/events/schema.js',
+      'webhooks.js',
+    ]);
     expect(code).not.toContain('undici');
     expect(code).not.toContain('/charges');
     const { stdout } = await run(process.execPath, [await packed.fileAlone('webhooks.mjs', code)]);

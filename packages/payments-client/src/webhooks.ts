@@ -5,8 +5,8 @@ import {
   WEBHOOK_TIMESTAMP_HEADER,
   WEBHOOK_TOLERANCE_SECONDS,
 } from './assumptions.js';
-import { type Event, event } from './events/schema.js';
-import { read } from './records.js';
+import { type Event, event } from './resources/events/schema.js';
+import { readRecord } from './reply/records.js';
 
 /** Why a webhook was refused. */
 export type WebhookRefusal =
@@ -154,7 +154,7 @@ function headerValues(headers: WebhookHeaders, name: string): string[] {
 function readEvent(rawBody: string | Uint8Array): Event {
   const text = typeof rawBody === 'string' ? rawBody : Buffer.from(rawBody).toString('utf8');
   try {
-    const reading = read(event, JSON.parse(text));
+    const reading = readRecord(event, JSON.parse(text));
     if ('record' in reading) return reading.record;
   } catch {
     // Not JSON.

@@ -1,5 +1,5 @@
 import type { PaymentsClient } from '../src/client.js';
-import { Listing } from '../src/listing.js';
+import { Listing } from '../src/pagination/listing.js';
 import type { RequestOptions } from '../src/options.js';
 import {
   ACCOUNT,

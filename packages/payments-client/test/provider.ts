@@ -2,9 +2,9 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
-import type { Clock } from '../src/clock.js';
+import type { Clock } from '../src/http/deadline.js';
 import { PaymentsClient } from '../src/client.js';
-import { REQUEST_CHANNEL, type RequestReport } from '../src/diagnostics.js';
+import { REQUEST_CHANNEL, type RequestReport } from '../src/http/reporting.js';
 import type { PaymentsClientOptions } from '../src/options.js';
 
 export const SECRET_KEY = 'skey_test_5xuyshzbqxn2ojxsdpe';

@@ -1,26 +1,31 @@
-import type { AccountUpdateParams } from '../src/account/account.js';
-import type { ChargeScheduleFilters, ChargeScheduleSearchParams } from '../src/charge-schedules/charge-schedules.js';
-import type { ChargeCreateParams, RefundCreateParams } from '../src/charges/charges.js';
-import type { CardUpdateParams } from '../src/customers/customers.js';
-import type { DocumentCreateParams } from '../src/documents/upload.js';
-import type { ReceiptFilters, ReceiptSearchParams } from '../src/receipts/receipts.js';
+import type { AccountUpdateParams } from '../src/resources/account/account.js';
+import type { ChargeScheduleFilters, ChargeScheduleSearchParams } from '../src/resources/schedules/charge-schedules.js';
+import type { ChargeCreateParams, RefundCreateParams } from '../src/resources/charges/charges.js';
+import type { CardUpdateParams } from '../src/resources/customers/customers.js';
+import type { DocumentCreateParams } from '../src/resources/documents/upload.js';
+import type { ReceiptFilters, ReceiptSearchParams } from '../src/resources/receipts/receipts.js';
 import type {
   ScheduleCreateParams,
   ScheduledChargeParams,
   ScheduledTransferParams,
-} from '../src/schedules/schedules.js';
-import type { SourceCreateParams } from '../src/sources/sources.js';
-import type { AccountVersions } from '../src/account/schema.js';
-import type { Charge, PlatformFee, TransactionFees } from '../src/charges/schema.js';
-import type { Card, Customer } from '../src/customers/schema.js';
-import type { Dispute } from '../src/disputes/schema.js';
-import type { Document } from '../src/documents/schema.js';
-import type { Event, WebhookDelivery } from '../src/events/schema.js';
-import type { List } from '../src/paging.js';
-import type { Receipt } from '../src/receipts/schema.js';
-import type { Refund } from '../src/refunds/schema.js';
-import type { Occurrence, Schedule, ScheduledCharge, ScheduledTransfer, ScheduleOn } from '../src/schedules/schema.js';
-import type { Search } from '../src/search.js';
+} from '../src/resources/schedules/schedules.js';
+import type { SourceCreateParams } from '../src/resources/sources/sources.js';
+import type { AccountVersions } from '../src/resources/account/schema.js';
+import type { Charge, PlatformFee, Refund, TransactionFees } from '../src/resources/charges/schema.js';
+import type { Card, Customer } from '../src/resources/customers/schema.js';
+import type { Dispute } from '../src/resources/disputes/schema.js';
+import type { Document } from '../src/resources/documents/schema.js';
+import type { Event, WebhookDelivery } from '../src/resources/events/schema.js';
+import type { List } from '../src/pagination/list.js';
+import type { Receipt } from '../src/resources/receipts/schema.js';
+import type {
+  Occurrence,
+  Schedule,
+  ScheduledCharge,
+  ScheduledTransfer,
+  ScheduleOn,
+} from '../src/resources/schedules/schema.js';
+import type { Search } from '../src/pagination/search.js';
 import type {
   Address,
   ProviderReferences,
@@ -28,8 +33,8 @@ import type {
   ScannableCode,
   Source,
   SourceReferences,
-} from '../src/sources/schema.js';
-import type { Transaction } from '../src/transactions/schema.js';
+} from '../src/resources/sources/schema.js';
+import type { Transaction } from '../src/resources/transactions/schema.js';
 
 /**
  * Replies in the reference's shape, with every field of its tables filled. `Required` makes the compiler name a field

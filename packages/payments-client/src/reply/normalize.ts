@@ -1,0 +1,38 @@
+import { isPlainObject } from '../request/params.js';
+import { elementsOf } from './metadata.js';
+
+/** Found in the text of a reply that may need work: most need none. */
+const OTHER_CURRENCY = /currenc(?:y"\s*:\s*"(?![A-Z]{3}")|ies"\s*:\s*[[{][^\]}]*[a-z])/;
+const INDEX_MAP = /"0"\s*:/;
+
+const CURRENCY_FIELD = /(?:^|_)currenc(?:y|ies)$/;
+const CURRENCY = /^\s*[a-z]{3}\s*$/i;
+
+/** Metadata are the merchant's own, and a payload is what was once sent: both stay as they came. */
+const LEFT_AS_IS: ReadonlySet<string> = new Set(['metadata', 'payload']);
+
+/** Limits the recursion. A list of charges with their refunds is six deep. */
+const MAX_DEPTH = 12;
+
+/**
+ * The reply in the form that the API reference shows: currencies in upper case without space around them, and a list as
+ * an array where it came as the map of its indices.
+ * @param json parsed from `text`; changed in place
+ */
+export function normalizeReply(json: unknown, text: string): unknown {
+  return OTHER_CURRENCY.test(text) || INDEX_MAP.test(text) ? normalizeValue(json, '', 0) : json;
+}
+
+function normalizeValue(value: unknown, field: string, depth: number): unknown {
+  if (typeof value === 'string') {
+    return CURRENCY_FIELD.test(field) && CURRENCY.test(value) ? value.trim().toUpperCase() : value;
+  }
+  if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return value;
+  const elements = elementsOf(value);
+  if (elements !== undefined) return elements.map((element) => normalizeValue(element, field, depth + 1));
+  if (!isPlainObject(value)) return value;
+  for (const [name, inner] of Object.entries(value)) {
+    if (!LEFT_AS_IS.has(name)) value[name] = normalizeValue(inner, name, depth + 1);
+  }
+  return value;
+}

@@ -1,0 +1,81 @@
+import { type InvalidRequestError, notSent } from '../errors.js';
+
+/** Deeper than any parameter of this API; it ends a cycle. */
+export const MAX_DEPTH = 16;
+
+/** Where a call takes an amount of money. Elsewhere, as in metadata, the word is the caller's own. */
+const AMOUNTS: ReadonlySet<string> = new Set([
+  'amount',
+  'source[amount]',
+  'charge[amount]',
+  'transfer[amount]',
+  'filters[amount]',
+]);
+
+/**
+ * A copy of the parameters as they are now: a caller may change its object while the request is under way. What is
+ * undefined is left out.
+ * @throws {InvalidRequestError} `invalid_parameter`, `not_sent`, for an amount that is not a whole number of smallest
+ * currency units, for what is nested too deep, and for what is no object
+ */
+export function copyParams<P extends object>(params: P): P {
+  if (!isObject(params)) throw invalidParameter('params', 'not an object');
+  // The same fields, and none of them is changed.
+  return copyOfFields('', params, 0) as P;
+}
+
+/** As {@link copyParams}, for a call that is made later: the failure is thrown then. */
+export function copyParamsForLater<P extends object>(params: P): () => P {
+  try {
+    const copy = copyParams(params);
+    return () => copy;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
+}
+
+function copyOfFields(name: string, object: object, depth: number): object {
+  if (depth > MAX_DEPTH) throw invalidParameter(name, 'nested too deep, or a cycle');
+  const copy: [string, unknown][] = [];
+  for (const [key, value] of Object.entries(object)) {
+    if (value !== undefined) copy.push([key, copyOf(name === '' ? key : `${name}[${key}]`, value, depth + 1)]);
+  }
+  // Defines each field, so that metadata may have one that is called `__proto__`.
+  return Object.fromEntries(copy);
+}
+
+function copyOf(name: string, value: unknown, depth: number): unknown {
+  if (AMOUNTS.has(name) && !isAmount(value)) {
+    throw invalidParameter(name, 'an amount is a whole number of smallest currency units, from 0 to 2^53 - 1');
+  }
+  if (!isObject(value)) return value;
+  if (value instanceof Date) return new Date(value);
+  if (Array.isArray(value)) {
+    if (depth > MAX_DEPTH) throw invalidParameter(name, 'nested too deep, or a cycle');
+    return value.map((element: unknown) => copyOf(`${name}[]`, element, depth + 1));
+  }
+  // The encoder refuses any other object.
+  return isPlainObject(value) ? copyOfFields(name, value, depth) : value;
+}
+
+/** Null is the empty string on the wire: the provider decides what that means. */
+function isAmount(value: unknown): boolean {
+  return value === null || (Number.isSafeInteger(value) && Number(value) >= 0);
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || prototype === Object.prototype;
+}
+
+/** @param name as it is in the form, not encoded: `metadata[order]` */
+export function invalidParameter(name: string, reason: string): InvalidRequestError {
+  return notSent('invalid_parameter', `Parameter "${name}": ${reason}`);
+}

@@ -1,0 +1,74 @@
+import { describe, expect, test } from 'vitest';
+import { chargeOf, clientOf, listOf, provider, refundOf, refuse, reply, sourceOf } from '../../../test/provider.js';
+import { InvalidRequestError } from '../../errors.js';
+
+describe('charges', () => {
+  test('create sends every parameter that is set, dates as instants', async () => {
+    const fake = await provider(reply(200, chargeOf({ metadata: { order: '7' } })));
+    await clientOf(fake).charges.create({
+      amount: 150_000,
+      currency: 'THB',
+      source: 'src_test_1',
+      description: 'table 4 & 5',
+      metadata: { order: 7 },
+      expires_at: new Date('2025-06-09T10:00:00Z'),
+      webhook_endpoints: ['https://till.test/a', 'https://till.test/b'],
+    });
+    expect([...new URLSearchParams(fake.seen[0]?.body)]).toEqual([
+      ['amount', '150000'],
+      ['currency', 'THB'],
+      ['source', 'src_test_1'],
+      ['description', 'table 4 & 5'],
+      ['metadata[order]', '7'],
+      ['expires_at', '2025-06-09T10:00:00.000Z'],
+      ['webhook_endpoints[]', 'https://till.test/a'],
+      ['webhook_endpoints[]', 'https://till.test/b'],
+    ]);
+  });
+
+  test('each method is a verb and a path', async () => {
+    const fake = await provider((response, request) => {
+      const isList = request.method === 'GET' && /(charges|refunds)$/.test(request.url);
+      const record = request.url.includes('refunds') ? refundOf() : chargeOf();
+      reply(200, isList ? listOf([record]) : record)(response, request);
+    });
+    const { charges } = clientOf(fake);
+    await charges.retrieve('chrg_test_1');
+    await charges.expire('chrg_test_1');
+    await charges.list();
+    await charges.createRefund('chrg_test_1', { amount: 5_000, void: true });
+    await charges.listRefunds('chrg_test_1');
+    await charges.markAsPaid('chrg_test_1');
+    await charges.markAsFailed('chrg_test_1');
+    expect(fake.seen.map(({ method, url, body }) => `${method} ${url} ${body}`.trim())).toEqual([
+      'GET /charges/chrg_test_1',
+      'POST /charges/chrg_test_1/expire',
+      'GET /charges',
+      'POST /charges/chrg_test_1/refunds amount=5000&void=true',
+      'GET /charges/chrg_test_1/refunds',
+      'POST /charges/chrg_test_1/mark_as_paid',
+      'POST /charges/chrg_test_1/mark_as_failed',
+    ]);
+  });
+
+  test('the QR code of a pending charge is at source.scannable_code.image.download_uri', async () => {
+    const image = { object: 'document', id: 'docu_test_1', kind: 'qr', download_uri: 'https://provider.test/qr.svg' };
+    const scannable_code = { object: 'barcode', type: 'qr', image, raw_data: '000201' };
+    const fake = await provider(reply(200, chargeOf({ source: sourceOf({ scannable_code }) })));
+    const charge = await clientOf(fake).charges.retrieve('chrg_test_1');
+    expect(charge.source?.scannable_code?.image?.download_uri).toBe('https://provider.test/qr.svg');
+  });
+
+  test('an embedded list of refunds is typed and kept', async () => {
+    const fake = await provider(reply(200, chargeOf({ refunds: listOf([refundOf()]) })));
+    const charge = await clientOf(fake).charges.retrieve('chrg_test_1');
+    expect(charge.refunds?.data[0]?.amount).toBe(5_000);
+  });
+
+  test('expiring a charge that is no longer pending is a definite refusal', async () => {
+    const fake = await provider(refuse(400, 'failed_expire'));
+    const call = clientOf(fake).charges.expire('chrg_test_1');
+    await expect(call).rejects.toBeInstanceOf(InvalidRequestError);
+    await expect(call).rejects.toMatchObject({ code: 'failed_expire', outcome: 'rejected' });
+  });
+});

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { type Document, document } from '../documents/schema.js';
+import { type List, listOf } from '../../pagination/list.js';
+
+/** Prefix `dspt_` (assumption). */
+export type DisputeId = string;
+
+/** A value that is not listed survives as it came. */
+export type DisputeStatus = 'open' | 'pending' | 'won' | 'lost' | (string & {});
+
+/** A payment that its customer contests. Source: assumption "Disputes"; the reference shows none of its fields. */
+export interface Dispute {
+  object: 'dispute';
+  id: DisputeId;
+  /** Documents change only while it is `open`. */
+  status: DisputeStatus;
+  /** What is contested, in the smallest unit of `currency`. */
+  amount?: number | null | undefined;
+  /** Three letters, ISO 4217. */
+  currency?: string | null | undefined;
+  /** Id of the charge. */
+  charge?: string | null | undefined;
+  reason_code?: string | null | undefined;
+  reason_message?: string | null | undefined;
+  /** The merchant's answer. */
+  message?: string | null | undefined;
+  metadata?: Record<string, unknown> | null | undefined;
+  transactions?: unknown[] | null | undefined;
+  /** The first 20; `listDocuments` has all. */
+  documents?: List<Document> | null | undefined;
+  /** ISO 8601, UTC; null until it is won or lost. */
+  closed_at?: string | null | undefined;
+  /** ISO 8601, UTC. */
+  created_at?: string | null | undefined;
+  /** False in test mode. */
+  livemode?: boolean | null | undefined;
+  /** Path of the resource. */
+  location?: string | null | undefined;
+}
+
+export const dispute: z.ZodType<Dispute> = z.object({
+  object: z.literal('dispute'),
+  id: z.string(),
+  status: z.string(),
+  amount: z.int().nullish(),
+  currency: z.string().nullish(),
+  charge: z.string().nullish(),
+  documents: listOf(document).nullish(),
+});

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+import type { Listing } from '../../pagination/listing.js';
+import type { RequestOptions } from '../../options.js';
+import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import { path } from '../../request/path.js';
+import { Resource } from '../resource.js';
+import { readTolerantly, type UnreadableRecord } from '../../reply/records.js';
+import { type Event, event, type EventId } from './schema.js';
+
+const eventList = listOf(event);
+const anyList = listOf(z.unknown());
+
+/** Records of what happened. Source: API reference, "Events". */
+export class Events extends Resource {
+  /** One page of events. */
+  list(params?: ListParams, options?: RequestOptions): Promise<List<Event>> {
+    return this.http.get(path`/events`, params, eventList, options);
+  }
+
+  /** Every event, each once. `options` holds for each page. */
+  iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
+    return iterateList(params, this.http, (page, each) => this.list(page, each), options);
+  }
+
+  /**
+   * As {@link iterate}, for those whom one event must not stop: what is not of the documented shape comes in its place as
+   * an {@link UnreadableRecord}, where otherwise it would fail its page. A page that is no list fails as ever.
+   */
+  iterateTolerant(params: ListParams = {}, options?: RequestOptions): Listing<Event | UnreadableRecord> {
+    const readPage = async (page: ListParams, each: RequestOptions): Promise<List<Event | UnreadableRecord>> => {
+      const list = await this.http.get(path`/events`, page, anyList, each);
+      return { ...list, data: list.data.map((json) => readTolerantly(event, json, 'GET /events')) };
+    };
+    return iterateList(params, this.http, readPage, options);
+  }
+
+  retrieve(id: EventId, options?: RequestOptions): Promise<Event> {
+    return this.http.get(path`/events/${id}`, undefined, event, options);
+  }
+}

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { clientOf, provider, refuse, reply, reset } from '../../../test/provider.js';
+import { CHARGE_SCHEDULE } from '../../../test/samples.js';
+
+const params = {
+  every: 1,
+  period: 'day',
+  end_date: '2026-06-09',
+  charge: { amount: 1, currency: 'THB', customer: 'c' },
+};
+
+test('a schedule is created with its rule, its days and what it charges', async () => {
+  const fake = await provider(reply(200, { object: 'schedule', id: 'schd_test_1' }));
+  await clientOf(fake).schedules.create({
+    every: 2,
+    period: 'week',
+    on: { weekdays: ['monday', 'friday'] },
+    start_date: new Date('2025-06-09T23:59:59Z'),
+    end_date: '2026-06-09',
+    charge: { amount: 150_000, currency: 'THB', customer: 'cust_test_1', metadata: { flat: 7 } },
+  });
+  expect([...new URLSearchParams(fake.seen[0]?.body)]).toEqual([
+    ['every', '2'],
+    ['period', 'week'],
+    ['on[weekdays][]', 'monday'],
+    ['on[weekdays][]', 'friday'],
+    ['start_date', '2025-06-09'],
+    ['end_date', '2026-06-09'],
+    ['charge[amount]', '150000'],
+    ['charge[currency]', 'THB'],
+    ['charge[customer]', 'cust_test_1'],
+    ['charge[metadata][flat]', '7'],
+  ]);
+});
+
+test('a create whose answer is lost is unknown, and not repeated: it would charge twice for ever', async () => {
+  const fake = await provider(reset);
+  const call = clientOf(fake).schedules.create(params);
+  await expect(call).rejects.toMatchObject({ code: 'connection_lost', outcome: 'unknown', retryable: false });
+  expect(fake.seen).toHaveLength(1);
+});
+
+test('a destroy whose answer was lost and that then finds none stays unknown', async () => {
+  const fake = await provider(reset, refuse(404, 'not_found'));
+  const call = clientOf(fake).schedules.destroy('schd_test_1');
+  await expect(call).rejects.toMatchObject({ code: 'not_found', status: 404, outcome: 'unknown' });
+  expect(fake.seen).toHaveLength(2);
+});
+
+test('what is left of a destroyed schedule may be little', async () => {
+  const rest = { object: 'schedule', id: 'schd_test_1', livemode: false, deleted: true };
+  const fake = await provider(reply(200, rest));
+  expect(await clientOf(fake).schedules.destroy('schd_test_1')).toEqual(rest);
+});
+
+test.each([
+  { charge: { amount: 1.5 } },
+  { charge: { amount: '150000' } },
+  { transfer: { percentage_of_balance: '75' } },
+  { every: 'one' },
+  { on: { days_of_month: ['1'] } },
+])('a schedule with %j is not believed', async (fields) => {
+  const fake = await provider(reply(200, { ...CHARGE_SCHEDULE, ...fields }));
+  const call = clientOf(fake).schedules.retrieve('schd_test_1');
+  await expect(call).rejects.toMatchObject({ code: 'unexpected_response' });
+});
