@@ -1,11 +1,13 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import type { Clock } from '../src/http/deadline.js';
 import { PaymentsClient } from '../src/client.js';
 import { REQUEST_CHANNEL, type RequestReport } from '../src/http/reporting.js';
-import type { PaymentsClientOptions } from '../src/options.js';
+import { IntegrityError, PaymentsError } from '../src/errors.js';
+import type { PaymentsClientOptions, RequestOptions } from '../src/options.js';
+import { EVENT, NEW_CHARGE, NEW_SOURCE, REFUND } from './samples.js';
 
 export const SECRET_KEY = 'skey_test_5xuyshzbqxn2ojxsdpe';
 export const PUBLIC_KEY = 'pkey_test_5xuyshzbsa5fzbnt9z9';
@@ -149,64 +151,36 @@ export const reset: Answer = (response) => {
 /** Never answers. */
 export const stall: Answer = () => undefined;
 
-export const sourceOf = (fields: object = {}): object => ({
-  object: 'source',
-  id: 'src_test_1',
-  livemode: false,
-  amount: 150_000,
-  currency: 'THB',
-  type: 'wallet_mpm',
-  flow: 'offline',
-  charge_status: 'unknown',
-  scannable_code: null,
-  ...fields,
-});
+export const sourceOf = (fields: object = {}): object => ({ ...NEW_SOURCE, ...fields });
+export const chargeOf = (fields: object = {}): object => ({ ...NEW_CHARGE, ...fields });
+export const refundOf = (fields: object = {}): object => ({ ...REFUND, metadata: {}, ...fields });
+export const eventOf = (fields: object = {}): object => ({ ...EVENT, ...fields });
 
-export const chargeOf = (fields: object = {}): object => ({
-  object: 'charge',
-  id: 'chrg_test_1',
-  livemode: false,
-  status: 'pending',
-  amount: 150_000,
-  currency: 'THB',
-  paid: false,
-  refunded_amount: 0,
-  metadata: {},
-  source: sourceOf({ charge_status: 'pending' }),
-  failure_code: null,
-  ...fields,
-});
+export const MONEY = { amount: 150_000, currency: 'THB' };
 
-export const refundOf = (fields: object = {}): object => ({
-  object: 'refund',
-  id: 'rfnd_test_1',
-  livemode: false,
-  status: 'closed',
-  amount: 5_000,
-  currency: 'THB',
-  charge: 'chrg_test_1',
-  voided: false,
-  metadata: {},
-  ...fields,
-});
+export const createCharge = (client: PaymentsClient, options?: RequestOptions): Promise<unknown> =>
+  client.charges.create({ ...MONEY, source: { type: 'wallet_mpm' } }, options);
+export const retrieveCharge = (client: PaymentsClient, options?: RequestOptions): Promise<unknown> =>
+  client.charges.retrieve('chrg_test_1', options);
 
-export const eventOf = (fields: object = {}): object => ({
-  object: 'event',
-  id: 'evnt_test_1',
-  livemode: false,
-  key: 'charge.complete',
-  data: chargeOf({ status: 'successful' }),
-  webhook_deliveries: [],
-  created_at: '2025-06-09T00:00:00Z',
-  ...fields,
-});
+/** The error of a call that must fail. */
+export async function failureOf(call: Promise<unknown>): Promise<PaymentsError> {
+  const error: unknown = await call.then(
+    () => new Error('the call succeeded'),
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof PaymentsError)) throw new Error('expected a PaymentsError', { cause: error });
+  return error;
+}
 
-export const listOf = (data: readonly object[], fields: object = {}): object => ({
-  object: 'list',
-  data,
-  limit: 20,
-  offset: 0,
-  total: data.length,
-  order: 'chronological',
-  ...fields,
-});
+/** The fields in which a reply differs from its request; none when the client accepts the reply. */
+export async function contradictionsOf(call: Promise<unknown>): Promise<readonly string[]> {
+  const error: unknown = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (error === undefined) return [];
+  if (!(error instanceof IntegrityError)) throw new Error('expected an IntegrityError', { cause: error });
+  expect(error).toMatchObject({ code: 'integrity_mismatch', outcome: 'unknown', retryable: false });
+  return error.fields;
+}

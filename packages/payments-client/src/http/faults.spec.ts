@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { type Fault, FaultServer } from '../../test/fault-server.js';
 import { call, METHOD_NAMES, type MethodName, METHODS } from '../../test/methods.js';
-import { deadAddress, reports, SECRET_KEY, virtualClock } from '../../test/provider.js';
+import { deadAddress, failureOf, reports, SECRET_KEY, virtualClock } from '../../test/provider.js';
 import { PNG } from '../../test/samples.js';
 import { PaymentsClient } from '../client.js';
 import {
@@ -24,9 +24,9 @@ interface Limits {
   readonly maxRetries: number;
 }
 
-/** No fault but a stall lasts so long. */
+/** Only a stall lasts so long. */
 const PATIENT: Limits = { timeoutMs: 60_000, maxRetries: 2 };
-/** Long enough for a starved machine to connect in, because every try waits for all of it. */
+/** Long enough to connect on a starved machine. Every attempt waits for all of it. */
 const STALLED: Limits = { timeoutMs: 5_000, maxRetries: 1 };
 
 interface Case {
@@ -36,25 +36,20 @@ interface Case {
   readonly outcome: Outcome;
   readonly status?: number;
   readonly retryAfterMs?: number;
-  /** Whether the same call may be made again without risk: always, never, or unless it is a POST. */
+  /** Whether the same call may be repeated without risk: always, never, or unless it is a POST. */
   readonly repeats: 'always' | 'never' | 'not for POST';
   /** The fault ends only by a timeout. */
   readonly stalls?: true;
-  /** The fault leaves the connection in a state to be used again. */
+  /** The connection can be used again afterwards. */
   readonly keepsSocket?: true;
 }
 
-const head = (status: number, headers: Record<string, string | number> = {}) => ({
-  status,
-  headers: { 'content-type': 'application/json', ...headers },
-});
-
-/** A whole reply. */
+/** A whole reply, after which the connection can be used again. */
 const answer =
   (status: number, body: string | Buffer, headers: Record<string, string | number> = {}) =>
   (response: ServerResponse): void => {
-    const { headers: all } = head(status, headers);
-    response.writeHead(status, { 'content-length': Buffer.byteLength(body), ...all }).end(body);
+    const length = Buffer.byteLength(body);
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': length, ...headers }).end(body);
   };
 
 /** The head and the beginning of a reply; `then` is done with the socket. */
@@ -81,7 +76,7 @@ const late = {
   repeats: 'not for POST',
   stalls: true,
 } as const;
-const unbelievable = {
+const unexpected = {
   error: UnexpectedResponseError,
   code: 'unexpected_response',
   outcome: 'unknown',
@@ -91,82 +86,65 @@ const refused = { error: InvalidRequestError, outcome: 'rejected', status: 400, 
 const limited = { error: RateLimitError, outcome: 'rejected', status: 429, repeats: 'always' } as const;
 const failed = { error: ServerError, outcome: 'unknown', repeats: 'not for POST' } as const;
 
-/** The client's clock stands here, but for the waits between its tries. */
+/** The client's clock stands still here, except for the waits between its attempts. */
 const NOW = Date.UTC(2025, 5, 9);
 const RETRY_AFTER_MS = 3_000;
 
-/** Each reply names an instant that is three seconds ahead when it comes: the client has waited for those before. */
+/** Each reply names an instant three seconds ahead: the client's clock has moved by its waits before. */
 const limitedByDate = (response: ServerResponse, nth: number): void =>
   answer(429, '', { 'retry-after': new Date(NOW + nth * RETRY_AFTER_MS).toUTCString() })(response);
 
+/** A reply that arrives whole, with its status. */
+const whole = (status: number, body: string | Buffer, headers?: Record<string, string | number>) => ({
+  fault: { late: answer(status, body, headers) },
+  status,
+  keepsSocket: true as const,
+});
+const http400 = { ...refused, code: 'http_400' };
+const after3s = { retryAfterMs: RETRY_AFTER_MS };
+const chunked = (status: number) => `HTTP/1.1 ${status} Some\r\ntransfer-encoding: chunked\r\n\r\n`;
+
 const CASES: Readonly<Record<string, Case>> = {
-  'a reset before the request is read': { fault: { early: reset }, ...lost },
-  'a reset after the request is read': { fault: { late: reset }, ...lost },
-  'an end without a reply': { fault: { late: end }, ...lost },
-  'a stall before the head': { fault: { late: () => undefined }, ...late },
-  'a stall in the head': { fault: { late: raw('HTTP/1.1 200 OK\r\ncontent-le') }, ...late },
-  'a stall in the body': { fault: { late: begin(200) }, ...late, status: 200 },
-  'a body that ends early': { fault: { late: begin(200, end) }, ...lost, status: 200 },
-  'a body that is reset': { fault: { late: begin(200, reset) }, ...lost, status: 200 },
-  'no HTTP': { fault: { late: raw('\u0000\u0001garbage\r\n\r\n') }, ...unbelievable },
-  'garbage for JSON': {
-    fault: { late: answer(200, '{"object":"ch') },
-    ...unbelievable,
-    status: 200,
-    keepsSocket: true,
-  },
-  'JSON of another shape': {
-    fault: { late: answer(200, '{"ok":true}') },
-    ...unbelievable,
-    status: 200,
-    keepsSocket: true,
-  },
-  'an empty success': { fault: { late: answer(204, '') }, ...unbelievable, status: 204, keepsSocket: true },
-  'a redirect': {
-    fault: { late: answer(302, '', { location: '/elsewhere' }) },
-    ...unbelievable,
-    code: 'http_302',
-    status: 302,
-    keepsSocket: true,
-  },
+  'a reset before the request is read': { ...lost, fault: { early: reset } },
+  'a reset after the request is read': { ...lost, fault: { late: reset } },
+  'an end without a reply': { ...lost, fault: { late: end } },
+  'a stall before the head': { ...late, fault: { late: () => undefined } },
+  'a stall in the head': { ...late, fault: { late: raw('HTTP/1.1 200 OK\r\ncontent-le') } },
+  'a stall in the body': { ...late, fault: { late: begin(200) }, status: 200 },
+  'a head that ends early': { ...lost, fault: { late: raw('HTTP/1.1 200 OK\r\ncontent-le', end) } },
+  'a body that ends early': { ...lost, fault: { late: begin(200, end) }, status: 200 },
+  'a body that is reset': { ...lost, fault: { late: begin(200, reset) }, status: 200 },
+  'a chunked body that ends early': { ...lost, fault: { late: raw(`${chunked(200)}1\r\n{\r\n`, end) }, status: 200 },
+  'a reply that is not HTTP': { ...unexpected, fault: { late: raw('\u0000\u0001garbage\r\n\r\n') } },
+  'garbage instead of JSON': { ...unexpected, ...whole(200, '{"object":"ch') },
+  'JSON of another shape': { ...unexpected, ...whole(200, '{"ok":true}') },
+  'an empty success': { ...unexpected, ...whole(204, '') },
+  'a redirect': { ...unexpected, ...whole(302, '', { location: '/elsewhere' }), code: 'http_302' },
+  'a 500': { ...failed, ...whole(500, ''), code: 'http_500' },
   'a 502 in HTML': {
-    fault: { late: answer(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' }) },
     ...failed,
+    ...whole(502, '<html>Bad Gateway</html>', { 'content-type': 'text/html' }),
     code: 'http_502',
-    status: 502,
-    keepsSocket: true,
   },
-  'a 503 with Retry-After': {
-    fault: { late: answer(503, '', { 'retry-after': 3 }) },
-    ...failed,
-    code: 'http_503',
-    status: 503,
-    retryAfterMs: RETRY_AFTER_MS,
-    keepsSocket: true,
-  },
+  'a 503 with Retry-After': { ...failed, ...whole(503, '', { 'retry-after': 3 }), code: 'http_503', ...after3s },
   'a 429 with Retry-After in seconds': {
-    fault: { late: answer(429, '', { 'retry-after': 3 }) },
     ...limited,
+    ...whole(429, '', { 'retry-after': 3 }),
     code: 'http_429',
-    retryAfterMs: RETRY_AFTER_MS,
-    keepsSocket: true,
+    ...after3s,
   },
   'a 429 with Retry-After as a date': {
-    fault: { late: limitedByDate },
     ...limited,
+    fault: { late: limitedByDate },
     code: 'http_429',
-    retryAfterMs: RETRY_AFTER_MS,
     keepsSocket: true,
+    ...after3s,
   },
-  'a 400 that nobody can read': {
-    fault: { late: answer(400, Buffer.from([0xff, 0xfe, 0x00, 0x7b])) },
-    ...refused,
-    code: 'http_400',
-    keepsSocket: true,
-  },
-  'a 400 that ends early': { fault: { late: begin(400, end) }, ...refused, code: 'http_400' },
-  'a 400 that is reset': { fault: { late: begin(400, reset) }, ...refused, code: 'http_400' },
-  'a 400 that stalls': { fault: { late: begin(400) }, ...refused, code: 'http_400', stalls: true },
+  'a 400 with an unreadable body': { ...http400, ...whole(400, Buffer.from([0xff, 0xfe, 0x00, 0x7b])) },
+  'a 400 with a chunk that is no chunk': { ...http400, fault: { late: raw(`${chunked(400)}this is no chunk`) } },
+  'a 400 that ends early': { ...http400, fault: { late: begin(400, end) } },
+  'a 400 that is reset': { ...http400, fault: { late: begin(400, reset) } },
+  'a 400 that stalls': { ...http400, fault: { late: begin(400) }, stalls: true },
 };
 
 const isPost = (name: MethodName): boolean => METHODS[name].endpoint.startsWith('POST ');
@@ -186,13 +164,9 @@ interface Seen {
   requests: number;
 }
 
-/** What a call that must fail ended as. */
-async function endOf(client: PaymentsClient, name: MethodName): Promise<Omit<Seen, 'requests'>> {
-  const error: unknown = await call(client, name).then(
-    () => new Error('it succeeded'),
-    (reason: unknown) => reason,
-  );
-  if (!(error instanceof PaymentsError)) throw new Error(`${name}: no PaymentsError`, { cause: error });
+/** What the failure of a call says. */
+async function failureSeen(client: PaymentsClient, name: MethodName): Promise<Omit<Seen, 'requests'>> {
+  const error = await failureOf(call(client, name));
   const { code, outcome, status, retryable } = error;
   const retryAfterMs = 'retryAfterMs' in error ? error.retryAfterMs : undefined;
   return { error: error.constructor, code, outcome, status, retryAfterMs, retryable };
@@ -213,17 +187,17 @@ function expectedOf(wanted: Case, name: MethodName): Seen {
 }
 
 describe.concurrent.each(Object.entries(CASES))('%s', (_, wanted) => {
-  test('ends every method by its outcome, after as many requests as are safe, and leaves no socket', async ({
+  test('gives every method its outcome, after as many requests as are safe, and leaves no socket', async ({
     expect,
   }) => {
     const see = async (name: MethodName): Promise<readonly [MethodName, Seen]> => {
       const server = await FaultServer.start(wanted.fault);
       const client = open(server.baseUrl, limitsOf(wanted));
       try {
-        const end = await endOf(client, name);
+        const failure = await failureSeen(client, name);
         if (wanted.keepsSocket) await client.close();
         await expect.poll(() => server.openSockets(), { timeout: 20_000 }).toBe(0);
-        return [name, { ...end, requests: server.requests.length }];
+        return [name, { ...failure, requests: server.requests.length }];
       } finally {
         await client.close();
         await server.close();
@@ -242,21 +216,22 @@ async function inTurn<T, R>(all: readonly T[], one: (each: T) => Promise<R>): Pr
   return results;
 }
 
-test('a connection that is refused was not sent, and is tried again by every method', async () => {
+test('a call whose connection is refused was not sent, and every method retries it', async () => {
   const baseUrl = await deadAddress();
   const seen = reports();
   for (const name of METHOD_NAMES) {
     const client = open(baseUrl);
-    const end = await endOf(client, name);
+    const failure = await failureOf(call(client, name));
     await client.close();
-    const notSent = { error: ConnectionError, code: 'connection_failed', outcome: 'not_sent', retryable: true };
-    expect({ name, ...end }).toMatchObject({ name, ...notSent });
+    expect(failure).toBeInstanceOf(ConnectionError);
+    const notSent = { code: 'connection_failed', outcome: 'not_sent', retryable: true };
+    expect({ name, failure }).toMatchObject({ name, failure: { ...notSent, cause: { code: 'ECONNREFUSED' } } });
     expect(seen.pop()).toMatchObject({ attempts: PATIENT.maxRetries + 1 });
   }
 });
 
 describe.concurrent('a 429, then the reply', () => {
-  test.each(METHOD_NAMES)('%s sends the same request twice and succeeds', async (name) => {
+  test.each(METHOD_NAMES)('makes %s send the same request twice and succeed', async (name) => {
     const { reply } = METHODS[name];
     const server = await FaultServer.start({
       late: (response, nth) => (nth === 1 ? answer(429, '') : answer(200, JSON.stringify(reply)))(response),
@@ -281,7 +256,6 @@ const here = (relative: string): string => fileURLToPath(new URL(relative, impor
 
 /** Calls every method at every address at once, never closes a client, and prints how many calls failed as they should. */
 const program = (baseUrls: readonly string[]): string => `
-  import { Listing } from ${JSON.stringify(here('../../dist/pagination/listing.js'))};
   import { PaymentsClient, PaymentsError } from ${JSON.stringify(here('../../dist/index.js'))};
   const bytes = (name, value) => (name === 'file' ? Buffer.from(value, 'base64') : value);
   const calls = JSON.parse(${JSON.stringify(
@@ -296,7 +270,7 @@ const program = (baseUrls: readonly string[]): string => `
       const [resource, method] = name.split('.');
       try {
         const given = client[resource][method](...args);
-        await (given instanceof Listing ? given.toArray() : given);
+        await (given.toArray?.() ?? given);
         return false;
       } catch (error) {
         return error instanceof PaymentsError;
@@ -310,7 +284,7 @@ function asBase64(name: string, value: unknown): unknown {
   return name === 'file' ? PNG.toString('base64') : value;
 }
 
-test('a process that met every fault with every method ends by itself, with nothing unhandled', async () => {
+test('a process whose every method met every fault ends without close, with nothing unhandled', async () => {
   await run(here('../../../../node_modules/.bin/tsc'), ['-b', here('../..')]);
   const servers = await Promise.all(Object.values(CASES).map(({ fault }) => FaultServer.start(fault)));
   try {

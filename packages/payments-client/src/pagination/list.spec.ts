@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { call, iterate, METHOD_NAMES, METHODS } from '../../test/methods.js';
-import { chargeOf, clientOf, listOf, type Provider, provider, reply, virtualClock } from '../../test/provider.js';
+import { chargeOf, clientOf, type Provider, provider, reply, virtualClock } from '../../test/provider.js';
+import { listOf } from '../../test/samples.js';
 import type { PaymentsClient } from '../client.js';
 import { iterateList, type List, type ListParams } from './list.js';
 
@@ -160,7 +161,7 @@ describe('iterate', () => {
 
 describe('over the wire', () => {
   test('list sends its parameters as a query and gives the envelope back', async () => {
-    const fake = await provider(reply(200, listOf([chargeOf()], { total: 7, limit: 5 })));
+    const fake = await provider(reply(200, { ...listOf(chargeOf()), total: 7, limit: 5 }));
     const page = await clientOf(fake).charges.list({
       from: new Date('2025-06-08T00:00:00Z'),
       to: '2025-06-09T00:00:00Z',
@@ -180,7 +181,7 @@ describe('over the wire', () => {
     const fake = await provider((response, request) => {
       response.setHeader('date', new Date(now + hour).toUTCString());
       const to = Date.parse(new URLSearchParams(request.url.split('?')[1]).get('to') ?? '');
-      reply(200, listOf(to >= now + hour ? [chargeOf()] : []))(response, request);
+      reply(200, listOf(...(to >= now + hour ? [chargeOf()] : [])))(response, request);
     });
     const client = clientOf(fake, { clock: virtualClock(now) });
     expect(await client.charges.iterate().toArray()).toHaveLength(1);
@@ -188,13 +189,13 @@ describe('over the wire', () => {
   });
 
   test('list without parameters has no query', async () => {
-    const fake = await provider(reply(200, listOf([])));
+    const fake = await provider(reply(200, listOf()));
     await clientOf(fake).events.list();
     expect(fake.seen[0]?.url).toBe('/events');
   });
 
   test('one unreadable record fails the page: a list never silently lacks one', async () => {
-    const fake = await provider(reply(200, listOf([chargeOf(), chargeOf({ amount: null })])));
+    const fake = await provider(reply(200, listOf(chargeOf(), chargeOf({ amount: null }))));
     await expect(clientOf(fake).charges.list()).rejects.toMatchObject({ code: 'unexpected_response' });
   });
 });
@@ -215,7 +216,7 @@ describe.each(METHOD_NAMES.filter((name) => name.includes('.iterate')))('%s', (n
       const offset = isSearch ? (Number(query.get('page')) - 1) * perPage : Number(query.get('offset'));
       const page = all.slice(offset, offset + perPage).map(recordOf);
       const totals = { total: all.length, total_pages: Math.ceil(all.length / perPage) };
-      reply(200, { ...listOf(page, { limit: perPage }), per_page: perPage, ...totals })(response, request);
+      reply(200, { ...listOf(...page), limit: perPage, per_page: perPage, ...totals })(response, request);
       all = [`late${fake.seen.length}`, ...all];
     });
     return { client: clientOf(fake, { clock: virtualClock(now) }), seen: fake.seen, there };

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { chargeOf, clientOf, listOf, provider, refundOf, refuse, reply, sourceOf } from '../../../test/provider.js';
+import { chargeOf, clientOf, provider, refundOf, refuse, reply, sourceOf } from '../../../test/provider.js';
+import { listOf } from '../../../test/samples.js';
 import { InvalidRequestError } from '../../errors.js';
 
 describe('charges', () => {
@@ -30,7 +31,7 @@ describe('charges', () => {
     const fake = await provider((response, request) => {
       const isList = request.method === 'GET' && /(charges|refunds)$/.test(request.url);
       const record = request.url.includes('refunds') ? refundOf() : chargeOf();
-      reply(200, isList ? listOf([record]) : record)(response, request);
+      reply(200, isList ? listOf(record) : record)(response, request);
     });
     const { charges } = clientOf(fake);
     await charges.retrieve('chrg_test_1');
@@ -60,7 +61,7 @@ describe('charges', () => {
   });
 
   test('an embedded list of refunds is typed and kept', async () => {
-    const fake = await provider(reply(200, chargeOf({ refunds: listOf([refundOf()]) })));
+    const fake = await provider(reply(200, chargeOf({ refunds: listOf(refundOf()) })));
     const charge = await clientOf(fake).charges.retrieve('chrg_test_1');
     expect(charge.refunds?.data[0]?.amount).toBe(5_000);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { clientOf, eventOf, listOf, provider, reply } from '../../../test/provider.js';
+import { clientOf, eventOf, provider, reply } from '../../../test/provider.js';
+import { listOf } from '../../../test/samples.js';
 import { UnreadableRecord } from '../../reply/records.js';
 
 test('an event is retrieved, with a key and data of which the client knows nothing', async () => {
@@ -11,7 +12,7 @@ test('an event is retrieved, with a key and data of which the client knows nothi
 
 describe('iterateTolerant', () => {
   const readAll = async (...data: unknown[]) => {
-    const fake = await provider(reply(200, listOf(data as object[])));
+    const fake = await provider(reply(200, listOf(...data)));
     return clientOf(fake).events.iterateTolerant().toArray();
   };
 
