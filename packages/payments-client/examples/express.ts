@@ -1,13 +1,13 @@
 import { type Event, webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 
-/** An event with a large record still fits; Express alone stops at 100 KB. */
+/** Fits an event with a large record. Express's own limit is 100 KB. */
 const BODY_LIMIT = '1mb';
 
 /**
  * Receives the provider's webhooks with Express.
- * @param secrets base64; several while one is rotated
- * @param keep makes the hint durable. Only then is it acknowledged: when it rejects, the answer is 500 and the provider sends again.
+ * @param secrets base64; give both while you rotate one
+ * @param keep stores the event. When it rejects, the answer is 500 and the provider sends the event again.
  */
 export function webhookApp(secrets: readonly string[], keep: (event: Event) => Promise<void>): Express {
   const app = express();

@@ -1,19 +1,19 @@
 import { type Event, webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import { fastify, type FastifyInstance } from 'fastify';
 
-/** An event with a large record still fits. In bytes. */
+/** In bytes. Fits an event with a large record. */
 const BODY_LIMIT = 1024 * 1024;
 
 /**
  * Receives the provider's webhooks with Fastify.
- * @param secrets base64; several while one is rotated
- * @param keep makes the hint durable. Only then is it acknowledged: when it rejects, the answer is 500 and the provider sends again.
+ * @param secrets base64; give both while you rotate one
+ * @param keep stores the event. When it rejects, the answer is 500 and the provider sends the event again.
  */
 export function webhookApp(secrets: readonly string[], keep: (event: Event) => Promise<void>): FastifyInstance {
   const app = fastify();
   // A scope of its own: the other routes of the application keep Fastify's JSON parser.
   app.register((scope, _options, done) => {
-    // The signature covers the bytes as received, so they are handed on unparsed.
+    // The signature covers the bytes as received, so they are passed on unparsed.
     scope.addContentTypeParser(
       'application/json',
       { parseAs: 'buffer', bodyLimit: BODY_LIMIT },

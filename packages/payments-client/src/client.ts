@@ -14,9 +14,9 @@ import { TransferSchedules } from './resources/schedules/transfer-schedules.js';
 import { RequestSender } from './http/request-sender.js';
 
 /**
- * Client of the payments service. One instance serves a whole process; it keeps connections open between calls, which
- * do not keep the process alive. Every failure of a call is a {@link PaymentsError}, whose `outcome` says whether the
- * request can have had its effect.
+ * Client of the payments service. One instance serves a whole process. It keeps connections open between calls, and these
+ * do not keep the process running. Every failure of a call is a {@link PaymentsError}, whose `outcome` says whether the
+ * request had no effect or whether that is unknown.
  */
 export class PaymentsClient {
   readonly sources: Sources;
@@ -48,12 +48,12 @@ export class PaymentsClient {
     this.customers = new Customers(this.#http);
   }
 
-  /** Lets calls in flight finish, refuses later ones (`client_closed`), and closes the sockets. A `dispatcher` of the caller's stays open. */
+  /** Lets calls in flight finish, refuses later ones (`client_closed`), and closes the sockets. The caller's own `dispatcher` stays open. */
   close(): Promise<void> {
     return this.#http.close();
   }
 
-  /** Where the client points; never its keys. */
+  /** The client's address, and never its keys. */
   toJSON(): object {
     return this.#http.toJSON();
   }

@@ -1,9 +1,9 @@
 /**
- * What is known about the request's effect at the provider.
+ * Whether the request had an effect at the provider.
  *
- * - `not_sent`: provably never processed; no byte of the request left this process.
- * - `rejected`: the provider refused it (any 4xx), so it had no effect.
- * - `unknown`: it may or may not have had its effect. Look before repeating it.
+ * - `not_sent`: it had none; no byte of the request left this process.
+ * - `rejected`: it had none; the provider refused it (any 4xx).
+ * - `unknown`: it may have had one. Look the record up before you repeat the request.
  */
 export type Outcome = 'not_sent' | 'rejected' | 'unknown';
 
@@ -12,13 +12,13 @@ export interface PaymentsErrorDetails {
   /** The provider's error code (`failed_expire`, `not_found`, …), or this client's own (`timeout`, `connection_failed`, …). */
   code: string;
   outcome: Outcome;
-  /** True when the same call may be made again without risk of doing it twice, and may then succeed. */
+  /** True when the same call can be repeated without risk of doing it twice, and may then succeed. */
   retryable: boolean;
   /** HTTP status of the last reply, when there was one. */
   status?: number | undefined;
   /** The provider's `X-Request-Id`, to quote to its support. Source: assumption `REQUEST_ID_HEADER`. */
   requestId?: string | undefined;
-  /** The `location` field of the provider's error body; of a redirect, where it pointed. */
+  /** The `location` field of the provider's error body, or the target of a redirect. */
   location?: string | undefined;
   cause?: unknown;
 }
@@ -49,14 +49,14 @@ export class PaymentsError extends Error implements PaymentsErrorDetails {
     this.location = details.location;
   }
 
-  /** The fields a log needs. `JSON.stringify` of a bare Error would lose name and message. */
+  /** The fields for a log. `JSON.stringify` of a bare Error would lose name and message. */
   toJSON(): Record<string, unknown> {
     return { name: this.name, message: this.message, ...Object.fromEntries(Object.entries(this)) };
   }
 }
 
 /**
- * 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also raised, `not_sent`, when the public key is asked for and none is set.
+ * 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also thrown, `not_sent`, when `useKey` is `public` and the client has no public key.
  * What to do: docs/errors/AuthenticationError.md
  */
 export class AuthenticationError extends PaymentsError {
@@ -66,7 +66,7 @@ export class AuthenticationError extends PaymentsError {
 }
 
 /**
- * 403: the key is known but may not do this.
+ * 403: the key is valid but does not permit this call.
  * What to do: docs/errors/PermissionError.md
  */
 export class PermissionError extends PaymentsError {
@@ -86,7 +86,7 @@ export class NotFoundError extends PaymentsError {
 }
 
 /**
- * 400 and 422: the provider refused the request. Also raised, `not_sent`, for an id or a parameter that cannot be sent.
+ * 400 and 422: the provider refused the request. Also thrown, `not_sent`, for an id or a parameter that cannot be sent.
  * What to do: docs/errors/InvalidRequestError.md
  */
 export class InvalidRequestError extends PaymentsError {
@@ -96,7 +96,7 @@ export class InvalidRequestError extends PaymentsError {
 }
 
 /**
- * 429: too many requests; nothing was done.
+ * 429: too many requests. The provider did not process this one.
  * What to do: docs/errors/RateLimitError.md
  */
 export class RateLimitError extends PaymentsError {
@@ -104,7 +104,7 @@ export class RateLimitError extends PaymentsError {
     this.prototype.name = 'RateLimitError';
   }
 
-  /** How long the provider asked to wait, in milliseconds; undefined when it did not say. */
+  /** The wait that the provider asked for, in milliseconds; undefined when it asked for none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, details: PaymentsErrorDetails & { retryAfterMs?: number | undefined }) {
@@ -114,7 +114,7 @@ export class RateLimitError extends PaymentsError {
 }
 
 /**
- * 5xx: the provider failed, perhaps after it did what was asked.
+ * 5xx: the provider failed, perhaps after it had processed the request.
  * What to do: docs/errors/ServerError.md
  */
 export class ServerError extends PaymentsError {
@@ -122,7 +122,7 @@ export class ServerError extends PaymentsError {
     this.prototype.name = 'ServerError';
   }
 
-  /** How long the provider asked to wait (503 only), in milliseconds; undefined when it did not say. */
+  /** The wait that the provider asked for (503 only), in milliseconds; undefined when it asked for none. */
   readonly retryAfterMs: number | undefined;
 
   constructor(message: string, details: PaymentsErrorDetails & { retryAfterMs?: number | undefined }) {
@@ -142,8 +142,8 @@ export class ConnectionError extends PaymentsError {
 }
 
 /**
- * Time ran out: `timeout` for one try, `deadline_exceeded` for the whole call, `send_by_passed` for {@link RequestOptions.sendBy}.
- * When it ran out while waiting to try again, `cause` is the last failure.
+ * Time ran out: `timeout` for one attempt, `deadline_exceeded` for the whole call, `send_by_passed` for {@link RequestOptions.sendBy}.
+ * When it ran out while the client waited to retry, `cause` is the last failure.
  * What to do: docs/errors/TimeoutError.md
  */
 export class TimeoutError extends PaymentsError {
@@ -163,7 +163,7 @@ export class RequestAbortedError extends PaymentsError {
 }
 
 /**
- * A reply that cannot be believed: a redirect, a success that is not JSON or not of the documented shape, or a body beyond the size limit.
+ * A reply that proves neither success nor failure: a redirect, a success that is not JSON or not of the documented shape, or a body beyond the size limit.
  * What to do: docs/errors/UnexpectedResponseError.md
  */
 export class UnexpectedResponseError extends PaymentsError {
@@ -173,7 +173,7 @@ export class UnexpectedResponseError extends PaymentsError {
 }
 
 /**
- * The provider reported a success that differs from what was asked. Something exists under `replyId`: look at it before anything else.
+ * The provider reported a success that differs from the request. A record exists under `replyId`: retrieve it before you do anything else.
  * What to do: docs/errors/IntegrityError.md
  */
 export class IntegrityError extends PaymentsError {
@@ -232,7 +232,7 @@ interface ReplyDetails extends PaymentsErrorDetails {
   retryAfterMs: number | undefined;
 }
 
-/** The one place where a status becomes a class. Source: assumption "Status codes". */
+/** Maps a status to its class. Source: assumption "Status codes". */
 export function errorForStatus(message: string, details: ReplyDetails): PaymentsError {
   const { status } = details;
   switch (status) {

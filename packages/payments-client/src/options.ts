@@ -3,7 +3,7 @@ import { API_VERSION_HEADER, PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX } from './assu
 import { type Clock, systemClock } from './http/deadline.js';
 import { ConfigurationError } from './errors.js';
 
-/** Receives what the client does; pino fits. Never given a key, an id in a route, or a body. */
+/** Receives the client's log lines; pino fits. They never contain a key, a body, or an id in a route. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -16,21 +16,21 @@ export type KeyKind = 'secret' | 'public';
 
 /** Settings of a {@link PaymentsClient}. */
 export interface PaymentsClientOptions {
-  /** Base address, http or https. May carry a path, which is kept. */
+  /** Base address, http or https. Its path, if any, is kept. */
   baseUrl: string;
-  /** For every endpoint. */
+  /** Signs every call, unless the call says otherwise. */
   secretKey: string;
-  /** For sources only; used where `useKey: 'public'` asks for it. */
+  /** Signs calls with `useKey: 'public'`. The provider takes it for sources only. */
   publicKey?: string | undefined;
   /** API version of each request, e.g. `2025-06-09`. Default: the account's. */
   apiVersion?: string | undefined;
-  /** Limit for one try, from dispatch to the last byte of the body, in milliseconds. Default 10 000. */
+  /** Limit for one attempt, from dispatch to the last byte of the body, in milliseconds. Default 10 000. */
   timeoutMs?: number | undefined;
   /** Limit for the whole call with its retries, in milliseconds. Default 30 000, or `timeoutMs` if that is longer. */
   deadlineMs?: number | undefined;
-  /** How often a call is tried again: n means at most n + 1 requests. Default 3. */
+  /** Number of retries of a call: n means at most n + 1 requests. Default 3. */
   maxRetries?: number | undefined;
-  /** Where requests go, in place of an own connection pool. The caller closes it. */
+  /** Sends the requests instead of the client's own connection pool. The caller closes it. */
   dispatcher?: Pick<Dispatcher, 'dispatch'> | undefined;
   logger?: Logger | undefined;
   /** Default `tillflow-payments-client/<version>`. */
@@ -38,7 +38,7 @@ export interface PaymentsClientOptions {
   /** Name of the header that carries `apiVersion`. Default `Api-Version` (assumption). */
   apiVersionHeader?: string | undefined;
   /**
-   * Names of metadata by which you search records. A create whose reply lacks or changes one of them fails with an
+   * Names of the metadata by which you find records. A create whose reply lacks or changes one of them fails with an
    * {@link IntegrityError}; other metadata may differ. Default: every name that a create sends.
    */
   searchedMetadata?: readonly string[] | undefined;
@@ -52,7 +52,7 @@ export interface PaymentsClientOptions {
 export interface RequestOptions {
   /** Aborts the call. */
   signal?: AbortSignal | undefined;
-  /** Limit for one try, in milliseconds. */
+  /** Limit for one attempt, in milliseconds. */
   timeoutMs?: number | undefined;
   /** Limit for the whole call with its retries, in milliseconds. */
   deadlineMs?: number | undefined;
@@ -61,9 +61,9 @@ export interface RequestOptions {
   /** Default `secret`. `public` without a public key fails before sending. */
   useKey?: KeyKind | undefined;
   /**
-   * Instant in epoch milliseconds, by the client's `clock`, by which the first byte must have left. From then on nothing is sent and the call
-   * fails with a {@link TimeoutError} `send_by_passed`. It is checked immediately before each write,
-   * so a process that was stopped and resumes does not send late.
+   * Instant in epoch milliseconds, by the client's `clock`, from which on nothing is sent: the call then fails with a
+   * {@link TimeoutError} `send_by_passed`. The client checks it immediately before each write, so that a process that was
+   * stopped and resumes does not send late.
    */
   sendBy?: number | undefined;
 }
@@ -96,7 +96,7 @@ const DEFAULT_MAX_RETRIES = 3;
 
 const HEADER_NAME = /^[A-Za-z0-9!#$%&'*+.^_`|~-]+$/;
 const HEADER_VALUE = /^[\x20-\x7e]+$/;
-/** A colon would end the user name of HTTP Basic. */
+/** Without a colon, which would end the user name of HTTP Basic. */
 const KEY = /^[\x21-\x39\x3b-\x7e]+$/;
 
 /** @throws {ConfigurationError} listing every mistake. */
@@ -152,7 +152,7 @@ export function areLimits({ timeoutMs, deadlineMs, maxRetries }: Limits): boolea
   return timeoutMs > 0 && deadlineMs > 0 && Number.isInteger(maxRetries) && maxRetries >= 0;
 }
 
-/** What is wrong with limits; empty when nothing is. */
+/** The mistakes in these limits; empty when there are none. */
 export function limitMistakes(limits: Limits): string[] {
   return [
     ...(limits.timeoutMs > 0 ? [] : ['timeoutMs must be a positive number of milliseconds']),
@@ -167,13 +167,13 @@ function baseUrlMistakes(url: URL | null): string[] {
   if (url === null) return ['baseUrl is not a URL'];
   return [
     ...(url.protocol === 'http:' || url.protocol === 'https:' ? [] : ['baseUrl must be http or https']),
-    ...(url.username === '' && url.password === '' ? [] : ['baseUrl must not carry credentials']),
-    ...(url.search === '' && url.hash === '' ? [] : ['baseUrl must not carry a query or fragment']),
+    ...(url.username === '' && url.password === '' ? [] : ['baseUrl must not contain credentials']),
+    ...(url.search === '' && url.hash === '' ? [] : ['baseUrl must not contain a query or fragment']),
   ];
 }
 
 function keyMistakes(name: string, key: unknown, otherPrefix: string, otherKind: KeyKind): string[] {
   if (typeof key !== 'string' || key === '') return [`${name} is missing`];
-  if (!KEY.test(key)) return [`${name} holds a character that no key has (white space, a colon, or beyond ASCII)`];
+  if (!KEY.test(key)) return [`${name} contains white space, a colon or a character beyond ASCII`];
   return key.startsWith(otherPrefix) ? [`${name} is a ${otherKind} key`] : [];
 }

@@ -21,7 +21,7 @@ export type WebhookRefusal =
   | 'body_malformed';
 
 /**
- * The request cannot be shown to come from the provider, now. Do not act on it.
+ * It is not proven that the provider sent this request just now. Do not act on it.
  * What to do: docs/errors/WebhookVerificationError.md
  */
 export class WebhookVerificationError extends Error {
@@ -37,15 +37,15 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** As Node, Fastify or fetch give them. Names are matched without case. */
+/** As Node, Fastify or fetch provide them. The case of names does not matter. */
 export type WebhookHeaders =
   | Readonly<Record<string, string | readonly string[] | undefined>>
   | Iterable<readonly [string, string]>;
 
 export interface WebhookConstructOptions {
-  /** Base64, as the provider shows them. Any of them may have signed; several while one is rotated. */
+  /** Base64, as the provider shows them. A signature by any of them is valid: give several while you rotate one. */
   secrets: readonly string[];
-  /** How far the signing time may be from `now`, either way, in seconds. Default 300 (assumption). */
+  /** Permitted difference between the signing time and `now`, either way, in seconds. Default 300 (assumption). */
   toleranceSeconds?: number | undefined;
   /** Epoch milliseconds. Default: the wall clock. */
   now?: number | undefined;
@@ -56,7 +56,7 @@ export interface WebhookConstructOptions {
 }
 
 export interface WebhookSignOptions {
-  /** Base64. Several sign as the provider does while one is rotated: one signature each, separated by commas. */
+  /** Base64. Several give one signature each, separated by commas, as the provider sends them while a secret is rotated. */
   secret: string | readonly string[];
   /** Unix seconds. */
   timestamp: number;
@@ -70,16 +70,16 @@ const SHA256_HEX = /^[0-9a-f]{64}$/i;
 const UNIX_SECONDS = /^\d{1,12}$/;
 
 /**
- * Verifies a webhook request and reads its event. The event is a hint that may be late, repeated or out of order:
- * take the id from it and retrieve the record.
+ * Verifies a webhook request and reads its event. The event is a hint and may be late, repeated or out of order: take the
+ * id from it and retrieve the record.
  * @param rawBody the bytes as received; a parsed and re-encoded body does not verify
  * @throws {WebhookVerificationError} with the `reason`
  */
 function construct(rawBody: string | Uint8Array, headers: WebhookHeaders, options: WebhookConstructOptions): Event {
   const keys = options.secrets.map((secret) => Buffer.from(secret, 'base64'));
   if (keys.length === 0 || keys.some((key) => key.length === 0)) {
-    // An empty key is one that everybody knows.
-    throw new WebhookVerificationError('No usable webhook secret was given.', 'no_secret');
+    // Anyone could sign with an empty key.
+    throw new WebhookVerificationError('Give at least one webhook secret, and none that is empty.', 'no_secret');
   }
   if (typeof rawBody !== 'string' && !(rawBody instanceof Uint8Array)) {
     throw new WebhookVerificationError('The body must be the bytes as received, not parsed.', 'body_not_raw');
@@ -89,18 +89,24 @@ function construct(rawBody: string | Uint8Array, headers: WebhookHeaders, option
   const timestamp = readTimestamp(headers, options.timestampHeader ?? WEBHOOK_TIMESTAMP_HEADER);
   const expected = keys.map((key) => signature(rawBody, key, timestamp));
   if (!signatures.some((given) => expected.some((ours) => timingSafeEqual(given, ours)))) {
-    throw new WebhookVerificationError('No signature matches body, timestamp and secrets.', 'signature_mismatch');
+    throw new WebhookVerificationError(
+      'No signature matches the body, the timestamp and any of the secrets.',
+      'signature_mismatch',
+    );
   }
 
   const ageMs = Math.abs((options.now ?? Date.now()) - Number(timestamp) * 1000);
   // Written so that NaN is refused.
   if (!(ageMs <= (options.toleranceSeconds ?? WEBHOOK_TOLERANCE_SECONDS) * 1000)) {
-    throw new WebhookVerificationError('It was signed too long ago, or in the future.', 'timestamp_out_of_tolerance');
+    throw new WebhookVerificationError(
+      'The signing time is too far in the past or in the future.',
+      'timestamp_out_of_tolerance',
+    );
   }
   return readEvent(rawBody);
 }
 
-/** The headers with which the provider would sign this body. For tests and for a sandbox. */
+/** The headers that the provider would send with this body. For tests and for a sandbox. */
 function sign(rawBody: string | Uint8Array, options: WebhookSignOptions): Record<string, string> {
   const timestamp = String(options.timestamp);
   const secrets = typeof options.secret === 'string' ? [options.secret] : options.secret;
@@ -118,7 +124,7 @@ function signature(rawBody: string | Uint8Array, key: Uint8Array, timestamp: str
   return createHmac('sha256', key).update(WEBHOOK_SIGNED_PREFIX(timestamp)).update(rawBody).digest();
 }
 
-/** While a secret rotates there is one signature for each, and at least one must be ours. */
+/** While a secret is rotated the header contains one signature for each secret. */
 function readSignatures(headers: WebhookHeaders, name: string): Buffer[] {
   const given = headerValues(headers, name)
     .flatMap((value) => value.split(','))
@@ -129,7 +135,10 @@ function readSignatures(headers: WebhookHeaders, name: string): Buffer[] {
   }
   const wellFormed = present.filter((value) => SHA256_HEX.test(value));
   if (wellFormed.length === 0) {
-    throw new WebhookVerificationError(`The header ${name} holds no SHA-256 in hex.`, 'signature_malformed');
+    throw new WebhookVerificationError(
+      `The header ${name} contains no signature of 64 hexadecimal characters.`,
+      'signature_malformed',
+    );
   }
   return wellFormed.map((value) => Buffer.from(value, 'hex'));
 }
@@ -140,7 +149,7 @@ function readTimestamp(headers: WebhookHeaders, name: string): string {
     throw new WebhookVerificationError(`The header ${name} is missing.`, 'timestamp_missing');
   }
   if (others.length > 0 || !UNIX_SECONDS.test(timestamp)) {
-    throw new WebhookVerificationError(`The header ${name} is not one time in Unix seconds.`, 'timestamp_malformed');
+    throw new WebhookVerificationError(`The header ${name} must be one time in Unix seconds.`, 'timestamp_malformed');
   }
   return timestamp;
 }
@@ -159,5 +168,5 @@ function readEvent(rawBody: string | Uint8Array): Event {
   } catch {
     // Not JSON.
   }
-  throw new WebhookVerificationError('The body is signed but is not an event.', 'body_malformed');
+  throw new WebhookVerificationError('The signature is valid, but the body is not an event.', 'body_malformed');
 }

@@ -19,7 +19,6 @@ import {
 import type { Redactor } from './redaction.js';
 import { isSafeToRepeat, retryAfter } from './retry-policy.js';
 
-/** What a decision depends on besides the operation and the result of its attempt. */
 export interface DecisionContext {
   /** The failure of the attempt before. If its outcome is unknown, a refusal of a later attempt cannot settle it. */
   readonly previous: PaymentsError | undefined;
@@ -46,7 +45,7 @@ export function decide<T>(operation: Operation<T>, result: AttemptResult, contex
   return decideFailedAttempt(operation, result, context);
 }
 
-/** A reply that cannot be believed is not requested again: the next one would most likely be the same. */
+/** A reply that fails a check is not requested again: the next one would most likely be the same. */
 function decideSuccess<T>(operation: Operation<T>, head: ResponseHead, body: string, redactor: Redactor): Decision<T> {
   const json = parseJson(body);
   if (json === NOT_JSON) return final(unexpectedResponse(operation, head, 'a body that is not JSON', redactor));

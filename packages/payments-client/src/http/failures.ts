@@ -71,7 +71,7 @@ export function contradictoryReply(
   });
 }
 
-/** What is known of a call after an attempt that ended without a complete reply. */
+/** The outcome of a call so far, for a failure without a complete reply. */
 export type CallState = Omit<PaymentsErrorDetails, 'code'>;
 
 /** Nothing of the call is in flight: its outcome is that of the attempt before, if there was one. */

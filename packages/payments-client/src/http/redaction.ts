@@ -2,10 +2,10 @@ import { inspect } from 'node:util';
 
 const REDACTED = '[redacted]';
 
-/** Deep enough for any error of Node or undici; stops a cause chain that loops. */
+/** Deep enough for any error of Node or undici. It stops a chain of causes that loops. */
 const MAX_CAUSES = 8;
 
-/** Removes the keys of one client from text that leaves it. A provider may echo a key in an error body. */
+/** Removes a client's keys from every text that leaves it. A provider may echo a key in an error body. */
 export class Redactor {
   readonly #secrets: readonly string[];
 
@@ -18,7 +18,7 @@ export class Redactor {
       Buffer.from(`${key}:`).toString('base64url'),
       Buffer.from(key).toString('base64url'),
     ]);
-    // Longest first, so that no form is cut by a shorter one it contains.
+    // Longest first: replacing a shorter form inside a longer one would leave the rest of it.
     this.#secrets = [...new Set(forms)].toSorted((a, b) => b.length - a.length);
   }
 
@@ -35,8 +35,8 @@ export class Redactor {
   }
 
   /**
-   * A copy of an error for use as `cause`: name, code, message, stack and causes, redacted.
-   * Other properties are left out, because undici keeps raw response bytes in some of them.
+   * A copy of an error for use as `cause`: name, code, message, stack and causes, redacted. It leaves out the other
+   * properties, because some of undici's contain raw response bytes.
    */
   cause(error: unknown, depth = 0): Error {
     if (!(error instanceof Error)) return new Error(this.text(typeof error === 'string' ? error : inspect(error)));
@@ -60,6 +60,6 @@ export function errorCode(error: unknown): string | undefined {
 }
 
 function base64(text: string): string {
-  // Without padding, so that it is found both with and without.
+  // Without padding, so that it matches the text with and without padding.
   return Buffer.from(text).toString('base64').replace(/=+$/, '');
 }

@@ -19,7 +19,7 @@ import { type ConnectionPool, openPool } from './connection-pool.js';
 import { Redactor } from './redaction.js';
 import { type CallProgress, CallReporter } from './reporting.js';
 
-/** A host that does not complete a handshake within this is not worth the rest of a long `timeoutMs`. */
+/** Limits the handshake, however long `timeoutMs` is. */
 const MAX_CONNECT_MS = 10_000;
 
 const LAST_OF_SECOND_MS = 999;

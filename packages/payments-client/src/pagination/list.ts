@@ -4,7 +4,7 @@ import { Listing } from './listing.js';
 import type { RequestOptions } from '../options.js';
 import { copyParamsForLater } from '../request/params.js';
 
-/** Page order. `reverse_chronological` is an assumption; the reference shows only the default. */
+/** Order of the records. `reverse_chronological` is an assumption; the reference shows only the default. */
 export type ListOrder = 'chronological' | 'reverse_chronological' | (string & {});
 
 /** Null is the empty string. Source: API reference, "Shared list parameters". */

@@ -1,12 +1,12 @@
 import { notSent, UnexpectedResponseError } from '../errors.js';
 
-/** A list that ignores its paging parameters would be read for ever. */
-const MAX_PAGES_WITHOUT_NEWS = 20;
+/** Without this limit a list that ignores its paging parameters would be read for ever. */
+const MAX_REPEATED_PAGES = 20;
 
 /**
- * Records that are read page by page while they are taken, each record once. Breaking out of `for await` sends nothing
- * more. A second `for await` reads anew, within the same bounds. Records that are removed meanwhile let others slip
- * past the page: who removes while reading takes `toArray` first.
+ * The records of a list, each once. Pages are read while you take records from them. Breaking out of `for await` sends
+ * nothing more. A second `for await` reads the list again, within the same bounds. Removing records while reading makes
+ * others slip past the page: to remove records, take `toArray` first.
  */
 export class Listing<T extends { id: string }> implements AsyncIterable<T> {
   readonly #pages: () => AsyncIterable<readonly T[]>;
@@ -21,8 +21,8 @@ export class Listing<T extends { id: string }> implements AsyncIterable<T> {
   }
 
   /**
-   * The records as an array, in order: the first `limit` of them, or all when there is none, which must fit in memory.
-   * @throws {InvalidRequestError} `invalid_parameter` for a limit that is no whole number from 0 on
+   * The first `limit` records as an array, in order; without a limit all of them, which must fit in memory.
+   * @throws {InvalidRequestError} `invalid_parameter` for a limit that is not a whole number, 0 or more
    */
   async toArray({ limit = Number.POSITIVE_INFINITY }: { limit?: number | undefined } = {}): Promise<T[]> {
     if (limit !== Number.POSITIVE_INFINITY && !(Number.isInteger(limit) && limit >= 0)) {
@@ -42,7 +42,7 @@ async function* eachOnce<T extends { id: string }>(
   pages: AsyncIterable<readonly T[]>,
 ): AsyncGenerator<T, void, undefined> {
   const seen = new Set<string>();
-  let pagesWithoutNews = 0;
+  let repeatedPages = 0;
   for await (const page of pages) {
     const before = seen.size;
     for (const record of page) {
@@ -50,15 +50,18 @@ async function* eachOnce<T extends { id: string }>(
       seen.add(record.id);
       yield record;
     }
-    pagesWithoutNews = seen.size === before ? pagesWithoutNews + 1 : 0;
-    if (pagesWithoutNews >= MAX_PAGES_WITHOUT_NEWS) throw doesNotAdvance();
+    repeatedPages = seen.size === before ? repeatedPages + 1 : 0;
+    if (repeatedPages >= MAX_REPEATED_PAGES) throw doesNotAdvance();
   }
 }
 
 function doesNotAdvance(): UnexpectedResponseError {
-  return new UnexpectedResponseError(`The list repeats itself: ${MAX_PAGES_WITHOUT_NEWS} pages brought nothing new.`, {
-    code: 'list_does_not_advance',
-    outcome: 'unknown',
-    retryable: false,
-  });
+  return new UnexpectedResponseError(
+    `The list repeats itself: ${MAX_REPEATED_PAGES} pages in a row contained no new record.`,
+    {
+      code: 'list_does_not_advance',
+      outcome: 'unknown',
+      retryable: false,
+    },
+  );
 }

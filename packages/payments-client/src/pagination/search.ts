@@ -8,17 +8,17 @@ import { copyParamsForLater } from '../request/params.js';
 
 /** Null is the empty string. Source: API reference, "Shared search parameters"; `order` and `page` are assumptions. */
 export interface SearchParams<F> {
-  /** What is searched. Default: the records of this resource. */
+  /** The kind of record to search. Default: the records of this resource. */
   scope?: string | null | undefined;
-  /** Words to look for. */
+  /** Words to search for. */
   query?: string | null | undefined;
   filters?: F | null | undefined;
   order?: ListOrder | null | undefined;
-  /** From 1 on; 30 records a page (assumption). */
+  /** 1 is the first page. A page has 30 records (assumption). */
   page?: number | null | undefined;
 }
 
-/** One page of what was found. Source: assumption "Search result". */
+/** One page of a search result. Source: assumption "Search result". */
 export interface Search<T> {
   /** `search`. */
   object?: string | null | undefined;
@@ -27,7 +27,7 @@ export interface Search<T> {
   /** The filters in effect. */
   filters?: Record<string, unknown> | null | undefined;
   order?: ListOrder | null | undefined;
-  /** From 1 on. */
+  /** 1 is the first page. */
   page?: number | null | undefined;
   /** Page size in effect. */
   per_page?: number | null | undefined;
@@ -45,8 +45,8 @@ export function searchOf<T>(record: z.ZodType<T>): z.ZodType<Search<T>> {
 }
 
 /**
- * Reads what a search finds to its end, each record once. A search has no upper bound to pin: what is added meanwhile
- * may be found too, and what no longer matches its filters moves the pages, so that others may be passed over.
+ * Reads a search result to its end, each record once. A search has no upper bound to pin. Records that are added
+ * meanwhile may be found too. A record that stops matching the filters moves the pages, so that another may be missed.
  * @param readPage reads one page; nothing is read ahead
  */
 export function iterateSearch<P extends SearchParams<unknown>, T extends { id: string }>(
@@ -69,7 +69,7 @@ export function iterateSearch<P extends SearchParams<unknown>, T extends { id: s
   });
 }
 
-/** A full last page is followed by one more, because its total may be stale; a refusal of that one is the end (assumption). */
+/** After a full last page one more is read, because the total may be stale. A refusal of that page ends the result (assumption). */
 function endBeyond<T>(isBeyond: boolean): (error: unknown) => Search<T> {
   return (error) => {
     if (isBeyond && error instanceof InvalidRequestError && error.outcome === 'rejected') return { data: [] };

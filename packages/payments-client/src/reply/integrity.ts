@@ -1,7 +1,7 @@
 import type { Subject } from '../request/path.js';
 import { differentMetadata, hasNoneOf } from './metadata.js';
 
-/** What a client compares every reply by. */
+/** Settings of the comparison that hold for every reply of a client. */
 export interface ComparisonRules {
   /** The mode of the key; undefined when the key does not show its mode. */
   readonly livemode: boolean | undefined;

@@ -1,14 +1,14 @@
 import { isPlainObject } from '../request/params.js';
 import { elementsOf } from './metadata.js';
 
-/** Found in the text of a reply that may need work: most need none. */
+/** Matched against the text first, because most replies need no change. */
 const OTHER_CURRENCY = /currenc(?:y"\s*:\s*"(?![A-Z]{3}")|ies"\s*:\s*[[{][^\]}]*[a-z])/;
 const INDEX_MAP = /"0"\s*:/;
 
 const CURRENCY_FIELD = /(?:^|_)currenc(?:y|ies)$/;
 const CURRENCY = /^\s*[a-z]{3}\s*$/i;
 
-/** Metadata are the merchant's own, and a payload is what was once sent: both stay as they came. */
+/** Metadata belong to the merchant, and a payload is a copy of what was sent once: both stay as they came. */
 const LEFT_AS_IS: ReadonlySet<string> = new Set(['metadata', 'payload']);
 
 /** Limits the recursion. A list of charges with their refunds is six deep. */

@@ -4,10 +4,10 @@ import { invalidParameter, isPlainObject, MAX_DEPTH } from './params.js';
 
 /**
  * Encodes parameters as `application/x-www-form-urlencoded`, for a body or a query string.
- * Nested objects become `source[type]=…`, arrays `on[weekdays][]=…`, arrays of objects `items[][name]=…`;
- * booleans `true` and `false`, null the empty string, undefined and empty arrays or objects nothing;
- * a `Date` its ISO 8601 instant, or its UTC day in a date field. Source: assumption "Nested objects in forms".
- * @throws {InvalidRequestError} `invalid_parameter`, `not_sent`, for what a form cannot carry.
+ * Nested objects become `source[type]=…`, arrays `on[weekdays][]=…`, arrays of objects `items[][name]=…`. Booleans become
+ * `true` and `false`, null the empty string, a `Date` its ISO 8601 instant, or its UTC day in a date field. Undefined and
+ * empty arrays or objects are left out. Source: assumption "Nested objects in forms".
+ * @throws {InvalidRequestError} `invalid_parameter`, `not_sent`, for a value that a form cannot carry
  */
 export function encodeForm(params: object): string {
   const pairs: string[] = [];
@@ -47,8 +47,8 @@ function appendArray(pairs: string[], name: string, values: readonly unknown[], 
 }
 
 /**
- * A reader of `items[][name]=a&items[][price]=1&items[][name]=b` starts a new element where a key comes again.
- * So each element must begin with a key of the one before, or two elements would be read as one.
+ * A reader of `items[][name]=a&items[][price]=1&items[][name]=b` starts a new element where a key repeats. So each element
+ * must begin with a key of the element before it. Otherwise the two would be read as one.
  */
 function beginningWithKeyOf(previous: object, element: Record<string, unknown>, name: string): object {
   const keys = Object.keys(element);
@@ -70,7 +70,7 @@ function isLeftOut(value: unknown): boolean {
 /**
  * The text that a form carries for a value.
  * @param name encoded, for the error
- * @param field the name of the field that holds it: some hold a date without time
+ * @param field the name of the field: some fields are a date without time
  */
 export function scalar(name: string, value: unknown, field: string): string {
   switch (typeof value) {
@@ -82,7 +82,7 @@ export function scalar(name: string, value: unknown, field: string): string {
     case 'number':
       if (!Number.isFinite(value)) throw invalid(name, 'not a finite number');
       if (Math.abs(value) > Number.MAX_SAFE_INTEGER) throw invalid(name, 'not a safe integer');
-      // A reader of 1e-7 may take it for 1.
+      // A reader may take 1e-7 for 1.
       if (String(value).includes('e')) throw invalid(name, 'too small to be written without an exponent');
       return String(value);
     default:
@@ -102,7 +102,7 @@ export function dayOf(date: Date): string {
   return date.toISOString().slice(0, 'YYYY-MM-DD'.length);
 }
 
-/** What is carried as it is: most names, and many values. */
+/** Needs no encoding: most names, and many values. */
 const PLAIN = /^[\w.~-]*$/;
 
 function encode(text: string, name: string): string {

@@ -1,9 +1,9 @@
 import { type InvalidRequestError, notSent } from '../errors.js';
 
-/** Deeper than any parameter of this API; it ends a cycle. */
+/** Deeper than any parameter of this API. It stops a cycle. */
 export const MAX_DEPTH = 16;
 
-/** Where a call takes an amount of money. Elsewhere, as in metadata, the word is the caller's own. */
+/** The parameters that are an amount of money. Elsewhere, as in metadata, the name belongs to the caller. */
 const AMOUNTS: ReadonlySet<string> = new Set([
   'amount',
   'source[amount]',
@@ -13,18 +13,18 @@ const AMOUNTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * A copy of the parameters as they are now: a caller may change its object while the request is under way. What is
- * undefined is left out.
+ * Copies the parameters, because the caller may change its object while the request is under way. Leaves out fields that
+ * are undefined.
  * @throws {InvalidRequestError} `invalid_parameter`, `not_sent`, for an amount that is not a whole number of smallest
- * currency units, for what is nested too deep, and for what is no object
+ * currency units, for a value that is nested too deep, and for parameters that are not an object
  */
 export function copyParams<P extends object>(params: P): P {
   if (!isObject(params)) throw invalidParameter('params', 'not an object');
-  // The same fields, and none of them is changed.
+  // The copy has the same fields with the same values.
   return copyOfFields('', params, 0) as P;
 }
 
-/** As {@link copyParams}, for a call that is made later: the failure is thrown then. */
+/** As {@link copyParams}, for a call that is made later: only that call throws. */
 export function copyParamsForLater<P extends object>(params: P): () => P {
   try {
     const copy = copyParams(params);
@@ -42,7 +42,7 @@ function copyOfFields(name: string, object: object, depth: number): object {
   for (const [key, value] of Object.entries(object)) {
     if (value !== undefined) copy.push([key, copyOf(name === '' ? key : `${name}[${key}]`, value, depth + 1)]);
   }
-  // Defines each field, so that metadata may have one that is called `__proto__`.
+  // fromEntries defines each field, so metadata may have one named `__proto__`.
   return Object.fromEntries(copy);
 }
 
@@ -56,11 +56,11 @@ function copyOf(name: string, value: unknown, depth: number): unknown {
     if (depth > MAX_DEPTH) throw invalidParameter(name, 'nested too deep, or a cycle');
     return value.map((element: unknown) => copyOf(`${name}[]`, element, depth + 1));
   }
-  // The encoder refuses any other object.
+  // The form encoder refuses any other object.
   return isPlainObject(value) ? copyOfFields(name, value, depth) : value;
 }
 
-/** Null is the empty string on the wire: the provider decides what that means. */
+/** Null is sent as the empty string, and the provider decides on it. */
 function isAmount(value: unknown): boolean {
   return value === null || (Number.isSafeInteger(value) && Number(value) >= 0);
 }

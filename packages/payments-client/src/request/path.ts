@@ -1,12 +1,12 @@
 import { notSent } from '../errors.js';
 
-/** A resource path with its parameters not yet encoded. `route` is what may be logged: it never holds an id. */
+/** A resource path whose ids are not encoded yet. Only `route` may be logged: it never contains an id. */
 export interface Path {
   /** Encodes each parameter. @throws {InvalidRequestError} `invalid_id`, `not_sent`. */
   readonly encode: () => string;
   /** The template, e.g. `/charges/{id}/expire`. */
   readonly route: string;
-  /** The record that the path names last: a document, where it names a dispute and its document. */
+  /** The record that the path names last: for `/disputes/…/documents/…` the document. */
   readonly subject: Subject | undefined;
 }
 
@@ -29,7 +29,7 @@ export function named(name: string, id: string): Named {
   return new Named(name, id);
 }
 
-/** Tag for resource paths: path`/charges/${id}/expire`. Refuses a bad id when the call is made, so that it rejects rather than throws. */
+/** Tag for resource paths: path`/charges/${id}/expire`. A bad id is refused when the call is made, so that the call rejects rather than throws. */
 export function path(parts: TemplateStringsArray, ...ids: readonly (string | Named)[]): Path {
   return {
     route: parts.reduce((route, part, index) => `${route}{${nameOf(ids[index - 1])}}${part}`),
@@ -38,7 +38,7 @@ export function path(parts: TemplateStringsArray, ...ids: readonly (string | Nam
   };
 }
 
-/** `/charges/` before an id says that it is a charge's. Every collection of the API is a plain plural. */
+/** `/charges/` before an id means that the id is a charge's. Every collection of the API is a plain plural. */
 function subjectOf(before: string | undefined, id: string | Named | undefined): Subject | undefined {
   const kind = before?.match(/\/(\w+)s\/$/)?.[1];
   return kind === undefined ? undefined : { kind, id: idOf(id) };
@@ -48,7 +48,7 @@ function nameOf(id: unknown): string {
   return id instanceof Named ? id.name : 'id';
 }
 
-/** What the provider's ids are made of. */
+/** The provider's ids match this and need no encoding. */
 const PLAIN = /^\w+$/;
 
 function idOf(parameter: unknown): unknown {
@@ -63,7 +63,7 @@ function encodeId(parameter: unknown): string {
     try {
       return encodeURIComponent(id);
     } catch {
-      // Half of a surrogate pair.
+      // It contains half of a surrogate pair.
     }
   }
   throw notSent('invalid_id', 'An id must be a non-empty string other than "." and ".."');

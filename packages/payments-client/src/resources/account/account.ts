@@ -4,7 +4,7 @@ import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Account, account, type AccountVersions, accountVersions } from './schema.js';
 
-/** What is left out stays as it is; null clears an address or the keys (assumption). Source: API reference, "Account". */
+/** A field that is left out stays as it is. Null clears an address or the keys (assumption). Source: API reference, "Account". */
 export interface AccountUpdateParams {
   chain_enabled?: boolean | null | undefined;
   zero_interest_installments?: boolean | null | undefined;
@@ -33,14 +33,14 @@ export class AccountSettings extends Resource {
     return this.http.get(path`/account`, undefined, account, options);
   }
 
-  /** @throws {IntegrityError} when the reply has another `webhook_uri`: events would go elsewhere */
+  /** @throws {IntegrityError} when the reply has another `webhook_uri`: the provider would send events elsewhere */
   update(params: AccountUpdateParams, options?: RequestOptions): Promise<Account> {
     return this.http.patch(path`/account`, params, account, options, compareUpdate);
   }
 
   /**
-   * Moves the account to the newest version (assumption: the reference shows no way to choose another). Every request
-   * without a version of its own is answered in the account's version from then on.
+   * Moves the account to the newest version (assumption: the reference shows no way to choose another). From then on the
+   * provider answers every request without a version of its own in the account's version.
    */
   updateApiVersion(options?: RequestOptions): Promise<Account> {
     return this.http.patch(path`/account/api_version`, undefined, account, options);

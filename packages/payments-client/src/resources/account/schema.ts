@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * The merchant's account under the key's mode. Checked in a reply is what `account` below names; the rest is passed
- * through as it came. Source: API reference, "Account".
+ * The merchant's account in the key's mode. The client checks the fields in the `account` schema below; the rest is passed
+ * on as it came. Source: API reference, "Account".
  */
 export interface Account {
   object: 'account';
@@ -36,7 +36,7 @@ export interface Account {
   created_at?: string | null | undefined;
 }
 
-/** The account, with the versions that it can have. Source: API reference, "Account"; `versions` is an assumption. */
+/** The account, with the API versions it can use. Source: API reference, "Account"; `versions` is an assumption. */
 export interface AccountVersions extends Account {
   /** Oldest first. */
   versions?: string[] | null | undefined;

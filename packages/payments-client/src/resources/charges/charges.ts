@@ -15,7 +15,7 @@ export interface ChargeCreateParams {
   amount: number;
   /** Three letters, ISO 4217. Must equal the source's. */
   currency: string;
-  /** Id of a source, or what to create one from in the same request. */
+  /** Id of a source, or the parameters of one that the same request creates. */
   source: SourceId | SourceParams;
   description?: string | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
@@ -28,7 +28,7 @@ export interface ChargeCreateParams {
 
 /** Null is the empty string. Source: assumption "Refund or void". */
 export interface RefundCreateParams {
-  /** Smallest currency unit. Without it, any amount that the provider answers is as asked. */
+  /** Smallest currency unit. Without it, the provider decides, and the client accepts any amount in the reply. */
   amount?: number | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
   /** True cancels the whole payment instead, while the void window is open. */
@@ -48,7 +48,7 @@ const compareRefund = compareMetadataIfStored<RefundCreateParams, Refund>();
 export class Charges extends Resource {
   /**
    * Creates a charge; it starts `pending`, with its QR code at `source.scannable_code.image.download_uri`.
-   * After an unknown outcome retrieve the source before creating another.
+   * After an unknown outcome, retrieve the source before you create another charge.
    * @throws {IntegrityError} when the reply differs in amount, currency, source, metadata or mode
    */
   create(params: ChargeCreateParams, options?: RequestOptions): Promise<Charge> {
@@ -69,16 +69,16 @@ export class Charges extends Resource {
     return this.http.get(path`/charges`, params, chargeList, options);
   }
 
-  /** Every charge, each once. `options` holds for each page. */
+  /** Every charge, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Charge> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
 
   /**
    * Refunds a charge in part or in full, or voids it.
-   * After an unknown outcome look through `listRefunds` for the metadata that was sent. A provider may keep no metadata
-   * on refunds: that contradicts nothing.
-   * @throws {InvalidRequestError} `failed_refund` above the refundable rest or when not paid, `failed_void` after the window
+   * After an unknown outcome, search `listRefunds` for the metadata that you sent. A provider may store no metadata on
+   * refunds: a reply without any is accepted.
+   * @throws {InvalidRequestError} `failed_refund` above the amount that is left or when not paid, `failed_void` after the void window
    * @throws {IntegrityError} when the reply differs in amount, charge, metadata or mode
    */
   createRefund(id: ChargeId, params: RefundCreateParams, options?: RequestOptions): Promise<Refund> {
@@ -90,27 +90,27 @@ export class Charges extends Resource {
     return this.http.get(path`/charges/${id}/refunds`, params, refundList, options);
   }
 
-  /** Every refund of a charge, each once. `options` holds for each page. */
+  /** Every refund of a charge, each once. `options` apply to each page. */
   iterateRefunds(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Refund> {
     return iterateList(params, this.http, (page, each) => this.listRefunds(id, page, each), options);
   }
 
-  /** One page of what happened to a charge. */
+  /** One page of a charge's events. */
   listEvents(id: ChargeId, params?: ListParams, options?: RequestOptions): Promise<List<Event>> {
     return this.http.get(path`/charges/${id}/events`, params, eventList, options);
   }
 
-  /** Every event of a charge, each once. `options` holds for each page. */
+  /** Every event of a charge, each once. `options` apply to each page. */
   iterateEvents(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Event> {
     return iterateList(params, this.http, (page, each) => this.listEvents(id, page, each), options);
   }
 
-  /** Test mode: as if the customer had paid. @throws {InvalidRequestError} on a live or no longer pending charge. */
+  /** Test mode: marks a pending charge as paid. @throws {InvalidRequestError} on a live or no longer pending charge. */
   markAsPaid(id: ChargeId, options?: RequestOptions): Promise<Charge> {
     return this.http.post(path`/charges/${id}/mark_as_paid`, undefined, charge, options);
   }
 
-  /** Test mode: as if the payment had been refused. @throws {InvalidRequestError} on a live or no longer pending charge. */
+  /** Test mode: marks a pending charge as failed. @throws {InvalidRequestError} on a live or no longer pending charge. */
   markAsFailed(id: ChargeId, options?: RequestOptions): Promise<Charge> {
     return this.http.post(path`/charges/${id}/mark_as_failed`, undefined, charge, options);
   }

@@ -5,7 +5,7 @@ import { type Source, source } from '../sources/schema.js';
 /** Prefix `chrg_`. */
 export type ChargeId = string;
 
-/** A value the reference does not list survives as it came. */
+/** Any other value is passed on as it came. */
 export type ChargeStatus = 'pending' | 'successful' | 'failed' | 'expired' | (string & {});
 
 /** Why a charge failed. Source: API reference, "Errors". An open list. */
@@ -34,8 +34,8 @@ export interface PlatformFee {
 }
 
 /**
- * A payment, or the try of one. Checked in a reply is what `charge` below names; the rest is typed as the reference
- * documents it and passed through as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
+ * A payment, or an attempt at one. The client checks the fields in the `charge` schema below; the rest is typed as the
+ * reference documents it and passed on as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
  * until they apply. Source: API reference, "Charge".
  */
 export interface Charge {
@@ -48,12 +48,12 @@ export interface Charge {
   /** False in test mode. */
   livemode?: boolean | null | undefined;
   paid?: boolean | null | undefined;
-  /** What was given back so far, voids included. */
+  /** The amount refunded or voided so far. */
   refunded_amount?: number | null | undefined;
   voided?: boolean | null | undefined;
   reversed?: boolean | null | undefined;
   expired?: boolean | null | undefined;
-  /** The provider's word on whether a void is still possible. */
+  /** Whether a void is still possible. */
   can_perform_void?: boolean | null | undefined;
   refundable?: boolean | null | undefined;
   /** The source it was created with, its QR code included. */
@@ -130,7 +130,7 @@ export const charge: z.ZodType<Charge> = z.object({
 /** Prefix `rfnd_`. */
 export type RefundId = string;
 
-/** Money given back, or a payment voided. Source: assumption "Refund or void"; the reference shows no refund. */
+/** A refund, or a void of a payment. Source: assumption "Refund or void"; the reference shows no refund. */
 export interface Refund {
   object: 'refund';
   id: RefundId;

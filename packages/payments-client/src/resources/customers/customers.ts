@@ -5,7 +5,7 @@ import { named, path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Card, card, type CardId, type Customer, customer, type CustomerId } from './schema.js';
 
-/** What is left out stays as it is; null clears city or postal code (assumption). Source: API reference, "Customer cards". */
+/** A field that is left out stays as it is. Null clears city or postal code (assumption). Source: API reference, "Customer cards". */
 export interface CardUpdateParams {
   /** The holder's. */
   name?: string | null | undefined;
@@ -30,7 +30,7 @@ export class Customers extends Resource {
     return this.http.get(path`/customers/${id}/cards`, params, cardList, options);
   }
 
-  /** Every card of a customer, each once. `options` holds for each page. */
+  /** Every card of a customer, each once. `options` apply to each page. */
   iterateCards(id: CustomerId, params: ListParams = {}, options?: RequestOptions): Listing<Card> {
     return iterateList(params, this.http, (page, each) => this.listCards(id, page, each), options);
   }
@@ -43,7 +43,7 @@ export class Customers extends Resource {
     return this.http.patch(path`/customers/${id}/cards/${named('card_id', cardId)}`, params, card, options);
   }
 
-  /** Removes a card: it is charged no more. */
+  /** Removes a card, which then cannot be charged. */
   destroyCard(id: CustomerId, cardId: CardId, options?: RequestOptions): Promise<Card> {
     return this.http.delete(path`/customers/${id}/cards/${named('card_id', cardId)}`, card, options);
   }

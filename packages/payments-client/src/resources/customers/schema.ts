@@ -8,7 +8,7 @@ export type CustomerId = string;
 export type CardId = string;
 
 /**
- * A card stored on a customer. Checked in a reply is what `card` below names; the rest is passed through as it came.
+ * A card stored on a customer. The client checks the fields in the `card` schema below; the rest is passed on as it came.
  * Source: API reference, "Card".
  */
 export interface Card {

@@ -22,7 +22,7 @@ export class Disputes extends Resource {
     return this.http.get(path`/disputes/${id}/documents`, params, documentList, options);
   }
 
-  /** Every document of a dispute, each once. `options` holds for each page. */
+  /** Every document of a dispute, each once. `options` apply to each page. */
   iterateDocuments(id: DisputeId, params: ListParams = {}, options?: RequestOptions): Listing<Document> {
     return iterateList(params, this.http, (page, each) => this.listDocuments(id, page, each), options);
   }
@@ -34,16 +34,16 @@ export class Disputes extends Resource {
 
   /**
    * Adds a file as evidence: a PNG, JPEG or PDF of at most 10 MB (assumption), checked before a byte is sent.
-   * After an unknown outcome look through `listDocuments` before sending it again.
+   * After an unknown outcome, search `listDocuments` before you send it again.
    * @throws {InvalidRequestError} `not_sent`: `invalid_file_type`, `file_too_large`, `unreadable_file`; rejected:
    * `documents_locked` when the dispute is not open
-   * @throws {IntegrityError} when the reply is of the other mode
+   * @throws {IntegrityError} when the reply has the other mode (live or test)
    */
   createDocument(id: DisputeId, params: DocumentCreateParams, options?: RequestOptions): Promise<Document> {
     return this.http.upload(path`/disputes/${id}/documents`, documentBody(params), document, options, compareMode);
   }
 
-  /** Takes a document back. @throws {InvalidRequestError} `documents_locked` when the dispute is not open. */
+  /** Removes a document. @throws {InvalidRequestError} `documents_locked` when the dispute is not open. */
   destroyDocument(id: DisputeId, documentId: DocumentId, options?: RequestOptions): Promise<Document> {
     const at = path`/disputes/${id}/documents/${named('document_id', documentId)}`;
     return this.http.delete(at, document, options);

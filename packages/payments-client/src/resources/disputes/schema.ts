@@ -5,16 +5,16 @@ import { type List, listOf } from '../../pagination/list.js';
 /** Prefix `dspt_` (assumption). */
 export type DisputeId = string;
 
-/** A value that is not listed survives as it came. */
+/** Any other value is passed on as it came. */
 export type DisputeStatus = 'open' | 'pending' | 'won' | 'lost' | (string & {});
 
-/** A payment that its customer contests. Source: assumption "Disputes"; the reference shows none of its fields. */
+/** A payment that the customer contests. Source: assumption "Disputes"; the reference shows none of its fields. */
 export interface Dispute {
   object: 'dispute';
   id: DisputeId;
   /** Documents change only while it is `open`. */
   status: DisputeStatus;
-  /** What is contested, in the smallest unit of `currency`. */
+  /** The contested amount, in the smallest unit of `currency`. */
   amount?: number | null | undefined;
   /** Three letters, ISO 4217. */
   currency?: string | null | undefined;

@@ -14,7 +14,7 @@ export interface Document {
   location?: string | null | undefined;
   /** `qr` for a QR code image. An open list. */
   kind?: string | null | undefined;
-  /** Address of the bytes; answers without a key (assumption). */
+  /** Address of the bytes. It needs no key (assumption). */
   download_uri?: string | null | undefined;
   /** ISO 8601, UTC. */
   created_at?: string | null | undefined;

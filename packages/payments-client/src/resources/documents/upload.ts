@@ -6,13 +6,13 @@ import type { BodyReader, EncodedBody } from '../../request/request.js';
 /** Source: API reference, "Dispute documents"; that it travels as multipart is an assumption. */
 export interface DocumentCreateParams {
   /**
-   * Bytes, or where they come from: a `Blob` or `File` (of a path: `openAsBlob` of `node:fs`), or a stream. It is read
-   * once, into memory, before anything is sent, and no further than the size limit; a retry sends the same bytes.
+   * Bytes, a `Blob` or `File` (for a path: `openAsBlob` of `node:fs`), or a stream. The client reads it once, into memory,
+   * before it sends anything, and no further than the size limit. A retry sends the same bytes.
    */
   file: Uint8Array | Blob | AsyncIterable<Uint8Array>;
-  /** Without folders. Its ending, if it has one, must be that of the type. Default: a `File`'s own name, else `document`. */
+  /** Without folders. Its extension, if any, must be one of the type. Default: a `File`'s own name, else `document`. */
   filename?: string | null | undefined;
-  /** What it is evidence of. Free text. Null is the empty string. */
+  /** The kind of evidence. Free text. Null is the empty string. */
   kind?: string | null | undefined;
 }
 
@@ -44,24 +44,24 @@ async function encodeMultipart(
 }
 
 /**
- * The media type that a document is by its first bytes; the ending of its name, if it has one, must agree.
- * @param begins at least its first eight bytes
+ * The media type of a document by its first bytes. The extension of its name, if any, must agree.
+ * @param begins at least the first eight bytes
  * @throws {InvalidRequestError} `invalid_file_type`, `not_sent`.
  */
 export function mediaTypeOfDocument(begins: Uint8Array, filename: string): string {
   const { mediaType, extensions } = typeOf(begins);
   const ending = /\.([^.]*)$/.exec(filename)?.[1]?.toLowerCase();
   if (ending === undefined || extensions.includes(ending)) return mediaType;
-  throw notSent('invalid_file_type', `The file is ${mediaType} by its content, but not by its name`);
+  throw notSent('invalid_file_type', `The file's content is ${mediaType}, but its name does not match`);
 }
 
 function typeOf(content: Uint8Array): (typeof DOCUMENT_TYPES)[number] {
   const type = DOCUMENT_TYPES.find(({ begins }) => begins.equals(content.subarray(0, begins.length)));
   if (type !== undefined) return type;
-  throw notSent('invalid_file_type', 'The file is not a PNG, JPEG or PDF by its content');
+  throw notSent('invalid_file_type', 'The file is not a PNG, JPEG or PDF');
 }
 
-/** The last part of the name: the folders of this machine are nobody's business, and some readers take \ for an escape. */
+/** The name without folders: a path would tell the provider about this machine, and some readers take \ for an escape. */
 function fileName({ file, filename }: DocumentCreateParams): string {
   const given = filename ?? (file instanceof File ? file.name : '');
   return given.split(/[/\\]/).at(-1) ?? '';
@@ -81,7 +81,7 @@ async function readFile(file: unknown, signal: AbortSignal): Promise<Buffer<Arra
   throw notSent('invalid_parameter', 'The file must be bytes, a Blob or a stream of bytes');
 }
 
-/** Never holds more than the limit and one chunk. */
+/** Keeps at most the size limit and one chunk in memory. */
 async function readStream(stream: AsyncIterable<unknown>, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -98,7 +98,7 @@ async function readStream(stream: AsyncIterable<unknown>, signal: AbortSignal): 
   return Buffer.concat(chunks, size);
 }
 
-/** What the stream yields, until the signal aborts, even while the stream stalls. */
+/** Yields from the stream until the signal aborts, even while the stream stalls. */
 async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator {
   const iterator = stream[Symbol.asyncIterator]();
   let onAbort = (): void => undefined;
@@ -115,12 +115,12 @@ async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal
     }
   } finally {
     signal.removeEventListener('abort', onAbort);
-    if (!ended) leave(stream, iterator);
+    if (!ended) release(stream, iterator);
   }
 }
 
-/** Not waited for: an iterator that stalls would answer when it goes on. */
-function leave(stream: AsyncIterable<unknown>, iterator: AsyncIterator<unknown>): void {
+/** Does not wait: a stalled iterator would answer only when it goes on. */
+function release(stream: AsyncIterable<unknown>, iterator: AsyncIterator<unknown>): void {
   if (stream instanceof Readable) stream.destroy();
   else void iterator.return?.().catch(() => undefined);
 }

@@ -10,21 +10,22 @@ import { type Event, event, type EventId } from './schema.js';
 const eventList = listOf(event);
 const anyList = listOf(z.unknown());
 
-/** Records of what happened. Source: API reference, "Events". */
+/** Events: each records one change of a record. Source: API reference, "Events". */
 export class Events extends Resource {
   /** One page of events. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Event>> {
     return this.http.get(path`/events`, params, eventList, options);
   }
 
-  /** Every event, each once. `options` holds for each page. */
+  /** Every event, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
 
   /**
-   * As {@link iterate}, for those whom one event must not stop: what is not of the documented shape comes in its place as
-   * an {@link UnreadableRecord}, where otherwise it would fail its page. A page that is no list fails as ever.
+   * As {@link iterate}, for readers that one unreadable event must not stop. An event that does not have the documented
+   * shape comes as an {@link UnreadableRecord} in its place; `iterate` would fail its whole page. A page that is not a list
+   * fails here too.
    */
   iterateTolerant(params: ListParams = {}, options?: RequestOptions): Listing<Event | UnreadableRecord> {
     const readPage = async (page: ListParams, each: RequestOptions): Promise<List<Event | UnreadableRecord>> => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 /** Prefix `evnt_` (assumption). */
 export type EventId = string;
 
-/** Kinds of event. Source: assumption "Event kinds"; one that is not listed survives as it came. */
+/** Kinds of event. Source: assumption "Event kinds"; any other kind is passed on as it came. */
 export type EventKey =
   | 'card.update'
   | 'card.destroy'
@@ -36,8 +36,8 @@ export type EventKey =
   | (string & {});
 
 /**
- * The record an event concerns. Its shape follows the account's API version, not the request's (assumption), and an
- * event may be stale: take ids from it and retrieve the record.
+ * The record that an event is about. Its shape follows the account's API version, not the request's (assumption), and it
+ * may be out of date: take the id from it and retrieve the record.
  */
 export interface EventData {
   object?: string | null | undefined;
@@ -45,24 +45,24 @@ export interface EventData {
   [field: string]: unknown;
 }
 
-/** One try to deliver an event. Source: assumption "`webhook_deliveries[]`". */
+/** One attempt to deliver an event. Source: assumption "`webhook_deliveries[]`". */
 export interface WebhookDelivery {
   /** `webhook_delivery`. */
   object?: string | null | undefined;
   id?: string | null | undefined;
-  /** Where it was sent. */
+  /** The receiver's address. */
   uri?: string | null | undefined;
   /** HTTP status of the receiver's answer; null when there was none. */
   status?: number | null | undefined;
-  /** The event's. */
+  /** The key of the event. */
   key?: string | null | undefined;
   /** Why there was no answer. */
   error?: string | null | undefined;
-  /** What was sent. */
+  /** The body that was sent. */
   payload?: unknown;
 }
 
-/** Something that happened. Source: API reference, "Event". */
+/** One change of a record. Source: API reference, "Event". */
 export interface Event {
   object: 'event';
   id: EventId;

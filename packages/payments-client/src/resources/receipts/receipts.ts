@@ -9,7 +9,7 @@ import { type Receipt, receipt, type ReceiptId } from './schema.js';
 
 /** Source: API reference, "Receipts". */
 export interface ReceiptFilters {
-  /** ISO 8601 or a `Date`; the sandbox reads it as that UTC day (assumption). */
+  /** ISO 8601 or a `Date`. Matches the records of that UTC day (assumption). */
   created?: string | Date | null | undefined;
 }
 
@@ -17,7 +17,7 @@ export interface ReceiptFilters {
 export type ReceiptSearchParams = SearchParams<ReceiptFilters>;
 
 const receiptList = listOf(receipt);
-/** The reference says that a search answers in the shape of a receipt: one that does is a page of one. */
+/** The reference says that a search answers in the shape of a receipt. Such a reply is read as a page of one. */
 const foundReceipts: z.ZodType<Search<Receipt> | Receipt> = z.union([searchOf(receipt), receipt]);
 
 /** Statements of fees and taxes, read-only. Source: API reference, "Receipts". */
@@ -27,7 +27,7 @@ export class Receipts extends Resource {
     return this.http.get(path`/receipts`, params, receiptList, options);
   }
 
-  /** Every receipt, each once. `options` holds for each page. */
+  /** Every receipt, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Receipt> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
@@ -41,12 +41,12 @@ export class Receipts extends Resource {
    * @throws {InvalidRequestError} `invalid_scope`, `invalid_filters`, `invalid_page`
    */
   async search(params?: ReceiptSearchParams, options?: RequestOptions): Promise<Search<Receipt>> {
-    // The reference repeats the segment.
+    // The segment is repeated in the reference too.
     const found = await this.http.get(path`/receipts/receipts/search`, params, foundReceipts, options);
     return 'data' in found ? found : { data: [found] };
   }
 
-  /** Every receipt found, each once. `options` holds for each page. */
+  /** Every receipt found, each once. `options` apply to each page. */
   iterateSearch(params: ReceiptSearchParams = {}, options?: RequestOptions): Listing<Receipt> {
     return iterateSearch(params, (page, each) => this.search(page, each), options);
   }

@@ -5,8 +5,8 @@ import { type Transaction, transaction } from '../transactions/schema.js';
 export type ReceiptId = string;
 
 /**
- * A statement of fees and taxes. Its amounts are in the smallest unit of `currency`. Checked in a reply is what
- * `receipt` below names; the rest is passed through as it came. Source: API reference, "Receipt".
+ * A statement of fees and taxes. Its amounts are in the smallest unit of `currency`. The client checks the fields in the
+ * `receipt` schema below; the rest is passed on as it came. Source: API reference, "Receipt".
  */
 export interface Receipt {
   object: 'receipt';
@@ -15,7 +15,7 @@ export interface Receipt {
   number?: string | null | undefined;
   /** ISO 8601 date without time. */
   issued_on?: string | null | undefined;
-  /** True when it takes back what another receipt charged. */
+  /** True when it cancels what another receipt charged. */
   credit_note?: boolean | null | undefined;
   /** Three letters, ISO 4217. */
   currency?: string | null | undefined;

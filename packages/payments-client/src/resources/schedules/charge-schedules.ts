@@ -12,7 +12,7 @@ export interface ChargeScheduleFilters {
   active?: boolean | null | undefined;
   /** Smallest currency unit. */
   amount?: number | null | undefined;
-  /** ISO 8601 or a `Date`; the sandbox reads it as that UTC day (assumption). */
+  /** ISO 8601 or a `Date`. Matches the records of that UTC day (assumption). */
   created?: string | Date | null | undefined;
   /** Four digits. */
   card_last_digits?: string | null | undefined;
@@ -24,14 +24,14 @@ export type ChargeScheduleSearchParams = SearchParams<ChargeScheduleFilters>;
 const scheduleList = listOf(schedule);
 const scheduleSearch = searchOf(schedule);
 
-/** The schedules that charge. Source: API reference, "Schedules"; that they are schedule records is an assumption. */
+/** Schedules of charges. Source: API reference, "Schedules"; that they are schedule records is an assumption. */
 export class ChargeSchedules extends Resource {
-  /** One page of the schedules that charge. */
+  /** One page of the schedules of charges. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Schedule>> {
     return this.http.get(path`/charges/schedules`, params, scheduleList, options);
   }
 
-  /** Every schedule that charges, each once. `options` holds for each page. */
+  /** Every schedule of charges, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
@@ -44,7 +44,7 @@ export class ChargeSchedules extends Resource {
     return this.http.get(path`/charges/schedules/search`, params, scheduleSearch, options);
   }
 
-  /** Every schedule found, each once. `options` holds for each page. */
+  /** Every schedule found, each once. `options` apply to each page. */
   iterateSearch(params: ChargeScheduleSearchParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateSearch(params, (page, each) => this.search(page, each), options);
   }

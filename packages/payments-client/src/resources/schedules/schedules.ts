@@ -40,16 +40,16 @@ export interface ScheduledTransferParams {
   currency?: string | null | undefined;
 }
 
-/** Either `charge` or `transfer`. Null is the empty string. Source: API reference, "Schedules"; what is needed, and the shapes, are assumptions. */
+/** Either `charge` or `transfer`. Null is the empty string. Source: API reference, "Schedules"; the shapes and the required fields are assumptions. */
 export interface ScheduleCreateParams {
-  /** Runs in every n-th period. */
+  /** 2 means every second period. */
   every: number;
   period: SchedulePeriod;
-  /** Needed for a week and a month. */
+  /** Required for the periods `week` and `month`. */
   on?: ScheduleOn | null | undefined;
-  /** `YYYY-MM-DD`, or a `Date`, of which the UTC day counts. Default: today. */
+  /** `YYYY-MM-DD`, or a `Date`, whose UTC day is sent. Default: today. */
   start_date?: string | Date | null | undefined;
-  /** `YYYY-MM-DD`, or a `Date`, of which the UTC day counts. */
+  /** `YYYY-MM-DD`, or a `Date`, whose UTC day is sent. */
   end_date: string | Date;
   charge?: ScheduledChargeParams | null | undefined;
   transfer?: ScheduledTransferParams | null | undefined;
@@ -60,18 +60,18 @@ const occurrenceList = listOf(occurrence);
 
 /** Recurring charges and transfers. Source: API reference, "Schedules"; the shapes are assumptions. */
 export class Schedules extends Resource {
-  /** One page of schedules, of charges and of transfers. */
+  /** One page of the schedules of charges and of transfers. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Schedule>> {
     return this.http.get(path`/schedules`, params, scheduleList, options);
   }
 
-  /** Every schedule, each once. `options` holds for each page. */
+  /** Every schedule, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
 
   /**
-   * Creates a schedule. It will move money by itself: after an unknown outcome look through `list` before creating
+   * Creates a schedule, which then moves money regularly. After an unknown outcome, search `list` for it before you create
    * another.
    * @throws {IntegrityError} when the reply differs in rule, days, amount, currency, customer, card, recipient, metadata or mode
    */
@@ -83,17 +83,17 @@ export class Schedules extends Resource {
     return this.http.get(path`/schedules/${id}`, undefined, schedule, options);
   }
 
-  /** Ends a schedule: nothing further becomes due. */
+  /** Ends a schedule: it has no further occurrences. */
   destroy(id: ScheduleId, options?: RequestOptions): Promise<Schedule> {
     return this.http.delete(path`/schedules/${id}`, schedule, options);
   }
 
-  /** One page of the days on which a schedule was or is due. */
+  /** One page of a schedule's occurrences, past and to come. */
   listOccurrences(id: ScheduleId, params?: ListParams, options?: RequestOptions): Promise<List<Occurrence>> {
     return this.http.get(path`/schedules/${id}/occurrences`, params, occurrenceList, options);
   }
 
-  /** Every occurrence of a schedule, each once. `options` holds for each page. */
+  /** Every occurrence of a schedule, each once. `options` apply to each page. */
   iterateOccurrences(id: ScheduleId, params: ListParams = {}, options?: RequestOptions): Listing<Occurrence> {
     return iterateList(params, this.http, (page, each) => this.listOccurrences(id, page, each), options);
   }

@@ -12,7 +12,7 @@ export type SchedulePeriod = 'day' | 'week' | 'month' | (string & {});
 /** A value that is not listed survives as it came. */
 export type ScheduleStatus = 'running' | 'active' | 'expiring' | 'expired' | 'deleted' | 'suspended' | (string & {});
 
-/** The days within a period: `weekdays` for a week, one of the other two for a month, none for a day. */
+/** The days of a period: `weekdays` for a week, one of the other two for a month, none for a day. */
 export interface ScheduleOn {
   /** `monday` … `sunday`. */
   weekdays?: readonly string[] | null | undefined;
@@ -22,7 +22,7 @@ export interface ScheduleOn {
   weekday_of_month?: string | null | undefined;
 }
 
-/** What a schedule charges each time. */
+/** The charge that a schedule makes each time. */
 export interface ScheduledCharge {
   /** `charge_schedule`. */
   object?: string | null | undefined;
@@ -36,13 +36,13 @@ export interface ScheduledCharge {
   card?: string | null | undefined;
   /** Id of the customer. */
   customer?: string | null | undefined;
-  /** True when the customer's default card is charged, whichever that is on the day. */
+  /** True when it charges the card that is the customer's default card on the day. */
   default_card?: boolean | null | undefined;
   description?: string | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-/** What a schedule transfers each time: either an amount or a share of the balance. */
+/** The transfer that a schedule makes each time: either an amount or a share of the balance. */
 export interface ScheduledTransfer {
   /** `transfer_schedule`. */
   object?: string | null | undefined;
@@ -72,11 +72,11 @@ export interface Occurrence {
   scheduled_on?: string | null | undefined;
   /** The day of the next try after a failure. ISO 8601 date without time. */
   retry_on?: string | null | undefined;
-  /** ISO 8601, UTC; null until it was tried. */
+  /** ISO 8601, UTC; null until the provider has tried it. */
   processed_at?: string | null | undefined;
   /** Why it failed. */
   message?: string | null | undefined;
-  /** Id of the charge or transfer that it made. */
+  /** Id of the charge or transfer that was made. */
   result?: string | null | undefined;
   /** ISO 8601, UTC. */
   created_at?: string | null | undefined;
@@ -87,7 +87,7 @@ export interface Occurrence {
 }
 
 /**
- * Recurring charges or transfers. Checked in a reply is what `schedule` below names; the rest is passed through as it
+ * Recurring charges or transfers. The client checks the fields in the `schedule` schema below; the rest is passed on as it
  * came. Source: assumption "Schedules and occurrences"; the reference shows none of its fields.
  */
 export interface Schedule {
@@ -97,7 +97,7 @@ export interface Schedule {
   /** False once it is expired, suspended or deleted. */
   active?: boolean | null | undefined;
   deleted?: boolean | null | undefined;
-  /** Runs in every n-th period. */
+  /** 2 means every second period. */
   every?: number | null | undefined;
   period?: SchedulePeriod | null | undefined;
   on?: ScheduleOn | null | undefined;

@@ -7,14 +7,14 @@ import { Resource } from '../resource.js';
 
 const scheduleList = listOf(schedule);
 
-/** The schedules that transfer. Source: API reference, "Schedules"; that they are schedule records is an assumption. */
+/** Schedules of transfers. Source: API reference, "Schedules"; that they are schedule records is an assumption. */
 export class TransferSchedules extends Resource {
-  /** One page of the schedules that transfer. */
+  /** One page of the schedules of transfers. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Schedule>> {
     return this.http.get(path`/transfers/schedules`, params, scheduleList, options);
   }
 
-  /** Every schedule that transfers, each once. `options` holds for each page. */
+  /** Every schedule of transfers, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }

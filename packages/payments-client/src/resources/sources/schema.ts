@@ -4,7 +4,7 @@ import { type Document, document } from '../documents/schema.js';
 /** Prefix `src_`. */
 export type SourceId = string;
 
-/** A value the reference does not list survives as it came. */
+/** Any other value is passed on as it came. */
 export type ChargeStatusOfSource =
   | 'failed'
   | 'expired'
@@ -30,9 +30,9 @@ export interface ScannableCode {
   object?: string | null | undefined;
   /** `qr` for the QR method. */
   type?: string | null | undefined;
-  /** Where the picture is, at `image.download_uri`. */
+  /** The picture is at `image.download_uri`. */
   image?: Document | null | undefined;
-  /** What the QR code encodes. */
+  /** The content of the QR code. */
   raw_data?: string | null | undefined;
 }
 
@@ -67,8 +67,8 @@ export interface QrSettings {
 }
 
 /**
- * One instance of a payment method. It serves one charge (assumption). Checked in a reply is what `source` below names;
- * the rest is typed as the reference documents it and passed through as it came. Source: API reference, "Source".
+ * One use of a payment method, for one charge (assumption). The client checks the fields in the `source` schema below; the
+ * rest is typed as the reference documents it and passed on as it came. Source: API reference, "Source".
  */
 export interface Source {
   object: 'source';

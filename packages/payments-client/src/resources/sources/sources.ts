@@ -4,7 +4,7 @@ import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Address, type QrSettings, type Source, type SourceId, source } from './schema.js';
 
-/** What a source is made of, apart from its money. Null is the empty string. Source: API reference, "POST /sources body". */
+/** The parameters of a source, without its money. Null is the empty string. Source: API reference, "POST /sources body". */
 export interface SourceParams {
   /** `wallet_mpm` for the QR method. */
   type: string;
@@ -47,14 +47,14 @@ export function isOtherType(requested: string, replied: string | null | undefine
 /** Payment sources. With the public key: `{ useKey: 'public' }`. Source: API reference, "Sources". */
 export class Sources extends Resource {
   /**
-   * Creates a source. Nothing is charged by it, so after an unknown outcome a new one may be created.
+   * Creates a source. A source charges nothing, so after an unknown outcome you can create a new one.
    * @throws {IntegrityError} when the reply differs in amount, currency, type or mode
    */
   create(params: SourceCreateParams, options?: RequestOptions): Promise<Source> {
     return this.http.post(path`/sources`, params, source, options, compareSource);
   }
 
-  /** Retrieves a source; `charge_status` tells whether a charge has used it. */
+  /** Retrieves a source; `charge_status` shows whether a charge has used it. */
   retrieve(id: SourceId, options?: RequestOptions): Promise<Source> {
     return this.http.get(path`/sources/${id}`, undefined, source, options);
   }

@@ -4,21 +4,21 @@ import { z } from 'zod';
 export type TransactionId = string;
 
 /**
- * A movement of the balance. Checked in a reply is what `transaction` below names; the rest is passed through as it
+ * A movement of the balance. The client checks the fields in the `transaction` schema below; the rest is passed on as it
  * came. Source: API reference, "Transaction".
  */
 export interface Transaction {
   object: 'transaction';
   id: TransactionId;
-  /** Smallest currency unit, never negative: `direction` tells which way. */
+  /** Smallest currency unit, never negative: see `direction`. */
   amount: number;
   /** Three letters, ISO 4217. */
   currency: string;
-  /** `credit` adds to the balance, `debit` takes from it. */
+  /** `credit` adds to the balance, `debit` subtracts from it. */
   direction: 'credit' | 'debit' | (string & {});
-  /** What moved it: `charge.capture` a payment, `refund.create` a refund (assumption). An open list. */
+  /** The cause: `charge.capture` is a payment, `refund.create` a refund (assumption). An open list. */
   key?: string | null | undefined;
-  /** Id of the charge or refund that moved it (assumption). */
+  /** Id of the charge or refund that caused it (assumption). */
   origin?: string | null | undefined;
   /** When it can be paid out. ISO 8601, UTC. */
   transferable_at?: string | null | undefined;

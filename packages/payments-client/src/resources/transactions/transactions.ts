@@ -14,7 +14,7 @@ export class Transactions extends Resource {
     return this.http.get(path`/transactions`, params, transactionList, options);
   }
 
-  /** Every transaction, each once. `options` holds for each page. */
+  /** Every transaction, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Transaction> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
