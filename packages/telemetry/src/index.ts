@@ -1,5 +1,3 @@
-export { alsoConcerns, correlate, correlation, type Correlation } from './correlation.js';
 export { escapeControls } from './escape-controls.js';
-export { logReady, programLogger } from './logger.js';
-export { processMetrics } from './process-metrics.js';
-export { countProviderCalls } from './provider-metrics.js';
+export { alsoConcerns, correlate, correlation, type Correlation, logReady, programLogger } from './logging.js';
+export { countProviderCalls, processMetrics } from './metrics.js';
