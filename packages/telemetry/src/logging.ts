@@ -23,7 +23,7 @@ export function correlate<T>(fields: Correlation, work: () => T): T {
 }
 
 /** Adds fields to those of the current {@link correlate}; does nothing outside of one. */
-export function alsoConcerns(fields: Correlation): void {
+export function addCorrelation(fields: Correlation): void {
   Object.assign(current.getStore() ?? {}, fields);
 }
 

@@ -6,7 +6,7 @@ import {
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
 import { checkoutId, checkoutWorkflowId, formatMoney, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
-import { alsoConcerns } from '@tillflow/telemetry';
+import { addCorrelation } from '@tillflow/telemetry';
 import {
   CheckoutList,
   Checkouts,
@@ -88,7 +88,7 @@ export class CheckoutsRepository {
    */
   async begin(input: CheckoutInput, requestNonce: string, withinMs: number): Promise<BeginOutcome> {
     const { intent } = input;
-    alsoConcerns({ workflow_id: checkoutWorkflowId(intent) });
+    addCorrelation({ workflow_id: checkoutWorkflowId(intent) });
     const startWorkflowOperation = new WithStartWorkflowOperation(
       CHECKOUT_WORKFLOW,
       this.#startOf(input, requestNonce),
@@ -196,7 +196,7 @@ export class CheckoutsRepository {
 
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
   get(key: CheckoutKey): Promise<StoredCheckout> {
-    alsoConcerns({ workflow_id: checkoutWorkflowId(key) });
+    addCorrelation({ workflow_id: checkoutWorkflowId(key) });
     return asked(() => this.#checkouts.get(key));
   }
 
@@ -234,7 +234,7 @@ export class CheckoutsRepository {
 
   /** @throws {Problem} `temporal_unavailable`: it may have happened; the same request again is safe. */
   async #announced<T>(key: CheckoutKey, work: () => Promise<T>): Promise<T> {
-    alsoConcerns({ workflow_id: checkoutWorkflowId(key) });
+    addCorrelation({ workflow_id: checkoutWorkflowId(key) });
     try {
       return await asked(work);
     } finally {
