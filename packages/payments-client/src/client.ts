@@ -1,17 +1,17 @@
 import { inspect } from 'node:util';
+import { RequestSender } from './http/request-sender.js';
+import { type PaymentsClientOptions, resolveSettings } from './options.js';
 import { AccountSettings } from './resources/account/account.js';
-import { ChargeSchedules } from './resources/schedules/charge-schedules.js';
 import { Charges } from './resources/charges/charges.js';
 import { Customers } from './resources/customers/customers.js';
 import { Disputes } from './resources/disputes/disputes.js';
 import { Events } from './resources/events/events.js';
-import { type PaymentsClientOptions, resolveSettings } from './options.js';
 import { Receipts } from './resources/receipts/receipts.js';
+import { ChargeSchedules } from './resources/schedules/charge-schedules.js';
 import { Schedules } from './resources/schedules/schedules.js';
+import { TransferSchedules } from './resources/schedules/transfer-schedules.js';
 import { Sources } from './resources/sources/sources.js';
 import { Transactions } from './resources/transactions/transactions.js';
-import { TransferSchedules } from './resources/schedules/transfer-schedules.js';
-import { RequestSender } from './http/request-sender.js';
 
 /**
  * Client of the payments service. One instance serves a whole process. It keeps connections open between calls, and these

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { API_VERSION_HEADER, PUBLIC_KEY_PREFIX, SECRET_KEY_PREFIX } from './assumptions.js';
-import { type Clock, systemClock } from './http/deadline.js';
 import { ConfigurationError } from './errors.js';
+import { type Clock, systemClock } from './http/deadline.js';
 
 /** Receives the client's log lines; pino fits. They never contain a key, a body, or an id in a route. */
 export interface Logger {

@@ -5,8 +5,8 @@ import {
   WEBHOOK_TIMESTAMP_HEADER,
   WEBHOOK_TOLERANCE_SECONDS,
 } from './assumptions.js';
-import { type Event, event } from './resources/events/schema.js';
 import { readRecord } from './reply/records.js';
+import { type Event, event } from './resources/events/schema.js';
 
 /** Why a webhook was refused. */
 export type WebhookRefusal =

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { MAX_PAGE_SIZE } from '../assumptions.js';
-import { Listing } from './listing.js';
 import type { RequestOptions } from '../options.js';
 import { copyParamsForLater } from '../request/params.js';
+import { Listing } from './listing.js';
 
 /** Order of the records. `reverse_chronological` is an assumption; the reference shows only the default. */
 export type ListOrder = 'chronological' | 'reverse_chronological' | (string & {});

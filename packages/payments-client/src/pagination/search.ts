@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { SEARCH_PAGE_SIZE } from '../assumptions.js';
 import { InvalidRequestError } from '../errors.js';
-import { Listing } from './listing.js';
 import type { RequestOptions } from '../options.js';
-import type { ListOrder } from './list.js';
 import { copyParamsForLater } from '../request/params.js';
+import type { ListOrder } from './list.js';
+import { Listing } from './listing.js';
 
 /** Null is the empty string. Source: API reference, "Shared search parameters"; `order` and `page` are assumptions. */
 export interface SearchParams<F> {

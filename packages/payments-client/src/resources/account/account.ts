@@ -1,5 +1,5 @@
-import type { ReplyComparison } from '../../reply/integrity.js';
 import type { RequestOptions } from '../../options.js';
+import type { ReplyComparison } from '../../reply/integrity.js';
 import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Account, account, type AccountVersions, accountVersions } from './schema.js';

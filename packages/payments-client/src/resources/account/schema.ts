@@ -1,19 +1,16 @@
 import { z } from 'zod';
+import type { RecordFields } from '../resource.js';
 
 /**
  * The merchant's account in the key's mode. The client checks the fields in the `account` schema below; the rest is passed
  * on as it came. Source: API reference, "Account".
  */
-export interface Account {
+export interface Account extends RecordFields {
   object: 'account';
   /** Prefix `account_`. */
   id: string;
   /** Prefix `acct_`. */
   team?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
   country?: string | null | undefined;
   /** Three letters, ISO 4217. */
   currency?: string | null | undefined;
@@ -32,8 +29,6 @@ export interface Account {
   webhook_uri?: string | null | undefined;
   metadata_export_keys?: Record<string, unknown> | null | undefined;
   transfer_config?: Record<string, unknown> | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
 }
 
 /** The account, with the API versions it can use. Source: API reference, "Account"; `versions` is an assumption. */

@@ -1,12 +1,12 @@
-import { type Event, event } from '../events/schema.js';
-import { compareMetadataIfStored, compareWithRequest } from '../../reply/integrity.js';
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import type { Listing } from '../../pagination/listing.js';
+import { compareMetadataIfStored, compareWithRequest } from '../../reply/integrity.js';
 import { path } from '../../request/path.js';
+import { type Event, event } from '../events/schema.js';
+import { Resource } from '../resource.js';
 import type { SourceId } from '../sources/schema.js';
 import { isOtherType, type SourceParams } from '../sources/sources.js';
-import { Resource } from '../resource.js';
 import { type Charge, charge, type ChargeId, type Refund, refund } from './schema.js';
 
 /** Null is the empty string. Source: API reference, "Charges (QR method)"; `description` and below are assumptions. */
@@ -64,12 +64,10 @@ export class Charges extends Resource {
     return this.http.post(path`/charges/${id}/expire`, undefined, charge, options);
   }
 
-  /** One page of charges. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Charge>> {
     return this.http.get(path`/charges`, params, chargeList, options);
   }
 
-  /** Every charge, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Charge> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
@@ -85,22 +83,18 @@ export class Charges extends Resource {
     return this.http.post(path`/charges/${id}/refunds`, params, refund, options, compareRefund);
   }
 
-  /** One page of a charge's refunds. */
   listRefunds(id: ChargeId, params?: ListParams, options?: RequestOptions): Promise<List<Refund>> {
     return this.http.get(path`/charges/${id}/refunds`, params, refundList, options);
   }
 
-  /** Every refund of a charge, each once. `options` apply to each page. */
   iterateRefunds(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Refund> {
     return iterateList(params, this.http, (page, each) => this.listRefunds(id, page, each), options);
   }
 
-  /** One page of a charge's events. */
   listEvents(id: ChargeId, params?: ListParams, options?: RequestOptions): Promise<List<Event>> {
     return this.http.get(path`/charges/${id}/events`, params, eventList, options);
   }
 
-  /** Every event of a charge, each once. `options` apply to each page. */
   iterateEvents(id: ChargeId, params: ListParams = {}, options?: RequestOptions): Listing<Event> {
     return iterateList(params, this.http, (page, each) => this.listEvents(id, page, each), options);
   }

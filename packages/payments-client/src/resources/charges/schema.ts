@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { List } from '../../pagination/list.js';
+import type { RecordFields } from '../resource.js';
 import { type Source, source } from '../sources/schema.js';
 
 /** Prefix `chrg_`. */
@@ -38,15 +39,13 @@ export interface PlatformFee {
  * reference documents it and passed on as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
  * until they apply. Source: API reference, "Charge".
  */
-export interface Charge {
+export interface Charge extends RecordFields {
   object: 'charge';
   id: ChargeId;
   status: ChargeStatus;
   amount: number;
   /** Three letters, ISO 4217. */
   currency: string;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
   paid?: boolean | null | undefined;
   /** The amount refunded or voided so far. */
   refunded_amount?: number | null | undefined;
@@ -62,7 +61,6 @@ export interface Charge {
   failure_code?: ChargeFailureCode | null | undefined;
   failure_message?: string | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
-  created_at?: string | null | undefined;
   paid_at?: string | null | undefined;
   /** When the QR code stops being payable. */
   expires_at?: string | null | undefined;
@@ -82,7 +80,6 @@ export interface Charge {
   funding_currency?: string | null | undefined;
   transaction_fees?: TransactionFees | null | undefined;
   platform_fee?: PlatformFee | null | undefined;
-  location?: string | null | undefined;
   acquirer_reference_number?: string | null | undefined;
   approval_code?: string | null | undefined;
   ip?: string | null | undefined;
@@ -131,7 +128,7 @@ export const charge: z.ZodType<Charge> = z.object({
 export type RefundId = string;
 
 /** A refund, or a void of a payment. Source: assumption "Refund or void"; the reference shows no refund. */
-export interface Refund {
+export interface Refund extends RecordFields {
   object: 'refund';
   id: RefundId;
   /** `closed` once done. An open list. */
@@ -145,12 +142,8 @@ export interface Refund {
   /** True when the payment was voided rather than refunded. */
   voided?: boolean | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
-  livemode?: boolean | null | undefined;
-  location?: string | null | undefined;
   /** Id of the balance movement; null when there is none. */
   transaction?: unknown;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
 }
 
 export const refund: z.ZodType<Refund> = z.object({

@@ -1,6 +1,6 @@
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import type { Listing } from '../../pagination/listing.js';
 import { named, path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Card, card, type CardId, type Customer, customer, type CustomerId } from './schema.js';
@@ -25,12 +25,10 @@ export class Customers extends Resource {
     return this.http.get(path`/customers/${id}`, undefined, customer, options);
   }
 
-  /** One page of a customer's cards. */
   listCards(id: CustomerId, params?: ListParams, options?: RequestOptions): Promise<List<Card>> {
     return this.http.get(path`/customers/${id}/cards`, params, cardList, options);
   }
 
-  /** Every card of a customer, each once. `options` apply to each page. */
   iterateCards(id: CustomerId, params: ListParams = {}, options?: RequestOptions): Listing<Card> {
     return iterateList(params, this.http, (page, each) => this.listCards(id, page, each), options);
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { List } from '../../pagination/list.js';
+import type { RecordFields } from '../resource.js';
 
 /** Prefix `cust_` (assumption). */
 export type CustomerId = string;
@@ -11,7 +12,7 @@ export type CardId = string;
  * A card stored on a customer. The client checks the fields in the `card` schema below; the rest is passed on as it came.
  * Source: API reference, "Card".
  */
-export interface Card {
+export interface Card extends RecordFields {
   object: 'card';
   id: CardId;
   deleted?: boolean | null | undefined;
@@ -41,16 +42,10 @@ export interface Card {
   state?: string | null | undefined;
   postal_code?: string | null | undefined;
   phone_number?: string | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 /** A customer with stored cards. Source: assumption "Customers"; the reference shows none of its fields. */
-export interface Customer {
+export interface Customer extends RecordFields {
   object: 'customer';
   id: CustomerId;
   deleted?: boolean | null | undefined;
@@ -61,12 +56,6 @@ export interface Customer {
   email?: string | null | undefined;
   description?: string | null | undefined;
   metadata?: Record<string, unknown> | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 export const card: z.ZodType<Card> = z.object({

@@ -1,10 +1,10 @@
-import { type Document, document, type DocumentId } from '../documents/schema.js';
-import { type DocumentCreateParams, documentBody } from '../documents/upload.js';
-import { compareWithRequest } from '../../reply/integrity.js';
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import type { Listing } from '../../pagination/listing.js';
+import { compareWithRequest } from '../../reply/integrity.js';
 import { named, path } from '../../request/path.js';
+import { type Document, document, type DocumentId } from '../documents/schema.js';
+import { type DocumentCreateParams, documentBody } from '../documents/upload.js';
 import { Resource } from '../resource.js';
 import { type Dispute, dispute, type DisputeId } from './schema.js';
 
@@ -17,12 +17,10 @@ export class Disputes extends Resource {
     return this.http.get(path`/disputes/${id}`, undefined, dispute, options);
   }
 
-  /** One page of a dispute's documents. */
   listDocuments(id: DisputeId, params?: ListParams, options?: RequestOptions): Promise<List<Document>> {
     return this.http.get(path`/disputes/${id}/documents`, params, documentList, options);
   }
 
-  /** Every document of a dispute, each once. `options` apply to each page. */
   iterateDocuments(id: DisputeId, params: ListParams = {}, options?: RequestOptions): Listing<Document> {
     return iterateList(params, this.http, (page, each) => this.listDocuments(id, page, each), options);
   }

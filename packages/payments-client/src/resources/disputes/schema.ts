@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { type Document, document } from '../documents/schema.js';
 import { type List, listOf } from '../../pagination/list.js';
+import { type Document, document } from '../documents/schema.js';
+import type { RecordFields } from '../resource.js';
 
 /** Prefix `dspt_` (assumption). */
 export type DisputeId = string;
@@ -9,7 +10,7 @@ export type DisputeId = string;
 export type DisputeStatus = 'open' | 'pending' | 'won' | 'lost' | (string & {});
 
 /** A payment that the customer contests. Source: assumption "Disputes"; the reference shows none of its fields. */
-export interface Dispute {
+export interface Dispute extends RecordFields {
   object: 'dispute';
   id: DisputeId;
   /** Documents change only while it is `open`. */
@@ -30,12 +31,6 @@ export interface Dispute {
   documents?: List<Document> | null | undefined;
   /** ISO 8601, UTC; null until it is won or lost. */
   closed_at?: string | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 export const dispute: z.ZodType<Dispute> = z.object({

@@ -81,48 +81,29 @@ async function readFile(file: unknown, signal: AbortSignal): Promise<Buffer<Arra
   throw notSent('invalid_parameter', 'The file must be bytes, a Blob or a stream of bytes');
 }
 
-/** Keeps at most the size limit and one chunk in memory. */
+/** Keeps at most the size limit and one chunk in memory. Stops when the signal aborts, even while the stream stalls. */
 async function readStream(stream: AsyncIterable<unknown>, signal: AbortSignal): Promise<Buffer<ArrayBuffer>> {
+  const iterator = stream[Symbol.asyncIterator]();
+  const aborted = new Promise<never>((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of untilAborted(stream, signal)) {
+    for (;;) {
+      const { done, value: chunk } = await Promise.race([iterator.next(), aborted]);
+      if (done === true) return Buffer.concat(chunks, size);
       if (!(chunk instanceof Uint8Array)) throw notSent('invalid_parameter', 'The stream must yield bytes');
       size += chunk.length;
       if (size > MAX_DOCUMENT_BYTES) throw tooLarge();
       chunks.push(chunk);
     }
   } catch (error) {
+    // Not awaited: a stalled iterator would answer only when it goes on.
+    if (stream instanceof Readable) stream.destroy();
+    else void iterator.return?.().catch(() => undefined);
     throw error instanceof PaymentsError ? error : notSent('unreadable_file', 'The file could not be read', error);
   }
-  return Buffer.concat(chunks, size);
-}
-
-/** Yields from the stream until the signal aborts, even while the stream stalls. */
-async function* untilAborted(stream: AsyncIterable<unknown>, signal: AbortSignal): AsyncGenerator {
-  const iterator = stream[Symbol.asyncIterator]();
-  let onAbort = (): void => undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-  });
-  signal.addEventListener('abort', onAbort);
-  let ended = false;
-  try {
-    while (!ended) {
-      const next = await Promise.race([iterator.next(), aborted]);
-      ended = next.done === true;
-      if (!ended) yield next.value;
-    }
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-    if (!ended) release(stream, iterator);
-  }
-}
-
-/** Does not wait: a stalled iterator would answer only when it goes on. */
-function release(stream: AsyncIterable<unknown>, iterator: AsyncIterator<unknown>): void {
-  if (stream instanceof Readable) stream.destroy();
-  else void iterator.return?.().catch(() => undefined);
 }
 
 function isAsyncIterable(value: unknown): value is AsyncIterable<unknown> {

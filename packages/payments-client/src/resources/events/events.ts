@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import type { Listing } from '../../pagination/listing.js';
+import { readTolerantly, type UnreadableRecord } from '../../reply/records.js';
 import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
-import { readTolerantly, type UnreadableRecord } from '../../reply/records.js';
 import { type Event, event, type EventId } from './schema.js';
 
 const eventList = listOf(event);
@@ -12,12 +12,10 @@ const anyList = listOf(z.unknown());
 
 /** Events: each records one change of a record. Source: API reference, "Events". */
 export class Events extends Resource {
-  /** One page of events. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Event>> {
     return this.http.get(path`/events`, params, eventList, options);
   }
 
-  /** Every event, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Event> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordFields } from '../resource.js';
 
 /** Prefix `evnt_` (assumption). */
 export type EventId = string;
@@ -63,17 +64,13 @@ export interface WebhookDelivery {
 }
 
 /** One change of a record. Source: API reference, "Event". */
-export interface Event {
+export interface Event extends RecordFields {
   object: 'event';
   id: EventId;
   key: EventKey;
   data: EventData;
-  livemode?: boolean | null | undefined;
-  location?: string | null | undefined;
   /** Attempts to deliver the event to webhook endpoints. */
   webhook_deliveries?: WebhookDelivery[] | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
   team_uid?: string | null | undefined;
   user_uid?: string | null | undefined;
   actor_uid?: string | null | undefined;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
-import { path } from '../../request/path.js';
+import type { Listing } from '../../pagination/listing.js';
 import { iterateSearch, type Search, searchOf, type SearchParams } from '../../pagination/search.js';
+import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Receipt, receipt, type ReceiptId } from './schema.js';
 
@@ -22,12 +22,10 @@ const foundReceipts: z.ZodType<Search<Receipt> | Receipt> = z.union([searchOf(re
 
 /** Statements of fees and taxes, read-only. Source: API reference, "Receipts". */
 export class Receipts extends Resource {
-  /** One page of receipts. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Receipt>> {
     return this.http.get(path`/receipts`, params, receiptList, options);
   }
 
-  /** Every receipt, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Receipt> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
@@ -46,7 +44,6 @@ export class Receipts extends Resource {
     return 'data' in found ? found : { data: [found] };
   }
 
-  /** Every receipt found, each once. `options` apply to each page. */
   iterateSearch(params: ReceiptSearchParams = {}, options?: RequestOptions): Listing<Receipt> {
     return iterateSearch(params, (page, each) => this.search(page, each), options);
   }

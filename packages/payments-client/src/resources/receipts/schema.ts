@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordFields } from '../resource.js';
 import { type Transaction, transaction } from '../transactions/schema.js';
 
 /** Prefix `rcpt_`. */
@@ -8,7 +9,7 @@ export type ReceiptId = string;
  * A statement of fees and taxes. Its amounts are in the smallest unit of `currency`. The client checks the fields in the
  * `receipt` schema below; the rest is passed on as it came. Source: API reference, "Receipt".
  */
-export interface Receipt {
+export interface Receipt extends RecordFields {
   object: 'receipt';
   id: ReceiptId;
   /** The number printed on it. */
@@ -41,12 +42,6 @@ export interface Receipt {
   customer_statement_name?: string | null | undefined;
   /** Null when nothing was adjusted (assumption). */
   adjustment_transaction?: Transaction | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 const amount = z.int().nullish();

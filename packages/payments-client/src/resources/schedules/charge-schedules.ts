@@ -1,10 +1,10 @@
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
-import { path } from '../../request/path.js';
-import { type Schedule, schedule, type ScheduleStatus } from './schema.js';
+import type { Listing } from '../../pagination/listing.js';
 import { iterateSearch, type Search, searchOf, type SearchParams } from '../../pagination/search.js';
+import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
+import { type Schedule, schedule, type ScheduleStatus } from './schema.js';
 
 /** Source: API reference, "Schedules". */
 export interface ChargeScheduleFilters {
@@ -26,12 +26,10 @@ const scheduleSearch = searchOf(schedule);
 
 /** Schedules of charges. Source: API reference, "Schedules"; that they are schedule records is an assumption. */
 export class ChargeSchedules extends Resource {
-  /** One page of the schedules of charges. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Schedule>> {
     return this.http.get(path`/charges/schedules`, params, scheduleList, options);
   }
 
-  /** Every schedule of charges, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
@@ -44,7 +42,6 @@ export class ChargeSchedules extends Resource {
     return this.http.get(path`/charges/schedules/search`, params, scheduleSearch, options);
   }
 
-  /** Every schedule found, each once. `options` apply to each page. */
   iterateSearch(params: ChargeScheduleSearchParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateSearch(params, (page, each) => this.search(page, each), options);
   }

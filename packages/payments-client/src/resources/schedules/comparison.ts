@@ -9,8 +9,8 @@ import {
 } from '../../reply/integrity.js';
 import { differentMetadata } from '../../reply/metadata.js';
 import { dayOf } from '../../request/form.js';
-import type { Schedule, ScheduledCharge, ScheduledTransfer, ScheduleOn } from './schema.js';
 import type { ScheduleCreateParams, ScheduledChargeParams, ScheduledTransferParams } from './schedules.js';
+import type { Schedule, ScheduledCharge, ScheduledTransfer, ScheduleOn } from './schema.js';
 
 const compareMode = compareWithRequest<object, Schedule>();
 

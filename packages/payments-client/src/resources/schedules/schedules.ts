@@ -1,6 +1,6 @@
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import type { Listing } from '../../pagination/listing.js';
 import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { compareSchedule } from './comparison.js';
@@ -60,12 +60,10 @@ const occurrenceList = listOf(occurrence);
 
 /** Recurring charges and transfers. Source: API reference, "Schedules"; the shapes are assumptions. */
 export class Schedules extends Resource {
-  /** One page of the schedules of charges and of transfers. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Schedule>> {
     return this.http.get(path`/schedules`, params, scheduleList, options);
   }
 
-  /** Every schedule, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Schedule> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
@@ -88,12 +86,10 @@ export class Schedules extends Resource {
     return this.http.delete(path`/schedules/${id}`, schedule, options);
   }
 
-  /** One page of a schedule's occurrences, past and to come. */
   listOccurrences(id: ScheduleId, params?: ListParams, options?: RequestOptions): Promise<List<Occurrence>> {
     return this.http.get(path`/schedules/${id}/occurrences`, params, occurrenceList, options);
   }
 
-  /** Every occurrence of a schedule, each once. `options` apply to each page. */
   iterateOccurrences(id: ScheduleId, params: ListParams = {}, options?: RequestOptions): Listing<Occurrence> {
     return iterateList(params, this.http, (page, each) => this.listOccurrences(id, page, each), options);
   }

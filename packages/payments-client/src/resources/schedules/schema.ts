@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { List } from '../../pagination/list.js';
+import type { RecordFields } from '../resource.js';
 
 /** Prefix `schd_`. */
 export type ScheduleId = string;
@@ -62,7 +63,7 @@ export interface ScheduledTransfer {
 export type OccurrenceStatus = 'scheduled' | 'successful' | 'failed' | 'skipped' | (string & {});
 
 /** One day on which a schedule is due. Source: assumption "Schedules and occurrences"; the reference shows none of its fields. */
-export interface Occurrence {
+export interface Occurrence extends RecordFields {
   object: 'occurrence';
   id: OccurrenceId;
   status: OccurrenceStatus;
@@ -78,19 +79,13 @@ export interface Occurrence {
   message?: string | null | undefined;
   /** Id of the charge or transfer that was made. */
   result?: string | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 /**
  * Recurring charges or transfers. The client checks the fields in the `schedule` schema below; the rest is passed on as it
  * came. Source: assumption "Schedules and occurrences"; the reference shows none of its fields.
  */
-export interface Schedule {
+export interface Schedule extends RecordFields {
   object: 'schedule';
   id: ScheduleId;
   status?: ScheduleStatus | null | undefined;
@@ -117,12 +112,6 @@ export interface Schedule {
   next_occurrences_on?: string[] | null | undefined;
   /** ISO 8601, UTC; null while it runs. */
   ended_at?: string | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 export const occurrence: z.ZodType<Occurrence> = z.object({

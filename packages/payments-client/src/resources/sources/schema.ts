@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type Document, document } from '../documents/schema.js';
+import type { RecordFields } from '../resource.js';
 
 /** Prefix `src_`. */
 export type SourceId = string;
@@ -70,12 +71,9 @@ export interface QrSettings {
  * One use of a payment method, for one charge (assumption). The client checks the fields in the `source` schema below; the
  * rest is typed as the reference documents it and passed on as it came. Source: API reference, "Source".
  */
-export interface Source {
+export interface Source extends RecordFields {
   object: 'source';
   id: SourceId;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  location?: string | null | undefined;
   /** Smallest currency unit. */
   amount?: number | null | undefined;
   /** Three letters, ISO 4217. */
@@ -88,8 +86,6 @@ export interface Source {
   charge_status?: ChargeStatusOfSource | null | undefined;
   /** Null until a charge uses the source. */
   scannable_code?: ScannableCode | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
   barcode?: string | null | undefined;
   bank?: string | null | undefined;
   email?: string | null | undefined;

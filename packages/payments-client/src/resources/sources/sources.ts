@@ -1,5 +1,5 @@
-import { compareWithRequest, isDifferent, normalizedWord } from '../../reply/integrity.js';
 import type { RequestOptions } from '../../options.js';
+import { compareWithRequest, isDifferent, normalizedWord } from '../../reply/integrity.js';
 import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Address, type QrSettings, type Source, type SourceId, source } from './schema.js';

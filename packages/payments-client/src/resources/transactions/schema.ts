@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { RecordFields } from '../resource.js';
 
 /** Prefix `trxn_`. */
 export type TransactionId = string;
@@ -7,7 +8,7 @@ export type TransactionId = string;
  * A movement of the balance. The client checks the fields in the `transaction` schema below; the rest is passed on as it
  * came. Source: API reference, "Transaction".
  */
-export interface Transaction {
+export interface Transaction extends RecordFields {
   object: 'transaction';
   id: TransactionId;
   /** Smallest currency unit, never negative: see `direction`. */
@@ -22,12 +23,6 @@ export interface Transaction {
   origin?: string | null | undefined;
   /** When it can be paid out. ISO 8601, UTC. */
   transferable_at?: string | null | undefined;
-  /** ISO 8601, UTC. */
-  created_at?: string | null | undefined;
-  /** False in test mode. */
-  livemode?: boolean | null | undefined;
-  /** Path of the resource. */
-  location?: string | null | undefined;
 }
 
 export const transaction: z.ZodType<Transaction> = z.object({

@@ -1,6 +1,6 @@
-import type { Listing } from '../../pagination/listing.js';
 import type { RequestOptions } from '../../options.js';
 import { iterateList, type List, listOf, type ListParams } from '../../pagination/list.js';
+import type { Listing } from '../../pagination/listing.js';
 import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Transaction, transaction, type TransactionId } from './schema.js';
@@ -9,12 +9,10 @@ const transactionList = listOf(transaction);
 
 /** Movements of the balance. Source: API reference, "Transactions". */
 export class Transactions extends Resource {
-  /** One page of transactions. */
   list(params?: ListParams, options?: RequestOptions): Promise<List<Transaction>> {
     return this.http.get(path`/transactions`, params, transactionList, options);
   }
 
-  /** Every transaction, each once. `options` apply to each page. */
   iterate(params: ListParams = {}, options?: RequestOptions): Listing<Transaction> {
     return iterateList(params, this.http, (page, each) => this.list(page, each), options);
   }
