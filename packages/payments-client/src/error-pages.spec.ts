@@ -5,7 +5,7 @@ import * as exported from './index.js';
 
 const PAGES = new URL('../docs/errors/', import.meta.url);
 const CONTENTS = 'README.md';
-/** Of the tables' first columns. */
+/** Headings of the tables' first columns. */
 const HEADS = new Set(['code', 'reason']);
 
 const classes = Object.values(exported).flatMap((value) =>
@@ -14,7 +14,7 @@ const classes = Object.values(exported).flatMap((value) =>
 const pages = readdirSync(PAGES).filter((file) => file !== CONTENTS);
 const read = (file: string): string => readFileSync(new URL(file, PAGES), 'utf8');
 
-/** Every code and reason that stands as a literal where an error is made, and those of the limits that become codes. */
+/** Every code and reason that is a literal where an error is made, and the kinds of deadline, which are codes. */
 function literalCodes(): Set<string> {
   const source = fileURLToPath(new URL('.', import.meta.url));
   const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(
@@ -33,28 +33,28 @@ function literalCodes(): Set<string> {
 }
 
 describe('the pages of errors', () => {
-  test('are one for each class that is exported, all of them in the table of contents', () => {
+  test('are one for each exported class, all of them in the table of contents', () => {
     expect(pages.toSorted()).toEqual(classes.map((name) => `${name}.md`).toSorted());
     const listed = [...read(CONTENTS).matchAll(/^\| \[(\w+)\]\((\w+)\.md\)/gm)];
     expect(listed.map(([, name = '']) => name)).toEqual(classes.toSorted());
     expect(listed.map(([, , file]) => file)).toEqual(classes.toSorted());
   });
 
-  test.each(pages)('%s says what happened, what it means for the money and what to do', (page) => {
+  test.each(pages)('include %s, which says what the error means for the money and what to do', (page) => {
     const text = read(page);
     expect(text.startsWith(`# ${page.replace('.md', '')}\n\n`)).toBe(true);
     expect(text).toContain('**The money.**');
     expect(text).toContain('**What to do.**');
   });
 
-  test('name every code that this client makes, each on one page, and no other', () => {
-    const told = pages.flatMap((page) =>
+  test('contain every code of this client, each on one page, and no other', () => {
+    const documented = pages.flatMap((page) =>
       [...read(page).matchAll(/^\| `([a-z_]+)` /gm)].flatMap(([, code = '']) => (HEADS.has(code) ? [] : code)),
     );
-    expect(told.toSorted()).toEqual([...literalCodes()].toSorted());
+    expect(documented.toSorted()).toEqual([...literalCodes()].toSorted());
   });
 
-  test('are what the docstrings point to', () => {
+  test('are the targets of the links in the docstrings', () => {
     const text =
       readFileSync(new URL('errors.ts', import.meta.url), 'utf8') +
       readFileSync(new URL('webhooks.ts', import.meta.url), 'utf8');

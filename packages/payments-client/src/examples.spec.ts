@@ -47,7 +47,7 @@ describe.each(frameworks)('the example for %s', (_, start) => {
   });
   afterAll(() => app.close());
 
-  /** @returns the answer's status, its body, and the event that was kept. */
+  /** @returns the status and body of the answer, and the event that was stored */
   async function deliver(
     body: string,
     { signed = body, by = secret, type = 'application/json' }: { signed?: string; by?: string; type?: string } = {},
@@ -62,7 +62,7 @@ describe.each(frameworks)('the example for %s', (_, start) => {
     return [reply.status, await reply.text(), kept[0]];
   }
 
-  test('keeps a signed event and acknowledges it, with either secret of a rotation', async () => {
+  test('stores a signed event and acknowledges it, with either secret of a rotation', async () => {
     const body = JSON.stringify(eventOf());
     for (const by of [secret, other]) {
       expect(await deliver(body, { by })).toMatchObject([204, '', { id: 'evnt_test_1', key: 'charge.complete' }]);
@@ -70,17 +70,17 @@ describe.each(frameworks)('the example for %s', (_, start) => {
     expect(await deliver(body, { type: 'application/json; charset=utf-8' })).toMatchObject([204, '', {}]);
   });
 
-  test('verifies the bytes as they came: spacing and escapes of the JSON do not matter', async () => {
+  test('verifies the bytes as they came, whatever the spacing and escapes of the JSON', async () => {
     const body = `${JSON.stringify(eventOf(), null, 3).replace('charge.complete', 'charge\\u002ecomplete')}\r\n`;
     expect(await deliver(body)).toMatchObject([204, '', { key: 'charge.complete' }]);
   });
 
-  test('keeps an event that is not ASCII', async () => {
+  test('stores an event that is not ASCII', async () => {
     const data = chargeOf({ description: 'ก๋วยเตี๋ยว ×2 — 拉麵 🍜', metadata: { 'klant\u0000': 'Zoë' } });
     expect(await deliver(JSON.stringify(eventOf({ data })))).toMatchObject([204, '', { data }]);
   });
 
-  test('keeps a large event, and refuses one beyond the limit', async () => {
+  test('stores a large event, and refuses one beyond the limit', async () => {
     const large = (bytes: number): string =>
       JSON.stringify(eventOf({ data: chargeOf({ description: 'é'.repeat(bytes / 2) }) }));
     expect(await deliver(large(900_000))).toMatchObject([204, '', { id: 'evnt_test_1' }]);
@@ -88,12 +88,12 @@ describe.each(frameworks)('the example for %s', (_, start) => {
     expect([status, event]).toEqual([413, undefined]);
   });
 
-  test('refuses an altered body, a wrong secret and what is not signed, and keeps nothing of it', async () => {
+  test('refuses an altered body, a wrong secret and an unsigned body, and stores nothing', async () => {
     const body = JSON.stringify(eventOf());
     const altered = body.replace('charge.complete', 'charge.expire');
     const mismatch = [400, JSON.stringify({ error: 'signature_mismatch' }), undefined];
     expect(await deliver(altered, { signed: body })).toEqual(mismatch);
-    expect(await deliver(body, { by: Buffer.from('not ours').toString('base64') })).toEqual(mismatch);
+    expect(await deliver(body, { by: Buffer.from('not known').toString('base64') })).toEqual(mismatch);
     const unsigned = await fetch(`${app.url}/webhooks/provider`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -103,7 +103,7 @@ describe.each(frameworks)('the example for %s', (_, start) => {
     expect(kept).toEqual([]);
   });
 
-  test('does not acknowledge what it could not keep', async () => {
+  test('does not acknowledge an event that it could not store', async () => {
     const [status, , event] = await deliver(JSON.stringify(eventOf({ key: 'charge.reverse' })));
     expect([status, event]).toEqual([500, undefined]);
   });

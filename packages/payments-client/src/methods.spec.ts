@@ -5,7 +5,7 @@ import { clientOf, provider, reply, reports, SECRET_KEY } from '../test/provider
 import { PaymentsClient } from './client.js';
 import { IntegrityError } from './errors.js';
 
-test('the table of methods names every method of every resource, and no other', () => {
+test('the table of methods contains every method of every resource, and no other', () => {
   const client = new PaymentsClient({ baseUrl: 'http://127.0.0.1:1', secretKey: SECRET_KEY });
   expect(methodsOf(client).toSorted()).toEqual(METHOD_NAMES.toSorted());
 });
@@ -21,13 +21,13 @@ const pathOf = (name: MethodName): string => {
 const isWhole = (name: MethodName): boolean => name.includes('.iterate');
 const expected = (name: MethodName, body: object): unknown => (isWhole(name) && 'data' in body ? body.data : body);
 
-/** What the provider may add one day: a field in every record, and a value in every enumeration. */
-function tomorrow(value: unknown, field = ''): unknown {
-  if (Array.isArray(value)) return value.map((element) => tomorrow(element, field));
-  if (typeof value === 'string') return ENUMERATIONS.has(field) ? 'value_of_tomorrow' : value;
+/** The reply with what the provider may add: a field in every record, and a value in every enumeration. */
+function extended(value: unknown, field = ''): unknown {
+  if (Array.isArray(value)) return value.map((element) => extended(element, field));
+  if (typeof value === 'string') return ENUMERATIONS.has(field) ? 'new_value' : value;
   if (typeof value !== 'object' || value === null) return value;
-  const fields = Object.entries(value).map(([name, inner]) => [name, tomorrow(inner, name)] as const);
-  return { ...Object.fromEntries(fields), field_of_tomorrow: { a: [1] } };
+  const fields = Object.entries(value).map(([name, inner]) => [name, extended(inner, name)] as const);
+  return { ...Object.fromEntries(fields), new_field: { a: [1] } };
 }
 
 const ENUMERATIONS = new Set([
@@ -50,7 +50,7 @@ const ENUMERATIONS = new Set([
 describe.each(METHOD_NAMES)('%s', (name) => {
   const { endpoint } = METHODS[name];
 
-  test('is one request to its endpoint and gives the record as the provider sent it', async () => {
+  test('sends one request to its endpoint and returns the record as the provider sent it', async () => {
     const fake = await provider(reply(200, METHODS[name].reply));
     const seen = reports();
     expect(await call(clientOf(fake), name)).toEqual(expected(name, METHODS[name].reply));
@@ -58,13 +58,11 @@ describe.each(METHOD_NAMES)('%s', (name) => {
     expect(seen.map(({ method, route }) => `${method} ${route}`)).toEqual([endpoint]);
   });
 
-  test('keeps fields and values that nobody knows yet', async () => {
-    // A create compares what it asked for with the reply.
-    const news = endpoint.startsWith('POST')
-      ? { ...METHODS[name].reply, field_of_tomorrow: 1 }
-      : tomorrow(METHODS[name].reply);
-    const fake = await provider(reply(200, news));
-    expect(await call(clientOf(fake), name)).toEqual(expected(name, news as object));
+  test('passes on new fields and values', async () => {
+    // A create compares its parameters with the reply.
+    const body = endpoint.startsWith('POST') ? { ...METHODS[name].reply, new_field: 1 } : extended(METHODS[name].reply);
+    const fake = await provider(reply(200, body));
+    expect(await call(clientOf(fake), name)).toEqual(expected(name, body as object));
   });
 });
 
@@ -85,7 +83,7 @@ describe.each(METHOD_NAMES.filter((name) => idsOf(name).length > 0))('%s', (name
     expect(fake.seen).toEqual([]);
   });
 
-  test('an id cannot leave its place in the path', async () => {
+  test('keeps an id in its place in the path', async () => {
     const fake = await provider(reply(200, METHODS[name].reply));
     const strange = args.map((arg) => (typeof arg === 'string' ? '../a?b=c#d/%2e' : arg));
     await call(clientOf(fake, { maxRetries: 0 }), name, strange).catch(() => undefined);
@@ -100,7 +98,7 @@ const ABOUT_ONE = METHOD_NAMES.filter((name) => {
   return id !== undefined && 'object' in METHODS[name].reply && METHODS[name].reply.object === collection;
 });
 
-test('every retrieve, update, removal and action of one record is among those that are compared with its id', () => {
+test('every retrieve, update, removal and action of one record compares the id of the reply', () => {
   expect(ABOUT_ONE.toSorted()).toEqual([
     'charges.expire',
     'charges.markAsFailed',
@@ -122,7 +120,7 @@ test('every retrieve, update, removal and action of one record is among those th
   ]);
 });
 
-test.each(ABOUT_ONE)('%s does not believe a reply about another record', async (name) => {
+test.each(ABOUT_ONE)('%s refuses a reply about another record', async (name) => {
   const fake = await provider(reply(200, { ...METHODS[name].reply, id: 'another_1' }));
   const failure: unknown = await call(clientOf(fake), name).catch((error: unknown) => error);
   expect(failure).toBeInstanceOf(IntegrityError);

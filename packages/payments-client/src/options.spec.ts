@@ -19,7 +19,7 @@ function mistakeOf(options: object): string {
 }
 
 describe('settings', () => {
-  test('defaults', () => {
+  test('have defaults', () => {
     expect(resolveSettings(valid)).toMatchObject({ timeoutMs: 10_000, deadlineMs: 30_000, maxRetries: 3 });
     expect(resolveSettings({ ...valid, timeoutMs: 60_000 })).toMatchObject({ deadlineMs: 60_000 });
   });
@@ -49,15 +49,15 @@ describe('settings', () => {
     expect(message).not.toContain(PUBLIC_KEY);
   });
 
-  test('all mistakes are told at once', () => {
+  test('report all mistakes at once', () => {
     expect(mistakeOf({ baseUrl: 'x', secretKey: '', timeoutMs: 0 })).toMatch(/baseUrl.*secretKey.*timeoutMs/);
   });
 
-  test('a key with a prefix that is not known is accepted', () => {
+  test('accept a key with an unknown prefix', () => {
     expect(resolveSettings({ ...valid, secretKey: 'rk_live_1' }).secretKey).toBe('rk_live_1');
   });
 
-  test('the version told to the provider is the one of the package', () => {
+  test('send the version of the package in the user agent', () => {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
       version: string;
     };

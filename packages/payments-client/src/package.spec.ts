@@ -12,7 +12,7 @@ import { chargeOf, provider, reply, SECRET_KEY } from '../test/provider.js';
 
 const run = promisify(execFile);
 
-/** What a program that uses the client may look like; typed, so that it compiles only when the types resolve. */
+/** A program that uses the client. It compiles only when the types resolve. */
 const PROGRAM = `
   import { type Charge, PaymentsClient, PaymentsError, webhooks } from '@tillflow/payments-client';
   const client = new PaymentsClient({ baseUrl: process.argv[2] ?? '', secretKey: '${SECRET_KEY}' });
@@ -40,7 +40,7 @@ const TSCONFIG = JSON.stringify({
     strict: true,
     exactOptionalPropertyTypes: true,
     types: ['node'],
-    // Ours are checked where they are used; those of undici and zod are not ours.
+    // The client's types are checked where they are used; those of undici and zod are not this package's.
     skipLibCheck: true,
   },
 });
@@ -62,7 +62,7 @@ describe('the packed package', () => {
     expect(manifest).not.toHaveProperty('optionalDependencies');
   });
 
-  test('holds the code, its types, sources and pages, and no test', async () => {
+  test('contains the code, its types, sources and pages, and no test', async () => {
     const files = await readdir(packed.folder, { recursive: true });
     expect(files).toEqual(
       expect.arrayContaining([
@@ -81,16 +81,16 @@ describe('the packed package', () => {
     expect(sources.filter((file) => !existsSync(join(packed.folder, file)))).toEqual([]);
   });
 
-  test('publint has nothing to say', async () => {
+  test('has no finding of publint', async () => {
     const { messages } = await publint({ pkgDir: packed.folder, pack: false, strict: true, level: 'suggestion' });
     expect(messages).toEqual([]);
   });
 
-  test('its types resolve for ESM, as are-the-types-wrong sees it', async () => {
+  test('has types that resolve for ESM, by are-the-types-wrong', async () => {
     const tarball = createPackageFromTarballData(await readFile(packed.tarball));
     const result = await checkPackage(tarball);
     if (result.types === false) throw new Error('no types');
-    // A package of ESM only: CommonJS and resolution as of Node 10 are not meant to find it.
+    // The package is ESM only: CommonJS and Node 10's resolution need not find it.
     const others = new Set(['node10', 'node16-cjs']);
     const problems = result.problems.filter(
       (problem) => !('resolutionKind' in problem && others.has(problem.resolutionKind)),
@@ -101,7 +101,7 @@ describe('the packed package', () => {
     expect(entry?.bundler.resolution?.fileName).toMatch(/dist\/index\.d\.ts$/);
   });
 
-  test('serves a consumer with nodenext: it compiles, runs, and tells wrong types', async () => {
+  test('works for a consumer with nodenext: it compiles, runs, and wrong types fail', async () => {
     const fake = await provider(reply(200, chargeOf()));
     const files = { 'package.json': '{"type":"module"}', 'tsconfig.json': TSCONFIG, 'main.ts': PROGRAM };
     const folder = await packed.consumer('nodenext', files);
@@ -114,7 +114,7 @@ describe('the packed package', () => {
     expect(await compile(folder)).toContain("Type 'string' is not assignable to type 'number'");
   });
 
-  test('serves a consumer with a bundler: one file that runs where nothing is installed', async () => {
+  test('works for a consumer with a bundler: one file runs where nothing is installed', async () => {
     const fake = await provider(reply(200, chargeOf()));
     const { code } = await bundle(packed, 'bundled', PROGRAM);
     const { stdout } = await run(process.execPath, [await packed.fileAlone('bundled.mjs', code), fake.baseUrl]);
@@ -122,7 +122,7 @@ describe('the packed package', () => {
     expect(fake.seen).toHaveLength(1);
   });
 
-  test('a bundle that uses webhooks only holds no undici and no resource', async () => {
+  test('puts neither undici nor a resource into a bundle that uses only webhooks', async () => {
     const whole = await bundle(packed, 'whole', PROGRAM);
     const { code, modules } = await bundle(
       packed,
@@ -132,13 +132,8 @@ describe('the packed package', () => {
     );
     expect(whole.modules.some((id) => id.includes('/undici/'))).toBe(true);
     expect(modules.filter((id) => id.includes('/undici/'))).toEqual([]);
-    const ours = modules.flatMap((id) => /payments-client\/dist\/(.+)$/.exec(id)?.[1] ?? []);
-    expect(ours.toSorted()).toEqual([
-      'assumptions.js',
-      'reply/records.js',
-      'resources/events/schema.js',
-      'webhooks.js',
-    ]);
+    const own = modules.flatMap((id) => /payments-client\/dist\/(.+)$/.exec(id)?.[1] ?? []);
+    expect(own.toSorted()).toEqual(['assumptions.js', 'reply/records.js', 'resources/events/schema.js', 'webhooks.js']);
     expect(code).not.toContain('undici');
     expect(code).not.toContain('/charges');
     const { stdout } = await run(process.execPath, [await packed.fileAlone('webhooks.mjs', code)]);
@@ -146,7 +141,7 @@ describe('the packed package', () => {
   });
 });
 
-/** Everything a program needs in one file, and the modules of which anything is left in it. */
+/** A program with its modules in one file, and the modules of which code is left in it. */
 async function bundle(
   packed: PackedPackage,
   name: string,

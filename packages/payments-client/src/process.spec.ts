@@ -8,7 +8,7 @@ import { chargeOf, provider, reply, SECRET_KEY, stall, tcpProvider } from '../te
 const run = promisify(execFile);
 const here = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** Less than the ten seconds for which undici would hold a socket that does not connect. */
+/** Less than the ten seconds for which undici keeps a socket that does not connect. */
 const KILL_AFTER_MS = 8_000;
 
 /** A program with `client` in scope. */
@@ -17,7 +17,7 @@ const source = (baseUrl: string, body: string): string => `
   const client = new PaymentsClient({ baseUrl: ${JSON.stringify(baseUrl)}, secretKey: '${SECRET_KEY}', maxRetries: 0 });
   ${body}`;
 
-/** What the program printed; fails when it does not end by itself. */
+/** The program's output; fails when the program does not end on its own. */
 async function program(baseUrl: string, body: string, flags: readonly string[] = []): Promise<string> {
   const code = [...flags, '--input-type=module', '-e', source(baseUrl, body)];
   const { stdout } = await run(process.execPath, code, { timeout: KILL_AFTER_MS });
@@ -29,24 +29,24 @@ const retrieve = `const done = await client.charges.retrieve('chrg_test_1').then
 describe('a process that uses the client', () => {
   beforeAll(() => run(here('../../../node_modules/.bin/tsc'), ['-b', here('..')]));
 
-  test('ends by itself after a request, without close', async () => {
+  test('ends after a request, without close', async () => {
     const fake = await provider(reply(200, chargeOf(), { 'keep-alive': 'timeout=600' }));
     expect(await program(fake.baseUrl, `${retrieve} console.log(done);`)).toBe('chrg_test_1');
   });
 
-  test('ends by itself after a timeout in flight, without close', async () => {
+  test('ends after a timeout in flight, without close', async () => {
     const fake = await provider(stall);
     const body = `const e = await client.charges.expire('a', { timeoutMs: 1_500 }).catch((e) => e); console.log(e.outcome);`;
     expect(await program(fake.baseUrl, body)).toBe('unknown');
   });
 
-  test('ends by itself after a handshake that never ended, without close', async () => {
+  test('ends after a handshake that never ended, without close', async () => {
     const fake = await tcpProvider(() => undefined);
     const body = `const e = await client.charges.expire('a', { timeoutMs: 50 }).catch((e) => e); console.log(e.outcome);`;
     expect(await program(fake.baseUrl.replace('http:', 'https:'), body)).toBe('not_sent');
   });
 
-  test('checks replies also where code must not be made from text', async () => {
+  test('checks replies also where eval is forbidden', async () => {
     const fake = await provider(reply(200, chargeOf()), reply(200, chargeOf({ amount: '1' })));
     const body = `${retrieve} const wrong = await client.charges.retrieve('a').catch((e) => e.code); console.log(done, wrong);`;
     expect(await program(fake.baseUrl, body, ['--disallow-code-generation-from-strings'])).toBe(
@@ -69,7 +69,7 @@ describe('a process that uses the client', () => {
   });
 
   test.skipIf(process.platform === 'win32')(
-    'sends nothing late when it was stopped between the call and the write, for sendBy and for the deadline',
+    'sends nothing after sendBy or the deadline when it was stopped between call and write',
     async () => {
       for (const [limit, code] of [
         ['sendBy: Date.now() + 200', 'send_by_passed'],
@@ -88,7 +88,7 @@ describe('a process that uses the client', () => {
         });
         let printed = '';
         child.stdout.on('data', (text: Buffer) => {
-          // The limit passes while the process stands still.
+          // The limit passes while the process is stopped.
           if (printed === '') setTimeout(() => child.kill('SIGCONT'), 600);
           printed += text.toString();
         });

@@ -25,8 +25,8 @@ function reasonOf(call: () => unknown): WebhookRefusal | undefined {
 const construct = (given: WebhookHeaders, options: object = {}, raw: string | Uint8Array = body): unknown =>
   webhooks.construct(raw, given, { secrets: [secret], now, ...options });
 
-describe('webhooks', () => {
-  test('a signature is HMAC-SHA256 over "<timestamp>.<body>" with the decoded secret, in hex', () => {
+describe('webhooks.construct', () => {
+  test('expects the signature HMAC-SHA256 over "<timestamp>.<body>" with the decoded secret, in hex', () => {
     const key = Buffer.from(secret, 'base64');
     expect(headers).toEqual({
       'Webhook-Signature': createHmac('sha256', key).update(`${timestamp}.${body}`).digest('hex'),
@@ -34,21 +34,21 @@ describe('webhooks', () => {
     });
   });
 
-  test('a signed event is read, synchronously, from text or bytes', () => {
+  test('reads a signed event, synchronously, from text or bytes', () => {
     expect(construct(headers)).toMatchObject({ object: 'event', key: 'charge.complete', data: { id: 'chrg_test_1' } });
     expect(construct(headers, {}, Buffer.from(body))).toMatchObject({ id: 'evnt_test_1' });
   });
 
-  test('the bytes are signed, not their text: a body that is not UTF-8 verifies and then fails as an event', () => {
+  test('verifies the bytes, not their text: a body that is not UTF-8 verifies and then fails as an event', () => {
     const bytes = Uint8Array.from([0xff, 0xfe, 0x7b]);
     const signed = webhooks.sign(bytes, { secret, timestamp });
     expect(reasonOf(() => construct(signed, {}, bytes))).toBe('body_malformed');
     expect(reasonOf(() => construct(signed, {}, Buffer.from(bytes).toString()))).toBe('signature_mismatch');
   });
 
-  test('while a secret rotates, either secret and either signature will do', () => {
-    const theirs = webhooks.sign(body, { secret: other, timestamp })['Webhook-Signature'] ?? '';
-    const both = { ...headers, 'Webhook-Signature': `${theirs}, ${signature}` };
+  test('accepts either secret and either signature while a secret is rotated', () => {
+    const second = webhooks.sign(body, { secret: other, timestamp })['Webhook-Signature'] ?? '';
+    const both = { ...headers, 'Webhook-Signature': `${second}, ${signature}` };
     expect(construct(headers, { secrets: [other, secret] })).toMatchObject({ id: 'evnt_test_1' });
     expect(construct(both)).toMatchObject({ id: 'evnt_test_1' });
     expect(construct(both, { secrets: [other] })).toMatchObject({ id: 'evnt_test_1' });
@@ -66,11 +66,11 @@ describe('webhooks', () => {
     ['pairs', Object.entries(headers)],
     ['upper-case hex', { ...headers, 'Webhook-Signature': signature.toUpperCase() }],
     ['a stray comma', { ...headers, 'Webhook-Signature': `,${signature},` }],
-  ])('headers are understood as %s', (_, given) => {
+  ])('reads headers as %s', (_, given) => {
     expect(construct(given)).toMatchObject({ id: 'evnt_test_1' });
   });
 
-  test('of both signatures of a rotation, the one whose secret is known counts', () => {
+  test('accepts a body with two signatures when it knows one of the secrets', () => {
     const rotated = webhooks.sign(body, { secret: [other, secret], timestamp });
     expect(rotated['Webhook-Signature']).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
     for (const secrets of [[secret], [other]])
@@ -79,7 +79,7 @@ describe('webhooks', () => {
     expect(reasonOf(() => construct(rotated, { secrets: [unknown] }))).toBe('signature_mismatch');
   });
 
-  test('what is signed under other header names is read under them only', () => {
+  test('reads other header names only when they are set', () => {
     const names = { signatureHeader: 'X-Sig', timestampHeader: 'X-Time' };
     const signed = webhooks.sign(body, { secret, timestamp, ...names });
     expect(Object.keys(signed)).toEqual(['X-Sig', 'X-Time']);
@@ -87,14 +87,14 @@ describe('webhooks', () => {
     expect(reasonOf(() => construct(signed))).toBe('signature_missing');
   });
 
-  test('header names can be set', () => {
+  test('matches set header names without case', () => {
     const given = { 'X-Sig': signature, 'X-Time': String(timestamp) };
     expect(construct(given, { signatureHeader: 'x-sig', timestampHeader: 'x-time' })).toMatchObject({
       object: 'event',
     });
   });
 
-  test('tolerance holds both ways, to the second', () => {
+  test('applies the tolerance both ways, to the second', () => {
     for (const seconds of [-300, 0, 300]) {
       expect(construct(headers, { now: now + seconds * 1000 })).toMatchObject({ object: 'event' });
     }
@@ -108,7 +108,7 @@ describe('webhooks', () => {
     expect(reasonOf(() => construct(headers, { toleranceSeconds: Number.NaN }))).toBe('timestamp_out_of_tolerance');
   });
 
-  test('without now, the wall clock counts', () => {
+  test('uses the wall clock without now', () => {
     const fresh = webhooks.sign(body, { secret, timestamp: Math.floor(Date.now() / 1000) });
     expect(webhooks.construct(body, fresh, { secrets: [secret] })).toMatchObject({ object: 'event' });
     expect(reasonOf(() => webhooks.construct(body, headers, { secrets: [secret] }))).toBe('timestamp_out_of_tolerance');
@@ -135,12 +135,12 @@ describe('webhooks', () => {
       'timestamp_malformed',
     ],
     ['another timestamp', { ...headers, 'Webhook-Signature-Timestamp': String(timestamp + 1) }, 'signature_mismatch'],
-  ])('%s is refused', (_, given, reason) => {
+  ])('refuses %s', (_, given, reason) => {
     expect(reasonOf(() => construct(given))).toBe(reason);
   });
 
   test.each([[[]], [['']], [[secret, '']], [['!!!']]])(
-    'the secrets %j are refused: an empty key is no secret',
+    'refuses the secrets %j: anyone could sign with an empty key',
     (secrets) => {
       const forged = { 'webhook-signature': createHmac('sha256', '').update(`${timestamp}.${body}`).digest('hex') };
       const given = { ...forged, 'webhook-signature-timestamp': String(timestamp) };
@@ -148,19 +148,19 @@ describe('webhooks', () => {
     },
   );
 
-  test('a body that was parsed already is refused with its own reason', () => {
+  test('refuses a parsed body with its own reason', () => {
     // @ts-expect-error a caller without types
     expect(reasonOf(() => construct(headers, {}, eventOf()))).toBe('body_not_raw');
   });
 
   test.each(['', 'null', '[]', '{"object":"charge"}', '{"object":"event","id":"e"}'])(
-    'signed, but not an event: %j',
+    'refuses a signed body that is not an event: %j',
     (raw) => {
       expect(reasonOf(() => construct(webhooks.sign(raw, { secret, timestamp }), {}, raw))).toBe('body_malformed');
     },
   );
 
-  test('whatever byte is changed, the body is refused', () => {
+  test('refuses a body in which any byte is changed', () => {
     const bytes = Buffer.from(body);
     fc.assert(
       fc.property(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), (at, mask) => {
@@ -171,7 +171,7 @@ describe('webhooks', () => {
     );
   });
 
-  test('no secret shows in a refusal', () => {
+  test('shows no secret in a refusal', () => {
     for (const given of [headers, {}, { ...headers, 'Webhook-Signature': '0'.repeat(64) }]) {
       try {
         construct(given, { secrets: [other] });

@@ -12,7 +12,7 @@ const HERE = fileURLToPath(new URL('..', import.meta.url));
 const run = promisify(execFile);
 const require = createRequire(import.meta.url);
 
-/** The package as it would be published, in a folder of its own outside the repository. */
+/** The package as it would be published, in a folder outside the repository. */
 export class PackedPackage {
   private constructor(
     readonly tarball: string,
@@ -22,7 +22,7 @@ export class PackedPackage {
   ) {}
 
   static async pack(): Promise<PackedPackage> {
-    // macOS has its temporary folder behind a link.
+    // On macOS the temporary folder is a link.
     const root = await realpath(await mkdtemp(join(tmpdir(), 'payments-client-')));
     await pnpm(['pack', '--pack-destination', root]);
     const tarball = join(root, 'tillflow-payments-client-0.1.0.tgz');
@@ -37,7 +37,7 @@ export class PackedPackage {
     const modules = join(folder, 'node_modules');
     await mkdir(join(modules, '@types'), { recursive: true });
     await mkdir(join(modules, dirname(PACKAGE)), { recursive: true });
-    // Linked, it would be looked for where it really is, without its dependencies.
+    // A link would resolve to the original folder, where its dependencies are not found.
     await cp(this.folder, join(modules, PACKAGE), { recursive: true });
     for (const dependency of ['undici', 'zod', '@types/node']) {
       await symlink(packageFolder(dependency), join(modules, dependency), 'junction');
@@ -58,7 +58,7 @@ export class PackedPackage {
   }
 }
 
-/** Compiles a consumer by its tsconfig.json. @returns what the compiler says; nothing when all is well. */
+/** Compiles a consumer by its tsconfig.json. @returns the compiler's output, empty without errors */
 export async function compile(folder: string): Promise<string> {
   const compiler = join(packageFolder('typescript'), 'bin', 'tsc');
   return run(process.execPath, [compiler, '-p', folder]).then(

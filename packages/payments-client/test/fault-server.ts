@@ -1,23 +1,23 @@
 import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** What the server does with a request, at a time of its own choice. */
+/** What the server does with a request, and when. */
 export interface Fault {
-  /** As soon as the head of the request is there, with its body unread. */
+  /** When the head of the request has come; its body is not read. */
   readonly early?: (response: ServerResponse) => void;
-  /** Once the whole request was read. */
+  /** When the whole request has been read. */
   readonly late?: (response: ServerResponse, nth: number) => void;
 }
 
-/** A server that treats every request the same, wrong way. */
+/** A server that answers every request in the same wrong way. */
 export class FaultServer {
-  /** Methods and bodies of the requests whose head came. */
+  /** Methods and bodies of the requests. */
   readonly requests: { readonly method: string; readonly body: Buffer[] }[] = [];
   readonly #server = createServer((request, response) => {
     const seen = { method: request.method ?? '', body: [] as Buffer[] };
     this.requests.push(seen);
     const nth = this.requests.length;
-    // The clients of the tests have clocks of their own: a real date would be ahead of them.
+    // The tests' clients have virtual clocks: a real date would be ahead of them.
     response.sendDate = false;
     request.on('error', () => undefined);
     response.on('error', () => undefined);
@@ -30,7 +30,7 @@ export class FaultServer {
   });
 
   private constructor(private readonly fault: Fault) {
-    // What the client leaves open must stay open, or a leak could not be seen.
+    // A socket that the client leaves open must stay open, or the test would not see the leak.
     this.#server.keepAliveTimeout = 0;
     this.#server.headersTimeout = 0;
     this.#server.requestTimeout = 0;

@@ -1,6 +1,6 @@
 import type { PaymentsClient } from '../src/client.js';
-import { Listing } from '../src/pagination/listing.js';
 import type { RequestOptions } from '../src/options.js';
+import { Listing } from '../src/pagination/listing.js';
 import {
   ACCOUNT,
   ACCOUNT_VERSIONS,

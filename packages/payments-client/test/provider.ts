@@ -2,10 +2,10 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { expect, onTestFinished } from 'vitest';
-import type { Clock } from '../src/http/deadline.js';
 import { PaymentsClient } from '../src/client.js';
-import { REQUEST_CHANNEL, type RequestReport } from '../src/http/reporting.js';
 import { IntegrityError, PaymentsError } from '../src/errors.js';
+import type { Clock } from '../src/http/deadline.js';
+import { REQUEST_CHANNEL, type RequestReport } from '../src/http/reporting.js';
 import type { PaymentsClientOptions, RequestOptions } from '../src/options.js';
 import { EVENT, NEW_CHARGE, NEW_SOURCE, REFUND } from './samples.js';
 
@@ -22,7 +22,7 @@ interface Seen {
   bytes: Buffer;
 }
 
-/** What the provider does with one request. */
+/** Answers one request. */
 export type Answer = (response: ServerResponse, request: Seen) => void;
 
 export interface Provider {
@@ -34,7 +34,7 @@ export interface Provider {
 export async function provider(...answers: readonly Answer[]): Promise<Provider> {
   const seen: Seen[] = [];
   const server = createServer((request, response) => {
-    // Tests set their own clocks: a real date would be ahead of them.
+    // The tests' clients have virtual clocks: a real date would be ahead of them.
     response.sendDate = false;
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -52,7 +52,7 @@ export async function provider(...answers: readonly Answer[]): Promise<Provider>
   return { baseUrl: await listen(server), seen };
 }
 
-/** A TCP server that hands each connection's first bytes to `act`. */
+/** A TCP server that passes the bytes it receives to `act`. */
 export async function tcpProvider(
   act: (socket: Socket, text: string, nth: number) => void,
 ): Promise<{ baseUrl: string; connections: number[]; requests: string[] }> {
@@ -116,7 +116,7 @@ export function virtualClock(start = Date.UTC(2025, 5, 9)): Clock & { slept: num
   };
 }
 
-/** A client of that provider whose waits take no time and whose jitter is none. */
+/** A client of that provider whose waits take no time, without jitter. */
 export function clientOf(target: { baseUrl: string }, options: Partial<PaymentsClientOptions> = {}): PaymentsClient {
   const client = new PaymentsClient({
     baseUrl: target.baseUrl,

@@ -1,23 +1,23 @@
+import type { List } from '../src/pagination/list.js';
+import type { Search } from '../src/pagination/search.js';
 import type { AccountUpdateParams } from '../src/resources/account/account.js';
-import type { ChargeScheduleFilters, ChargeScheduleSearchParams } from '../src/resources/schedules/charge-schedules.js';
+import type { AccountVersions } from '../src/resources/account/schema.js';
 import type { ChargeCreateParams, RefundCreateParams } from '../src/resources/charges/charges.js';
+import type { Charge, PlatformFee, Refund, TransactionFees } from '../src/resources/charges/schema.js';
 import type { CardUpdateParams } from '../src/resources/customers/customers.js';
+import type { Card, Customer } from '../src/resources/customers/schema.js';
+import type { Dispute } from '../src/resources/disputes/schema.js';
+import type { Document } from '../src/resources/documents/schema.js';
 import type { DocumentCreateParams } from '../src/resources/documents/upload.js';
+import type { Event, WebhookDelivery } from '../src/resources/events/schema.js';
 import type { ReceiptFilters, ReceiptSearchParams } from '../src/resources/receipts/receipts.js';
+import type { Receipt } from '../src/resources/receipts/schema.js';
+import type { ChargeScheduleFilters, ChargeScheduleSearchParams } from '../src/resources/schedules/charge-schedules.js';
 import type {
   ScheduleCreateParams,
   ScheduledChargeParams,
   ScheduledTransferParams,
 } from '../src/resources/schedules/schedules.js';
-import type { SourceCreateParams } from '../src/resources/sources/sources.js';
-import type { AccountVersions } from '../src/resources/account/schema.js';
-import type { Charge, PlatformFee, Refund, TransactionFees } from '../src/resources/charges/schema.js';
-import type { Card, Customer } from '../src/resources/customers/schema.js';
-import type { Dispute } from '../src/resources/disputes/schema.js';
-import type { Document } from '../src/resources/documents/schema.js';
-import type { Event, WebhookDelivery } from '../src/resources/events/schema.js';
-import type { List } from '../src/pagination/list.js';
-import type { Receipt } from '../src/resources/receipts/schema.js';
 import type {
   Occurrence,
   Schedule,
@@ -25,7 +25,6 @@ import type {
   ScheduledTransfer,
   ScheduleOn,
 } from '../src/resources/schedules/schema.js';
-import type { Search } from '../src/pagination/search.js';
 import type {
   Address,
   ProviderReferences,
@@ -34,6 +33,7 @@ import type {
   Source,
   SourceReferences,
 } from '../src/resources/sources/schema.js';
+import type { SourceCreateParams } from '../src/resources/sources/sources.js';
 import type { Transaction } from '../src/resources/transactions/schema.js';
 
 /**
@@ -204,7 +204,7 @@ const REFERENCES = {
   va_code: '456',
 } satisfies Required<SourceReferences>;
 
-/** As the QR method makes it: nothing but what the method fills, and no QR code yet. */
+/** As the QR method creates it: only the method's own fields, and no QR code yet. */
 export const NEW_SOURCE = {
   ...shared,
   object: 'source',
@@ -296,7 +296,7 @@ export const REFUND = {
   status: 'closed',
 } satisfies Required<Refund>;
 
-/** As the QR method makes it: pending, and nothing that does not apply yet. */
+/** As the QR method creates it: pending, without the fields that apply later. */
 export const NEW_CHARGE = {
   ...shared,
   object: 'charge',
@@ -356,7 +356,7 @@ export const NEW_CHARGE = {
   approval_code: null,
 } satisfies Required<Charge>;
 
-/** Every field filled, as no one charge is. */
+/** Every field filled, which no real charge has. */
 export const CHARGE = {
   ...NEW_CHARGE,
   acquirer_reference_number: '12345',
@@ -509,7 +509,7 @@ export const CUSTOMER = {
   metadata: {},
 } satisfies Required<Customer>;
 
-/** The smallest picture that is one. */
+/** The smallest valid picture. */
 export const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
   'base64',
@@ -542,7 +542,7 @@ const SOURCE_PARAMS = {
 
 const SEARCH_PARAMS = { scope: 'somewhere', query: 'tea', order: 'chronological', page: 1 };
 
-/** Every parameter of every endpoint that takes some, apart from those of lists. */
+/** Every parameter of every endpoint that has parameters, except lists. */
 export const PARAMS: Readonly<Record<string, object>> = {
   'POST /sources': SOURCE_PARAMS,
   'POST /charges': {

@@ -25,14 +25,14 @@ const forms = [SECRET_KEY, PUBLIC_KEY].flatMap((key) => [
   encodeURIComponent(key),
 ]);
 
-/** Everything a program can print of a value. */
+/** Every way in which a program can print a value. */
 function printed(value: unknown): string {
   const lines = [inspect(value, { depth: 20, showHidden: true, getters: true }), String(value), JSON.stringify(value)];
   for (let error = value; error instanceof Error; error = error.cause) lines.push(String(error.stack), error.message);
   return lines.join('\n');
 }
 
-/** Fails when any form of a key shows. */
+/** Fails when the text contains any form of a key. */
 function expectClean(text: string): void {
   for (const form of forms) expect(text).not.toContain(form);
 }
@@ -43,7 +43,7 @@ const echo = [
   `authorization: Basic ${basic(PUBLIC_KEY)} and ${PUBLIC_KEY}`,
 ].join(' ');
 
-describe('keys', () => {
+describe('a key', () => {
   test.each<[string, Answer]>([
     ['in an error body', reply(400, { object: 'error', code: echo, message: echo, location: `/x?k=${SECRET_KEY}` })],
     ['in the request id', reply(401, '{}', { 'x-request-id': SECRET_KEY })],
@@ -53,7 +53,7 @@ describe('keys', () => {
     ['as the id of a reply that differs', reply(200, chargeOf({ id: SECRET_KEY, amount: 1 }))],
     ['as the name of metadata that differs', reply(200, chargeOf({ metadata: {} }))],
     ['in HTML', reply(500, `<html>${echo}</html>`)],
-  ])('echoed %s show in no error, no log line and no report', async (_, answer) => {
+  ])('echoed %s appears in no error, log line or report', async (_, answer) => {
     const seen = reports();
     const lines: unknown[] = [];
     const collect = (...line: unknown[]): void => void lines.push(line);
@@ -73,7 +73,7 @@ describe('keys', () => {
     expectClean(printed(error) + printed(lines) + printed(seen));
   });
 
-  test('echoed in a reply after which it is tried again show in no log line', async () => {
+  test('echoed in a reply before a retry appears in no log line', async () => {
     const lines: unknown[] = [];
     const collect = (...line: unknown[]): void => void lines.push(line);
     const fake = await provider(
@@ -86,7 +86,7 @@ describe('keys', () => {
     expectClean(printed(lines));
   });
 
-  test('echoed in what is not HTTP show in no error: the causes are copies', async () => {
+  test('echoed in a reply that is not HTTP appears in no error: the causes are copies', async () => {
     const fake = await tcpProvider((socket) => socket.end(`${echo}\r\n\r\n`));
     const error: unknown = await clientOf(fake)
       .charges.expire('chrg_test_1')
@@ -100,7 +100,7 @@ describe('keys', () => {
     expectClean(printed(lost));
   });
 
-  test('show in no timeout and no failed connection', async () => {
+  test('appears in no timeout', async () => {
     const fake = await provider(stall);
     const client = clientOf(fake, { publicKey: PUBLIC_KEY });
     const error: unknown = await client.charges
@@ -110,7 +110,7 @@ describe('keys', () => {
     expectClean(printed(error));
   });
 
-  test('show in no inspection and no JSON of the client or its parts', async () => {
+  test('appears in no inspection and no JSON of the client or its parts', async () => {
     const fake = await provider(stall);
     const client: PaymentsClient = clientOf(fake, { publicKey: PUBLIC_KEY });
     expectClean(printed(client) + printed({ client }) + printed(client.charges) + printed(Object.values(client)));
@@ -119,10 +119,10 @@ describe('keys', () => {
   });
 });
 
-describe('causes', () => {
+describe('Redactor.cause', () => {
   const redactor = new Redactor([SECRET_KEY]);
 
-  test('keep name, code and message of the whole chain', () => {
+  test('keeps name, code and message of the whole chain', () => {
     const inner = Object.assign(new TypeError(`at ${SECRET_KEY}`), { code: 'E_INNER', data: SECRET_KEY });
     const copy = redactor.cause(new Error('outer', { cause: inner }));
     expect(copy).toMatchObject({ message: 'outer', cause: { name: 'TypeError', message: 'at [redacted]' } });
@@ -130,12 +130,12 @@ describe('causes', () => {
     expectClean(printed(copy));
   });
 
-  test('of several attempts to connect are told together', () => {
+  test('joins the messages of several attempts to connect', () => {
     const both = new AggregateError([new Error('refused on ::1'), new Error('refused on 127.0.0.1')], '');
     expect(redactor.cause(both).message).toBe('refused on ::1; refused on 127.0.0.1');
   });
 
-  test('that loop or are no errors end', () => {
+  test('ends when causes loop or are not errors', () => {
     const loop = new Error('a');
     loop.cause = loop;
     expect(redactor.cause(loop).message).toBe('a');

@@ -2,19 +2,19 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import * as samples from '../../test/samples.js';
+import { listOf } from '../pagination/list.js';
+import { searchOf } from '../pagination/search.js';
 import { account, accountVersions } from '../resources/account/schema.js';
 import { charge, refund } from '../resources/charges/schema.js';
 import { card, customer } from '../resources/customers/schema.js';
 import { dispute } from '../resources/disputes/schema.js';
 import { document } from '../resources/documents/schema.js';
 import { event } from '../resources/events/schema.js';
-import { listOf } from '../pagination/list.js';
 import { receipt } from '../resources/receipts/schema.js';
-import { readRecord } from './records.js';
 import { occurrence, schedule } from '../resources/schedules/schema.js';
-import { searchOf } from '../pagination/search.js';
 import { source } from '../resources/sources/schema.js';
 import { transaction } from '../resources/transactions/schema.js';
+import { readRecord } from './records.js';
 
 const KINDS: [string, z.ZodType, object][] = [
   ['a charge', charge, samples.CHARGE],
@@ -36,7 +36,7 @@ const KINDS: [string, z.ZodType, object][] = [
   ['the versions of an account', accountVersions, samples.ACCOUNT_VERSIONS],
 ];
 
-/** Where something stands in a record: the names and numbers on the way to it. */
+/** The place of a value in a record: the names and numbers on the way to it. */
 type Way = readonly string[];
 
 function waysIn(value: unknown, way: Way = []): Way[] {
@@ -44,7 +44,7 @@ function waysIn(value: unknown, way: Way = []): Way[] {
   return [way, ...Object.entries(value).flatMap(([name, inner]) => waysIn(inner, [...way, name]))];
 }
 
-/** A copy in which another value stands there, or none. */
+/** A copy with another value in that place, or none. */
 function changed(value: unknown, [name, ...rest]: Way, other: unknown): unknown {
   if (name === undefined) return other;
   if (Array.isArray(value))
@@ -65,7 +65,7 @@ const others = fc.oneof(
 );
 
 describe.each(KINDS)('%s', (_, schema, sample) => {
-  test('is believed exactly when its schema accepts it, whatever stands wherever, and is handed on uncopied', () => {
+  test('is read exactly when its schema accepts it, whatever it contains, and is not copied', () => {
     const ways = waysIn(sample);
     fc.assert(
       fc.property(fc.constantFrom(...ways), others, (way, other) => {
@@ -80,7 +80,7 @@ describe.each(KINDS)('%s', (_, schema, sample) => {
   });
 });
 
-test('what is wrong is told by field, and no more than five of them', () => {
+test('readRecord names at most five fields that do not fit', () => {
   expect(readRecord(charge, { ...samples.CHARGE, amount: '1', source: { object: 'source', id: 7 } })).toEqual({
     issues: expect.stringMatching(/^amount: .*; source\.id: /),
   });

@@ -5,8 +5,8 @@ import { encodeForm } from './form.js';
 
 const pairs = (params: object): [string, string][] => [...new URLSearchParams(encodeForm(params))];
 
-describe('form encoding', () => {
-  test('nested objects and arrays take brackets', () => {
+describe('encodeForm', () => {
+  test('encodes nested objects and arrays with brackets', () => {
     expect(
       pairs({
         source: { type: 'wallet_mpm', billing: { city: 'Bangkok' } },
@@ -22,7 +22,7 @@ describe('form encoding', () => {
     ]);
   });
 
-  test('an array of objects repeats its keys in order', () => {
+  test('repeats the keys of an array of objects in order', () => {
     expect(pairs({ items: [{ name: 'tea', amount: 1 }, { name: 'cake' }] })).toEqual([
       ['items[][name]', 'tea'],
       ['items[][amount]', '1'],
@@ -30,7 +30,7 @@ describe('form encoding', () => {
     ]);
   });
 
-  test('each object of an array begins with a key of the one before, so that two are never read as one', () => {
+  test('begins each object of an array with a key of the one before, so that two are never read as one', () => {
     expect(pairs({ items: [{ name: 'tea' }, { amount: 2, name: 'cake' }, { sku: undefined, amount: 3 }] })).toEqual([
       ['items[][name]', 'tea'],
       ['items[][name]', 'cake'],
@@ -40,7 +40,7 @@ describe('form encoding', () => {
     expect(() => encodeForm({ items: [{ name: 'tea' }, { amount: 2 }] })).toThrow(InvalidRequestError);
   });
 
-  test('booleans, null, undefined, empty arrays and empty objects', () => {
+  test('encodes booleans and null, and leaves out undefined, empty arrays and empty objects', () => {
     expect(
       pairs({ a: true, b: false, c: null, d: undefined, e: [], f: {}, g: [{}], h: { i: {} }, j: '', k: 0 }),
     ).toEqual([
@@ -52,7 +52,7 @@ describe('form encoding', () => {
     ]);
   });
 
-  test('a Date is its instant, and in a date field its UTC day', () => {
+  test('encodes a Date as its instant, and in a date field as its UTC day', () => {
     const late = new Date('2025-06-09T23:59:59.999Z');
     expect(pairs({ expires_at: late, start_date: late, filters: { created: late }, issued_on: late })).toEqual([
       ['expires_at', '2025-06-09T23:59:59.999Z'],
@@ -73,17 +73,17 @@ describe('form encoding', () => {
     ['a Map', new Map([['a', 1]])],
     ['bytes', new Uint8Array(2)],
     ['half a character', '\ud800'],
-  ])('%s is refused, with the name of the parameter', (_, value) => {
+  ])('refuses %s, with the name of the parameter', (_, value) => {
     expect(() => encodeForm({ metadata: { order: value } })).toThrow(/"metadata\[order\]"/);
   });
 
-  test('a cycle is refused', () => {
+  test('refuses a cycle', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
     expect(() => encodeForm(cycle)).toThrow(InvalidRequestError);
   });
 
-  test('whatever the text, it arrives as it was, under its own name', () => {
+  test('keeps any text and any name', () => {
     const text = fc.string({ unit: 'grapheme' });
     fc.assert(
       fc.property(
@@ -99,7 +99,7 @@ describe('form encoding', () => {
     );
   });
 
-  test('whatever the nesting, a reader of brackets gets back what was sent', () => {
+  test('keeps any nesting: an independent reader of brackets gets back the parameters', () => {
     const name = fc.stringMatching(/^[a-z]{1,6}$/);
     const leaf = fc.oneof(fc.string(), fc.boolean(), fc.integer());
     const { tree } = fc.letrec((tie) => ({

@@ -99,7 +99,7 @@ describe('null', () => {
     expect(fake.seen[0]?.body).toBe('amount=&metadata=&void=');
   });
 
-  test('in what a schedule charges or transfers contradicts nothing', async () => {
+  test('in the charge or transfer of a schedule contradicts nothing', async () => {
     const fake = await provider(reply(200, CHARGE_SCHEDULE), reply(200, TRANSFER_SCHEDULE));
     const { schedules } = clientOf(fake);
     const rule = { every: 1, on: null, start_date: null, end_date: '2026-06-09' };

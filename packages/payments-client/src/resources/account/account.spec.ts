@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clientOf, provider, refuse, reply } from '../../../test/provider.js';
 import { ACCOUNT } from '../../../test/samples.js';
 
-test('an update sends what is set; null clears, undefined stays', async () => {
+test('an update sends the fields that are set: null as empty, undefined not at all', async () => {
   const webhook_uri = 'https://shop.example.com/hook?a=1&b=2';
   const fake = await provider(reply(200, { ...ACCOUNT, webhook_uri }));
   await clientOf(fake).account.update({
@@ -21,14 +21,14 @@ test('an update sends what is set; null clears, undefined stays', async () => {
   ]);
 });
 
-test('the move to the newest version has no parameters', async () => {
+test('updateApiVersion is a PATCH without parameters', async () => {
   const fake = await provider(reply(200, ACCOUNT));
   await clientOf(fake).account.updateApiVersion();
   expect(fake.seen[0]).toMatchObject({ method: 'PATCH', url: '/account/api_version', body: '' });
   expect(fake.seen[0]?.headers).not.toHaveProperty('content-type');
 });
 
-test('a PATCH is tried again: the same change twice is the same change', async () => {
+test('an update is retried: the same change twice is the same change', async () => {
   const fake = await provider(refuse(502, 'bad_gateway'), reply(200, ACCOUNT));
   expect(await clientOf(fake).account.update({ chain_enabled: true })).toEqual(ACCOUNT);
   expect(fake.seen.map(({ body }) => body)).toEqual(['chain_enabled=true', 'chain_enabled=true']);
@@ -44,7 +44,7 @@ test.each<[asked: string | null | undefined, reported: string | null | undefined
   [undefined, 'https://elsewhere.example.com'],
   [null, null],
   [null, ''],
-])('an address for webhooks of %j is as asked where the reply says %j', async (webhook_uri, reported) => {
+])('an update of webhook_uri to %j accepts a reply with %j', async (webhook_uri, reported) => {
   const fake = await provider(reply(200, { ...ACCOUNT, webhook_uri: reported }));
   await clientOf(fake).account.update({ webhook_uri });
   expect(fake.seen).toHaveLength(1);
@@ -57,7 +57,7 @@ test.each<[asked: string | null, reported: string | null]>([
   [HOOK, null],
   [null, HOOK],
 ])(
-  'an address for webhooks of %j is not believed to be %j: events would go elsewhere',
+  'an update of webhook_uri to %j rejects a reply with %j: events would go elsewhere',
   async (webhook_uri, reported) => {
     const fake = await provider(reply(200, { ...ACCOUNT, webhook_uri: reported }));
     await expect(clientOf(fake).account.update({ webhook_uri })).rejects.toMatchObject({

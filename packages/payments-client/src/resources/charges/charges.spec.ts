@@ -27,7 +27,7 @@ describe('charges', () => {
     ]);
   });
 
-  test('each method is a verb and a path', async () => {
+  test('methods send their verb, path and form', async () => {
     const fake = await provider((response, request) => {
       const isList = request.method === 'GET' && /(charges|refunds)$/.test(request.url);
       const record = request.url.includes('refunds') ? refundOf() : chargeOf();
@@ -52,7 +52,7 @@ describe('charges', () => {
     ]);
   });
 
-  test('the QR code of a pending charge is at source.scannable_code.image.download_uri', async () => {
+  test('retrieve returns the QR code at source.scannable_code.image.download_uri', async () => {
     const image = { object: 'document', id: 'docu_test_1', kind: 'qr', download_uri: 'https://provider.test/qr.svg' };
     const scannable_code = { object: 'barcode', type: 'qr', image, raw_data: '000201' };
     const fake = await provider(reply(200, chargeOf({ source: sourceOf({ scannable_code }) })));
@@ -60,13 +60,13 @@ describe('charges', () => {
     expect(charge.source?.scannable_code?.image?.download_uri).toBe('https://provider.test/qr.svg');
   });
 
-  test('an embedded list of refunds is typed and kept', async () => {
+  test('retrieve returns the refunds in a charge, typed', async () => {
     const fake = await provider(reply(200, chargeOf({ refunds: listOf(refundOf()) })));
     const charge = await clientOf(fake).charges.retrieve('chrg_test_1');
     expect(charge.refunds?.data[0]?.amount).toBe(5_000);
   });
 
-  test('expiring a charge that is no longer pending is a definite refusal', async () => {
+  test('expire of a charge that is no longer pending is rejected', async () => {
     const fake = await provider(refuse(400, 'failed_expire'));
     const call = clientOf(fake).charges.expire('chrg_test_1');
     await expect(call).rejects.toBeInstanceOf(InvalidRequestError);

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { clientOf, provider, reply } from '../../../test/provider.js';
 import { CARD, CUSTOMER } from '../../../test/samples.js';
 
-test('a card is changed by what is set', async () => {
+test('updateCard sends the fields that are set', async () => {
   const fake = await provider(reply(200, CARD));
   await clientOf(fake).customers.updateCard('cust_test_1', 'card_test_1', {
     name: 'สมชาย',
@@ -18,13 +18,13 @@ test('a card is changed by what is set', async () => {
   ]);
 });
 
-test('what is left of a destroyed card may be little', async () => {
+test('destroyCard accepts a reply with few fields', async () => {
   const rest = { object: 'card', id: 'card_test_1', livemode: false, deleted: true };
   const fake = await provider(reply(200, rest));
   expect(await clientOf(fake).customers.destroyCard('cust_test_1', 'card_test_1')).toEqual(rest);
 });
 
-test('a customer without cards has no default card', async () => {
+test('retrieve accepts a customer without a default card', async () => {
   const fake = await provider(reply(200, { ...CUSTOMER, default_card: null }));
   expect((await clientOf(fake).customers.retrieve('cust_test_1')).default_card).toBeNull();
 });

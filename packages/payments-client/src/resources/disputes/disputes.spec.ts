@@ -3,13 +3,13 @@ import { clientOf, provider, refuse, reply } from '../../../test/provider.js';
 import { DISPUTE } from '../../../test/samples.js';
 import { InvalidRequestError } from '../../errors.js';
 
-test('a dispute without a status is not believed: documents change only while it is open', async () => {
+test('retrieve refuses a dispute without a status: documents change only while it is open', async () => {
   const fake = await provider(reply(200, { ...DISPUTE, status: null }));
   const call = clientOf(fake).disputes.retrieve('dspt_test_1');
   await expect(call).rejects.toMatchObject({ code: 'unexpected_response' });
 });
 
-test('a document of a dispute that is no longer open is a definite refusal', async () => {
+test('destroyDocument of a dispute that is no longer open is rejected', async () => {
   const fake = await provider(refuse(400, 'documents_locked'));
   const call = clientOf(fake).disputes.destroyDocument('dspt_test_1', 'docu_test_1');
   await expect(call).rejects.toBeInstanceOf(InvalidRequestError);
@@ -17,7 +17,7 @@ test('a document of a dispute that is no longer open is a definite refusal', asy
   expect(fake.seen).toHaveLength(1);
 });
 
-test('what is left of a document that was taken back may be little', async () => {
+test('destroyDocument accepts a reply with few fields', async () => {
   const rest = { object: 'document', id: 'docu_test_1', livemode: false, deleted: true };
   const fake = await provider(reply(200, rest));
   expect(await clientOf(fake).disputes.destroyDocument('dspt_test_1', 'docu_test_1')).toEqual(rest);

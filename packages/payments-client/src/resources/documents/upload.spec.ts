@@ -23,7 +23,7 @@ const upload = (client: PaymentsClient, params: DocumentCreateParams, options?: 
 
 const accepting = (): Promise<Provider> => provider(reply(200, DOCUMENT));
 
-/** The form of the newest request, as a reader that is not ours sees it. */
+/** The form of the last request, parsed by the platform. */
 async function formOf(fake: Provider): Promise<FormData> {
   const seen = fake.seen.at(-1);
   const headers = { 'content-type': seen?.headers['content-type'] ?? '' };
@@ -36,7 +36,7 @@ async function fileOf(fake: Provider): Promise<{ name: string; type: string; byt
   return { name: file.name, type: file.type, bytes: Buffer.from(await file.arrayBuffer()) };
 }
 
-describe('a document', () => {
+describe('an uploaded document', () => {
   test('is one multipart request with its file, name, type and kind', async () => {
     const fake = await accepting();
     await upload(clientOf(fake), { file: PNG, filename: 'receipt.png', kind: 'proof of delivery ✓' });
@@ -46,7 +46,7 @@ describe('a document', () => {
     expect((await formOf(fake)).get('kind')).toBe('proof of delivery ✓');
   });
 
-  test('without a kind sends none', async () => {
+  test('has no kind unless one is given', async () => {
     const fake = await accepting();
     await upload(clientOf(fake), { file: PNG, filename: 'receipt.png' });
     expect([...(await formOf(fake)).keys()]).toEqual(['file']);
@@ -78,7 +78,7 @@ describe('a document', () => {
     }
   });
 
-  test('is sent again byte by byte after a 429, though a stream can be read only once', async () => {
+  test('is sent again with the same bytes after a 429, although a stream can be read only once', async () => {
     const fake = await provider(refuse(429, 'too_many_requests'), reply(200, DOCUMENT));
     await upload(clientOf(fake), { file: Readable.from([PNG]), filename: 'receipt.png' });
     expect(fake.seen).toHaveLength(2);
@@ -91,20 +91,20 @@ describe('a document', () => {
     expect(fake.seen).toHaveLength(1);
   });
 
-  test('that the provider refuses is a definite refusal', async () => {
+  test('that the provider refuses is rejected', async () => {
     const fake = await provider(refuse(400, 'documents_locked'));
     const refusal = { code: 'documents_locked', outcome: 'rejected' };
     await expect(upload(clientOf(fake), { file: PNG })).rejects.toMatchObject(refusal);
   });
 
-  test('of the other mode is not believed', async () => {
+  test('whose reply has the other mode is an integrity error', async () => {
     const fake = await provider(reply(200, { ...DOCUMENT, livemode: true }));
     const mismatch = { code: 'integrity_mismatch', fields: ['livemode'], outcome: 'unknown' };
     await expect(upload(clientOf(fake), { file: PNG })).rejects.toMatchObject(mismatch);
   });
 });
 
-describe('the name', () => {
+describe('the filename', () => {
   test.each<[string | undefined, Input, string]>([
     [undefined, PNG, 'document.png'],
     [undefined, JPEG, 'document.jpg'],
@@ -119,13 +119,13 @@ describe('the name', () => {
     [String.raw`C:\Users\someone\receipt.png`, PNG, 'receipt.png'],
     ['ใบเสร็จ ✓.png', PNG, 'ใบเสร็จ ✓.png'],
     ['semi;colon, comma=.png', PNG, 'semi;colon, comma=.png'],
-  ])('%j arrives as the file is known', async (filename, file, expected) => {
+  ])('%j becomes the name that the provider receives', async (filename, file, expected) => {
     const fake = await accepting();
     await upload(clientOf(fake), { file, filename });
     expect((await fileOf(fake)).name).toBe(expected);
   });
 
-  test('whatever it is, it breaks neither its line nor its quotes', async () => {
+  test('breaks neither its line nor its quotes, whatever it contains', async () => {
     const fake = await accepting();
     const client = clientOf(fake);
     const hostile = fc.oneof(
@@ -147,7 +147,7 @@ describe('the name', () => {
     );
   });
 
-  test('and the kind cannot add a part', async () => {
+  test('and the kind cannot add a part to the form', async () => {
     const fake = await accepting();
     const kind = 'a"\r\n\r\n--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nb';
     await upload(clientOf(fake), { file: PNG, kind });
@@ -156,22 +156,22 @@ describe('the name', () => {
   });
 });
 
-describe('what may not be sent is refused before a byte of it is', () => {
+describe('a file is refused before anything is sent', () => {
   test.each<[string, DocumentCreateParams, string]>([
-    ['a text by its content', { file: Buffer.from('hello'), filename: 'a.png' }, 'invalid_file_type'],
-    ['an empty file', { file: Buffer.of(), filename: 'a.png' }, 'invalid_file_type'],
-    ['the beginning of a PNG alone', { file: PNG.subarray(0, 7), filename: 'a.png' }, 'invalid_file_type'],
-    ['a GIF', { file: Buffer.from('GIF89a'), filename: 'a.gif' }, 'invalid_file_type'],
-    ['a PNG by another name', { file: PNG, filename: 'a.exe' }, 'invalid_file_type'],
-    ['a PDF that is called a picture', { file: PDF, filename: 'a.png' }, 'invalid_file_type'],
-    ['a PNG by the name of its File only', { file: new File([PNG], 'a.html') }, 'invalid_file_type'],
-    ['bytes above 10 MB', { file: pngOf(MAX_BYTES + 1) }, 'file_too_large'],
-    ['a Blob above 10 MB', { file: new Blob([pngOf(MAX_BYTES + 1)]) }, 'file_too_large'],
-    ['a stream above 10 MB', { file: new Blob([pngOf(MAX_BYTES + 1)]).stream() }, 'file_too_large'],
-    ['a stream of text', { file: Readable.from(['hello']) }, 'invalid_parameter'],
-    ['a stream that breaks', { file: inTwo(PNG, new Error('the disk is gone')) }, 'unreadable_file'],
-    ['a text', { file: 'receipt.png' as unknown as Buffer }, 'invalid_parameter'],
-    ['nothing', { file: undefined as unknown as Buffer }, 'invalid_parameter'],
+    ['because its content is text', { file: Buffer.from('hello'), filename: 'a.png' }, 'invalid_file_type'],
+    ['because it is empty', { file: Buffer.of(), filename: 'a.png' }, 'invalid_file_type'],
+    ['because it is only the beginning of a PNG', { file: PNG.subarray(0, 7), filename: 'a.png' }, 'invalid_file_type'],
+    ['because it is a GIF', { file: Buffer.from('GIF89a'), filename: 'a.gif' }, 'invalid_file_type'],
+    ['because a PNG has another name', { file: PNG, filename: 'a.exe' }, 'invalid_file_type'],
+    ['because a PDF is named as a picture', { file: PDF, filename: 'a.png' }, 'invalid_file_type'],
+    ['because its File has another name', { file: new File([PNG], 'a.html') }, 'invalid_file_type'],
+    ['because its bytes are above 10 MB', { file: pngOf(MAX_BYTES + 1) }, 'file_too_large'],
+    ['because its Blob is above 10 MB', { file: new Blob([pngOf(MAX_BYTES + 1)]) }, 'file_too_large'],
+    ['because its stream is above 10 MB', { file: new Blob([pngOf(MAX_BYTES + 1)]).stream() }, 'file_too_large'],
+    ['because its stream yields text', { file: Readable.from(['hello']) }, 'invalid_parameter'],
+    ['because its stream fails', { file: inTwo(PNG, new Error('the disk is gone')) }, 'unreadable_file'],
+    ['because it is a text', { file: 'receipt.png' as unknown as Buffer }, 'invalid_parameter'],
+    ['because it is missing', { file: undefined as unknown as Buffer }, 'invalid_parameter'],
   ])('%s', async (_, params, code) => {
     const fake = await accepting();
     const refusal = upload(clientOf(fake), params);
@@ -184,13 +184,13 @@ describe('what may not be sent is refused before a byte of it is', () => {
     ['bytes', pngOf(MAX_BYTES)],
     ['a Blob', new Blob([pngOf(MAX_BYTES)])],
     ['a stream', new Blob([pngOf(MAX_BYTES)]).stream()],
-  ])('exactly 10 MB are sent, as %s', async (_, file) => {
+  ])('unless it has exactly 10 MB, as %s', async (_, file) => {
     const fake = await accepting();
     await upload(clientOf(fake), { file });
     expect((await fileOf(fake)).bytes).toHaveLength(MAX_BYTES);
   });
 
-  test('a Blob that says it is too large is not even read', async () => {
+  test('without being read, when it is a Blob above 10 MB', async () => {
     const fake = await accepting();
     const blob = new Blob([pngOf(MAX_BYTES + 1)]);
     blob.stream = () => {
@@ -199,7 +199,7 @@ describe('what may not be sent is refused before a byte of it is', () => {
     await expect(upload(clientOf(fake), { file: blob })).rejects.toMatchObject({ code: 'file_too_large' });
   });
 
-  test('a stream without end is left at the limit, and its source is told', async () => {
+  test('at the size limit, when it is a stream without end; the stream is closed', async () => {
     const fake = await accepting();
     let taken = 0;
     let left = false;
@@ -219,7 +219,7 @@ describe('what may not be sent is refused before a byte of it is', () => {
     expect(fake.seen).toEqual([]);
   });
 
-  test('a stream that stalls is left when the call is aborted', async () => {
+  test('when the call is aborted while the stream stalls', async () => {
     const fake = await accepting();
     const caller = new AbortController();
     const stalled = new PassThrough();
@@ -232,7 +232,7 @@ describe('what may not be sent is refused before a byte of it is', () => {
     expect(fake.seen).toEqual([]);
   });
 
-  test('a stream that stalls is left at the deadline', async () => {
+  test('at the deadline, when the stream stalls', async () => {
     const fake = await accepting();
     const stalled = new PassThrough();
     const call = upload(clientOf(fake), { file: stalled }, { deadlineMs: 50 });
@@ -242,7 +242,7 @@ describe('what may not be sent is refused before a byte of it is', () => {
     expect(fake.seen).toEqual([]);
   });
 
-  test('an aborted call reads nothing', async () => {
+  test('without being read, when the call is already aborted', async () => {
     const fake = await accepting();
     let asked = false;
     async function* bytes(): AsyncGenerator<Uint8Array> {

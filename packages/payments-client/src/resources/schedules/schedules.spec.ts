@@ -9,7 +9,7 @@ const params = {
   charge: { amount: 1, currency: 'THB', customer: 'c' },
 };
 
-test('a schedule is created with its rule, its days and what it charges', async () => {
+test('create sends the rule, the days and the charge', async () => {
   const fake = await provider(reply(200, { object: 'schedule', id: 'schd_test_1' }));
   await clientOf(fake).schedules.create({
     every: 2,
@@ -33,21 +33,21 @@ test('a schedule is created with its rule, its days and what it charges', async 
   ]);
 });
 
-test('a create whose answer is lost is unknown, and not repeated: it would charge twice for ever', async () => {
+test('create is unknown and not repeated when its answer is lost: a second schedule would charge twice for ever', async () => {
   const fake = await provider(reset);
   const call = clientOf(fake).schedules.create(params);
   await expect(call).rejects.toMatchObject({ code: 'connection_lost', outcome: 'unknown', retryable: false });
   expect(fake.seen).toHaveLength(1);
 });
 
-test('a destroy whose answer was lost and that then finds none stays unknown', async () => {
+test('destroy stays unknown when its answer is lost and the retry finds no schedule', async () => {
   const fake = await provider(reset, refuse(404, 'not_found'));
   const call = clientOf(fake).schedules.destroy('schd_test_1');
   await expect(call).rejects.toMatchObject({ code: 'not_found', status: 404, outcome: 'unknown' });
   expect(fake.seen).toHaveLength(2);
 });
 
-test('what is left of a destroyed schedule may be little', async () => {
+test('destroy accepts a reply with few fields', async () => {
   const rest = { object: 'schedule', id: 'schd_test_1', livemode: false, deleted: true };
   const fake = await provider(reply(200, rest));
   expect(await clientOf(fake).schedules.destroy('schd_test_1')).toEqual(rest);
@@ -59,7 +59,7 @@ test.each([
   { transfer: { percentage_of_balance: '75' } },
   { every: 'one' },
   { on: { days_of_month: ['1'] } },
-])('a schedule with %j is not believed', async (fields) => {
+])('retrieve refuses a schedule with %j', async (fields) => {
   const fake = await provider(reply(200, { ...CHARGE_SCHEDULE, ...fields }));
   const call = clientOf(fake).schedules.retrieve('schd_test_1');
   await expect(call).rejects.toMatchObject({ code: 'unexpected_response' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { clientOf, provider, reply, sourceOf } from '../../../test/provider.js';
 
-test('a source is created and retrieved; its QR code is null until a charge uses it', async () => {
+test('create and retrieve return a source whose QR code is null until a charge uses it', async () => {
   const fake = await provider(reply(200, sourceOf()));
   const { sources } = clientOf(fake);
   const source = await sources.create({
