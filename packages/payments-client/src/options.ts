@@ -148,19 +148,13 @@ interface Limits {
   maxRetries: number;
 }
 
-export function areLimits({ timeoutMs, deadlineMs, maxRetries }: Limits): boolean {
-  return timeoutMs > 0 && deadlineMs > 0 && Number.isInteger(maxRetries) && maxRetries >= 0;
-}
-
 /** The mistakes in these limits; empty when there are none. */
-export function limitMistakes(limits: Limits): string[] {
-  return [
-    ...(limits.timeoutMs > 0 ? [] : ['timeoutMs must be a positive number of milliseconds']),
-    ...(limits.deadlineMs > 0 ? [] : ['deadlineMs must be a positive number of milliseconds']),
-    ...(Number.isInteger(limits.maxRetries) && limits.maxRetries >= 0
-      ? []
-      : ['maxRetries must be a whole number, 0 or more']),
-  ];
+export function limitMistakes({ timeoutMs, deadlineMs, maxRetries }: Limits): string[] {
+  const mistakes: string[] = [];
+  if (!(timeoutMs > 0)) mistakes.push('timeoutMs must be a positive number of milliseconds');
+  if (!(deadlineMs > 0)) mistakes.push('deadlineMs must be a positive number of milliseconds');
+  if (!(Number.isInteger(maxRetries) && maxRetries >= 0)) mistakes.push('maxRetries must be a whole number, 0 or more');
+  return mistakes;
 }
 
 function baseUrlMistakes(url: URL | null): string[] {

@@ -84,14 +84,9 @@ describe('webhooks.construct', () => {
     const signed = webhooks.sign(body, { secret, timestamp, ...names });
     expect(Object.keys(signed)).toEqual(['X-Sig', 'X-Time']);
     expect(construct(signed, names)).toMatchObject({ object: 'event' });
+    const lowerCase = { signatureHeader: 'x-sig', timestampHeader: 'x-time' };
+    expect(construct(signed, lowerCase)).toMatchObject({ object: 'event' });
     expect(reasonOf(() => construct(signed))).toBe('signature_missing');
-  });
-
-  test('matches set header names without case', () => {
-    const given = { 'X-Sig': signature, 'X-Time': String(timestamp) };
-    expect(construct(given, { signatureHeader: 'x-sig', timestampHeader: 'x-time' })).toMatchObject({
-      object: 'event',
-    });
   });
 
   test('applies the tolerance both ways, to the second', () => {

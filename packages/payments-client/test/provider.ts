@@ -97,6 +97,14 @@ export function reports(): RequestReport[] {
   return seen;
 }
 
+/** A logger, and the lines that it was given: level, fields and message. */
+export function collectingLogger() {
+  const lines: [string, object, string][] = [];
+  const level = (name: string) => (fields: object, message: string) => void lines.push([name, fields, message]);
+  const logger = { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') };
+  return { logger, lines };
+}
+
 /** A clock that a sleep moves instead of waiting. `slept` holds every wait, in milliseconds. */
 export function virtualClock(start = Date.UTC(2025, 5, 9)): Clock & { slept: number[]; advance(ms: number): void } {
   let elapsed = 0;

@@ -4,10 +4,15 @@ import {
   type Answer,
   chargeOf,
   clientOf,
+  collectingLogger,
+  createCharge,
+  failureOf,
+  MONEY,
   provider,
   PUBLIC_KEY,
   reply,
   reports,
+  retrieveCharge,
   SECRET_KEY,
   stall,
   tcpProvider,
@@ -55,57 +60,38 @@ describe('a key', () => {
     ['in HTML', reply(500, `<html>${echo}</html>`)],
   ])('echoed %s appears in no error, log line or report', async (_, answer) => {
     const seen = reports();
-    const lines: unknown[] = [];
-    const collect = (...line: unknown[]): void => void lines.push(line);
-    const logger = { debug: collect, info: collect, warn: collect, error: collect };
-    const fake = await provider(answer);
-    const client = clientOf(fake, { publicKey: PUBLIC_KEY, logger, maxRetries: 1 });
-    const params = {
-      amount: 150_000,
-      currency: 'THB',
-      source: { type: 'wallet_mpm' },
-      metadata: { [SECRET_KEY]: '1' },
-    };
-    const error: unknown = await client.charges.create(params).catch((reason: unknown) => reason);
-    expect(error).toBeInstanceOf(Error);
+    const { logger, lines } = collectingLogger();
+    const client = clientOf(await provider(answer), { publicKey: PUBLIC_KEY, logger, maxRetries: 1 });
+    const params = { ...MONEY, source: { type: 'wallet_mpm' }, metadata: { [SECRET_KEY]: '1' } };
+    const error = await failureOf(client.charges.create(params));
     expect(lines.length).toBeGreaterThan(0);
     expect(seen).toHaveLength(1);
     expectClean(printed(error) + printed(lines) + printed(seen));
   });
 
   test('echoed in a reply before a retry appears in no log line', async () => {
-    const lines: unknown[] = [];
-    const collect = (...line: unknown[]): void => void lines.push(line);
+    const { logger, lines } = collectingLogger();
     const fake = await provider(
       reply(500, { object: 'error', code: echo, message: echo }, { 'x-request-id': SECRET_KEY }),
       reply(200, chargeOf()),
     );
-    const logger = { debug: collect, info: collect, warn: collect, error: collect };
-    await clientOf(fake, { publicKey: PUBLIC_KEY, logger }).charges.retrieve('chrg_test_1');
+    await retrieveCharge(clientOf(fake, { publicKey: PUBLIC_KEY, logger }));
     expect(lines).toHaveLength(2);
     expectClean(printed(lines));
   });
 
   test('echoed in a reply that is not HTTP appears in no error: the causes are copies', async () => {
     const fake = await tcpProvider((socket) => socket.end(`${echo}\r\n\r\n`));
-    const error: unknown = await clientOf(fake)
-      .charges.expire('chrg_test_1')
-      .catch((reason: unknown) => reason);
-    expectClean(printed(error));
+    expectClean(printed(await failureOf(createCharge(clientOf(fake)))));
     const cut = await tcpProvider((socket) => socket.end(`HTTP/1.1 200 OK\r\ncontent-length: 900\r\n\r\n${echo}`));
-    const lost: unknown = await clientOf(cut)
-      .charges.expire('chrg_test_1')
-      .catch((reason: unknown) => reason);
+    const lost = await failureOf(createCharge(clientOf(cut)));
     expect(lost).toMatchObject({ code: 'connection_lost' });
     expectClean(printed(lost));
   });
 
   test('appears in no timeout', async () => {
-    const fake = await provider(stall);
-    const client = clientOf(fake, { publicKey: PUBLIC_KEY });
-    const error: unknown = await client.charges
-      .retrieve('x', { timeoutMs: 20, maxRetries: 1 })
-      .catch((e: unknown) => e);
+    const client = clientOf(await provider(stall), { publicKey: PUBLIC_KEY });
+    const error = await failureOf(retrieveCharge(client, { timeoutMs: 20, maxRetries: 1 }));
     expect(error).toMatchObject({ code: 'timeout' });
     expectClean(printed(error));
   });

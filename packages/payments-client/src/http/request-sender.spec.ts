@@ -4,6 +4,7 @@ import { z } from 'zod';
 import {
   chargeOf,
   clientOf,
+  collectingLogger,
   createCharge,
   failureOf,
   MONEY,
@@ -241,9 +242,7 @@ describe('reporting', () => {
   });
 
   test('logs each retry and the end of each call; a logger that throws changes nothing', async () => {
-    const lines: [string, object, string][] = [];
-    const level = (name: string) => (fields: object, message: string) => void lines.push([name, fields, message]);
-    const logger = { debug: level('debug'), info: level('info'), warn: level('warn'), error: level('error') };
+    const { logger, lines } = collectingLogger();
     const fake = await provider(refuse(500, 'internal'), ok, reset);
     const client = clientOf(fake, { logger });
     await retrieveCharge(client);

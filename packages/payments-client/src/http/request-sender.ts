@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import type { z } from 'zod';
 import { AuthenticationError, ConnectionError, notSent, PaymentsError, UnexpectedResponseError } from '../errors.js';
-import { areLimits, type KeyKind, limitMistakes, type RequestOptions, type Settings } from '../options.js';
+import { type KeyKind, limitMistakes, type RequestOptions, type Settings } from '../options.js';
 import { differentRecord, type ReplyComparison } from '../reply/integrity.js';
 import { copyParams } from '../request/params.js';
 import type { Path } from '../request/path.js';
@@ -196,8 +196,8 @@ export class RequestSender {
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     const deadlineMs = options.deadlineMs ?? settings.deadlineMs;
     const maxRetries = options.maxRetries ?? settings.maxRetries;
-    const limits = { timeoutMs, deadlineMs, maxRetries };
-    if (!areLimits(limits)) throw notSent('invalid_option', limitMistakes(limits).join('; '));
+    const mistakes = limitMistakes({ timeoutMs, deadlineMs, maxRetries });
+    if (mistakes.length > 0) throw notSent('invalid_option', mistakes.join('; '));
 
     const address = settings.basePath + path.encode();
     return {

@@ -27,29 +27,10 @@ describe('charges', () => {
     ]);
   });
 
-  test('methods send their verb, path and form', async () => {
-    const fake = await provider((response, request) => {
-      const isList = request.method === 'GET' && /(charges|refunds)$/.test(request.url);
-      const record = request.url.includes('refunds') ? refundOf() : chargeOf();
-      reply(200, isList ? listOf(record) : record)(response, request);
-    });
-    const { charges } = clientOf(fake);
-    await charges.retrieve('chrg_test_1');
-    await charges.expire('chrg_test_1');
-    await charges.list();
-    await charges.createRefund('chrg_test_1', { amount: 5_000, void: true });
-    await charges.listRefunds('chrg_test_1');
-    await charges.markAsPaid('chrg_test_1');
-    await charges.markAsFailed('chrg_test_1');
-    expect(fake.seen.map(({ method, url, body }) => `${method} ${url} ${body}`.trim())).toEqual([
-      'GET /charges/chrg_test_1',
-      'POST /charges/chrg_test_1/expire',
-      'GET /charges',
-      'POST /charges/chrg_test_1/refunds amount=5000&void=true',
-      'GET /charges/chrg_test_1/refunds',
-      'POST /charges/chrg_test_1/mark_as_paid',
-      'POST /charges/chrg_test_1/mark_as_failed',
-    ]);
+  test('createRefund sends the amount and whether to void', async () => {
+    const fake = await provider(reply(200, refundOf()));
+    await clientOf(fake).charges.createRefund('chrg_test_1', { amount: 5_000, void: true });
+    expect(fake.seen[0]?.body).toBe('amount=5000&void=true');
   });
 
   test('retrieve returns the QR code at source.scannable_code.image.download_uri', async () => {

@@ -37,7 +37,9 @@ async function encodeMultipart(
 ): Promise<EncodedBody> {
   const form = new FormData();
   if (kind !== undefined) form.set('kind', kind ?? '');
-  form.set('file', new File([content], filename, { type }));
+  // FormData itself escapes only quotes and line ends; some servers refuse other control characters in a header.
+  const name = filename.replaceAll(/\p{Cc}/gu, (character) => encodeURIComponent(character));
+  form.set('file', new File([content], name, { type }));
   const encoded = new Response(form);
   const contentType = encoded.headers.get('content-type') ?? '';
   return { contentType, bytes: new Uint8Array(await encoded.arrayBuffer()) };
