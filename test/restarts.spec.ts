@@ -1,4 +1,4 @@
-import { MortalTemporal } from '@tillflow/tools';
+import { RestartableTemporal } from '@tillflow/tools';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ApiProcess } from './support/api-process.js';
 import { expectRecords } from './support/records.js';
@@ -28,10 +28,10 @@ const [open, paid] = [MONEY_CALLS[2], MONEY_CALLS[3]].map(
 );
 
 describe('Temporal is killed and started again on its file', { timeout: ENOUGH_MS }, () => {
-  let temporal: MortalTemporal;
+  let temporal: RestartableTemporal;
   let stack: Stack;
   beforeAll(async () => {
-    temporal = await MortalTemporal.start(() => {});
+    temporal = await RestartableTemporal.start(() => {});
     stack = await Stack.start({ ...FAST, shared: { TEMPORAL_ADDRESS: temporal.address } });
   });
   afterAll(async () => {

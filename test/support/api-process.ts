@@ -1,13 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import type { RunningApi } from '@tillflow/api';
-import { freePorts, GuardedChild } from '@tillflow/tools';
+import { freePorts, SupervisedChild } from '@tillflow/tools';
 import type { Stack } from './stack.js';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** An API as the process it is in production, in place of the stack's own, so that it can be killed. */
 export class ApiProcess implements RunningApi {
-  #child: GuardedChild | undefined;
+  #child: SupervisedChild | undefined;
 
   private constructor(
     readonly url: string,
@@ -39,7 +39,7 @@ export class ApiProcess implements RunningApi {
   }
 
   async #start(): Promise<void> {
-    this.#child = new GuardedChild(process.execPath, ['apps/api/dist/main.js'], {
+    this.#child = new SupervisedChild(process.execPath, ['apps/api/dist/main.js'], {
       cwd: ROOT,
       env: { ...process.env, ...this.environment },
     });

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 import { onInterruption } from './interruption.js';
 import { formatLogLine, printable } from './log-line.js';
-import { tellStory } from './story.js';
+import { runScenarios } from './demo-scenarios.js';
 import { startStack, type Stack } from './stack.js';
 
 /** The demo has ports and keys of its own, so that it runs beside anything; Temporal may be a given one. */
@@ -40,7 +40,7 @@ async function main(): Promise<number> {
     const interrupted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new Error('Interrupted.')), { once: true });
     });
-    await Promise.race([tellStory(stack, (text) => console.log(printable(text))), stack.broken, interrupted]);
+    await Promise.race([runScenarios(stack, (text) => console.log(printable(text))), stack.broken, interrupted]);
     await stack.stop();
     console.log('Everything is stopped. `pnpm dev` starts the same and keeps it running, to look around and to try.');
     return 0;

@@ -1,4 +1,4 @@
 export { startTemporalServer, type TemporalServer, type TemporalServerOptions } from './temporal-server.js';
-export { GuardedChild, type GuardedChildOptions } from './guarded-child.js';
+export { SupervisedChild, type SupervisedChildOptions } from './supervised-child.js';
 export { freePorts } from './ports.js';
-export { MortalTemporal } from './mortal-temporal.js';
+export { RestartableTemporal } from './restartable-temporal.js';

@@ -1,6 +1,6 @@
 /**
- * A signal that fires at the first Ctrl-C, termination, hang-up, or death of the pnpm that started this process; a
- * second Ctrl-C ends the process at once, and its children with it.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, or when the pnpm that started this process ends. A second
+ * signal ends this process, and its children with it, at once.
  */
 export function onInterruption(): AbortSignal {
   const controller = new AbortController();
@@ -8,7 +8,7 @@ export function onInterruption(): AbortSignal {
     if (controller.signal.aborted) process.exit(130);
     controller.abort();
   };
-  // Ctrl-C reaches the whole foreground group, and pnpm may pass it on: two signals in an instant are one.
+  // Ctrl-C reaches the whole foreground group, and pnpm may pass it on: two signals within 500 ms count as one.
   let last = 0;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
@@ -17,7 +17,7 @@ export function onInterruption(): AbortSignal {
       last = now;
     });
   }
-  // A pnpm that was killed cannot pass anything on. Without pnpm the parent may leave on purpose (nohup).
+  // A pnpm that was killed passes no signal on. Without pnpm, the parent may end on purpose (nohup).
   if (process.env['npm_lifecycle_event'] !== undefined) {
     const parent = process.ppid;
     setInterval(() => {

@@ -8,18 +8,18 @@ const levels: Readonly<Record<number, string>> = {
   50: 'error',
   60: 'fatal',
 };
-/** Said by the prefix already, or of no use on one machine. */
+/** Fields that the prefix already shows, or that are the same for every line on one machine. */
 const hidden = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg']);
 
 /**
- * A service's line for people: JSON as pino writes it becomes `time service level message fields`, other text stays.
- * Control characters are escaped, because a message may repeat words of the provider.
+ * Formats one line of a service for people: a JSON line of pino becomes `service | time level message fields`, other text
+ * stays. Control characters are escaped, because a message may contain text from the provider.
  */
 export function formatLogLine(service: string, line: string): string {
   return escapeControls(format(service, line));
 }
 
-/** Text of several lines for people, escaped line by line. */
+/** Escapes the control characters of a text, and keeps its line breaks. */
 export function printable(text: string): string {
   return text.split('\n').map(escapeControls).join('\n');
 }

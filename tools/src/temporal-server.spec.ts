@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest';
 import { freePorts } from './ports.js';
 import { startTemporalServer } from './temporal-server.js';
 
-/** Without the settings of whoever runs the tests. */
+/** TEMPORAL_ADDRESS of the person who runs the tests must not reach the server under test. */
 const { TEMPORAL_ADDRESS: _, ...env } = process.env;
 
 describe('the Temporal server', () => {
-  it('starts twice at once, each with a UI of its own, and is gone after stop', async () => {
+  it('can be started twice at once, each with its own UI, and has ended when stop() resolves', async () => {
     const servers = await Promise.all([
       startTemporalServer({ env, ui: true }),
       startTemporalServer({ env, ui: true, forTests: true }),
@@ -21,7 +21,7 @@ describe('the Temporal server', () => {
     }
   });
 
-  it('is the one of TEMPORAL_ADDRESS when that is set, and nothing is stopped then', async () => {
+  it('is the server at TEMPORAL_ADDRESS when that is set, and stop() leaves that server running', async () => {
     const server = await startTemporalServer({ env, forTests: true });
     const given = await startTemporalServer({ env: { ...env, TEMPORAL_ADDRESS: server.address } });
     expect(given).toMatchObject({ address: server.address, pid: undefined, uiUrl: undefined });
@@ -30,13 +30,13 @@ describe('the Temporal server', () => {
     await server.stop();
   });
 
-  it('says so when nothing answers at TEMPORAL_ADDRESS', async () => {
+  it('cannot be used when nothing answers at TEMPORAL_ADDRESS, and the error says so', async () => {
     const [port = 0] = await freePorts(1);
     const start = startTemporalServer({ env: { ...env, TEMPORAL_ADDRESS: `127.0.0.1:${port}` } });
     await expect(start).rejects.toThrow('nothing answers');
   });
 
-  it('tells what it said when it cannot start', async () => {
+  it('reports its last output when it cannot start', async () => {
     const [port = 0] = await freePorts(1);
     const server = await startTemporalServer({ env, forTests: true, port });
     await expect(startTemporalServer({ env, forTests: true, port })).rejects.toThrow('address already in use');

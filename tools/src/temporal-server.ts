@@ -1,16 +1,13 @@
-import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTcp } from 'node:net';
-import { execFile } from 'node:child_process';
 import { resolve as resolvePath } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 
-import { GuardedChild } from './guarded-child.js';
+import { Connection } from '@temporalio/client';
+
+import { SupervisedChild } from './supervised-child.js';
 import { freePorts } from './ports.js';
 import { findTemporalCli } from './temporal-cli.js';
-
-const run = promisify(execFile);
 
 const searchAttributes: Readonly<Record<string, 'Keyword' | 'KeywordList' | 'Int' | 'Datetime'>> = {
   CheckoutStatus: 'Keyword',
@@ -24,7 +21,7 @@ const searchAttributes: Readonly<Record<string, 'Keyword' | 'KeywordList' | 'Int
   PaidAt: 'Datetime',
 };
 
-/** The dev server's defaults throttle a burst and hold each workflow task for up to 50 ms; measured: p50 95 → 35 ms. */
+/** The dev server's defaults throttle bursts and delay each workflow task by up to 50 ms. Measured: p50 95 → 35 ms. */
 const speed: Readonly<Record<string, string>> = {
   'frontend.namespaceRPS': '20000',
   'frontend.namespaceCount': '5000',
@@ -38,25 +35,26 @@ const speed: Readonly<Record<string, string>> = {
   'history.workflowIdReuseMinimalInterval': '"0s"',
 };
 
-/** Lets a test fast-forward one workflow; without the second each skip takes a second. */
+/** Lets a test fast-forward one workflow. Without the second setting, each skip takes a second. */
 const timeSkipping: Readonly<Record<string, string>> = {
   'frontend.WorkflowTimeSkippingEnabled': 'true',
   'history.timerProcessorMaxTimeShift': '"1ms"',
 };
 
 const startWithinMs = 60_000;
+const answerWithinMs = 2_000;
 const portTries = 5;
 
 export interface TemporalServerOptions {
-  /** Time skipping on, retention as it is, nothing synced to disk. */
+  /** Turns on time skipping, and does not sync the database to disk. */
   readonly forTests?: boolean;
   /** With Temporal's web UI, on a free port. */
   readonly ui?: boolean;
-  /** Keeps the state in this file; default in memory. */
+  /** File that keeps the state. Default: in memory. */
   readonly dbFilename?: string;
-  /** A port for the gRPC service, so that a restarted server is found again; default a free one. */
+  /** Port of the gRPC service, so that a restarted server has the same address. Default: a free port. */
   readonly port?: number;
-  /** What a person should see: a download, a retry. Default: standard error. */
+  /** Receives messages for the user, such as the progress of a download. Default: standard error. */
   readonly log?: (line: string) => void;
   /** Settings (`TEMPORAL_ADDRESS`, `TEMPORAL_CLI_PATH`, PATH, the cache's place). Default: the process's. */
   readonly env?: NodeJS.ProcessEnv;
@@ -65,19 +63,20 @@ export interface TemporalServerOptions {
 export interface TemporalServer {
   /** `host:port` of the gRPC service. */
   readonly address: string;
-  /** Undefined without a UI and when the server is somebody else's. */
+  /** Undefined without a UI, and for a server at `TEMPORAL_ADDRESS`. */
   readonly uiUrl: string | undefined;
-  /** The server's process, undefined when it is somebody else's. */
+  /** The server's process. Undefined for a server at `TEMPORAL_ADDRESS`. */
   readonly pid: number | undefined;
-  /** Resolves with the last output when the server ends; never for somebody else's. */
+  /** Resolves with the last output when the server ends. Never resolves for a server at `TEMPORAL_ADDRESS`. */
   readonly ended: Promise<string>;
-  /** Ends the server; does nothing to somebody else's. */
+  /** Ends the server. Does nothing to a server at `TEMPORAL_ADDRESS`. */
   stop(): Promise<void>;
 }
 
 /**
- * The Temporal server to work with: the one of `TEMPORAL_ADDRESS` if set, else a dev server of its own on free ports,
- * with the search attributes registered, which ends with this process however this process ends.
+ * Returns the server at `TEMPORAL_ADDRESS` if that is set. Otherwise starts a development server on free ports, with
+ * the search attributes registered. The started server always ends with this process.
+ * @throws {Error} when the server does not answer, or cannot be found, downloaded or started.
  */
 export async function startTemporalServer(options: TemporalServerOptions = {}): Promise<TemporalServer> {
   const env = options.env ?? process.env;
@@ -101,7 +100,7 @@ export async function startTemporalServer(options: TemporalServerOptions = {}): 
     } catch (error) {
       const isTaken = error instanceof Error && error.message.includes('address already in use');
       if (!isTaken || options.port !== undefined || tries === portTries) throw error;
-      log('Another process took the port first: trying others.');
+      log('Another process took the port. Trying another one.');
     }
   }
 }
@@ -114,13 +113,13 @@ async function startDevServer(
   const [freePort = 0, uiPort = 0] = await freePorts(2);
   const port = options.port ?? freePort;
   const address = `127.0.0.1:${port}`;
-  const child = new GuardedChild(cli, serverArguments(options, port, uiPort), {
+  const child = new SupervisedChild(cli, serverArguments(options, port, uiPort), {
     env: withoutTemporalSettings(env),
     graceMs: 5_000,
   });
   const interrupted = new AbortController();
   try {
-    // Its own word first: another server may answer on a port that this one could not have.
+    // Wait for this server's own output first: another server may answer on a port that this one did not get.
     await child.waitForLine(/Server:\s+\S+:\d+/, startWithinMs);
     await Promise.race([
       untilNamespaceAnswers(address, interrupted.signal),
@@ -128,20 +127,6 @@ async function startDevServer(
         throw new Error(`The Temporal server ended with exit code ${code}:\n${child.tail()}`);
       }),
     ]);
-    if (options.forTests !== true) {
-      const update = [
-        'operator',
-        'namespace',
-        'update',
-        '--namespace',
-        'default',
-        '--retention',
-        '30d',
-        '--address',
-        address,
-      ];
-      await run(cli, update, { env: withoutTemporalSettings(env) });
-    }
     const uiUrl = options.ui === true ? `http://127.0.0.1:${uiPort}` : undefined;
     const ended = child.exited.then(() => child.tail());
     return { address, uiUrl, pid: await child.pid, ended, stop: () => child.stop() };
@@ -173,47 +158,34 @@ function serverArguments(options: TemporalServerOptions, port: number, uiPort: n
   return args;
 }
 
-/** The CLI reads `TEMPORAL_*` too: settings for another server must not reach this one. */
+/** The Temporal CLI reads `TEMPORAL_*` too. Settings for another server must not reach this one. */
 function withoutTemporalSettings(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_')));
 }
 
+/** The server prints that it is ready before its namespace can be used. */
 async function untilNamespaceAnswers(address: string, interrupted: AbortSignal): Promise<void> {
+  const connection = Connection.lazy({ address });
   const deadline = Date.now() + startWithinMs;
-  while (!interrupted.aborted) {
-    if (await namespaceAnswers(address)) return;
-    if (Date.now() > deadline)
-      throw new Error(`The Temporal server on ${address} did not become ready in ${startWithinMs / 1000} s.`);
-    await sleep(25);
+  try {
+    while (!interrupted.aborted) {
+      try {
+        await connection.withDeadline(Date.now() + answerWithinMs, () =>
+          connection.workflowService.describeNamespace({ namespace: 'default' }),
+        );
+        return;
+      } catch (error) {
+        if (Date.now() > deadline) {
+          throw new Error(`The Temporal server on ${address} was not ready after ${startWithinMs / 1000} s.`, {
+            cause: error,
+          });
+        }
+        await sleep(25);
+      }
+    }
+  } finally {
+    await connection.close();
   }
-}
-
-/** DescribeNamespace for `default`, as gRPC by hand: one call is not worth a dependency. */
-function namespaceAnswers(address: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const session = connectHttp2(`http://${address}`);
-    const finish = (isReady: boolean): void => {
-      session.destroy();
-      resolve(isReady);
-    };
-    session.setTimeout(2_000, () => finish(false));
-    session.once('error', () => finish(false));
-    const call = session.request({
-      ':method': 'POST',
-      ':path': '/temporal.api.workflowservice.v1.WorkflowService/DescribeNamespace',
-      'content-type': 'application/grpc',
-      te: 'trailers',
-    });
-    call.once('error', () => finish(false));
-    // A refusal comes as headers alone, an answer ends with trailers.
-    call.once('trailers', (trailers) => finish(trailers['grpc-status'] === '0'));
-    call.once('end', () => finish(false));
-    call.resume();
-    const name = Buffer.from('default');
-    // Field 1, length-delimited, after the frame's five bytes: not compressed, length.
-    const message = Buffer.concat([Buffer.from([0x0a, name.length]), name]);
-    call.end(Buffer.concat([Buffer.from([0, 0, 0, 0, message.length]), message]));
-  });
 }
 
 async function assertReachable(address: string): Promise<void> {
@@ -227,7 +199,9 @@ async function assertReachable(address: string): Promise<void> {
     const fail = (reason: string): void => {
       socket.destroy();
       reject(
-        new Error(`TEMPORAL_ADDRESS is set to ${address}, where nothing answers (${reason}). Start it or unset it.`),
+        new Error(
+          `TEMPORAL_ADDRESS is set to ${address}, but nothing answers there (${reason}). Start that server, or unset TEMPORAL_ADDRESS.`,
+        ),
       );
     };
     socket.once('connect', () => {
@@ -242,11 +216,11 @@ async function assertReachable(address: string): Promise<void> {
 async function main(args: readonly string[]): Promise<number> {
   if (args.length !== 1 || args[0] !== '--fetch-only') {
     console.error(
-      'usage: temporal-server --fetch-only\nPrints the path of the Temporal CLI, which is fetched when it is missing.',
+      'usage: temporal-server --fetch-only\nPrints the path of the Temporal CLI, and downloads it first if it is missing.',
     );
     return 2;
   }
-  // Leaving through exit lets a download clean up behind itself.
+  // process.exit runs the exit handlers, which remove an unfinished download.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   try {
     console.log(await findTemporalCli());

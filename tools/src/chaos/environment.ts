@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createSandbox, type ChargeJson, type Sandbox } from '@tillflow/sandbox';
 import { openTemporal, type Temporal } from '@tillflow/temporal';
 import type { CheckoutMemo, CheckoutPolicy, CheckoutResult } from '@tillflow/workflows';
-import { GuardedChild } from '../guarded-child.js';
+import { SupervisedChild } from '../supervised-child.js';
 import { freePorts } from '../ports.js';
 import { COMPARED_SECTIONS, type ProviderRecords } from './records.js';
 
@@ -45,7 +45,7 @@ export type EnvironmentOptions = {
 
 /** A process that can be killed and frozen, and is started again when it ends. */
 class Process {
-  #child: GuardedChild | undefined;
+  #child: SupervisedChild | undefined;
   #starting: Promise<void> = Promise.resolve();
   #stopped = false;
 
@@ -55,7 +55,7 @@ class Process {
   ) {}
 
   async start(): Promise<void> {
-    const child = new GuardedChild(process.execPath, [`apps/${this.app}/dist/main.js`], {
+    const child = new SupervisedChild(process.execPath, [`apps/${this.app}/dist/main.js`], {
       cwd: ROOT,
       env: { ...process.env, ...this.variables },
       graceMs: 1_000,
@@ -88,7 +88,7 @@ class Process {
   }
 
   /** A start may fail while Temporal restarts: the process is started again until it stays up. */
-  #restart(ended: GuardedChild): void {
+  #restart(ended: SupervisedChild): void {
     if (this.#stopped || this.#child !== ended) return;
     this.#starting = this.start();
     this.#starting.catch(() => undefined);

@@ -3,7 +3,7 @@ import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { onInterruption } from '../interruption.js';
-import { MortalTemporal } from '../mortal-temporal.js';
+import { RestartableTemporal } from '../restartable-temporal.js';
 import { GUARANTEES } from '@tillflow/workflows/testing';
 import { runCampaign, type CampaignResult } from './campaign.js';
 
@@ -47,7 +47,7 @@ async function main(): Promise<number> {
     return 2;
   }
   onInterruption().addEventListener('abort', () => process.exit(130));
-  const temporal = await MortalTemporal.start((line) => console.log(line));
+  const temporal = await RestartableTemporal.start((line) => console.log(line));
   try {
     const result = await runCampaign({
       ...options,

@@ -7,8 +7,8 @@ import { startTemporalServer, type TemporalServer } from './temporal-server.js';
 const DATABASE = 'temporal.db';
 const BACKUP = 'backup';
 
-/** A server that keeps its state in a file, so that it can be killed and found again on the same port. */
-export class MortalTemporal {
+/** A Temporal server with its state in a file. It can be killed and started again on the same port. */
+export class RestartableTemporal {
   #server: TemporalServer | undefined;
 
   private constructor(
@@ -17,9 +17,9 @@ export class MortalTemporal {
     private readonly log: (line: string) => void,
   ) {}
 
-  static async start(log: (line: string) => void): Promise<MortalTemporal> {
+  static async start(log: (line: string) => void): Promise<RestartableTemporal> {
     const [port = 0] = await freePorts(1);
-    const own = new MortalTemporal(await mkdtemp(join(tmpdir(), 'tillflow-temporal-')), port, log);
+    const own = new RestartableTemporal(await mkdtemp(join(tmpdir(), 'tillflow-temporal-')), port, log);
     await own.#start();
     return own;
   }
@@ -29,24 +29,24 @@ export class MortalTemporal {
   }
 
   get #running(): TemporalServer {
-    if (this.#server === undefined) throw new Error('It was not started');
+    if (this.#server === undefined) throw new Error('The Temporal server was not started');
     return this.#server;
   }
 
-  /** SIGKILL, and a new server on the same file. */
+  /** Kills the server with SIGKILL and starts a new one on the same file. */
   async restart(): Promise<void> {
     await this.#kill();
     await this.#start();
   }
 
-  /** As {@link restart}, and a copy of the state is kept from between the two. */
+  /** Restarts the server, and copies its state while it is down. */
   async backUp(): Promise<void> {
     await this.#kill();
     for (const file of await this.#database()) await cp(join(this.folder, file), join(this.folder, BACKUP, file));
     await this.#start();
   }
 
-  /** As {@link restart}, on the copy that {@link backUp} kept: what happened since is forgotten. */
+  /** Restarts the server with the copy from {@link backUp}: it forgets what happened since. */
   async restore(): Promise<void> {
     await this.#kill();
     for (const file of await this.#database()) await rm(join(this.folder, file));
@@ -61,12 +61,12 @@ export class MortalTemporal {
 
   async #kill(): Promise<void> {
     const { pid, ended } = this.#running;
-    if (pid === undefined) throw new Error('Only a server of our own can be killed');
+    if (pid === undefined) throw new Error('The Temporal server was not started by this process');
     process.kill(pid, 'SIGKILL');
     await ended;
   }
 
-  /** The file, and what the database keeps beside it. */
+  /** The database and the files that SQLite keeps beside it. */
   async #database(): Promise<string[]> {
     return (await readdir(this.folder)).filter((file) => file.startsWith(DATABASE));
   }
@@ -77,7 +77,7 @@ export class MortalTemporal {
       dbFilename: join(this.folder, DATABASE),
       port: this.port,
       log: this.log,
-      // One that is given is not ours to kill.
+      // A server at TEMPORAL_ADDRESS must not be killed.
       env: { ...process.env, TEMPORAL_ADDRESS: undefined },
     });
   }

@@ -54,7 +54,7 @@ interface SandboxState {
  * refunded behind our back; then what an operator sees of them.
  * @throws {Error} at the first surprise.
  */
-export async function tellStory(stack: Stack, print: (line: string) => void): Promise<void> {
+export async function runScenarios(stack: Stack, print: (line: string) => void): Promise<void> {
   const till = new Till(stack, print);
   await till.paid();
   await till.expired();

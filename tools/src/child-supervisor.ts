@@ -1,15 +1,15 @@
 /**
- * Runs one command and does not let it outlive the process that asked for it, even when that process is killed with
- * SIGKILL: the channel to the parent then closes, and this guard ends its child.
+ * Runs one command and ends it when the parent of this process ends, even if the parent is killed with SIGKILL: the IPC
+ * channel to the parent then closes.
  *
- * Usage, with an IPC channel: `node child-guard.js <grace ms> -- <command> [args…]`, leader of its own process group.
+ * Usage: `node child-supervisor.js <grace ms> -- <command> [args…]`, with an IPC channel, as leader of a process group.
  */
 import { spawn } from 'node:child_process';
 import { constants } from 'node:os';
 
 const [grace, separator, command, ...args] = process.argv.slice(2);
 if (grace === undefined || separator !== '--' || command === undefined) {
-  console.error('usage: child-guard <grace ms> -- <command> [args…]');
+  console.error('usage: child-supervisor <grace ms> -- <command> [args…]');
   process.exit(2);
 }
 
@@ -20,7 +20,7 @@ const stop = (): void => {
   if (stopping) return;
   stopping = true;
   child.kill('SIGTERM');
-  // The whole group, this process included: the child may have children of its own.
+  // Kills the whole group, with this process: the child may have started children.
   setTimeout(() => process.kill(-process.pid, 'SIGKILL'), Number(grace));
 };
 
@@ -28,12 +28,12 @@ process.on('disconnect', stop);
 process.on('SIGTERM', stop);
 process.on('SIGINT', stop);
 process.on('SIGHUP', stop);
-// A write to a parent that is gone must not end the guard before its child.
+// A failed write to a parent that has ended must not end the supervisor before its child.
 process.on('uncaughtException', stop);
 
 child.once('spawn', () => {
   process.send?.({ pid: child.pid }, () => undefined);
-  // The parent may have died before the listener above was there.
+  // The parent may have ended before 'disconnect' had a listener.
   if (!process.connected) stop();
 });
 child.once('error', (error) => {
