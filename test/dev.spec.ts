@@ -75,7 +75,7 @@ it('dev keeps the stack running, starts a killed worker again, also one that was
     const worker = workersMarked(mark).at(-1) ?? 0;
     process.kill(worker, 'SIGKILL');
     // The next one is killed too, before it is ready.
-    await until(() => count('The worker ended by itself') === 1);
+    await until(() => count('The worker ended unexpectedly') === 1);
     const next = await vi.waitUntil(() => workersMarked(mark).find((pid) => pid !== worker), { interval: 10 });
     process.kill(next, 'SIGKILL');
     await until(() => count('worker ready') === 2);

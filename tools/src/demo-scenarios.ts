@@ -1,73 +1,38 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 
+import {
+  clock,
+  exchange,
+  money,
+  request,
+  until,
+  type Checkout,
+  type Reconciliation,
+  type Refund,
+  type SandboxState,
+  type Timeline,
+} from './demo-http.js';
 import type { Stack } from './stack.js';
 
-const newsWithinMs = 45_000;
-const pollMs = 150;
-
-interface Checkout {
-  readonly id: string;
-  readonly reference: string;
-  readonly status: string;
-  readonly amount: number;
-  readonly currency: string;
-  readonly attempts: readonly { readonly charge_id: string | null; readonly failure_code: string | null }[];
-  readonly qr: { readonly image_url: string; readonly raw_data: string | null; readonly expires_at: string } | null;
-  readonly paid_at: string | null;
-  readonly voidable_until: string | null;
-  readonly refundable_until: string | null;
-}
-
-interface Timeline {
-  readonly data: readonly {
-    readonly at: string;
-    readonly what: string;
-    readonly detail?: string;
-    readonly by?: string;
-  }[];
-}
-
-interface Refund {
-  readonly id: string | null;
-  readonly kind: string;
-  readonly status: string;
-}
-
-interface Reconciliation {
-  readonly status: string;
-  readonly breaks: readonly {
-    readonly type: string;
-    readonly checkout_id: string | null;
-    readonly refund_id: string | null;
-    readonly healed: boolean;
-  }[];
-}
-
-interface SandboxState {
-  readonly charges: readonly { readonly metadata: Readonly<Record<string, string>> }[];
-  readonly deliveries: readonly { readonly key: string; readonly status: number | null }[];
-}
-
 /**
- * Five checkouts and their endings, by HTTP only: paid and refunded, expired, failed, paid although an answer was lost,
- * refunded behind our back; then what an operator sees of them.
- * @throws {Error} at the first surprise.
+ * Five checkouts over HTTP: paid and partly refunded, expired, failed, paid after a lost answer, and refunded in the
+ * provider's dashboard. Then the operator's list of them.
+ * @throws {Error} at the first step with an unexpected result.
  */
 export async function runScenarios(stack: Stack, print: (line: string) => void): Promise<void> {
-  const till = new Till(stack, print);
-  await till.paid();
-  await till.expired();
-  await till.failed();
-  await till.lostAnswer();
-  await till.reconciled();
-  till.listed(await stack.tillflow('list'));
+  const demo = new Demo(stack, print);
+  await demo.paid();
+  await demo.expired();
+  await demo.failed();
+  await demo.lostAnswer();
+  await demo.refundedOutside();
+  demo.listed(await stack.tillflow('list'));
   print('');
   if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
   print(`API           ${stack.apiUrl}/docs`);
 }
 
-class Till {
+class Demo {
   readonly #apiUrl: string;
   readonly #sandboxUrl: string;
   readonly #uiUrl: string | undefined;
@@ -75,15 +40,15 @@ class Till {
   readonly #operatorKey: string;
   readonly #providerKey: string | undefined;
   readonly #print: (line: string) => void;
-  /** So that a Temporal server that is kept can be used again. */
+  /** Makes the references unique, so that the demo can run again on the same Temporal server. */
   readonly #run = randomBytes(3).toString('hex');
 
   constructor(stack: Stack, print: (line: string) => void) {
     const [key, operatorKey] = ['checkout', 'ops'].map((wanted) =>
-      stack.settings.madeUpKeys.find(({ role }) => role === wanted),
+      stack.settings.generatedKeys.find(({ role }) => role === wanted),
     );
     if (stack.sandboxUrl === undefined || key === undefined || operatorKey === undefined)
-      throw new Error('The demo needs its own sandbox and keys.');
+      throw new Error('The demo needs its own sandbox and its own keys.');
     this.#apiUrl = stack.apiUrl;
     this.#sandboxUrl = stack.sandboxUrl;
     this.#uiUrl = stack.temporal.uiUrl;
@@ -94,17 +59,17 @@ class Till {
   }
 
   async paid(): Promise<void> {
-    this.#title('1. A customer pays, and gets some of it back');
+    this.#title('1. A customer pays and later gets a partial refund');
     const opened = await this.#open('paid', 150_000);
     await this.#readQrImage(opened);
-    await this.#askAgain(opened);
+    await this.#repeatCreate(opened);
 
     await this.#mark(opened, { status: 'successful' });
-    this.#step('customer', 'paid in the wallet (the sandbox plays the customer)');
+    this.#step('customer', 'pays with the wallet (the sandbox acts as the customer)');
     await this.#webhookArrived();
     const paid = await this.#until(opened, 'paid');
     this.#step('paid', `at ${clock(paid.paid_at)}`);
-    this.#step('', `can be voided until ${clock(paid.voidable_until)}, refunded until ${clock(paid.refundable_until)}`);
+    this.#step('', `void possible until ${clock(paid.voidable_until)}, refund until ${clock(paid.refundable_until)}`);
 
     await this.#refund(opened, 50_000);
     await this.#until(opened, 'partially_refunded');
@@ -112,11 +77,11 @@ class Till {
   }
 
   async expired(): Promise<void> {
-    this.#title('2. Nobody pays');
+    this.#title('2. The customer does not pay');
     const opened = await this.#open('expired', 8_900, { expires_in: 5 });
-    this.#step('waiting', 'the QR code lives for 5 seconds');
+    this.#step('waiting', 'the QR code is valid for 5 seconds');
     await this.#until(opened, 'expired');
-    this.#step('expired', 'nothing was paid, and the QR code takes no payment any more');
+    this.#step('expired', 'no payment was made, and the QR code can no longer be paid');
     await this.#timeline(opened);
   }
 
@@ -124,41 +89,41 @@ class Till {
     this.#title('3. The payment fails');
     const opened = await this.#open('failed', 42_050);
     await this.#mark(opened, { status: 'failed', failure_code: 'insufficient_fund' });
-    this.#step('customer', 'has not enough money');
+    this.#step('customer', 'does not have enough money');
     const failed = await this.#until(opened, 'failed');
-    this.#step('failed', `${failed.attempts.at(-1)?.failure_code ?? 'no code'}, as the provider says`);
+    this.#step('failed', `the provider reports ${failed.attempts.at(-1)?.failure_code ?? 'no code'}`);
     await this.#timeline(opened);
   }
 
   async lostAnswer(): Promise<void> {
-    this.#title('4. The connection breaks right after the provider made the charge');
+    this.#title('4. The provider creates the charge, but its answer is lost');
     await exchange('POST', `${this.#sandboxUrl}/__sandbox/faults`, {}, [
       { method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 },
     ]);
     const opened = await this.#open('lost-answer', 20_000);
     const { charges } = await exchange<SandboxState>('GET', `${this.#sandboxUrl}/__sandbox/state`);
     const made = charges.filter(({ metadata }) => metadata['checkout'] === opened.id).length;
-    if (made !== 1) throw new Error(`The provider has ${made} charges of this checkout.`);
-    this.#step('provider', 'its books show one charge: it was looked for and found, not made again');
+    if (made !== 1) throw new Error(`The provider has ${made} charges for this checkout.`);
+    this.#step('provider', 'has one charge: Tillflow looked it up and did not create a second one');
     await this.#mark(opened, { status: 'successful' });
     await this.#until(opened, 'paid');
     await this.#timeline(opened);
   }
 
-  async reconciled(): Promise<void> {
-    this.#title('5. Somebody gives money back at the provider, and no webhook tells');
+  async refundedOutside(): Promise<void> {
+    this.#title("5. A refund is made in the provider's dashboard and its webhook is lost");
     const from = new Date(Date.now() - 3_600_000).toISOString();
     const opened = await this.#open('outside', 30_000);
     await this.#mark(opened, { status: 'successful' });
     await this.#until(opened, 'paid');
     await this.#webhooks({ drop: 1 });
     await this.#refundAtProvider(opened, 5_000);
-    this.#step('provider', `${money({ ...opened, amount: 5_000 })} given back at its dashboard; the webhook is lost`);
+    this.#step('provider', `${money({ ...opened, amount: 5_000 })} refunded in the dashboard, webhook lost`);
 
     const window = { from, to: new Date(Date.now() + 60_000).toISOString() };
     const ops = { authorization: `Bearer ${this.#operatorKey}` };
     const { location } = await this.#call<{ location: string }>('POST', '/v1/reconciliations', window, ops);
-    this.#step('compared', 'checkouts, charges, refunds, transactions and receipts of the last hour');
+    this.#step('reconcile', 'compares checkouts, charges, refunds, transactions and receipts of the last hour');
     const { breaks } = await until('the reconciliation', async () => {
       const reconciliation = await this.#call<Reconciliation>('GET', location, undefined, ops);
       if (reconciliation.status === 'failed') throw new Error('The reconciliation failed.');
@@ -166,18 +131,18 @@ class Till {
     });
     const [found, ...others] = breaks;
     if (found?.type !== 'refund_made_outside' || found.checkout_id !== opened.id || others.length > 0) {
-      throw new Error(`Not the one break that was made: ${JSON.stringify(breaks)}`);
+      throw new Error(`Expected one break, refund_made_outside of ${opened.id}, and found ${JSON.stringify(breaks)}`);
     }
-    if (!found.healed) throw new Error('The break has not healed.');
-    this.#step('break', `${found.type} ${found.refund_id ?? ''}: one, and no other`);
+    if (!found.healed) throw new Error('The break was not healed.');
+    this.#step('break', `${found.type} ${found.refund_id ?? ''}, and no other break`);
     await this.#until(opened, 'partially_refunded');
-    this.#step('healed', 'the checkout has looked, and knows of it');
+    this.#step('healed', 'the checkout asked the provider and now includes the refund');
     await this.#webhooks({ drop: 0 });
     await this.#timeline(opened);
   }
 
   listed(lines: readonly string[]): void {
-    this.#title('6. What the operator sees: pnpm tillflow list');
+    this.#title('6. The operator lists the checkouts: pnpm tillflow list');
     for (const line of lines) this.#print(`  ${line}`.trimEnd());
   }
 
@@ -201,8 +166,8 @@ class Till {
     if (refund.status !== 'succeeded') throw new Error(`The refund is ${refund.status}.`);
     this.#step('refund', `${money({ amount, currency })} by a ${refund.kind}, ${refund.id ?? 'without an id'}`);
     const again = await this.#call<Refund>('POST', path, { amount, reason: 'one item returned' }, key);
-    if (again.id !== refund.id) throw new Error(`The same key made another refund: ${again.id} beside ${refund.id}.`);
-    this.#step('repeated', 'the same key again gives the same refund');
+    if (again.id !== refund.id) throw new Error(`The same key created a second refund: ${again.id} and ${refund.id}.`);
+    this.#step('repeated', 'the same key again returns the same refund');
     const { status, text } = await request(
       `${this.#apiUrl}${path}`,
       'POST',
@@ -211,14 +176,14 @@ class Till {
         amount: paid,
       },
     );
-    if (status !== 422) throw new Error(`A refund of too much was answered ${status}: ${text}`);
-    this.#step('too much', `${(JSON.parse(text) as { detail: string }).detail}: refused`);
+    if (status !== 422) throw new Error(`A refund above the paid amount was answered ${status}: ${text}`);
+    this.#step('too much', `refused: ${(JSON.parse(text) as { detail: string }).detail}`);
   }
 
   async #open(ending: string, amount: number, more: { expires_in?: number } = {}): Promise<Checkout> {
     const reference = `demo-${this.#run}-${ending}`;
     const body = { reference, amount, currency: 'THB', description: 'Tillflow demo', ...more };
-    // 202 when the provider is slow: the QR code comes a moment later.
+    // A slow provider gives a 202, and the QR code comes later.
     const created = await this.#call<{ id: string }>('POST', '/v1/checkouts', body);
     const opened = await this.#until(created, 'awaiting_payment');
     this.#step('checkout', `${money(opened)}, reference ${opened.reference}`);
@@ -227,10 +192,10 @@ class Till {
     return opened;
   }
 
-  async #askAgain({ id, reference, amount, currency }: Checkout): Promise<void> {
+  async #repeatCreate({ id, reference, amount, currency }: Checkout): Promise<void> {
     const again = await this.#call<Checkout>('POST', '/v1/checkouts', { reference, amount, currency });
-    if (again.id !== id) throw new Error(`The same reference gave another checkout: ${again.id} beside ${id}.`);
-    this.#step('repeated', 'the same request again gives the same checkout and the same QR code');
+    if (again.id !== id) throw new Error(`The same reference created a second checkout: ${again.id} and ${id}.`);
+    this.#step('repeated', 'the same request again returns the same checkout and the same QR code');
   }
 
   async #readQrImage({ qr }: Checkout): Promise<void> {
@@ -241,7 +206,7 @@ class Till {
     if (!response.ok || !type.startsWith('image/svg+xml') || !/<svg[\s>]/.test(image)) {
       throw new Error(`The QR image is not an SVG: HTTP ${response.status}, ${type}, ${image.slice(0, 80)}`);
     }
-    this.#step('QR image', `${image.length} bytes of SVG, for the till's screen`);
+    this.#step('QR image', `${image.length} bytes of SVG for the screen of the till`);
   }
 
   async #mark({ attempts }: Checkout, outcome: { status: string; failure_code?: string }): Promise<void> {
@@ -257,10 +222,7 @@ class Till {
         ({ key, status }) => key.startsWith('charge.') && status !== null && status < 300 && key !== 'charge.create',
       );
     });
-    this.#step(
-      'webhook',
-      `${delivery.key} arrived, answered ${delivery.status}: a hint, the charge itself is read next`,
-    );
+    this.#step('webhook', `${delivery.key} arrived (answered ${delivery.status}); Tillflow now reads the charge`);
   }
 
   async #until({ id }: { readonly id: string }, status: string): Promise<Checkout> {
@@ -301,50 +263,4 @@ class Till {
   #step(what: string, text: string): void {
     this.#print(`  ${what.padEnd(10)} ${text}`.trimEnd());
   }
-}
-
-async function exchange<Reply>(
-  method: string,
-  url: string,
-  headers: Record<string, string> = {},
-  body?: object,
-): Promise<Reply> {
-  const { status, text } = await request(url, method, headers, body);
-  if (status >= 400) throw new Error(`${method} ${url} answered ${status}: ${text}`);
-  return (text === '' ? {} : JSON.parse(text)) as Reply;
-}
-
-async function request(
-  url: string,
-  method: string,
-  headers: Record<string, string>,
-  body?: object,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const json =
-    body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json', ...headers } };
-  const response = await fetch(url, { method, headers, ...json, signal: AbortSignal.timeout(30_000) });
-  return { status: response.status, text: await response.text() };
-}
-
-async function until<Found>(what: string, look: () => Promise<Found | undefined>): Promise<Found> {
-  const deadline = Date.now() + newsWithinMs;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined) return found;
-    if (Date.now() > deadline) throw new Error(`Waited ${newsWithinMs / 1000} s for ${what}.`);
-    await sleep(pollMs);
-  }
-}
-
-function money({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
-  return new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' })
-    .format(amount / 100)
-    .replaceAll('\u00A0', ' ');
-}
-
-/** To the second, UTC. */
-function clock(instant: string | null): string {
-  return instant === null ? '(never)' : instant.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
 }

@@ -7,15 +7,15 @@ import { formatLogLine, printable } from './log-line.js';
 import { runScenarios } from './demo-scenarios.js';
 import { startStack, type Stack } from './stack.js';
 
-/** The demo has ports and keys of its own, so that it runs beside anything; Temporal may be a given one. */
+/** The demo chooses its own ports and keys, so that it can run beside another stack. It uses TEMPORAL_ADDRESS if that is set. */
 function ownSettings(): NodeJS.ProcessEnv {
-  const foreign = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*)$/;
-  const kept = Object.entries(process.env).filter(([name]) => !foreign.test(name));
+  const notInherited = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*)$/;
+  const kept = Object.entries(process.env).filter(([name]) => !notInherited.test(name));
   return {
-    // Of a given Temporal server another worker must not take the demo's tasks.
+    // On a shared Temporal server, no other worker may take the demo's tasks.
     TEMPORAL_TASK_QUEUE: `tillflow-demo-${process.pid}`,
     ...Object.fromEntries(kept),
-    // It compares what was paid a moment ago.
+    // The demo reconciles payments that are seconds old.
     RECONCILE_MIN_AGE_MS: '0',
   };
 }
@@ -26,7 +26,7 @@ async function main(): Promise<number> {
   const logPath = join(folder, 'services.log');
   const logFile = createWriteStream(logPath);
   const discard = (): void => rmSync(folder, { recursive: true, force: true });
-  // Also when a second Ctrl-C cuts the stopping short; cleared when the log is worth keeping.
+  // Runs also when a second Ctrl-C ends the process at once. Removed when the demo fails, to keep the log.
   process.on('exit', discard);
   let stack: Stack | undefined;
   try {
@@ -40,16 +40,18 @@ async function main(): Promise<number> {
     const interrupted = new Promise<never>((_, reject) => {
       signal.addEventListener('abort', () => reject(new Error('Interrupted.')), { once: true });
     });
-    await Promise.race([runScenarios(stack, (text) => console.log(printable(text))), stack.broken, interrupted]);
+    await Promise.race([runScenarios(stack, (text) => console.log(printable(text))), stack.failure, interrupted]);
     await stack.stop();
-    console.log('Everything is stopped. `pnpm dev` starts the same and keeps it running, to look around and to try.');
+    console.log(
+      'Everything has stopped. `pnpm dev` starts the same services and keeps them running, so that you can try them.',
+    );
     return 0;
   } catch (error) {
     await stack?.stop();
     if (signal.aborted) return 130;
     process.off('exit', discard);
     console.error(printable(`\nThe demo failed. ${error instanceof Error ? error.message : String(error)}`));
-    console.error(`What the services said: ${logPath}`);
+    console.error(`The log of the services: ${logPath}`);
     return 1;
   }
 }

@@ -4,7 +4,7 @@ import { onInterruption } from './interruption.js';
 import { formatLogLine, printable } from './log-line.js';
 import { startStack, type Stack } from './stack.js';
 
-/** Runs the stack until it is interrupted (0) or a service ends by itself (1). */
+/** Runs the stack until it is interrupted (exit code 0) or a service fails (exit code 1). */
 async function main(): Promise<number> {
   const signal = onInterruption();
   let stack: Stack | undefined;
@@ -13,11 +13,11 @@ async function main(): Promise<number> {
       env: process.env,
       onLine: (service, line) => console.log(formatLogLine(service, line)),
       log: (line) => console.log(formatLogLine('tillflow', line)),
-      revives: true,
+      restarts: true,
       signal,
     });
     introduce(stack);
-    if (!signal.aborted) await Promise.race([once(signal, 'abort'), stack.broken]);
+    if (!signal.aborted) await Promise.race([once(signal, 'abort'), stack.failure]);
     console.log('Stopping …');
     await stack.stop();
     return 0;
@@ -29,24 +29,24 @@ async function main(): Promise<number> {
   }
 }
 
-/** What the operator's command line needs to work on this stack, as a line for a shell. */
+/** The settings that `pnpm tillflow` needs for this stack, as one line for a shell. */
 function operatorSettings({ settings, apiUrl, temporal }: Stack): string {
   const own = { TEMPORAL_ADDRESS: temporal.address, PROVIDER_BASE_URL: settings.providerBaseUrl, PUBLIC_URL: apiUrl };
-  const madeUp = settings.madeUpProviderKeys.map((name) => [name, settings.providerKeys[name]]);
-  return ['export', ...[...Object.entries(own), ...madeUp].map(([name, value]) => `${name}=${value}`)].join(' ');
+  const generated = settings.generatedProviderKeys.map((name) => [name, settings.providerKeys[name]]);
+  return ['export', ...[...Object.entries(own), ...generated].map(([name, value]) => `${name}=${value}`)].join(' ');
 }
 
 function introduce(stack: Stack): void {
   const { settings, apiUrl, sandboxUrl, temporal } = stack;
-  for (const { role, secret } of settings.madeUpKeys) console.log(`API key (${role})`.padEnd(28), secret);
-  for (const name of settings.madeUpProviderKeys) console.log(name.padEnd(28), settings.providerKeys[name]);
+  for (const { role, secret } of settings.generatedKeys) console.log(`API key (${role})`.padEnd(28), secret);
+  for (const name of settings.generatedProviderKeys) console.log(name.padEnd(28), settings.providerKeys[name]);
   console.log(`for pnpm tillflow             ${operatorSettings(stack)}`);
   const ready = {
     api: apiUrl,
     docs: `${apiUrl}/docs`,
     sandbox: sandboxUrl === undefined ? settings.providerBaseUrl : `${sandboxUrl}/dashboard`,
     temporal: temporal.address,
-    ui: temporal.uiUrl ?? "(that server's own)",
+    ui: temporal.uiUrl ?? '(the UI of that server)',
   };
   console.log(
     `ready ${Object.entries(ready)

