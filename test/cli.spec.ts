@@ -55,17 +55,17 @@ async function opened(of: Stack, fields: Readonly<Record<string, unknown>> = {})
 describe('tillflow', () => {
   it.each([
     [[], 'Usage: pnpm tillflow <command>'],
-    [['fly'], 'There is no command fly'],
+    [['fly'], 'Unknown command: fly'],
     [['list', '--fast'], "Unknown option '--fast'"],
     [['list', 'all'], 'list takes no arguments'],
     [['list', '--status', 'gone'], '--status must be one of'],
     [['list', '--limit', '0'], '--limit must be'],
     [['show'], 'show takes 1 argument'],
     [['show', 'a b'], 'neither'],
-    [['resolve', 'x', '--look'], 'wants a --reason'],
+    [['resolve', 'x', '--look'], 'needs a --reason'],
     [['resolve', 'x', '--reason', 'y'], 'exactly one of'],
     [['resolve', 'x', '--look', '--abandon', '--reason', 'y'], 'exactly one of'],
-    [['resolve', 'x', '--adopt', 'src_1', '--reason', 'y'], '--adopt wants'],
+    [['resolve', 'x', '--adopt', 'src_1', '--reason', 'y'], '--adopt needs'],
     [['refund', 'x'], '--key must be'],
     [['refund', 'x', '--key', 'auto:1'], '--key must be'],
     [['refund', 'x', '--key', 'k', '--amount', '5.0'], '--amount must be'],
@@ -76,16 +76,16 @@ describe('tillflow', () => {
     [['refund', 'x', '--key', 'k', '--amount', '500.00', '--amount', '50.00'], '--amount is given twice'],
     [['refund', 'x', '--key', 'k', '--reason', 'x'.repeat(201)], 'at most 200 characters'],
     [['resolve', 'x', '--look', '--reason', 'two\nlines'], 'one line'],
-    [['notices', '--dismiss', 'x'], 'wants a --reason'],
-    [['notices', '--reason', 'x'], 'goes with --dismiss'],
-    [['plans', '--resolve', 'x', '--look'], 'wants a --reason'],
+    [['notices', '--dismiss', 'x'], 'needs a --reason'],
+    [['notices', '--reason', 'x'], 'only valid with --dismiss'],
+    [['plans', '--resolve', 'x', '--look'], 'needs a --reason'],
     [['plans', '--resolve', 'x', '--reason', 'y'], 'exactly one of'],
-    [['plans', '--resolve', 'x', '--adopt', 'a b', '--reason', 'y'], '--adopt wants'],
-    [['reconcile', '--to', '2026-11-21T00:00:00Z'], 'wants a --from'],
+    [['plans', '--resolve', 'x', '--adopt', 'a b', '--reason', 'y'], '--adopt needs'],
+    [['reconcile', '--to', '2026-11-21T00:00:00Z'], 'needs a --from'],
     [['reconcile', '--from', '2026-11-21', '--to', '2026-11-22'], '--from must be ISO 8601'],
     [['reconcile', '--from', '2026-11-21T00:00:00Z', '--to', '2026-11-21T00:00:00Z'], '--from must be before --to'],
     [['reconcile', '--from', '2026-01-01T00:00:00Z', '--to', '2026-03-01T00:00:00Z'], 'at most 31 days'],
-    [['backfill'], 'wants a --from'],
+    [['backfill'], 'needs a --from'],
     [['backfill', '--from', 'yesterday'], '--from must be'],
   ])('%j is wrong usage: 2, and says why', async (args, words) => {
     const { exit, out, err } = await run(args, operatorOf(stack));
@@ -186,7 +186,7 @@ describe('list and show', () => {
     const second = await opened(stack, { reference: first.id });
     const { code, err } = await operate('show', first.id);
     expect(code).toBe(2);
-    expect(err).toContain(`say ${first.reference} or ${second.id}`);
+    expect(err).toContain(`Use ${first.reference} or ${second.id}`);
     expect(await operateAsProgram('show', second.id)).toMatchObject({ json: { id: second.id } });
     expect(await operateAsProgram('show', first.reference)).toMatchObject({ json: { id: first.id } });
   });
@@ -217,7 +217,7 @@ describe('refund', () => {
     const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '500.00', '--dry-run');
     expect({ code, out }).toEqual({
       code: 0,
-      out: `would give back THB 500.00 of ${paid.id}\nleft to be given back: THB 1,500.00\n`,
+      out: `would refund THB 500.00 of ${paid.id}\nleft to refund: THB 1,500.00\n`,
     });
     expect((await operate('refund', paid.id, '--key', 'k', '--amount', '1500.01', '--dry-run')).code).toBe(1);
     expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
@@ -246,13 +246,16 @@ describe('refund', () => {
   it('gives back once for a key, in major units with or without the currency, and the rest without an amount', async () => {
     const paid = await pay();
     const first = ['refund', paid.reference, '--key', 'k-1', '--amount', '500.00', '--reason', 'cold'] as const;
-    expect(await operate(...first)).toMatchObject({ code: 0, out: expect.stringContaining('given back: THB 500.00') });
+    expect(await operate(...first)).toMatchObject({ code: 0, out: expect.stringContaining('refunded: THB 500.00') });
     expect(await operate(...first)).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^given back already: THB 500\.00 .+ Nothing more was given back now\.$/m),
+      out: expect.stringMatching(/^already refunded: THB 500\.00 .+ Nothing more was refunded now\.$/m),
     });
     const other = await operate('refund', paid.id, '--key', 'k-1', '--amount', '1.00', '--dry-run');
-    expect(other).toMatchObject({ code: 1, out: expect.stringContaining('the key k-1 is a refund of THB 500.00') });
+    expect(other).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('the key k-1 belongs to a refund of THB 500.00'),
+    });
     const second = await operateAsProgram('refund', paid.id, '--key', 'k-2', '--amount', 'THB 250.00');
     expect(second).toMatchObject({ code: 0, json: { outcome: 'succeeded', refund: { amount: 25_000, key: 'k-2' } } });
     expect((await operate('refund', paid.id, '--key', 'k-3')).code).toBe(0);
@@ -266,7 +269,7 @@ describe('refund', () => {
     const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '1500.01');
     expect(code).toBe(1);
     expect(out).toContain('refund_exceeds_paid');
-    expect(out).toContain('No money was given back');
+    expect(out).toContain('No money was refunded');
     const open = await opened(stack);
     expect(await operateAsProgram('refund', open.id, '--key', 'k')).toMatchObject({
       code: 1,
@@ -299,8 +302,8 @@ describe('a refund that an operator has stopped waiting for', () => {
       expect(await tillflow(abandon, operatorOf(odd))).toMatchObject({ code: 0 });
       const { code, out } = await tillflow(['refund', open.id, '--key', 'k'], operatorOf(odd));
       expect(code).toBe(1);
-      expect(out).toContain('whether it was made is not known');
-      expect(out).not.toContain('No money was given back');
+      expect(out).toContain('Whether it was made is not known');
+      expect(out).not.toContain('No money was refunded');
       expect((await tillflow(['refund', open.id, '--key', 'k', '--dry-run'], operatorOf(odd))).code).toBe(1);
     } finally {
       await odd.stop();
@@ -353,7 +356,10 @@ describe.concurrent('resolve', () => {
     await stack.workflowOf(id).result();
     for (const more of [[], ['--dry-run']]) {
       const ended = await operate('resolve', reference, '--look', '--reason', 'a receipt', ...more);
-      expect(ended).toMatchObject({ code: 1, out: expect.stringContaining('has closed: nothing can be decided') });
+      expect(ended).toMatchObject({
+        code: 1,
+        out: expect.stringContaining('has closed: it can no longer be resolved'),
+      });
     }
   });
 
@@ -364,7 +370,7 @@ describe.concurrent('resolve', () => {
       silent.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       const look = ['resolve', body.reference, '--look', '--reason', 'the customer shows a receipt'];
       const dry = await tillflow([...look, '--dry-run'], operatorOf(silent));
-      expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('would: look again at') });
+      expect(dry).toMatchObject({ code: 0, out: expect.stringContaining('would: look up') });
       expect((await silent.get(`/v1/checkouts/${body.id}`)).body.status).toBe('awaiting_payment');
       expect(await tillflow(look, operatorOf(silent))).toMatchObject({
         code: 0,
@@ -397,7 +403,7 @@ describe.concurrent('resolve', () => {
       const body = await opened(idle);
       await idle.stopWorker();
       const { code, err } = await tillflow(['resolve', body.id, '--look', '--reason', 'why not'], operatorOf(idle));
-      expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('nothing was asked') });
+      expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('nothing was requested') });
     } finally {
       await idle.stop();
     }
@@ -434,7 +440,9 @@ describe('what needs a person', () => {
         { timeout: 60_000 },
       );
       const { out } = await operateOdd('show', reference);
-      expect(out).toMatch(/^attention +outcome_unknown for \d+ s: .+\n +means +Whether .+\n +to do +Wait\. .+$/m);
+      expect(out).toMatch(
+        /^attention +outcome_unknown for \d+ s: .+\n +means +Tillflow does not know yet whether .+\n +to do +Wait\. .+$/m,
+      );
       const [charge] = odd.sandbox.state().charges;
       const adopt = await operateOdd(
         'resolve',
@@ -483,7 +491,7 @@ describe('setup', () => {
     expect(out).not.toContain('webhooks');
     const moved = { ...operatorOf(stack), PUBLIC_URL: 'https://pay.example/' };
     expect((await tillflow(['setup', '--dry-run'], moved)).out).toContain(
-      `would: send webhooks to https://pay.example/webhooks/provider, in place of ${before}`,
+      `would: send webhooks to https://pay.example/webhooks/provider instead of ${before}`,
     );
     expect(stack.sandbox.state().account.webhook_uri).toBe(before);
   });
@@ -510,7 +518,7 @@ describe('backfill and notices', () => {
       await vi.waitFor(
         async () => {
           const { code, err } = await tillflow(['backfill', '--from', '2026-01-01T00:00:00Z'], operatorOf(idle));
-          expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('nothing was asked') });
+          expect({ code, err }).toMatchObject({ code: 3, err: expect.stringContaining('nothing was requested') });
         },
         { timeout: 60_000 },
       );

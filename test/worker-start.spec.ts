@@ -105,7 +105,7 @@ describe('tillflow setup', () => {
       const { exit } = await run(['setup', '--dry-run'], { TEMPORAL_ADDRESS: line.address }, undefined, warn);
       expect(exit).toBe(0);
       expect(warnings).toEqual([
-        expect.stringMatching(/^Cannot reach Temporal at .*TEMPORAL_ADDRESS.* Tried again in/),
+        expect.stringMatching(/^Cannot reach Temporal at .*TEMPORAL_ADDRESS.* Trying again in/),
       ]);
     } finally {
       line.close();

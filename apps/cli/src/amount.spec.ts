@@ -2,7 +2,7 @@ import { CURRENCIES, formatMoney } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readAmount } from './amount.js';
-import { UsageError } from './exit.js';
+import { UsageError } from './command.js';
 
 const inTHB = (text: string): number => readAmount('--amount', text).smallestUnitsIn('THB');
 
@@ -20,7 +20,7 @@ describe('an amount on the command line', () => {
     expect(inTHB(text)).toBe(amount);
   });
 
-  it('is read as it is printed, whatever it is', () => {
+  it('is read back from the text that formatMoney prints', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 9_999_999_999_999 }),
@@ -40,7 +40,7 @@ describe('an amount on the command line', () => {
     expect(read).toThrow(`${text} can mean THB 1,500.00 (write 1500.00) or THB 15.00 (write 15.00)`);
   });
 
-  it('that has two readings is refused with both although its currency is not known', () => {
+  it('with two readings is refused with both when its currency is unknown', () => {
     expect(() => readAmount('--amount', '1500').refuseWholeNumber()).toThrow(
       '1500 can mean 1,500.00 (write 1500.00) or 15.00 (write 15.00)',
     );
@@ -48,7 +48,7 @@ describe('an amount on the command line', () => {
     expect(() => readAmount('--amount', '15.00').refuseWholeNumber()).not.toThrow();
   });
 
-  it('in another currency is refused', () => {
+  it('in another currency than the checkout is refused', () => {
     const read = () => inTHB('SGD 500.00');
     expect(read).toThrow(UsageError);
     expect(read).toThrow('--amount is in SGD, and the checkout is in THB');
@@ -66,14 +66,14 @@ describe('an amount on the command line', () => {
     ['a comma for the point', '5,00'],
     ['groups of other sizes', '15,00.00'],
     ['an unknown currency', 'USD 5.00'],
-    ['the currency behind', '5.00 THB'],
+    ['the currency after the number', '5.00 THB'],
     ['an exponent', '5e2'],
     ['other digits', '٥.٠٠'],
     ['two lines', '5.00\n'],
     ['zero', '0.00'],
     ['a bare zero', '0'],
     ['more than arithmetic keeps exact', '999999999999.99'],
-  ])('that is %s is refused before anything is looked up', (_case, text) => {
+  ])('that is %s is refused before any request', (_case, text) => {
     expect(() => readAmount('--amount', text)).toThrow(UsageError);
     expect(() => readAmount('--amount', text)).toThrow('--amount must be');
   });

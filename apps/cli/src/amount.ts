@@ -1,13 +1,13 @@
 import { CURRENCIES, decimalsOf, formatMoney, isCurrency, type Currency } from '@tillflow/domain';
-import { UsageError } from './exit.js';
+import { UsageError } from './command.js';
 
 const AMOUNT = /^(?:([A-Z]{3}) )?(\d{1,11}|\d{1,3}(?:,\d{3}){1,3})(?:\.(\d+))?$/;
 
 /**
- * An amount that a person wrote, in major units with the decimals of its currency. A whole number is refused, because
- * one reads it as major units and another as the smallest unit.
- * @param option what it was given for, such as `--amount`.
- * @throws {UsageError} for what is an amount in no currency.
+ * Reads an amount that a person wrote, in major units with the decimals of its currency. A whole number is refused
+ * because it can be read as major units or as the smallest unit.
+ * @param option the option with this amount, such as `--amount`, for the error.
+ * @throws {UsageError} when the text is not an amount in any currency.
  */
 export function readAmount(option: string, text: string): WrittenAmount {
   const [, code, grouped = '', fraction] = AMOUNT.exec(text.toUpperCase()) ?? [];
@@ -17,7 +17,7 @@ export function readAmount(option: string, text: string): WrittenAmount {
     (code === undefined || isCurrency(code)) &&
     CURRENCIES.some((currency) => fraction === undefined || fraction.length === decimalsOf(currency));
   if (!isInSomeCurrency || Number(whole + (fraction ?? '')) === 0) {
-    throw new UsageError(`${option} must be more than zero in major units with all decimals: 500.00, or "THB 500.00"`);
+    throw new UsageError(`${option} must be above zero, in major units with all decimals: 500.00, or "THB 500.00"`);
   }
   return new WrittenAmount({ option, text, code, whole, fraction });
 }
@@ -38,7 +38,7 @@ export class WrittenAmount {
     this.#parts = parts;
   }
 
-  /** @throws {UsageError} for another currency, other decimals, or a whole number. */
+  /** The amount in the smallest unit. @throws {UsageError} for another currency, other decimals, or a whole number. */
   smallestUnitsIn(currency: Currency): number {
     const { option, code, whole, fraction } = this.#parts;
     if (code !== undefined && code !== currency) {
@@ -52,7 +52,7 @@ export class WrittenAmount {
     return Number(whole + fraction);
   }
 
-  /** @param currency undefined where it is not known. @throws {UsageError} with both readings of a whole number. */
+  /** @param currency undefined when it is unknown. @throws {UsageError} for a whole number, with both readings. */
   refuseWholeNumber(currency?: Currency): void {
     const { option, text, whole, fraction } = this.#parts;
     if (fraction !== undefined) return;

@@ -1,71 +1,78 @@
 import type { AttentionCode } from '@tillflow/workflows';
 
 type Advice = {
-  /** What it means for the money. */
+  /** The meaning for the money. */
   readonly means: string;
-  /** What a person does now. */
+  /** The next step of the operator. */
   readonly remedy: string;
 };
 
-/** The short form of docs/operations.md, "What each attention means". */
+/** The short form of the section on attention codes in docs/operations.md. */
 const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
   integrity_mismatch: {
-    means: 'The provider shows another amount, currency, checkout or mode than was asked for. It is not believed.',
+    means:
+      'The charge at the provider has another amount, currency, checkout or mode than Tillflow requested. Tillflow does not accept it.',
     remedy:
-      "Compare the charge at the provider's dashboard. Ours after all: resolve --look. Not ours: give back what was paid, and when the QR has run out resolve --abandon.",
+      "Compare the charge in the provider's dashboard. If it belongs to this checkout: resolve --look. If not: refund the payment in the dashboard, and after the QR has expired resolve --abandon.",
   },
   refund_doubled: {
-    means: 'One refund was made twice: the customer has more back than was asked for.',
-    remedy: 'Ask the customer or the provider for the second one, then resolve --abandon with what was agreed.',
+    means: 'One refund was made twice: the customer received more than was requested.',
+    remedy:
+      'Ask the customer or the provider to return the second refund, then resolve --abandon with the agreement as the reason.',
   },
   return_refused: {
-    means: 'Money that must not stay with us could not be given back. It is tried again after an hour, then daily.',
-    remedy: "See why the provider refuses. Refund it at the provider's dashboard, then resolve --look.",
+    means: 'Tillflow must return this money, and the provider refuses. Tillflow tries again after an hour, then daily.',
+    remedy: "Find out why the provider refuses. Refund the payment in the provider's dashboard, then resolve --look.",
   },
   refund_unmatched: {
-    means: 'More was given back than the provider lists, or a refund may be ours and does not say so.',
+    means:
+      'The charge shows more refunded money than the provider lists as refunds, or a listed refund may be the one that Tillflow requested.',
     remedy:
-      "See the refunds at the provider's dashboard. One is ours: resolve --adopt <refund id>. Ours was never made: resolve --abandon, then resolve --look, which takes theirs in.",
+      "Check the refunds in the provider's dashboard. If one of them is the requested refund: resolve --adopt <refund id>. If the requested refund was never made: resolve --abandon, then resolve --look, which adds the other refunds.",
   },
   unknown_status: {
-    means: 'The provider shows a status that this version does not know. Nothing is guessed.',
+    means: 'The provider reports a status that this version does not know. Tillflow does not guess its meaning.',
     remedy:
-      "See the charge at the provider's dashboard; resolve --look once it shows a known status. If it stays: resolve --abandon, after the QR has run out.",
+      "Check the charge in the provider's dashboard. When it has a known status: resolve --look. If it does not change: resolve --abandon after the QR has expired.",
   },
   double_payment: {
-    means: 'The customer paid twice. The second payment goes back by itself.',
-    remedy: 'Nothing, while it is minutes old. Older: see return_refused.',
+    means: 'The customer paid twice. Tillflow returns the second payment automatically.',
+    remedy: 'Nothing in the first minutes. After that, see return_refused.',
   },
   late_payment: {
-    means: 'The customer paid after the end was reported.',
-    remedy: 'Nothing, while it goes back by itself. With LATE_PAYMENT=keep: hand out the goods, or refund it.',
+    means: 'The customer paid after Tillflow had reported the end of the checkout.',
+    remedy:
+      'Nothing: Tillflow returns the money automatically. With LATE_PAYMENT=keep: hand over the goods, or refund the payment.',
   },
   outcome_unknown: {
     means:
-      'Whether a charge or a refund was made is not known yet. It is being looked for; nothing is repeated blindly.',
-    remedy: "Wait. After an hour: find it at the provider's dashboard, then resolve --adopt <id>, or --abandon.",
+      'Tillflow does not know yet whether a charge or a refund was made. It asks the provider, and does not repeat the call blindly.',
+    remedy: "Wait. After an hour: look for it in the provider's dashboard, then resolve --adopt <id>, or --abandon.",
   },
   expire_refused: {
-    means: 'The provider does not let a charge go: a customer may be confirming. The QR is not shown any more.',
-    remedy: 'Wait. After an hour: ask the provider about the charge; if nobody can pay it any more, resolve --abandon.',
+    means:
+      'The provider refuses to expire a charge: a customer may be confirming the payment. The QR is no longer shown.',
+    remedy: 'Wait. After an hour: ask the provider about the charge. If it can no longer be paid: resolve --abandon.',
   },
   worker_late: {
-    means: 'The worker did not send a call in time: its clock or its load. The provider was not asked, no money moved.',
-    remedy: 'Run tillflow doctor (clocks, workers); runbook "A worker is late".',
+    means:
+      'The worker did not send a call in time, because of its clock or its load. The provider was not called, and no money moved.',
+    remedy: 'Run `pnpm tillflow doctor` and check clocks and workers. See the runbook "A worker is late".',
   },
   provider_unreachable: {
-    means: 'The provider has not answered for a while. Nothing is lost; it goes on by itself.',
-    remedy: 'Run tillflow doctor, see the provider’s status page; runbook "The provider is down".',
+    means: 'The provider has not answered for a while. Nothing is lost, and Tillflow continues when it answers.',
+    remedy:
+      'Run `pnpm tillflow doctor` and check the status page of the provider. See the runbook "The provider is down".',
   },
 };
 
-/** Also for a code of a newer version. */
+/** The advice for an attention code. The code may come from a newer version. */
 export function adviceOn(code: string): Advice {
   const guide: Readonly<Record<string, Advice | undefined>> = ATTENTION_GUIDE;
   return (
     guide[code] ?? {
-      means: 'A newer version of the worker raised this.',
-      remedy: 'Run the tillflow of that version.',
+      means: 'A newer version of the worker set this code.',
+      remedy: 'Use the tillflow command of that version.',
     }
   );
 }

@@ -1,26 +1,27 @@
 import { checkoutWorkflowId, DEFAULT_ACCOUNT, isReference, parseCheckoutId, type CheckoutKey } from '@tillflow/domain';
 import { CheckoutNotFoundError, type Checkouts, type StoredCheckout } from '@tillflow/temporal';
 import { toCheckout, type Checkout } from '@tillflow/workflows';
-import { UsageError } from './exit.js';
+import { UsageError } from './command.js';
 
 /**
- * The checkout that is meant: by its id, or by its reference.
- * @throws {UsageError} when it is neither, or is the id of one and the reference of another: money could go back for the
- *   wrong one. @throws {CheckoutNotFoundError}
+ * Finds a checkout by its id or by its reference.
+ * @throws {UsageError} when the text is neither, or is the id of one checkout and the reference of another: a refund could
+ *   then go to the wrong customer.
+ * @throws {CheckoutNotFoundError}
  */
 export async function findCheckout(checkouts: Checkouts, text: string): Promise<StoredCheckout> {
   const keys = keysOf(text);
-  if (keys.length === 0) throw new UsageError(`${text} is neither a checkout's id (chk_…) nor a reference`);
-  const looks = await Promise.all(keys.map((key) => look(checkouts, key)));
-  const [found, other] = looks.filter((one) => one !== null);
-  if (found === undefined) throw new CheckoutNotFoundError(`No checkout has the id or the reference ${text}`);
-  if (other === undefined) return found;
+  if (keys.length === 0) throw new UsageError(`${text} is neither the id of a checkout (chk_…) nor a reference`);
+  const found = await Promise.all(keys.map((key) => retrieve(checkouts, key)));
+  const [checkout, other] = found.filter((one) => one !== null);
+  if (checkout === undefined) throw new CheckoutNotFoundError(`No checkout has the id or reference ${text}`);
+  if (other === undefined) return checkout;
   throw new UsageError(
-    `${text} is the id of one checkout and the reference of another: say ${found.intent.reference} or ${other.intent.id}`,
+    `${text} is the id of one checkout and the reference of another. Use ${checkout.intent.reference} or ${other.intent.id}.`,
   );
 }
 
-async function look(checkouts: Checkouts, key: CheckoutKey): Promise<StoredCheckout | null> {
+async function retrieve(checkouts: Checkouts, key: CheckoutKey): Promise<StoredCheckout | null> {
   try {
     return await checkouts.get(key);
   } catch (error) {
@@ -37,11 +38,11 @@ function keysOf(text: string): CheckoutKey[] {
   ];
 }
 
-/** As programs read it: the API's checkout, and where its workflow is. Amounts in the smallest unit. */
+/** A checkout for programs: as the API shows it, with its workflow. Amounts are in the smallest unit. */
 export type CheckoutJson = Checkout & {
   readonly terminal: string | null;
   readonly workflow_id: string;
-  /** Its workflow has ended: nothing will change. */
+  /** Whether its workflow has ended, so that it no longer changes. */
   readonly closed: boolean;
 };
 

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { command } from './command.js';
-import { EXIT, UsageError } from './exit.js';
+import { command, EXIT, UsageError } from './command.js';
 
 const quiet = (): void => undefined;
 
@@ -16,7 +15,7 @@ const greet = command({
 });
 
 describe('a command', () => {
-  it('takes its options in any order, and --json always', async () => {
+  it('accepts its options in any order, and always --json', async () => {
     const { json } = await greet.run(['--times', '2', 'Somchai', '--json', '--loud'], {}, quiet, quiet);
     expect(json).toEqual({ values: { loud: true, times: '2', json: true }, positionals: ['Somchai'] });
     expect((await greet.run(['Somchai', '--times=2'], {}, quiet, quiet)).json).toMatchObject({
@@ -31,7 +30,7 @@ describe('a command', () => {
     [[]],
     [['Somchai', 'Somsri']],
     [['Somchai', '--dry-run']],
-  ])('refuses %j', async (args) => {
+  ])('refuses %j as a usage error', async (args) => {
     await expect(greet.run(args, {}, quiet, quiet)).rejects.toThrow(UsageError);
   });
 });

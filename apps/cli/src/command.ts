@@ -1,11 +1,33 @@
 import { parseArgs } from 'node:util';
-import { UsageError, type ExitCode } from './exit.js';
+
+/** The exit codes of every command. */
+export const EXIT = {
+  ok: 0,
+  /** Something needs a person: a finding, a break, a refusal, or an unknown name. */
+  finding: 1,
+  /** The command, an option or a setting is wrong. Nothing was done. */
+  usage: 2,
+  /** Temporal, the provider or a worker does not answer. The message says if the command may still have an effect. */
+  unreachable: 3,
+} as const;
+
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** The command line is wrong. The message says why. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+/** Temporal, the provider or a worker does not answer. The message says which, and what is known of the effect. */
+export class UnreachableError extends Error {
+  override readonly name = 'UnreachableError';
+}
 
 type Options = Readonly<Record<string, { readonly type: 'boolean' | 'string' }>>;
 
 type Values<O extends Options> = { readonly [Name in keyof O]?: O[Name]['type'] extends 'boolean' ? boolean : string };
 
-/** What came of a command: for people line by line, for programs as one JSON document. */
+/** The result of a command: lines for people, one JSON document for programs. */
 export type Report = {
   readonly exit: ExitCode;
   readonly lines: readonly string[];
@@ -16,28 +38,28 @@ type Call<O extends Options> = {
   readonly values: Values<O>;
   readonly positionals: readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Tells a person who waits how far it is. */
+  /** Shows the progress to a person who waits. */
   readonly progress: (line: string) => void;
-  /** Says what goes wrong meanwhile, also to a log. */
+  /** Reports a problem while the command goes on, also when standard error is a log. */
   readonly warn: (line: string) => void;
 };
 
 type Definition<O extends Options> = {
   readonly name: string;
-  /** What follows the name, such as `<id> --reason <text>`. */
+  /** The usage after the name, such as `<id> --reason <text>`. */
   readonly synopsis: string;
   /** One line for the list of commands. */
   readonly summary: string;
-  /** What more there is to know. */
+  /** The help text after the summary. */
   readonly details: readonly string[];
-  /** How many words it takes that are no options. */
+  /** The number of arguments that are not options. */
   readonly takes: number;
   readonly options: O;
-  /** @throws {UsageError} @throws {UnreachableError} and whatever Temporal's client throws. */
+  /** @throws {UsageError} @throws {UnreachableError} and any error of Temporal's client. */
   run(call: Call<O>): Promise<Report>;
 };
 
-/** One command: what it says about itself, and how it is run. */
+/** One command: its help, and how to run it. */
 export type Command = Pick<Definition<Options>, 'name' | 'synopsis' | 'summary' | 'details'> & {
   run(
     args: readonly string[],
@@ -47,7 +69,7 @@ export type Command = Pick<Definition<Options>, 'name' | 'synopsis' | 'summary' 
   ): Promise<Report>;
 };
 
-/** Every command answers `--json`; those with an effect name `--dry-run` among their options. */
+/** Adds `--json` to the options. A command that changes something declares `--dry-run` itself. */
 export function command<const O extends Options>(definition: Definition<O>): Command {
   const { name, synopsis, summary, details, takes } = definition;
   return {
@@ -60,7 +82,7 @@ export function command<const O extends Options>(definition: Definition<O>): Com
       if (positionals.length !== takes) {
         throw new UsageError(`${name} takes ${takes === 0 ? 'no' : takes} argument${takes === 1 ? '' : 's'}`);
       }
-      // What parseArgs gives for these options, which it types more loosely.
+      // parseArgs returns these values, but its types are wider.
       return definition.run({ values: values as Values<O>, positionals, environment, progress, warn });
     },
   };
@@ -71,7 +93,7 @@ function parse(args: readonly string[], options: Options) {
   const named = new Set<string>();
   for (const token of parsed.tokens) {
     if (token.kind !== 'option') continue;
-    // Of two amounts neither is the one that is meant.
+    // With two amounts, it is unknown which one is meant.
     if (named.has(token.name)) throw new UsageError(`--${token.name} is given twice`);
     named.add(token.name);
   }

@@ -1,7 +1,7 @@
 import { escapeControls } from '@tillflow/telemetry';
 import { run } from './program.js';
 
-/** Only for a person who watches: what is piped somewhere gets the outcome alone. */
+/** Shown only on a terminal: a pipe or a file gets only the result. */
 const progress = (line: string): void => {
   if (process.stderr.isTTY) process.stderr.write(`${escapeControls(line)}\n`);
 };
@@ -10,10 +10,10 @@ const warn = (line: string): void => void process.stderr.write(`${line}\n`);
 
 const { exit, out, err } = await run(process.argv.slice(2), process.env, progress, warn);
 await Promise.all([written(process.stdout, out), written(process.stderr, err)]);
-// A call that was given up may still be waiting to try again.
+// A call after its deadline may still have timers for the next try, which would keep the process running.
 process.exit(exit);
 
-/** Until it has left, or whoever reads has seen enough, as `head` has. */
+/** Resolves when the text was written, or when the reader has closed the pipe, as `head` does. */
 function written(stream: NodeJS.WriteStream, text: string): Promise<void> {
   return new Promise((resolve) => {
     stream.once('error', () => resolve());

@@ -11,17 +11,18 @@ import { refund } from './commands/refund.js';
 import { resolve } from './commands/resolve.js';
 import { setup } from './commands/setup.js';
 import { show } from './commands/show.js';
-import { EXIT, UnreachableError, UsageError, type ExitCode } from './exit.js';
+import { EXIT, UnreachableError, UsageError, type ExitCode } from './command.js';
 import { columns } from './text.js';
 
 const COMMANDS: readonly Command[] = [setup, doctor, list, show, resolve, refund, reconcile, backfill, notices, plans];
 
-/** What a run of the program leaves behind. */
+/** The result of a run: the exit code, and the text for standard output and standard error. */
 export type Outcome = { readonly exit: ExitCode; readonly out: string; readonly err: string };
 
 /**
- * Runs one command. Never throws: what goes wrong has an exit code and a word about it.
- * @param progress told, line by line, how far long work is. @param warn told what goes wrong and is tried again.
+ * Runs one command. Never throws: each failure has an exit code and a message.
+ * @param progress called with each line about the progress of long work.
+ * @param warn called with each problem after which the command tries again.
  */
 export async function run(
   args: readonly string[],
@@ -37,17 +38,17 @@ export async function run(
   const command = COMMANDS.find((one) => one.name === name);
   if (command === undefined) {
     if (name === undefined || name.startsWith('-')) {
-      return isAskedForHelp ? said(EXIT.ok, usage()) : failed(EXIT.usage, usage(), asJson);
+      return isAskedForHelp ? outcome(EXIT.ok, usage()) : failed(EXIT.usage, usage(), asJson);
     }
-    return failed(EXIT.usage, `There is no command ${name}.\n\n${usage()}`, asJson);
+    return failed(EXIT.usage, `Unknown command: ${name}.\n\n${usage()}`, asJson);
   }
-  if (isAskedForHelp) return said(EXIT.ok, help(command));
+  if (isAskedForHelp) return outcome(EXIT.ok, help(command));
   try {
-    // What programs read is one document.
-    const warnUnlessRead = asJson ? () => undefined : warn;
-    return told(await command.run(rest, environment, progress, warnUnlessRead), asJson);
+    // Programs read one JSON document and nothing else.
+    const warnPeople = asJson ? () => undefined : warn;
+    return reported(await command.run(rest, environment, progress, warnPeople), asJson);
   } catch (error) {
-    return failed(exitOf(error), wordsOf(error, command), asJson);
+    return failed(exitOf(error), messageOf(error, command), asJson);
   }
 }
 
@@ -57,31 +58,31 @@ function exitOf(error: unknown): ExitCode {
   return EXIT.finding;
 }
 
-function wordsOf(error: unknown, command: Command): string {
+function messageOf(error: unknown, command: Command): string {
   if (error instanceof UsageError) return `${error.message}\n\n${help(command)}`;
   const message = error instanceof Error ? error.message : String(error);
   if (!isTemporalFailure(error)) return message;
-  // The client's own words are few; what is behind them says more.
+  // The cause says more than the short message of Temporal's client.
   const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-  return `Temporal did not do it: ${message}${cause}. pnpm tillflow doctor may tell why.`;
+  return `Temporal refused or failed: ${message}${cause}. Run \`pnpm tillflow doctor\` to find out why.`;
 }
 
-function told({ exit, lines, json }: Report, asJson: boolean): Outcome {
-  return said(exit, asJson ? jsonText(json) : lines.map(escapeControls).join('\n'));
+function reported({ exit, lines, json }: Report, asJson: boolean): Outcome {
+  return outcome(exit, asJson ? jsonText(json) : lines.map(escapeControls).join('\n'));
 }
 
-function said(exit: ExitCode, text: string): Outcome {
+function outcome(exit: ExitCode, text: string): Outcome {
   return { exit, out: `${text}\n`, err: '' };
 }
 
-/** Programs read standard output, whatever came of it. */
+/** Programs read standard output, so with --json errors go there, too. */
 function failed(exit: ExitCode, words: string, asJson: boolean): Outcome {
   if (!asJson) return { exit, out: '', err: `${escapedLines(words)}\n` };
   const [message] = words.split('\n\n', 1);
-  return said(exit, jsonText({ error: { code: NAMES[exit], message } }));
+  return outcome(exit, jsonText({ error: { code: NAMES[exit], message } }));
 }
 
-/** JSON leaves some control characters in a string as they are. */
+/** JSON.stringify does not escape all control characters. */
 function jsonText(json: unknown): string {
   return escapedLines(JSON.stringify(json, null, 2));
 }
@@ -104,13 +105,13 @@ function usage(): string {
     '',
     ...columns(rows),
     '',
-    'Every command takes --help, which tells its options, and --json. The settings are those of the API and the worker.',
+    'Every command accepts --help and --json. The settings are the same as those of the API and the worker.',
     '',
     'Exit codes:',
-    `  ${EXIT.ok}  done, and nothing was found`,
-    `  ${EXIT.finding}  something was found, or was refused`,
-    `  ${EXIT.usage}  wrong usage, wrong settings`,
-    `  ${EXIT.unreachable}  cannot reach`,
+    `  ${EXIT.ok}  done, nothing found`,
+    `  ${EXIT.finding}  something was found or refused`,
+    `  ${EXIT.usage}  wrong usage or wrong settings`,
+    `  ${EXIT.unreachable}  cannot reach Temporal, the provider or a worker`,
   ].join('\n');
 }
 

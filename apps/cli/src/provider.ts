@@ -14,7 +14,7 @@ import type { ProviderSettings } from './settings.js';
 const TIMEOUT_MS = 10_000;
 const DEADLINE_MS = 20_000;
 
-/** A client of the provider, or null where it is not set. @throws {SettingsError} for keys that cannot be used. */
+/** A client of the provider, or null without address or key. @throws {SettingsError} for keys of the wrong kind. */
 export function openProvider(
   settings: ProviderSettings,
   options: Pick<PaymentsClientOptions, 'dispatcher'> = {},
@@ -34,18 +34,18 @@ export function openProvider(
       ...options,
     });
   } catch (error) {
-    if (error instanceof ConfigurationError) throw new SettingsError([inOurWords(error.message)]);
+    if (error instanceof ConfigurationError) throw new SettingsError([withSettingNames(error.message)]);
     throw error;
   }
 }
 
-/** The client's names of its options are not those of the settings. */
-function inOurWords(message: string): string {
+/** Replaces the client's option names with the names of the settings. */
+function withSettingNames(message: string): string {
   const names = { baseUrl: 'PROVIDER_BASE_URL', secretKey: 'PROVIDER_SECRET_KEY', publicKey: 'PROVIDER_PUBLIC_KEY' };
   return Object.entries(names).reduce((text, [option, setting]) => text.replaceAll(option, setting), message);
 }
 
-/** Whether the provider is down, or something else answers in its place. */
+/** Whether the provider is down, or another server answers at its address. */
 export function isUnreachable(error: PaymentsError): boolean {
   return (
     error instanceof ConnectionError ||

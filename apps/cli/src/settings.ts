@@ -12,14 +12,14 @@ import { z } from 'zod';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** @throws {SettingsError} with every mistake. */
+/** The settings of a command that uses only Temporal. @throws {SettingsError} with every mistake. */
 export function cliSettings(environment: Environment): TemporalSettings {
   return readSettings(z.object(temporalSettings), environment);
 }
 
 /**
- * What `setup` and `doctor` know of the provider, which may be nothing. A key of the wrong kind is no mistake here: to
- * find it is the doctor's work.
+ * The settings of `setup` and `doctor`. The provider's settings are optional. A key of the wrong kind is accepted here,
+ * so that `doctor` can report it.
  */
 const providerSchema = z.object({
   ...temporalSettings,
@@ -28,12 +28,12 @@ const providerSchema = z.object({
   PROVIDER_PUBLIC_KEY: z.string().optional(),
   PROVIDER_WEBHOOK_SECRET: list().optional(),
   PROVIDER_API_VERSION: z.string().optional(),
-  /** Whether this is to be the real thing; unset: whatever the key is for. */
+  /** Whether live mode is expected. Unset: the mode of the key. */
   PROVIDER_LIVEMODE: z
     .enum(['true', 'false'], 'must be true or false')
     .transform((text) => text === 'true')
     .optional(),
-  /** The address of the API, as the provider reaches it. */
+  /** The address at which the provider reaches the API. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
     .transform((url) => url.replace(/\/+$/, ''))
@@ -46,7 +46,7 @@ const providerSchema = z.object({
   WORKER_HOST: z.string().default('127.0.0.1'),
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
   WORKER_SDK_METRICS_PORT: integer(0, 0, 65_535),
-  /** What `doctor` names when they are open; the programs that have these settings check them. */
+  /** `doctor` warns when these are open. The programs that use them check their values. */
   DOCS_OPEN: flag(true),
   METRICS_OPEN: flag(false),
   TEMPORAL_BIND_ADDRESS: z.string().optional(),
@@ -56,17 +56,17 @@ const providerSchema = z.object({
 
 export type ProviderSettings = z.output<typeof providerSchema>;
 
-/** For `doctor`, which names what is unsafe. @throws {SettingsError} with every mistake. */
+/** For `doctor`, which reports unsafe settings itself. @throws {SettingsError} with every mistake. */
 export function providerSettings(environment: Environment): ProviderSettings {
   return readSettings(providerSchema, environment);
 }
 
-/** For a command that calls the provider. @throws {SettingsError} with what is unsafe with a live key, too. */
+/** For a command that calls the provider. @throws {SettingsError} also for settings that are unsafe with a live key. */
 export function safeProviderSettings(environment: Environment): ProviderSettings {
   return readSettings(providerSchema, environment, unsafeWithLiveKey);
 }
 
-/** Where the provider is to send its webhooks; undefined where the API's address is not known. */
+/** The address for the provider's webhooks. Undefined when the API's address is unknown. */
 export function webhookAddress({ PUBLIC_URL }: Pick<ProviderSettings, 'PUBLIC_URL'>): string | undefined {
   return PUBLIC_URL === undefined ? undefined : `${PUBLIC_URL}/webhooks/provider`;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ago, columns, utc } from './text.js';
 
-describe('text for people', () => {
-  it('aligns columns, and leaves no blanks at the end of a line', () => {
+describe('the text output of the command line', () => {
+  it('aligns columns without blanks at the end of a line', () => {
     expect(columns([['a', 'long one', ''], ['longer', 'b', 'c'], []])).toEqual([
       'a       long one',
       'longer  b         c',
@@ -11,7 +11,7 @@ describe('text for people', () => {
     expect(columns([])).toEqual([]);
   });
 
-  it('aligns columns by what is shown of a control character', () => {
+  it('aligns columns by the escaped form of control characters', () => {
     expect(
       columns([
         ['a\u001b', 'b'],
@@ -20,7 +20,7 @@ describe('text for people', () => {
     ).toEqual(['a\\u001b  b', 'a        b']);
   });
 
-  it('shows a time to the second, UTC, and a dash for none', () => {
+  it('shows a time to the second in UTC, and a dash for null', () => {
     expect(utc('2026-11-21T08:29:34.123Z')).toBe('2026-11-21 08:29:34 UTC');
     expect(utc('2026-11-21T08:29:34Z')).toBe('2026-11-21 08:29:34 UTC');
     expect(utc(null)).toBe('-');
@@ -35,7 +35,7 @@ describe('text for people', () => {
     [172_799_000, '47 h'],
     [172_800_000, '2 d'],
     [-5_000, '0 s'],
-  ])('says of %i ms that they are %s', (milliseconds, words) => {
+  ])('shows %i ms as %s', (milliseconds, words) => {
     const since = '2026-11-21T08:00:00.000Z';
     expect(ago(since, Date.parse(since) + milliseconds)).toBe(words);
   });

@@ -1,6 +1,6 @@
 import { escapeControls } from '@tillflow/telemetry';
 
-/** Rows as aligned columns, two blanks between them; empty without rows. Control characters are escaped. */
+/** Aligns rows in columns with two blanks between them. Escapes control characters. */
 export function columns(raw: readonly (readonly string[])[]): string[] {
   const rows = raw.map((row) => row.map(escapeControls));
   const widths: number[] = [];
@@ -15,12 +15,12 @@ export function columns(raw: readonly (readonly string[])[]): string[] {
   );
 }
 
-/** To the second, UTC; a dash for what has not happened. @param time ISO 8601 UTC. */
+/** A time to the second in UTC, or a dash for null. @param time ISO 8601 UTC. */
 export function utc(time: string | null): string {
   return time === null ? '-' : time.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
 }
 
-/** How long ago, in the largest unit that fits: `3 min`, `2 d`. @param time ISO 8601 UTC. @param now milliseconds. */
+/** The time since `time`, in the largest unit that fits: `3 min`, `2 d`. @param time ISO 8601 UTC. @param now milliseconds. */
 export function ago(time: string, now: number): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1_000));
   if (seconds < 120) return `${seconds} s`;

@@ -2,27 +2,25 @@ import { ApplicationFailure, WorkflowUpdateFailedError } from '@temporalio/clien
 import { parseInstant } from '@tillflow/domain';
 import { isTooSlow, livenessOf, within, type Temporal } from '@tillflow/temporal';
 import { backfill as backfillUpdate, MAX_UNPLACED, type EventCounts } from '@tillflow/workflows';
-import { command } from '../command.js';
-import { tailOf } from '../event-tail.js';
-import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { command, EXIT, UnreachableError, UsageError } from '../command.js';
+import { tailOf, withTemporal } from '../temporal.js';
 import { operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
-import { withTemporal } from '../with-temporal.js';
 
-/** A month of a busy shop. Repeated after it, nothing is done twice. */
+/** Enough for a month of a busy shop. Running the command again repeats nothing. */
 const WITHIN_MS = 600_000;
 
 export const backfill = command({
   name: 'backfill',
   synopsis: '--from <time> [--dry-run]',
-  summary: "Reads the provider's events again from a time on, and delivers what webhooks have lost.",
+  summary: "Reads the provider's events again since a time, and delivers those whose webhooks were lost.",
   details: [
     '  --from <time>   ISO 8601 with a zone, such as 2026-11-21T08:00:00Z',
-    '  --dry-run       say from when on would be read, and where the event tail is now',
+    '  --dry-run       show what would be read, and how far the event tail has delivered',
     '',
-    'Waits until all is delivered. Safe to repeat: what a checkout knows already is not delivered.',
-    '1: an event could not be delivered yet; it is tried again by itself.',
+    'Waits until all events are delivered. Safe to repeat: an event is not delivered to a checkout that has it already.',
+    'Exit code 1: an event could not be delivered yet. The event tail tries again automatically.',
   ],
   takes: 0,
   options: { from: { type: 'string' }, 'dry-run': { type: 'boolean' } },
@@ -38,14 +36,16 @@ export const backfill = command({
           json: { dry_run: true, from, watermark },
           lines: [
             `would: read all events since ${utc(from)}`,
-            `the event tail has delivered all up to ${utc(watermark)}`,
+            `the event tail has delivered all events until ${utc(watermark)}`,
           ],
         };
       }
       if ((await livenessOf(temporal, [run])) === 'silent') {
-        throw new UnreachableError('No worker answers for the event tail: nothing was asked. pnpm tillflow doctor.');
+        throw new UnreachableError(
+          'No worker runs the event tail, so nothing was requested. Run `pnpm tillflow doctor` to find out why.',
+        );
       }
-      const counts = await ask(temporal, run.workflowId, from);
+      const counts = await request(temporal, run.workflowId, from);
       return {
         exit: counts.unplaced === 0 ? EXIT.ok : EXIT.finding,
         json: { from, ...counts },
@@ -55,18 +55,18 @@ export const backfill = command({
   },
 });
 
-async function ask({ client, connection }: Temporal, tail: string, from: string): Promise<EventCounts> {
+async function request({ client, connection }: Temporal, tail: string, from: string): Promise<EventCounts> {
   try {
     return await within(connection, WITHIN_MS, () =>
       client.workflow.getHandle(tail).executeUpdate(backfillUpdate, { args: [{ from, by: operator() }] }),
     );
   } catch (error) {
     if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure) {
-      throw new UnreachableError(`The event tail gave up: ${error.cause.message}`);
+      throw new UnreachableError(`The event tail could not read the events: ${error.cause.message}`);
     }
     if (!isTooSlow(error)) throw error;
     throw new UnreachableError(
-      'The event tail did not end reading in time. It may go on; the same command is safe to repeat.',
+      'The event tail did not finish in time. It may continue. You can safely repeat the command.',
     );
   }
 }
@@ -74,14 +74,14 @@ async function ask({ client, connection }: Temporal, tail: string, from: string)
 function describe({ read, hinted, reopened, unplaced }: EventCounts): string[] {
   return [
     `events read: ${read}`,
-    `checkouts told to look: ${hinted}`,
-    `closed checkouts opened again for money that came: ${reopened}`,
-    `not delivered yet, tried again by itself: ${unplaced}${unplaced > MAX_UNPLACED ? ` (the last ${MAX_UNPLACED} of them; pnpm tillflow reconcile finds the other payments)` : ''}`,
+    `checkouts that were asked to check: ${hinted}`,
+    `closed checkouts opened again because of a payment: ${reopened}`,
+    `not delivered yet, will be tried again: ${unplaced}${unplaced > MAX_UNPLACED ? ` (only the last ${MAX_UNPLACED}; run \`pnpm tillflow reconcile\` to find the other payments)` : ''}`,
   ];
 }
 
 function timeOf(text: string | undefined): string {
-  if (text === undefined) throw new UsageError('backfill wants a --from');
+  if (text === undefined) throw new UsageError('backfill needs a --from');
   try {
     return new Date(parseInstant(text)).toISOString();
   } catch {

@@ -1,6 +1,6 @@
 import { PaymentsError } from '@tillflow/payments-client';
 import { isLiveKey, isProviderPlain, isTemporalFailure, readTemporalClock, workerClocks } from '@tillflow/temporal';
-import { command } from '../command.js';
+import { command, EXIT, UnreachableError } from '../command.js';
 import { checkClocks, readHttpClock, temporalNow, type NamedReading, type Readings } from '../doctor/clocks.js';
 import { checkConfiguration } from '../doctor/configuration.js';
 import type { Check, Finding } from '../doctor/finding.js';
@@ -9,28 +9,27 @@ import { checkProvider, providerFinding } from '../doctor/provider.js';
 import { checkTemporal } from '../doctor/temporal.js';
 import { checkWebhooks } from '../doctor/webhooks.js';
 import { checkWorkers } from '../doctor/workers.js';
-import { EXIT, UnreachableError } from '../exit.js';
 import { openProvider } from '../provider.js';
 import { providerSettings, type ProviderSettings } from '../settings.js';
 import { columns } from '../text.js';
-import { withTemporal } from '../with-temporal.js';
+import { withTemporal } from '../temporal.js';
 
 const TEMPORAL_WITHIN_MS = 60_000;
 
-/** What was looked at on one side, and the clocks that were read there. */
+/** The checks of the provider's side or of Temporal's side, and the clocks that were read there. */
 type Examined<Clocks> = { readonly checks: readonly Check[]; readonly clocks: Clocks };
 type TemporalClocks = Pick<Readings, 'temporal' | 'workers'>;
 
 export const doctor = command({
   name: 'doctor',
   synopsis: '',
-  summary: 'Looks for what is wrong with keys, provider, webhooks, clocks, Temporal, workers and versions.',
+  summary: 'Checks keys, configuration, provider, webhooks, clocks, Temporal, workers and versions.',
   details: [
-    'Reads the settings of the API and the worker: run it with theirs. Changes nothing; it sends the API webhooks that',
-    'are about nothing, signed with PROVIDER_WEBHOOK_SECRET.',
+    'Run it with the settings of the API and the worker. It changes nothing. It sends test webhooks to the API, signed',
+    'with PROVIDER_WEBHOOK_SECRET, which the API answers and ignores.',
     '',
-    'Each finding says what it is, what it means, and what to do. A warning names an unsafe setting that everything',
-    'starts with; it does not change the exit code. 3: Temporal cannot be reached.',
+    'Each finding says what is wrong, what follows from it, and what to do. A warning is an unsafe setting with which',
+    'the programs still start; it does not change the exit code. Exit code 3: Temporal cannot be reached.',
   ],
   takes: 0,
   options: {},
@@ -70,16 +69,16 @@ async function examineProvider(given: ProviderSettings): Promise<Examined<readon
   const { PROVIDER_BASE_URL: baseUrl, PROVIDER_SECRET_KEY: secret } = settings;
   const checks: Check[] = [];
   const readings: (NamedReading | null)[] = [];
-  // With a key of another kind every request would only be refused.
+  // The provider would refuse every request with a key of another kind.
   const client = secret !== undefined && isSecretKey(secret) ? openProvider(settings) : null;
   if (client !== null && secret !== undefined && isLiveKey(secret) && isProviderPlain(settings)) {
     await client.close();
     return {
-      checks: [{ area: 'provider', findings: [], seen: 'not asked: a live key must not go over http' }],
+      checks: [{ area: 'provider', findings: [], seen: 'not checked: a live key must not be sent over http' }],
       clocks: [],
     };
   }
-  if (baseUrl === undefined || client === null) return { checks: [notAsked(settings)], clocks: [] };
+  if (baseUrl === undefined || client === null) return { checks: [notChecked(settings)], clocks: [] };
   try {
     const provider = await checkProvider(client, settings);
     checks.push(provider);
@@ -89,28 +88,32 @@ async function examineProvider(given: ProviderSettings): Promise<Examined<readon
     readings.push(webhooks.clock);
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    checks.push({ area: 'provider', findings: [providerFinding(error, settings)], seen: 'it could not be asked' });
+    checks.push({
+      area: 'provider',
+      findings: [providerFinding(error, settings)],
+      seen: 'not checked: it could not be reached',
+    });
   } finally {
     await client.close();
   }
   return { checks, clocks: readings.filter((reading) => reading !== null) };
 }
 
-/** A public key of the wrong kind is found already, and the client would not take it. */
+/** Leaves out a public key of the wrong kind: {@link checkKeys} reports it, and the client would throw. */
 function withUsableKeys(settings: ProviderSettings): ProviderSettings {
   const { PROVIDER_PUBLIC_KEY: key } = settings;
   return { ...settings, PROVIDER_PUBLIC_KEY: key === undefined || isPublicKey(key) ? key : undefined };
 }
 
-function notAsked({ PROVIDER_BASE_URL, PROVIDER_SECRET_KEY }: ProviderSettings): Check {
+function notChecked({ PROVIDER_BASE_URL, PROVIDER_SECRET_KEY }: ProviderSettings): Check {
   const unset = Object.entries({ PROVIDER_BASE_URL, PROVIDER_SECRET_KEY }).filter(([, value]) => value === undefined);
   const findings = unset.map(([name]) => ({
     code: 'setting_missing',
     what: `${name} is not set here`,
-    means: 'The provider, its account and its webhooks were not looked at.',
-    remedy: 'Run the doctor with the settings of the API and the worker.',
+    means: 'The provider, its account and its webhooks were not checked.',
+    remedy: 'Run `pnpm tillflow doctor` with the settings of the API and the worker.',
   }));
-  return { area: 'provider', findings, seen: 'not asked' };
+  return { area: 'provider', findings, seen: 'not checked' };
 }
 
 async function examineTemporal(settings: ProviderSettings): Promise<Examined<TemporalClocks>> {
@@ -139,25 +142,30 @@ function unreachable(error: unknown): Check {
       code: TEMPORAL_UNREACHABLE,
       what: error instanceof Error ? error.message : String(error),
       means:
-        'Nothing moves: the API answers 503, webhooks are refused and come again. What was promised is kept there.',
-      remedy: 'Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and its TLS settings; docs/operations.md, Temporal is down.',
+        'The API answers 503 and refuses webhooks, which the provider sends again. Temporal keeps every open checkout.',
+      remedy:
+        'Check TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE and the TLS settings. See docs/operations.md, "Temporal is down".',
     },
   ];
-  return { area: 'temporal', findings, seen: 'it could not be asked' };
+  return { area: 'temporal', findings, seen: 'not checked: it could not be reached' };
 }
 
 function describe(checks: readonly Check[]): string[] {
   const findings = checks.flatMap((check) => check.findings);
   const warnings = checks.flatMap((check) => check.warnings ?? []);
-  const end = findings.length === 0 ? 'Nothing is wrong.' : `${findings.length} found.`;
+  const end = findings.length === 0 ? 'No problem found.' : `${counted(findings.length, 'problem')} found.`;
   return [
     ...columns(checks.map((check) => [stateOf(check), check.area, check.seen])),
     ...findings.flatMap((finding) => inFull(finding, '')),
     ...warnings.flatMap((warning) => inFull(warning, 'warning ')),
     '',
     end,
-    ...(warnings.length === 0 ? [] : [`${warnings.length} ${warnings.length === 1 ? 'warning' : 'warnings'}.`]),
+    ...(warnings.length === 0 ? [] : [`${counted(warnings.length, 'warning')}.`]),
   ];
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 function stateOf({ findings, warnings = [] }: Check): string {

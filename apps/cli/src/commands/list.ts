@@ -8,16 +8,15 @@ import {
   type StoredCheckout,
 } from '@tillflow/temporal';
 import { checkoutJson } from '../checkouts.js';
-import { command } from '../command.js';
-import { EXIT, UsageError } from '../exit.js';
+import { command, EXIT, UsageError } from '../command.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns, utc } from '../text.js';
-import { withTemporal } from '../with-temporal.js';
+import { withTemporal } from '../temporal.js';
 
 const PAGE = 100;
 const MOST = 10_000;
 
-/** Some checkouts: what was read, whether there are more, and what could not be read. */
+/** The checkouts that were read, whether there are more, and the workflows that could not be read. */
 type Listed = {
   readonly checkouts: readonly StoredCheckout[];
   readonly more: boolean;
@@ -27,11 +26,11 @@ type Listed = {
 export const list = command({
   name: 'list',
   synopsis: '[--attention] [--status <status>] [--limit <n>]',
-  summary: 'Checkouts: open ones, then those that ended, the newest first in each.',
+  summary: 'Lists checkouts: first the open ones, then the others, each with the newest first.',
   details: [
-    '  --attention         only those that need a person, or may soon',
+    '  --attention         only checkouts that need a person, or may soon need one',
     `  --status <status>   ${CHECKOUT_STATUSES.join(', ')}`,
-    `  --limit <n>         how many, 1 to ${MOST}; default 50`,
+    `  --limit <n>         how many, 1 to ${MOST}; default: 50`,
   ],
   takes: 0,
   options: { attention: { type: 'boolean' }, status: { type: 'string' }, limit: { type: 'string' } },
@@ -79,7 +78,7 @@ function describe({ checkouts, more, unreadable }: Listed, attention: boolean): 
   const nothing = attention ? 'No checkout needs attention.' : 'No checkout found.';
   return [
     ...(rows.length === 0 ? [nothing] : columns([['REFERENCE', 'STATUS', 'AMOUNT', 'CREATED', 'ATTENTION'], ...rows])),
-    ...(more ? ['… and more: set --limit'] : []),
+    ...(more ? ['… and more: set a higher --limit'] : []),
     ...unreadable.map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`),
   ];
 }

@@ -1,13 +1,12 @@
 import { isTooSlow, PlansUnderWay, type PlanResolved, type PlanUnderWay } from '@tillflow/temporal';
 import type { Resolution } from '@tillflow/workflows';
-import { command, type Report } from '../command.js';
-import { EXIT, UnreachableError } from '../exit.js';
-import { resolutionOf } from '../resolution.js';
+import { command, EXIT, type Report, UnreachableError } from '../command.js';
+import { resolutionOf } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns } from '../text.js';
-import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
+import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
-/** A look at a provider that is down takes up to 45 s. */
+/** A lookup takes up to 45 s while the provider is down. */
 const WITHIN_MS = 60_000;
 
 const PLAN = /^[A-Za-z0-9_-]{1,64}$/;
@@ -15,14 +14,14 @@ const PLAN = /^[A-Za-z0-9_-]{1,64}$/;
 export const plans = command({
   name: 'plans',
   synopsis: '[--resolve <id> (--look | --adopt <plan id> | --abandon) --reason <text>] [--dry-run]',
-  summary: 'Recurring plans that were asked for and are not known to be made yet, and what a person decides of them.',
+  summary: 'Lists recurring plans whose creation is not confirmed yet, and resolves those that wait for a person.',
   details: [
-    '  --resolve <id>      decide about this one, of those that wait for a person',
-    '  --look              take the plan that is left at the provider, once the others are ended there',
-    '  --adopt <plan id>   this plan (schd_…) is the one that was asked for',
-    '  --abandon           none is: its key is free, and the same request makes a new plan',
+    '  --resolve <id>      resolve this plan, which waits for a person',
+    '  --look              look up the plans at the provider, and take the one that is left after you ended the others',
+    '  --adopt <plan id>   this plan (schd_…) is the requested one',
+    '  --abandon           none of them is. The key becomes free, and the same request creates a new plan',
     '  --reason <text>     why; it is kept with the request',
-    '  --dry-run           say what would be asked',
+    '  --dry-run           show what would be requested',
   ],
   takes: 0,
   options: {
@@ -46,13 +45,13 @@ export const plans = command({
         const unreadable: string[] = [];
         return listed(await underWay.list((workflow) => unreadable.push(workflow)), unreadable);
       }
-      if (dryRun) return wouldAsk(id, resolution);
+      if (dryRun) return dryRunOf(id, resolution);
       try {
-        return told(id, resolution, await underWay.resolve(id, resolution, WITHIN_MS));
+        return resolved(id, resolution, await underWay.resolve(id, resolution, WITHIN_MS));
       } catch (error) {
         if (!isTooSlow(error)) throw error;
         throw new UnreachableError(
-          'No worker answered in time. The decision may still be carried out; list the plans.',
+          'No worker answered in time. The decision may still be carried out: list the plans to see.',
         );
       }
     });
@@ -65,48 +64,50 @@ function listed(all: readonly PlanUnderWay[], unreadable: readonly string[]): Re
     id,
     `${ago(asked_at, now)} ago by ${by}`,
     ...(undecided === null
-      ? ['under way']
+      ? ['in progress']
       : [`${undecided.message}${undecided.candidates.length === 0 ? '' : `: ${undecided.candidates.join(', ')}`}`]),
   ]);
   return {
     exit: EXIT.ok,
     json: { data: all, unreadable },
     lines: [
-      ...(rows.length === 0 ? ['No plan is under way.'] : columns([['ID', 'ASKED FOR', 'STATE'], ...rows])),
+      ...(rows.length === 0 ? ['No plan is in progress.'] : columns([['ID', 'REQUESTED', 'STATE'], ...rows])),
       ...unreadable.map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`),
     ],
   };
 }
 
-function wouldAsk(id: string, resolution: Resolution): Report {
-  return { exit: EXIT.ok, json: { dry_run: true, id, resolution }, lines: [`would: ${words(resolution)} ${id}`] };
+function dryRunOf(id: string, resolution: Resolution): Report {
+  return { exit: EXIT.ok, json: { dry_run: true, id, resolution }, lines: [`would: ${actionOf(resolution)} ${id}`] };
 }
 
-function told(id: string, resolution: Resolution, resolved: PlanResolved): Report {
-  switch (resolved.kind) {
+function resolved(id: string, resolution: Resolution, result: PlanResolved): Report {
+  switch (result.kind) {
     case 'answered': {
-      const isDecided = resolved.answer !== 'undecided';
+      const isDecided = result.answer !== 'undecided';
       return {
         exit: isDecided ? EXIT.ok : EXIT.finding,
-        json: { outcome: resolved.answer, id, resolution },
-        lines: [isDecided ? `done: ${words(resolution)} ${id}` : `${id} is still undecided: list the plans to see why`],
+        json: { outcome: result.answer, id, resolution },
+        lines: [
+          isDecided ? `done: ${actionOf(resolution)} ${id}` : `${id} is still unresolved: list the plans to see why`,
+        ],
       };
     }
     case 'refused':
       return {
         exit: EXIT.finding,
-        json: { outcome: 'refused', id, message: resolved.reason },
-        lines: [`refused: ${resolved.reason}`],
+        json: { outcome: 'refused', id, message: result.reason },
+        lines: [`refused: ${result.reason}`],
       };
     case 'closed':
-      return { exit: EXIT.finding, json: { outcome: 'closed', id }, lines: [`No plan under way has the id ${id}`] };
+      return { exit: EXIT.finding, json: { outcome: 'closed', id }, lines: [`No plan in progress has the id ${id}`] };
   }
 }
 
-function words(resolution: Resolution): string {
+function actionOf(resolution: Resolution): string {
   switch (resolution.action) {
     case 'look':
-      return 'look again for';
+      return 'look up';
     case 'abandon':
       return 'abandon';
     case 'adopt':

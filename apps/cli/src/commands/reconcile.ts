@@ -7,31 +7,31 @@ import {
   type FullReconciliation,
   type Temporal,
 } from '@tillflow/temporal';
-import { command, type Report } from '../command.js';
-import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
 import { operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { columns, utc } from '../text.js';
-import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
+import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
 const LONGEST_WINDOW_MS = 31 * 86_400_000;
 const ASK_EVERY_MS = 500;
-/** A worker takes it up within this time, where there is one that Temporal has heard of lately. */
+/** When a worker has polled lately, it takes the run within this time. */
 const TAKEN_WITHIN_MS = 10_000;
-/** The greatest part of a run takes less, where the provider answers. */
-const STILL_MS = 300_000;
+/** Each part of a run takes less while the provider answers. */
+const STALLED_MS = 300_000;
 
 export const reconcile = command({
   name: 'reconcile',
   synopsis: '--from <time> --to <time> [--dry-run]',
-  summary: "Compares our checkouts with the provider's charges, refunds, balance and receipts; heals what is safe.",
+  summary:
+    "Compares the checkouts with the provider's charges, refunds, balance and receipts, and heals what is safe to heal.",
   details: [
-    '  --from <time>   ISO 8601 with a zone: payments made from then on',
-    '  --to <time>     and before then; at most 31 days later. Payments of the last 15 minutes are left to the next run',
-    '  --dry-run       only compare: nothing is healed',
+    '  --from <time>   ISO 8601 with a zone: compare payments made since then',
+    '  --to <time>     and before then, at most 31 days later. Payments of the last 15 minutes are left to the next run',
+    '  --dry-run       only compare, heal nothing',
     '',
-    'Waits until it is done; it goes on when this command is stopped, and the same window joins it.',
-    '1: there is a break, healed or not, and each says what to do about it; or not all could be compared.',
+    'Waits for the result. When you stop this command, the reconciliation continues; the same command waits for it again.',
+    'Exit code 1: there is a break, healed or not, or something could not be compared. Each break says what to do.',
   ],
   takes: 0,
   options: { from: { type: 'string' }, to: { type: 'string' }, 'dry-run': { type: 'boolean' } },
@@ -45,7 +45,7 @@ export const reconcile = command({
       const { id } = await reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run: dryRun }, operator());
       progress(`${id} is running`);
       return toReport(
-        await ended(reconciliations, id, {
+        await untilEnded(reconciliations, id, {
           progress,
           hasWorker: () => hasWorker(temporal, settings.TEMPORAL_TASK_QUEUE),
           taskQueue: settings.TEMPORAL_TASK_QUEUE,
@@ -55,8 +55,7 @@ export const reconcile = command({
   },
 });
 
-/** It goes on without this command, and the same command joins it. */
-const GOES_ON = 'It goes on by itself; the same command joins it.';
+const CONTINUES = 'The reconciliation continues without this command. Run the same command to wait for it again.';
 
 type Watch = {
   readonly progress: (line: string) => void;
@@ -64,37 +63,39 @@ type Watch = {
   readonly taskQueue: string;
 };
 
-async function ended(
+async function untilEnded(
   reconciliations: Reconciliations,
   id: string,
   { progress, hasWorker, taskQueue }: Watch,
 ): Promise<FullReconciliation> {
-  let told = '';
+  let seen = '';
   let changedAt = performance.now();
   let isTaken = false;
   for (;;) {
     const run = await reconciliations.get(id);
     if (run.status !== 'running') return run;
     const now = JSON.stringify(run.summary.totals);
-    if (now !== told) {
-      told = now;
+    if (now !== seen) {
+      seen = now;
       changedAt = performance.now();
       const charges = run.summary.totals.reduce((sum, total) => sum + total.charges, 0);
       if (charges > 0) progress(`${charges} charges compared`);
     }
-    const stillMs = performance.now() - changedAt;
-    if (!isTaken && stillMs > TAKEN_WITHIN_MS) {
+    const stalledMs = performance.now() - changedAt;
+    if (!isTaken && stalledMs > TAKEN_WITHIN_MS) {
       isTaken = await hasWorker();
-      if (!isTaken) throw new UnreachableError(`No worker polls ${taskQueue}: ${id} waits for one. ${GOES_ON}`);
+      if (!isTaken) throw new UnreachableError(`No worker polls ${taskQueue}: ${id} waits for one. ${CONTINUES}`);
     }
-    if (stillMs > STILL_MS) {
-      throw new UnreachableError(`${id} has not come further for 5 min: pnpm tillflow doctor may tell why. ${GOES_ON}`);
+    if (stalledMs > STALLED_MS) {
+      throw new UnreachableError(
+        `${id}: no progress for 5 minutes. Run \`pnpm tillflow doctor\` to find out why. ${CONTINUES}`,
+      );
     }
     await sleep(ASK_EVERY_MS);
   }
 }
 
-/** Temporal remembers a poller for minutes after its end. */
+/** Temporal lists a poller for minutes after it has ended, so its last poll decides. */
 async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean> {
   return livingPollers(await describeTaskQueue(temporal, taskQueue, 'workflows'), Date.now()).length > 0;
 }
@@ -127,7 +128,7 @@ function toReport({ id, status, summary, createdAt, result, failure }: FullRecon
       `${utc(from)} to ${utc(to)}`,
       ...(compared_until === null || compared_until === to
         ? []
-        : [`compared until ${utc(compared_until)}: what was paid later is left to the next run`]),
+        : [`compared until ${utc(compared_until)}: later payments are left to the next run`]),
       ...(failure === null ? [] : [`${failure.code}: ${failure.detail}`]),
       ...totals.map(
         ({ currency, charges, breaks: found }) => `${currency}: ${charges} charges compared, ${found} breaks`,
@@ -140,15 +141,15 @@ function toReport({ id, status, summary, createdAt, result, failure }: FullRecon
   };
 }
 
-const BREAK_TITLES = ['BREAK', 'ABOUT', 'OURS', 'THEIRS', 'TO DO'];
+const BREAK_TITLES = ['BREAK', 'ABOUT', 'TILLFLOW', 'PROVIDER', 'TO DO'];
 
 function rowOf(one: Break): string[] {
   const about = one.checkout_id ?? one.charge_id ?? one.refund_id ?? one.transaction_id ?? one.receipt_id ?? '-';
   const toDo = one.healed ? 'healed' : one.suggested_action;
-  return [one.type, about, said(one.expected), said(one.actual), toDo];
+  return [one.type, about, describeSide(one.expected), describeSide(one.actual), toDo];
 }
 
-function said(side: Break['expected']): string {
+function describeSide(side: Break['expected']): string {
   if (side === null) return 'nothing';
   const { status, amount, currency } = side;
   const money = isCurrency(currency) && amount >= 0 ? formatMoney({ amount, currency }) : `${amount} ${currency}`;
@@ -158,12 +159,12 @@ function said(side: Break['expected']): string {
 function windowOf(from: string | undefined, to: string | undefined): { from: Instant; to: Instant } {
   const window = { from: timeOf('--from', from), to: timeOf('--to', to) };
   if (window.from >= window.to) throw new UsageError('--from must be before --to');
-  if (window.to - window.from > LONGEST_WINDOW_MS) throw new UsageError('A window has at most 31 days');
+  if (window.to - window.from > LONGEST_WINDOW_MS) throw new UsageError('The window may be at most 31 days long');
   return window;
 }
 
 function timeOf(name: string, text: string | undefined): Instant {
-  if (text === undefined) throw new UsageError(`reconcile wants a ${name}`);
+  if (text === undefined) throw new UsageError(`reconcile needs a ${name}`);
   try {
     return parseInstant(text);
   } catch {

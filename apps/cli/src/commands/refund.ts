@@ -18,33 +18,31 @@ import {
 } from '@tillflow/workflows';
 import { readAmount, type WrittenAmount } from '../amount.js';
 import { findCheckout } from '../checkouts.js';
-import { command, type Report } from '../command.js';
-import { EXIT, UsageError } from '../exit.js';
-import { operator } from '../operator.js';
-import { checkReason } from '../reason.js';
+import { command, EXIT, type Report, UsageError } from '../command.js';
+import { checkReason, operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
-import { withTemporal } from '../with-temporal.js';
+import { withTemporal } from '../temporal.js';
 
-/** As long as a call of the provider's, and the look before it. */
+/** Longer than one call to the provider and the retrieve before it. */
 const WITHIN_MS = 30_000;
-/** What the workflow says of a refund that `resolve --abandon` has given up. */
+/** The workflow's failure code of a refund after `resolve --abandon`. */
 const ABANDONED = 'abandoned';
 const KEY = /^[\x21-\x7e]{1,128}$/;
 
 export const refund = command({
   name: 'refund',
   synopsis: '<id|reference> --key <name> [--amount <amount>] [--reason <text>] [--dry-run]',
-  summary: 'Gives money back, by a void where that is possible, else by a refund.',
+  summary: 'Returns money to the customer: by a void where possible, else by a refund.',
   details: [
-    '  --key <name>        names the refund: the same key again is the same refund, never a second one',
-    '  --amount <amount>   in major units with all decimals, 500.00, or with the currency, "THB 500.00"; left out, it is',
-    '                      all that is left',
-    '  --reason <text>     kept with the refund, for people',
-    '  --dry-run           say what would be given back',
+    '  --key <name>        identifies the refund: the same key again means the same refund, never a second one',
+    '  --amount <amount>   in major units with all decimals, 500.00, or with the currency, "THB 500.00". Default: all',
+    '                      that is left to refund',
+    '  --reason <text>     why; it is kept with the refund',
+    '  --dry-run           show what would be refunded',
     '',
-    '1: refused, or its outcome is not known yet: then repeat the same command, the key makes it safe. Repeated after it',
-    'was made it gives nothing more, and says so; one that was refused keeps its key.',
+    'Exit code 1: the refund was refused, or its outcome is not known yet. In the second case repeat the same command:',
+    'the key makes it safe. Repeating it after the refund was made refunds nothing more. A refused refund keeps its key.',
   ],
   takes: 1,
   options: {
@@ -63,10 +61,10 @@ export const refund = command({
         const request: RefundRequest = { ...named, amount };
         if (values['dry-run'] === true) return wouldRefund(before, request);
         const asked = await checkouts.refund(before.intent, request, WITHIN_MS);
-        return told(asked, request, before);
+        return reportOf(asked, request, before);
       });
     } catch (error) {
-      // Where the checkout could not be read, the amount is still the first thing to correct; nothing was asked for.
+      // Even when the checkout could not be read, a wrong amount is reported first. Nothing was requested.
       if (!(error instanceof UsageError)) written?.refuseWholeNumber();
       throw error;
     }
@@ -98,14 +96,14 @@ function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
   const obstacle = obstacleTo(stored, request);
   const what =
     obstacle !== null
-      ? `would be refused: cannot give back ${money(amount ?? wanted, currency)} of ${id}: ${obstacle}`
+      ? `would be refused: cannot refund ${money(amount ?? wanted, currency)} of ${id}: ${obstacle}`
       : known === undefined
-        ? `would give back ${money(wanted, currency)} of ${id}`
-        : `nothing to do: the key ${key} is a refund of ${money(known.amount, currency)} already (${known.status})`;
+        ? `would refund ${money(wanted, currency)} of ${id}`
+        : `nothing to do: the key ${key} already has a refund of ${money(known.amount, currency)} (${known.status})`;
   return {
     exit: obstacle === null ? EXIT.ok : EXIT.finding,
     json: { dry_run: true, key, amount: wanted, currency, reason, left, possible: obstacle === null },
-    lines: [what, `left to be given back: ${money(left, currency)}`],
+    lines: [what, `left to refund: ${money(left, currency)}`],
   };
 }
 
@@ -114,10 +112,10 @@ function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): str
   const { state, closed, intent } = stored;
   const known = refundOf(stored, key);
   if (known !== undefined && !isSameRefund(known, amount)) {
-    return `the key ${key} is a refund of ${money(known.amount, known.currency)}`;
+    return `the key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;
   }
   if (known !== undefined)
-    return known.status === 'rejected' ? `the key ${key} is of a refund that was not made` : null;
+    return known.status === 'rejected' ? `the key ${key} belongs to a refund that was not made` : null;
   if (closed) return 'the checkout has closed';
   const refusal = refuseRefund(refundablePayment(stored), amount, instant(Date.now()));
   switch (refusal?.code) {
@@ -136,7 +134,7 @@ function refundOf({ refunds }: StoredCheckout, key: string): StoredRefund | unde
   return refunds.find((entry) => entry.key === key);
 }
 
-function told(asked: Asked<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
+function reportOf(asked: Asked<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
   const known = refundOf(before, key);
   switch (asked.kind) {
     case 'answered':
@@ -145,17 +143,19 @@ function told(asked: Asked<StoredRefund>, { key, amount }: RefundRequest, before
       return refused(asked.code, asked.reason);
     case 'closed':
     case 'undecided':
-      // Nothing was sent for a key that was written down already.
+      // The provider was not called for a key that the checkout had already.
       if (known !== undefined && isSameRefund(known, amount)) return answered(known, known);
       if (known !== undefined) {
-        const what = `The key ${key} is a refund of ${money(known.amount, known.currency)}`;
+        const what = `The key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;
         return refused('idempotency_conflict', what);
       }
       if (asked.kind === 'undecided') return pending({ outcome: 'pending', key }, key);
       return {
         exit: EXIT.finding,
         json: { outcome: 'refused', code: 'checkout_closed', message: 'The checkout has closed' },
-        lines: [`${before.intent.id} has closed: nothing was asked for. pnpm tillflow show ${before.intent.id}`],
+        lines: [
+          `${before.intent.id} has closed: no refund was requested. Run \`pnpm tillflow show ${before.intent.id}\`.`,
+        ],
       };
   }
 }
@@ -164,31 +164,31 @@ function refused(code: Refusal, message: string): Report {
   return {
     exit: EXIT.finding,
     json: { outcome: 'refused', code, message },
-    lines: [`refused (${code}): ${message}. No money was given back now.`],
+    lines: [`refused (${code}): ${message}. No money was refunded.`],
   };
 }
 
-/** @param before what was written down under this key before it was asked for. */
+/** @param before the stored refund with this key before this request. */
 function answered(entry: StoredRefund, before: StoredRefund | undefined): Report {
   const { status, kind, amount, currency, id, key, created_at: at } = entry;
   const isRepeated = before !== undefined && before.status === status;
   const json = { outcome: status, repeated: isRepeated, refund: toRefund(entry) };
   switch (status) {
     case 'succeeded': {
-      const what = `${money(amount, currency)} by a ${kind}, ${id ?? 'id not known'}, key ${key}`;
+      const what = `${money(amount, currency)} by a ${kind}, ${id ?? 'unknown id'}, key ${key}`;
       return {
         exit: EXIT.ok,
         json,
         lines: isRepeated
-          ? [`given back already: ${what}, asked for at ${utc(at)}. Nothing more was given back now.`]
-          : [`given back: ${what}`],
+          ? [`already refunded: ${what}, requested at ${utc(at)}. Nothing more was refunded now.`]
+          : [`refunded: ${what}`],
       };
     }
     case 'rejected':
       return {
         exit: EXIT.finding,
         json,
-        lines: [...notMade(entry), 'The key is spent: to try again, take another --key.'],
+        lines: [...notMade(entry), 'To try again, use another --key: this one belongs to the refused refund.'],
       };
     case 'pending':
       return pending(json, key);
@@ -198,12 +198,12 @@ function answered(entry: StoredRefund, before: StoredRefund | undefined): Report
 function notMade({ failure_code: code, failure_message: message, amount, currency }: StoredRefund): string[] {
   if (code === ABANDONED) {
     return [
-      `an operator has stopped waiting for this refund of ${money(amount, currency)}: whether it was made is not known.`,
-      "See the provider's dashboard before anything is given back under another key.",
+      `An operator stopped waiting for this refund of ${money(amount, currency)}. Whether it was made is not known.`,
+      "Check the provider's dashboard before you refund with another key.",
     ];
   }
   const why = (message ?? '').replace(/\.$/, '');
-  return [`refused (${code ?? 'no code'}): ${why}. No money was given back.`];
+  return [`refused (${code ?? 'no code'}): ${why}. No money was refunded.`];
 }
 
 function pending(json: unknown, key: string): Report {
@@ -211,8 +211,8 @@ function pending(json: unknown, key: string): Report {
     exit: EXIT.finding,
     json,
     lines: [
-      `asked for; its outcome is not known yet. Repeat with --key ${key} to learn it: it is made once.`,
-      'If it stays so: pnpm tillflow doctor. Once the provider answers again, resolve --look hurries it.',
+      `requested, but the outcome is not known yet. Repeat the command with --key ${key} to see it: the refund is made only once.`,
+      'If this does not change, run `pnpm tillflow doctor`. When the provider answers again, resolve --look gets the outcome sooner.',
     ],
   };
 }

@@ -3,30 +3,29 @@ import { isTemporalFailure, livenessOf, UnheardError, within } from '@tillflow/t
 import type { Asked, StoredCheckout, Temporal } from '@tillflow/temporal';
 import { view, type Resolution } from '@tillflow/workflows';
 import { checkoutJson, findCheckout } from '../checkouts.js';
-import { command, type Report } from '../command.js';
-import { EXIT, UnreachableError } from '../exit.js';
-import { resolutionOf } from '../resolution.js';
+import { command, EXIT, type Report, UnreachableError } from '../command.js';
+import { resolutionOf } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
-import { READ_WITHIN_MS, withTemporal } from '../with-temporal.js';
+import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
-/** A look at a provider that is down takes up to 45 s. */
+/** A lookup takes up to 45 s while the provider is down. */
 const WITHIN_MS = 60_000;
 const ADOPTABLE = /^(?:chrg|rfnd)_\w+$/;
 
 export const resolve = command({
   name: 'resolve',
   synopsis: '<id|reference> --look | --adopt <charge or refund id> | --abandon --reason <text> [--dry-run]',
-  summary: 'Decides where the machine cannot. Nothing here can declare a checkout paid.',
+  summary: 'Resolves what Tillflow cannot decide. No option can declare a checkout paid.',
   details: [
-    '  --look            ask the provider about all of it again, now, and try refused returns again',
-    '  --adopt <id>      this charge (chrg_…) or refund (rfnd_…) is ours; it is verified like any other before it counts',
-    '  --abandon         wait no longer for what is unresolved; what shows up later is still taken in',
+    '  --look            retrieve everything from the provider again now, and retry refused returns of money',
+    '  --adopt <id>      this charge (chrg_…) or refund (rfnd_…) belongs to the checkout; it is verified like any other',
+    '  --abandon         stop waiting for what is unresolved; a later result is still recorded',
     '  --reason <text>   why; it is written to the timeline',
-    '  --dry-run         say what would be asked, and of what',
+    '  --dry-run         show what would be requested, and the checkout',
     '',
-    'Waits until it was carried out. 1: refused, or what was to be adopted was not. 3: no worker took it, and nothing',
-    'waits, so repeat it; or the provider did not answer, and it is looked at again by itself.',
+    'Waits until the decision was carried out. Exit code 1: it was refused, or the id was not adopted. Exit code 3: no',
+    'worker took it, so repeat the command; or the provider did not answer, and Tillflow asks again automatically.',
   ],
   takes: 1,
   options: {
@@ -40,50 +39,52 @@ export const resolve = command({
     const resolution = resolutionOf(values, 'resolve', ADOPTABLE, 'of a charge (chrg_…) or a refund (rfnd_…)');
     return withTemporal(cliSettings(environment), async ({ temporal, checkouts }) => {
       const before = await findCheckout(checkouts, text);
-      if (before.closed) return told({ kind: 'closed' }, resolution, before, null);
-      if (values['dry-run'] === true) return wouldAsk(before, resolution);
+      if (before.closed) return reportOf({ kind: 'closed' }, resolution, before, null);
+      if (values['dry-run'] === true) return dryRunOf(before, resolution);
       const workflowId = checkoutWorkflowId(before.intent);
       if ((await livenessOf(temporal, [{ workflowId }])) === 'silent') {
-        throw new UnreachableError('No worker answers: nothing was asked. pnpm tillflow doctor, then repeat it.');
+        throw new UnreachableError(
+          'No worker answers, so nothing was requested. Run `pnpm tillflow doctor`, then repeat the command.',
+        );
       }
       try {
         const asked = await checkouts.resolve(before.intent, resolution, WITHIN_MS);
-        const silentSince = resolution.action === 'abandon' ? null : await silence(temporal, workflowId);
-        return told(asked, resolution, await checkouts.get(before.intent), silentSince);
+        const silentSince = resolution.action === 'abandon' ? null : await providerSilentSince(temporal, workflowId);
+        return reportOf(asked, resolution, await checkouts.get(before.intent), silentSince);
       } catch (error) {
         if (!(error instanceof UnheardError)) throw error;
         throw new UnreachableError(
-          'No worker answered in time. The decision may still be carried out; look at the timeline, then repeat it.',
+          'No worker answered in time. The decision may still be carried out: check the timeline, then repeat the command.',
         );
       }
     });
   },
 });
 
-/** Since when the provider has not answered the checkout, ISO 8601; null while it does, or where nobody can tell. */
-async function silence({ client, connection }: Temporal, workflowId: string): Promise<string | null> {
+/** Since when the provider has not answered the checkout, ISO 8601. Null when it answers, or when that is unknown. */
+async function providerSilentSince({ client, connection }: Temporal, workflowId: string): Promise<string | null> {
   try {
     const { provider_silent_since: since } = await within(connection, READ_WITHIN_MS, () =>
       client.workflow.getHandle(workflowId).query(view),
     );
     return since;
   } catch (error) {
-    // The decision was carried out all the same.
+    // The decision was carried out. Only this query failed.
     if (isTemporalFailure(error)) return null;
     throw error;
   }
 }
 
-function wouldAsk(stored: StoredCheckout, resolution: Resolution): Report {
+function dryRunOf(stored: StoredCheckout, resolution: Resolution): Report {
   const { id } = stored.intent;
   return {
     exit: EXIT.ok,
     json: { dry_run: true, resolution, checkout: checkoutJson(stored) },
-    lines: [`would: ${words(resolution)} ${id}`, ...state(stored)],
+    lines: [`would: ${actionOf(resolution)} ${id}`, ...state(stored)],
   };
 }
 
-function told(
+function reportOf(
   asked: Asked<CheckoutStatus>,
   resolution: Resolution,
   stored: StoredCheckout,
@@ -101,7 +102,7 @@ function told(
       return {
         exit: EXIT.ok,
         json: { outcome: 'done', resolution, checkout },
-        lines: [`done: ${words(resolution)} ${id}`, ...state(stored)],
+        lines: [`done: ${actionOf(resolution)} ${id}`, ...state(stored)],
       };
     case 'refused':
       return {
@@ -114,7 +115,7 @@ function told(
       return {
         exit: EXIT.finding,
         json: { outcome: 'closed', checkout },
-        lines: [`${id} has closed: nothing can be decided about it any more`, ...state(stored)],
+        lines: [`${id} has closed: it can no longer be resolved`, ...state(stored)],
       };
   }
 }
@@ -124,8 +125,8 @@ function unanswered(resolution: Resolution, stored: StoredCheckout, since: strin
     exit: EXIT.unreachable,
     json: { outcome: 'provider_silent', provider_silent_since: since, resolution, checkout: checkoutJson(stored) },
     lines: [
-      `asked, and the provider has not answered since ${utc(since)}: this is what was known before.`,
-      'It is looked at again by itself.',
+      `requested, but the provider has not answered since ${utc(since)}. This is the last known state:`,
+      'Tillflow asks the provider again automatically.',
       ...state(stored),
     ],
   };
@@ -139,28 +140,32 @@ function notAdopted(
   return {
     exit: EXIT.finding,
     json: { outcome: 'not_adopted', resolution, checkout: checkoutJson(stored) },
-    lines: [`not adopted: ${resolution.id} ${why}. pnpm tillflow show ${stored.intent.reference}`, ...state(stored)],
+    lines: [
+      `not adopted: ${resolution.id} ${why}. Run \`pnpm tillflow show ${stored.intent.reference}\`.`,
+      ...state(stored),
+    ],
   };
 }
 
-/** Null where the checkout has it in its books as its own. */
+/** Why the id was not adopted, or null when the checkout now has it as its own charge or refund. */
 function whyNotAdopted({ intent, state: { attempts }, refunds, timeline }: StoredCheckout, id: string): string | null {
   const refund = refunds.find((entry) => entry.id === id);
   // A refund that was made elsewhere has its id for a key.
-  if (refund?.key === id) return 'is in the books as made elsewhere: no refund of ours over its amount is looked for';
-  const isTakenIn =
+  if (refund?.key === id)
+    return 'was recorded as made elsewhere: no requested refund of its amount is waiting for an outcome';
+  const isRecorded =
     refund !== undefined ||
     attempts.some((attempt) => attempt.charge_id === id) ||
     refunds.some((entry) => entry.charge_id === id) ||
     // A second charge of one attempt.
     timeline.some(({ what, detail = '' }) => what === 'charge_created' && detail.split(',', 1)[0] === id);
-  return isTakenIn ? null : `is not shown by the provider, or is not of ${intent.id}`;
+  return isRecorded ? null : `does not exist at the provider, or does not belong to ${intent.id}`;
 }
 
-function words(resolution: Resolution): string {
+function actionOf(resolution: Resolution): string {
   switch (resolution.action) {
     case 'look':
-      return 'look again at';
+      return 'look up';
     case 'abandon':
       return 'abandon what is unresolved of';
     case 'adopt':

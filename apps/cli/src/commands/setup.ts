@@ -1,11 +1,10 @@
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
 import { persist, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
-import { command } from '../command.js';
-import { EXIT, UnreachableError, UsageError } from '../exit.js';
+import { command, EXIT, UnreachableError, UsageError } from '../command.js';
 import { isUnreachable, openProvider } from '../provider.js';
 import { safeProviderSettings, webhookAddress, type ProviderSettings } from '../settings.js';
-import { withTemporal } from '../with-temporal.js';
+import { withTemporal } from '../temporal.js';
 
 const WITHIN_MS = 10_000;
 const WAIT_S = 60;
@@ -16,14 +15,13 @@ type Options = { readonly dryRun: boolean };
 export const setup = command({
   name: 'setup',
   synopsis: '[--dry-run] [--wait <seconds>]',
-  summary:
-    'Search attributes, retention and schedules in Temporal, the webhook address at the provider. Safe to repeat.',
+  summary: 'Sets up search attributes, retention and schedules in Temporal, and the webhook address. Safe to repeat.',
   details: [
-    '  --dry-run          say what would be done',
-    '  --wait <seconds>   how long Temporal is tried again while it cannot be reached; 60 unless given, 0: one try',
+    '  --dry-run          show what would be done',
+    '  --wait <seconds>   how long to try again while Temporal cannot be reached; default: 60; 0: try once',
     '',
-    'The webhook address is PUBLIC_URL and /webhooks/provider. It is set only where PUBLIC_URL, PROVIDER_BASE_URL and',
-    'PROVIDER_SECRET_KEY are; elsewhere the provider is left alone.',
+    'The webhook address is PUBLIC_URL plus /webhooks/provider. It is set only when PUBLIC_URL, PROVIDER_BASE_URL and',
+    'PROVIDER_SECRET_KEY are set. Otherwise the provider is not changed.',
   ],
   takes: 0,
   options: { 'dry-run': { type: 'boolean' }, wait: { type: 'string' } },
@@ -31,7 +29,7 @@ export const setup = command({
     const settings = safeProviderSettings(environment);
     const options = { dryRun: values['dry-run'] === true };
     const waitMs = toSeconds(values.wait) * 1_000;
-    // First, so that nothing is changed where its settings are wrong.
+    // Before Temporal, so that wrong settings of the provider stop the command before it changes anything.
     const provider = webhookAddress(settings) === undefined ? null : openProvider(settings);
     const steps = await closing(provider, async () => [
       ...(await waiting(waitMs, warn, () => setUpTemporal(settings, options))),
@@ -55,14 +53,14 @@ function toSeconds(text = String(WAIT_S)): number {
   throw new UsageError(`--wait is a whole number of seconds, from 0 to ${LONGEST_WAIT_S}`);
 }
 
-/** Temporal may start, or get its namespace, after this. Nothing was done by a try that did not reach it. */
+/** Temporal, or its namespace, may become ready after this command started. A try that did not reach it changed nothing. */
 function waiting<T>(waitMs: number, warn: (line: string) => void, work: () => Promise<T>): Promise<T> {
   return persist(work, {
     signal: AbortSignal.timeout(waitMs),
     isWorthAnother: (error) => error instanceof UnreachableError,
     failed: (error, pauseMs) => {
       const words = error instanceof Error ? error.message : String(error);
-      if (waitMs > 0) warn(`${words} Tried again in ${(pauseMs / 1_000).toFixed(1)} s.`);
+      if (waitMs > 0) warn(`${words} Trying again in ${(pauseMs / 1_000).toFixed(1)} s.`);
     },
   });
 }
@@ -76,7 +74,7 @@ function setUpTemporal(settings: ProviderSettings, options: Options): Promise<Se
   );
 }
 
-/** @throws {UnreachableError} when the provider does not answer. Temporal was set up before. */
+/** @throws {UnreachableError} when the provider does not answer. Temporal has been set up by then. */
 async function setUpWebhooks(
   client: PaymentsClient | null,
   settings: ProviderSettings,
@@ -88,7 +86,7 @@ async function setUpWebhooks(
     const { webhook_uri: present } = await client.account.retrieve();
     if (present === wanted) return [];
     if (!dryRun) await client.account.update({ webhook_uri: wanted });
-    const instead = present === null || present === undefined ? '' : `, in place of ${present}`;
+    const instead = present === null || present === undefined ? '' : ` instead of ${present}`;
     return [{ what: `send webhooks to ${wanted}${instead}`, done: !dryRun }];
   } catch (error) {
     if (error instanceof PaymentsError && isUnreachable(error)) {

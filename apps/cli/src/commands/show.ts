@@ -3,17 +3,16 @@ import type { StoredCheckout } from '@tillflow/temporal';
 import { toRefund } from '@tillflow/workflows';
 import { adviceOn } from '../attention-guide.js';
 import { checkoutJson, findCheckout } from '../checkouts.js';
-import { command } from '../command.js';
-import { EXIT } from '../exit.js';
+import { command, EXIT } from '../command.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns, utc } from '../text.js';
-import { withTemporal } from '../with-temporal.js';
+import { withTemporal } from '../temporal.js';
 
 export const show = command({
   name: 'show',
   synopsis: '<id|reference>',
-  summary: 'One checkout: its state, attempts, refunds, timeline, and what to do where it needs a person.',
-  details: ['Needs no worker: it reads what the workflow wrote down last.'],
+  summary: 'Shows one checkout: state, attempts, refunds, timeline, and what to do when it needs a person.',
+  details: ['Needs no worker: it reads the last state that the workflow stored.'],
   takes: 1,
   options: {},
   async run({ positionals: [text = ''], environment }) {
@@ -46,7 +45,7 @@ function head({ intent, state, closed }: StoredCheckout): (readonly [string, str
     ['description', intent.description],
     ['terminal', intent.terminal],
     ['paid', state.paid_at === null ? null : utc(state.paid_at)],
-    ['given back', state.refunded_amount === 0 ? null : money(state.refunded_amount, currency)],
+    ['refunded', state.refunded_amount === 0 ? null : money(state.refunded_amount, currency)],
     ['void until', state.voidable_until === null ? null : utc(state.voidable_until)],
     ['refund until', state.refundable_until === null ? null : utc(state.refundable_until)],
     ['QR until', state.qr === null ? null : utc(state.qr.expires_at)],

@@ -1,21 +1,21 @@
 import type { Reading, WorkerClock } from '@tillflow/temporal';
 import type { Check, Finding } from './finding.js';
 
-/** Signed webhooks, the void cut-off and searches by time stand a difference of seconds, not of minutes. */
+/** Signed webhooks, the void cut-off and searches by time tolerate a difference of seconds, not of minutes. */
 const TOLERANCE_MS = 3_000;
-/** An HTTP date is cut to whole seconds. */
+/** An HTTP date has no fraction of a second. */
 const HTTP_DATE_STEP_MS = 1_000;
 const READ_WITHIN_MS = 5_000;
-/** A worker says what its clock shows every 20 s. */
-const SAID_WITHIN_MS = 60_000;
+/** A worker reports its clock every 20 s. */
+const REPORTED_WITHIN_MS = 60_000;
 
-/** What a clock said, in steps of its own, read by this machine's clock. Milliseconds. */
+/** One reading of a clock, with the times of this machine's clock before and after. Milliseconds. */
 export type NamedReading = Reading & { readonly whose: string };
 
-/** A difference that lies between the two, in milliseconds. */
+/** A difference between `least` and `most`, in milliseconds. */
 type Range = { readonly least: number; readonly most: number };
 
-/** What was read of the clocks; Temporal's is null where it could not be. */
+/** All readings. Temporal's is null when its clock could not be read. */
 export type Readings = {
   readonly temporal: Reading | null;
   readonly others: readonly NamedReading[];
@@ -23,15 +23,14 @@ export type Readings = {
 };
 
 /**
- * Compares every clock with Temporal's, whatever this machine's own clock shows; with this machine's where Temporal's
- * could not be read.
+ * Compares every clock with Temporal's. When that could not be read, compares them with this machine's clock.
  */
 export function checkClocks({ temporal, others, workers }: Readings): Check {
   const reference = temporal === null ? { whose: "this machine's", ahead: ZERO } : ofTemporal(temporal);
   const compared = [
     ...others.map((one) => ({ whose: one.whose, ahead: minus(rangeOf(one, HTTP_DATE_STEP_MS), reference.ahead) })),
     ...(temporal === null ? [] : [{ whose: 'this machine', ahead: minus(ZERO, reference.ahead) }]),
-    ...said(workers, temporal).map(({ identity, temporal: ahead }) => ({
+    ...reported(workers, temporal).map(({ identity, temporal: ahead }) => ({
       whose: `worker ${identity}`,
       ahead: { least: ahead, most: ahead },
     })),
@@ -48,19 +47,19 @@ function skewed(whose: string, ahead: number, reference: string): Finding[] {
 }
 
 const REMEDY =
-  'Let that machine take its time from the network (NTP). If all are off by as much, it is the one they are compared with.';
+  'Synchronize the clock of that machine (NTP). If all clocks differ by the same amount, the reference clock is wrong.';
 
 function meaningFor(whose: string): string {
   if (whose.startsWith('worker ')) {
-    return 'Calls are sent in time all the same: that is measured by Temporal’s clock. Beyond MAX_CLOCK_OFFSET_MS the worker takes no work.';
+    return 'Calls to the provider are still sent in time, because the worker uses Temporal’s clock. Beyond MAX_CLOCK_OFFSET_MS the worker takes no work.';
   }
   if (whose === 'this machine') {
-    return 'If the API or a worker runs here too, webhooks are refused or work is not taken. Otherwise only what this command signs or dates is affected.';
+    return 'If the API or a worker runs on this machine, it may refuse webhooks or take no work. Otherwise only the signatures and times of this command are affected.';
   }
-  return 'Where the clocks of API, Temporal and provider differ, webhooks are refused and the void cut-off is missed.';
+  return 'When the clocks of API, Temporal and provider differ, webhooks are refused and the void cut-off is missed.';
 }
 
-/** By how much a clock is ahead of this machine's. */
+/** How far a clock is ahead of this machine's clock. */
 function rangeOf({ from, to, said: time }: Reading, stepMs: number): Range {
   return { least: time - to, most: time + stepMs - from };
 }
@@ -80,29 +79,31 @@ function nearestToZero({ least, most }: Range): number {
   return most < 0 ? most : 0;
 }
 
-/** Workers that said how far their clock is off, and not too long ago. */
-function said(
+/** The workers that recently reported how far their clock is ahead of Temporal's. */
+function reported(
   workers: readonly WorkerClock[],
   temporal: Reading | null,
 ): readonly (WorkerClock & { readonly temporal: number })[] {
   const now = temporal?.said ?? Number.POSITIVE_INFINITY;
   return workers.flatMap((worker) =>
-    worker.temporal === null || worker.seenAt < now - SAID_WITHIN_MS ? [] : [{ ...worker, temporal: worker.temporal }],
+    worker.temporal === null || worker.seenAt < now - REPORTED_WITHIN_MS
+      ? []
+      : [{ ...worker, temporal: worker.temporal }],
   );
 }
 
-/** What time it is by Temporal's clock, in milliseconds; by this machine's where that could not be read. */
+/** The time of Temporal's clock in milliseconds, or of this machine's clock when Temporal's could not be read. */
 export function temporalNow(reading: Reading | null): number {
   return Date.now() + (reading === null ? 0 : nearestToZero(rangeOf(reading, 0)));
 }
 
-/** The time in the reply to a request that was begun at `from`, in milliseconds; null when it says none. */
+/** The time in the reply to a request that began at `from`, in milliseconds. Null when the reply has no time. */
 export function clockOf(whose: string, from: number, { headers }: Response): NamedReading | null {
   const time = Date.parse(headers.get('date') ?? '');
   return Number.isNaN(time) ? null : { whose, from, to: Date.now(), said: time };
 }
 
-/** What an HTTP server says the time is, whatever else it answers; null when it says nothing. */
+/** Reads the clock of an HTTP server from any answer. Null when it does not answer, or its answer has no time. */
 export async function readHttpClock(whose: string, url: string): Promise<NamedReading | null> {
   const from = Date.now();
   try {
@@ -110,7 +111,7 @@ export async function readHttpClock(whose: string, url: string): Promise<NamedRe
     await response.body?.cancel();
     return clockOf(whose, from, response);
   } catch {
-    // That it does not answer is found where it is asked for something.
+    // Another check reports that the server does not answer.
     return null;
   }
 }

@@ -12,7 +12,7 @@ const SAFE = {
   TEMPORAL_TLS: 'true',
   DOCS_OPEN: 'false',
 };
-/** What compose publishes: any of its values. */
+/** One of the published values of docker-compose.yml. */
 const PUBLISHED_KEYS = 'operator:ops:1d93d8aa6bb02cfaf47c6b57d9c45c7092ab3ae2752bd3549c71afeae9879485';
 
 function examine(changed: Readonly<Record<string, string | undefined>>) {
@@ -21,8 +21,8 @@ function examine(changed: Readonly<Record<string, string | undefined>>) {
   return { findings: findings.map(({ code }) => code), warnings: warnings.map(({ code }) => code), seen };
 }
 
-describe('the doctor, on the configuration', () => {
-  it('finds nothing where everything is closed and encrypted', () => {
+describe('the configuration check of tillflow doctor', () => {
+  it('finds nothing when everything is closed and encrypted', () => {
     expect(examine({})).toMatchObject({ findings: [], warnings: [] });
     expect(examine({ TEMPORAL_TLS: undefined, TEMPORAL_ADDRESS: '127.0.0.1:7233' }).warnings).toEqual([]);
     expect(examine({ TEMPORAL_TLS: undefined, TEMPORAL_TLS_SERVER_NAME: 'temporal' }).warnings).toEqual([]);
@@ -31,7 +31,7 @@ describe('the doctor, on the configuration', () => {
   it.each([
     ['provider_over_http', { PROVIDER_BASE_URL: 'http://api.provider.example' }],
     ['secrets_published', { API_KEYS: PUBLISHED_KEYS }],
-  ])('finds %s, with which API and worker refuse a live key, and warns of it with a test key', (code, changed) => {
+  ])('reports %s as a finding with a live key, and as a warning with a test key', (code, changed) => {
     expect(examine(changed)).toMatchObject({ findings: [code], warnings: [] });
     expect(examine({ ...changed, PROVIDER_SECRET_KEY: 'skey_test_1' })).toMatchObject({
       findings: [],
@@ -52,20 +52,20 @@ describe('the doctor, on the configuration', () => {
     ['ports_published', { UI_BIND_ADDRESS: '192.168.1.5' }],
     ['ports_published', { SANDBOX_BIND_ADDRESS: '::' }],
     ['secrets_published', { POSTGRES_PASSWORD: 'temporal' }],
-  ])('warns of %s, with which everything starts', (code, changed) => {
+  ])('reports %s as a warning with a live and with a test key', (code, changed) => {
     for (const PROVIDER_SECRET_KEY of [SAFE.PROVIDER_SECRET_KEY, 'skey_test_1']) {
       expect(examine({ ...changed, PROVIDER_SECRET_KEY })).toMatchObject({ findings: [], warnings: [code] });
     }
   });
 
-  it('takes a sandbox on this machine for safe', () => {
+  it('accepts http for a sandbox on this machine', () => {
     const local = { PROVIDER_BASE_URL: 'http://127.0.0.1:4010', PROVIDER_SECRET_KEY: 'skey_test_1' };
     expect(examine(local)).toMatchObject({ findings: [], warnings: [] });
     const live = { ...local, PROVIDER_SECRET_KEY: SAFE.PROVIDER_SECRET_KEY };
     expect(examine(live).findings).toEqual(['provider_over_http']);
   });
 
-  it('repeats no secret', () => {
+  it('shows no secret', () => {
     const environment = { ...SAFE, API_KEYS: PUBLISHED_KEYS, POSTGRES_PASSWORD: 'temporal' };
     const text = JSON.stringify(checkConfiguration(providerSettings(environment), environment));
     expect(text).toContain('API_KEYS');

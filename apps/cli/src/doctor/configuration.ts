@@ -5,13 +5,13 @@ import type { Check, Finding } from './finding.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * What is unsafe in the settings, without asking anyone. What API and worker refuse with a live key is a finding then;
- * what they start with is a warning, because a sandbox on this machine needs none of it.
+ * Checks the settings without any request. With a live key, an unsafe setting that API and worker refuse is a finding.
+ * Every other unsafe setting is a warning, because a sandbox on this machine needs none of them.
  */
 export function checkConfiguration(settings: ProviderSettings, environment: Environment): Check {
   const { PROVIDER_BASE_URL: provider, PROVIDER_SECRET_KEY: key } = settings;
   const isRefused = key !== undefined && isLiveKey(key);
-  // A sandbox on this machine: no network sees the request.
+  // Requests to a sandbox on this machine do not cross a network.
   const isSandbox = !isRefused && provider !== undefined && isLoopback(new URL(provider).hostname);
   const refused = [...(isSandbox ? [] : providerPlain(settings)), ...secretsPublished(environment)];
   const started = [
@@ -23,7 +23,7 @@ export function checkConfiguration(settings: ProviderSettings, environment: Envi
   const warnings = isRefused ? started : [...refused, ...started];
   const findings = isRefused ? refused : [];
   const count = findings.length + warnings.length;
-  const seen = count === 0 ? 'nothing is open, unsigned or unencrypted' : `${count} unsafe`;
+  const seen = count === 0 ? 'nothing is open, unsigned or unencrypted' : `unsafe settings: ${count}`;
   return { area: 'configuration', findings, warnings, seen };
 }
 
@@ -34,7 +34,7 @@ function providerPlain(settings: ProviderSettings): Finding[] {
       code: 'provider_over_http',
       what: 'PROVIDER_BASE_URL is http',
       means:
-        'The network can read the secret key and change what the provider answers. With a live key nothing starts.',
+        'Others on the network can read the secret key and change the answers of the provider. With a live key, API and worker do not start.',
       remedy: 'Use the https address of the provider.',
     },
   ];
@@ -47,8 +47,8 @@ function secretsPublished(environment: Environment): Finding[] {
     {
       code: 'secrets_published',
       what: `docker-compose.yml publishes the value of ${settings.join(', ')}`,
-      means: 'Everyone can act as a till, sign webhooks or read links. With a live key nothing starts.',
-      remedy: 'Make your own: README, Keys; docs/operations.md, A key leaked.',
+      means: 'Everyone can act as a till, sign webhooks or read links. With a live key, API and worker do not start.',
+      remedy: 'Create your own secrets. See docs/operations.md, "A key leaked".',
     },
   ];
 }
@@ -60,12 +60,12 @@ function databasePublished(environment: Environment): Finding[] {
       code: 'secrets_published',
       what: 'docker-compose.yml publishes the value of POSTGRES_PASSWORD',
       means: 'Every container that reaches the database can read and change what Temporal stores.',
-      remedy: 'Set POSTGRES_PASSWORD before the first start; afterwards change it in PostgreSQL, too.',
+      remedy: 'Set POSTGRES_PASSWORD before the first start. After that, change it in PostgreSQL, too.',
     },
   ];
 }
 
-/** Connections and stores that others can read. */
+/** Connections and data that others can read. */
 function trafficReadable(settings: ProviderSettings): Finding[] {
   const findings: Finding[] = [];
   const { TEMPORAL_ADDRESS: temporal, PUBLIC_URL: api } = settings;
@@ -73,15 +73,16 @@ function trafficReadable(settings: ProviderSettings): Finding[] {
     findings.push({
       code: 'temporal_plaintext',
       what: `the connection to Temporal at ${temporal} is not encrypted`,
-      means: 'The network can read checkouts, and start, change or end them.',
-      remedy: 'Set TEMPORAL_TLS=true and what the server needs, or keep the connection inside a network of its own.',
+      means: 'Others on the network can read checkouts, and start, change or end them.',
+      remedy:
+        'Set TEMPORAL_TLS=true and the TLS settings that the server needs, or use a private network for the connection.',
     });
   }
   if (api?.startsWith('http:') === true && !isLoopback(new URL(api).hostname)) {
     findings.push({
       code: 'api_over_http',
       what: `PUBLIC_URL is ${api}`,
-      means: 'The network can read the keys of tills, webhooks and signed links.',
+      means: 'Others on the network can read the keys of tills, webhooks and signed links.',
       remedy: 'Put a proxy with TLS in front of the API, and set PUBLIC_URL to its https address.',
     });
   }
@@ -89,8 +90,8 @@ function trafficReadable(settings: ProviderSettings): Finding[] {
     findings.push({
       code: 'payloads_unencrypted',
       what: 'PAYLOAD_KEYS is not set',
-      means: "Whoever reads Temporal's store or its UI reads every checkout.",
-      remedy: 'Set PAYLOAD_KEYS for API, worker and tillflow: docs/encryption.md.',
+      means: "Everyone who can read Temporal's database or UI can read every checkout.",
+      remedy: 'Set PAYLOAD_KEYS for API, worker and tillflow. See docs/encryption.md.',
     });
   }
   return findings;
@@ -102,21 +103,23 @@ function unsigned({ PROVIDER_WEBHOOK_SECRET: secrets }: ProviderSettings): Findi
     {
       code: 'webhooks_unsigned',
       what: 'PROVIDER_WEBHOOK_SECRET is off',
-      means: 'Everyone can send webhooks: no payment is believed from them, but each costs a look.',
-      remedy: 'Set the secret, if the provider signs. Otherwise let only its addresses reach /webhooks/provider.',
+      means:
+        'Everyone can send webhooks. They cannot make a checkout paid, but each one costs a request to the provider.',
+      remedy:
+        'If the provider signs webhooks, set the secret. Otherwise let only the addresses of the provider reach /webhooks/provider.',
     },
   ];
 }
 
-/** What answers callers that have no key. */
+/** What callers without a key can reach. */
 function open(settings: ProviderSettings): Finding[] {
   const findings: Finding[] = [];
   if (settings.DOCS_OPEN) {
     findings.push({
       code: 'docs_open',
       what: '/docs and /openapi.json are open',
-      means: 'Everyone who reaches the API can read what it offers; no data.',
-      remedy: 'Set DOCS_OPEN=false for the API where no one needs them.',
+      means: 'Everyone who reaches the API can read its description. It contains no data of the shop.',
+      remedy: 'Set DOCS_OPEN=false for the API unless callers need them.',
     });
   }
   if (settings.METRICS_OPEN) {
@@ -124,7 +127,7 @@ function open(settings: ProviderSettings): Finding[] {
       code: 'metrics_open',
       what: 'METRICS_OPEN is true',
       means: 'Everyone who reaches the API can read turnover, failures and versions at /metrics.',
-      remedy: 'Set METRICS_OPEN=false and let Prometheus use a key of the role ops.',
+      remedy: 'Set METRICS_OPEN=false and give Prometheus a key with the role ops.',
     });
   }
   const { WORKER_HOST: host, WORKER_HEALTH_PORT, WORKER_SDK_METRICS_PORT } = settings;
@@ -134,7 +137,7 @@ function open(settings: ProviderSettings): Finding[] {
       code: 'worker_ports_open',
       what: `workers answer at ${host} (WORKER_HOST): ${workerPorts.map(([name, port]) => `${name} ${port}`).join(', ')}`,
       means:
-        'Everyone who reaches the machine can read the health and metrics of its worker. They hold no id and no secret.',
+        'Everyone who reaches the machine can read the health and metrics of its worker. They contain no ids and no secrets.',
       remedy: 'Unset WORKER_HOST, or let only Prometheus and the orchestrator reach the ports.',
     });
   }
@@ -145,8 +148,9 @@ function open(settings: ProviderSettings): Finding[] {
     findings.push({
       code: 'ports_published',
       what: `docker compose publishes more than the API to other machines: ${ports.join(', ')}`,
-      means: 'None of them asks for a key: who reaches one can read, start and end every checkout, or mark charges.',
-      remedy: 'Unset them, and reach the ports through a tunnel.',
+      means:
+        'These ports require no key. Everyone who reaches one can read, start and end every checkout, or mark charges.',
+      remedy: 'Unset them, and use a tunnel to reach the ports.',
     });
   }
   return findings;

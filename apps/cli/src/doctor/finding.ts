@@ -1,18 +1,18 @@
-/** One thing that is not as it should be. */
+/** One problem. */
 export type Finding = {
-  /** A fixed word. */
+  /** A fixed name of the problem, for programs. */
   readonly code: string;
   readonly what: string;
-  /** What comes of it when nothing is done. */
+  /** The consequence while nothing is done. */
   readonly means: string;
   readonly remedy: string;
 };
 
-/** One area that was looked at: what is wrong there, and what was seen otherwise, for people. */
+/** The result for one area: its problems, and a short text about what was checked. */
 export type Check = {
   readonly area: string;
   readonly findings: readonly Finding[];
-  /** What is unsafe, and works: it does not change the exit code. */
+  /** Unsafe settings with which the programs still start. They do not change the exit code. */
   readonly warnings?: readonly Finding[];
   readonly seen: string;
 };

@@ -12,10 +12,10 @@ import type { ProviderSettings } from '../settings.js';
 import type { Check, Finding } from './finding.js';
 import { isTestKey } from './keys.js';
 
-/** The version that the product is written for, and the first that has the QR method. Source: API reference. */
-const WRITTEN_FOR = '2025-06-09';
+/** The API version that Tillflow uses, and the first with the QR method. Source: API reference. */
+const SUPPORTED_VERSION = '2025-06-09';
 const FIRST_VERSION = '2017-11-02';
-/** No source has this id: that it is not found says that the key was taken. */
+/** No source has this id, so the answer "not found" proves that the provider accepted the key. */
 const NO_SOURCE = 'src_test_0000000000000000000';
 
 export type ProviderCheck = Check & {
@@ -23,8 +23,8 @@ export type ProviderCheck = Check & {
 };
 
 /**
- * Whether the provider takes our keys, and has an account as the product needs it.
- * @throws {PaymentsError} when it cannot be asked: {@link providerFinding} says what that means.
+ * Checks if the provider accepts the keys, and if the account fits.
+ * @throws {PaymentsError} when the provider cannot be reached or refuses: {@link providerFinding} explains it.
  */
 export async function checkProvider(client: PaymentsClient, settings: ProviderSettings): Promise<ProviderCheck> {
   const account = await client.account.retrieve();
@@ -37,7 +37,7 @@ export async function checkProvider(client: PaymentsClient, settings: ProviderSe
   return { area: 'provider', findings, seen: `account ${account.id}, version ${account.api_version ?? '?'}`, account };
 }
 
-/** Why the provider could not be asked. */
+/** Explains why the provider did not answer the first request. */
 export function providerFinding(
   error: PaymentsError,
   { PROVIDER_BASE_URL: baseUrl, PROVIDER_API_VERSION: version }: ProviderSettings,
@@ -46,35 +46,37 @@ export function providerFinding(
     return {
       code: 'secret_key_refused',
       what: `the provider refuses the secret key (${error.status ?? error.code})`,
-      means: 'Nothing can be charged, looked at or refunded.',
+      means: 'Tillflow cannot create, read or refund any charge.',
       remedy:
-        "Compare PROVIDER_SECRET_KEY with the provider's dashboard: it may have been replaced, or be of another account.",
+        "Compare PROVIDER_SECRET_KEY with the provider's dashboard. It may have been replaced, or belong to another account.",
     };
   }
   if (error instanceof NotFoundError) {
     return {
       code: 'provider_unreachable',
-      what: `${baseUrl ?? 'what PROVIDER_BASE_URL names'} answers, and is not the provider's API: ${error.message}`,
-      means: 'No QR can be made; payments under way are not looked up.',
-      remedy: 'Compare PROVIDER_BASE_URL with what the provider names, its path included.',
+      what: `${baseUrl ?? 'the address in PROVIDER_BASE_URL'} answers, but is not the provider's API: ${error.message}`,
+      means: 'Tillflow cannot create a QR, and does not see payments of open checkouts.',
+      remedy: 'Compare PROVIDER_BASE_URL, with its path, with the address that the provider documents.',
     };
   }
   if (isUnreachable(error)) {
     return {
       code: 'provider_unreachable',
       what: `${baseUrl ?? 'the provider'} does not answer: ${error.code}${error.status === undefined ? '' : ` (${error.status})`}`,
-      means: 'No QR can be made; payments under way are looked up as soon as it answers again. Nothing is lost.',
-      remedy: 'Check PROVIDER_BASE_URL, name resolution and the way out; see docs/operations.md, The provider is down.',
+      means:
+        'Tillflow cannot create a QR. It checks open payments as soon as the provider answers again. Nothing is lost.',
+      remedy:
+        'Check PROVIDER_BASE_URL, DNS and the outgoing connection. See docs/operations.md, "The provider is down".',
     };
   }
   const isOfVersion = version !== undefined && error instanceof InvalidRequestError;
   return {
     code: isOfVersion ? 'version_skew' : 'account_refused',
-    what: `the provider refuses to be asked${isOfVersion ? ` at PROVIDER_API_VERSION=${version}` : ''}: ${error.message}`,
-    means: 'Requests of the worker are refused the same way.',
+    what: `the provider refuses the request for the account${isOfVersion ? ` with PROVIDER_API_VERSION=${version}` : ''}: ${error.message}`,
+    means: 'The provider refuses the requests of the worker, too.',
     remedy: isOfVersion
       ? 'Set PROVIDER_API_VERSION to a version that the provider knows, or unset it.'
-      : 'Ask the provider.',
+      : 'Contact the provider.',
   };
 }
 
@@ -84,31 +86,31 @@ function modeFindings(
 ): Finding[] {
   const { livemode } = account;
   if (typeof livemode !== 'boolean') return [];
-  // What is wanted was compared with the key itself already.
+  // {@link checkKeys} compares the key with PROVIDER_LIVEMODE.
   if (livemode !== isTestKey(key) || (wanted !== undefined && wanted === isTestKey(key))) return [];
   return [
     {
       code: livemode ? 'test_key_on_live' : 'live_key_on_test',
-      what: `the secret key is for ${isTestKey(key) ? 'test' : 'live'} mode, the account answers in ${livemode ? 'live' : 'test'} mode`,
-      means: 'Charges of the other mode are not believed: no payment would ever be seen.',
-      remedy: 'Check PROVIDER_BASE_URL and PROVIDER_SECRET_KEY: the one is not of the other.',
+      what: `the secret key is for ${isTestKey(key) ? 'test' : 'live'} mode, but the account answers in ${livemode ? 'live' : 'test'} mode`,
+      means: 'Tillflow does not accept charges of another mode, so it would never see a payment.',
+      remedy: 'Check PROVIDER_BASE_URL and PROVIDER_SECRET_KEY: they do not belong together.',
     },
   ];
 }
 
 function currencyFindings(
   { supported_currencies: supported }: Account,
-  { CURRENCIES: ours }: ProviderSettings,
+  { CURRENCIES: sold }: ProviderSettings,
 ): Finding[] {
   if (!Array.isArray(supported)) return [];
-  const missing = ours.filter((currency) => !supported.some((one: unknown) => String(one).toUpperCase() === currency));
+  const missing = sold.filter((currency) => !supported.some((one: unknown) => String(one).toUpperCase() === currency));
   if (missing.length === 0) return [];
   return [
     {
       code: 'currency_unsupported',
       what: `the account does not support ${missing.join(', ')} (it supports ${supported.join(', ') || 'none'})`,
-      means: 'Checkouts in it fail at the provider, in front of the customer.',
-      remedy: `Ask the provider to enable it, or set CURRENCIES for API and tillflow to what is sold in.`,
+      means: 'The provider refuses checkouts in these currencies while the customer waits.',
+      remedy: 'Ask the provider to enable them, or set CURRENCIES for API and tillflow to the supported ones.',
     },
   ];
 }
@@ -124,23 +126,23 @@ function versionFindings(
     return [
       skew(
         `${which} ${inEffect}, older than ${FIRST_VERSION}`,
-        'The QR method does not exist in it: no charge can be made.',
+        'This version has no QR method, so no charge can be created.',
       ),
     ];
   }
-  if (inEffect !== WRITTEN_FOR) {
+  if (inEffect !== SUPPORTED_VERSION) {
     return [
       skew(
-        `${which} ${inEffect}, the product is written for ${WRITTEN_FOR}`,
-        'Replies may lack or rename fields that are relied on.',
+        `${which} ${inEffect}, but Tillflow uses ${SUPPORTED_VERSION}`,
+        'Replies may lack fields that Tillflow needs, or name them differently.',
       ),
     ];
   }
   if (version !== inEffect) {
     return [
       skew(
-        `requests ask for ${inEffect}, the account is at ${version}`,
-        'Webhooks and events have the shape of the account’s version. Only their ids are relied on.',
+        `requests use version ${inEffect}, but the account is at ${version}`,
+        'Webhooks and events have the format of the account’s version. Tillflow uses only their ids.',
       ),
     ];
   }
@@ -148,7 +150,7 @@ function versionFindings(
 }
 
 function skew(what: string, means: string): Finding {
-  const remedy = `Set PROVIDER_API_VERSION=${WRITTEN_FOR}; move the account when nothing else uses it: POST /v1/account/api-version.`;
+  const remedy = `Set PROVIDER_API_VERSION=${SUPPORTED_VERSION}. If no other system uses the account, change its version: POST /v1/account/api-version.`;
   return { code: 'version_skew', what, means, remedy };
 }
 
@@ -159,7 +161,7 @@ async function publicKeyFindings(client: PaymentsClient, settings: ProviderSetti
     return [];
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    // The key was taken, the id was not.
+    // The provider accepted the key, and does not know the id.
     if (error instanceof NotFoundError || error instanceof InvalidRequestError) return [];
     if (!(error instanceof AuthenticationError) && !(error instanceof PermissionError)) {
       return [providerFinding(error, settings)];
@@ -168,7 +170,7 @@ async function publicKeyFindings(client: PaymentsClient, settings: ProviderSetti
       {
         code: 'public_key_refused',
         what: `the provider refuses the public key (${error.status ?? error.code})`,
-        means: 'Clients that make their own source cannot.',
+        means: 'Clients that create their own source get an error.',
         remedy: "Compare PROVIDER_PUBLIC_KEY with the provider's dashboard.",
       },
     ];

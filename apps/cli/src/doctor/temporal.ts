@@ -11,13 +11,13 @@ import type { Check, Finding } from './finding.js';
 
 const DRY = { dryRun: true } as const;
 
-/** Whether the namespace has what `setup` gives it. */
+/** Checks if the namespace has everything that `tillflow setup` creates. */
 export async function checkTemporal(temporal: Temporal, taskQueue: string): Promise<Check> {
   const { serverVersion } = await temporal.connection.workflowService.getSystemInfo({});
   const attributes = Object.values(searchAttributes);
   const findings = [
-    ...(await missing('search_attribute_missing', LOST, () => setUpNamespace(temporal, attributes, DRY))),
-    ...(await missing('schedule_missing', IDLE, () => setUpSchedules(temporal, taskQueue, DRY))),
+    ...(await missing('search_attribute_missing', CANNOT_BE_FOUND, () => setUpNamespace(temporal, attributes, DRY))),
+    ...(await missing('schedule_missing', DOES_NOT_RUN, () => setUpSchedules(temporal, taskQueue, DRY))),
     ...(await pausedSchedules(temporal, taskQueue)).map(paused),
   ];
   return {
@@ -27,25 +27,25 @@ export async function checkTemporal(temporal: Temporal, taskQueue: string): Prom
   };
 }
 
-const LOST =
-  'Without an attribute checkouts cannot be started or found; without the retention they are forgotten too early.';
-const IDLE = 'What should run by itself does not, or not as this version defines it.';
+const CANNOT_BE_FOUND =
+  'Without a search attribute, checkouts cannot be started or found. Without the retention, Temporal deletes them too early.';
+const DOES_NOT_RUN = 'Scheduled work does not run, or does not run as this version defines it.';
 
-/** `setup` leaves it alone: somebody meant it. */
+/** `setup` does not unpause it: a person paused it on purpose. */
 function paused({ scheduleId, note }: { readonly scheduleId: string; readonly note: string }): Finding {
   return {
     code: 'schedule_paused',
     what: `the schedule ${scheduleId} is paused${note === '' ? '' : `: ${note}`}`,
-    means: IDLE,
-    remedy: `temporal schedule toggle --schedule-id ${scheduleId} --unpause --reason <text>, once that is over.`,
+    means: DOES_NOT_RUN,
+    remedy: `When the reason is over, run \`temporal schedule toggle --schedule-id ${scheduleId} --unpause --reason <text>\`.`,
   };
 }
 
-/** What `setup` would do is what is missing. */
-async function missing(code: string, means: string, look: () => Promise<SetupStep[]>): Promise<Finding[]> {
-  const remedy = 'pnpm tillflow setup';
+/** Reports each step that `setup` would take. */
+async function missing(code: string, means: string, plan: () => Promise<SetupStep[]>): Promise<Finding[]> {
+  const remedy = 'Run `pnpm tillflow setup`.';
   try {
-    return (await look()).map(({ what }) => ({ code, what: `setup has yet to ${what}`, means, remedy }));
+    return (await plan()).map(({ what }) => ({ code, what: `not set up: ${what}`, means, remedy }));
   } catch (error) {
     if (!(error instanceof SetupConflictError)) throw error;
     return [
@@ -53,7 +53,8 @@ async function missing(code: string, means: string, look: () => Promise<SetupSte
         code: 'search_attribute_conflict',
         what: error.message,
         means,
-        remedy: 'Use another namespace, or remove the attribute there if nothing else uses it, and run setup.',
+        remedy:
+          'Use another namespace, or remove the attribute if nothing else uses it. Then run `pnpm tillflow setup`.',
       },
     ];
   }

@@ -6,11 +6,11 @@ import type { Check, Finding } from './finding.js';
 import { providerFinding } from './provider.js';
 
 const PROBE_WITHIN_MS = 10_000;
-/** Enough to have seen the last delivery of any working day. */
+/** Enough to include the last delivery of a normal working day. */
 const EVENTS = 100;
-/** The setting by which the API takes webhooks without a signature. */
+/** With this value of the setting, the API accepts webhooks without a signature. */
 const OFF = 'off';
-/** About nothing: the API answers it and does nothing. */
+/** An event of an unknown kind: the API answers it and does nothing. */
 const PROBE = JSON.stringify({
   object: 'event',
   id: 'evnt_tillflow_doctor',
@@ -21,28 +21,27 @@ const PROBE = JSON.stringify({
 const delivery = z.object({ uri: z.string(), status: z.number().nullish(), error: z.string().nullish() });
 type Delivery = z.output<typeof delivery>;
 
-/** What the API answers to a webhook: a receipt, or why it refused. */
+/** The API's answer to a webhook: accepted, or refused with a reason. */
 const receipt = z.object({ received: z.literal(true) });
 const refusal = z.object({ code: z.string(), detail: z.string().optional() });
 
-/** What an address answered to a probe; null: nothing. */
+/** The answer of an address to a probe. Null: no answer. */
 type Answer = {
   readonly status: number;
-  /** As our API does: it took the probe, or refused its signature. */
-  readonly as: 'taken' | 'refused' | 'something else';
+  /** Whether the answer is that of Tillflow's API: it accepted the probe, or refused its signature. */
+  readonly kind: 'accepted' | 'refused' | 'not the API';
   readonly reason: string;
   readonly clock: NamedReading | null;
 } | null;
 
 export type WebhooksCheck = Check & {
-  /** What the API says the time is. */
+  /** The clock of the API. */
   readonly clock: NamedReading | null;
 };
 
 /**
- * Whether webhooks go to the API, and are believed there. Asks the API itself, with probes that are signed as the
- * provider signs, and the provider, what its last deliveries were answered with: a secret that is wrong at the
- * provider shows in the one, a secret that is wrong here in the other.
+ * Checks if webhooks reach the API, and if it accepts their signatures. Sends signed probes to the API, which shows a wrong
+ * secret in the API's settings. Reads the provider's last delivery, which shows a wrong secret at the provider.
  */
 export async function checkWebhooks(
   client: PaymentsClient,
@@ -70,16 +69,17 @@ function secretFindings({ PROVIDER_WEBHOOK_SECRET: secrets }: ProviderSettings):
     {
       code: 'setting_missing',
       what: 'PROVIDER_WEBHOOK_SECRET is not set here',
-      means: 'Whether the API believes what the provider signs was not looked at.',
-      remedy: 'Run the doctor with the settings of the API and the worker.',
+      means: 'The check of webhook signatures was skipped.',
+      remedy: 'Run `pnpm tillflow doctor` with the settings of the API and the worker.',
     },
   ];
 }
 
 function addressFindings(registered: string | null, wanted: string | undefined): Finding[] {
-  const means = 'Payments are noticed by polls only, up to 25 s late (POLL_INTERVAL_MS).';
+  const means = 'Tillflow sees payments only by polling, up to 25 s late (POLL_INTERVAL_MS).';
   if (registered === null || registered === '') {
-    const remedy = 'pnpm tillflow setup, with PUBLIC_URL set to the address at which the provider reaches the API.';
+    const remedy =
+      'Set PUBLIC_URL to the address at which the provider reaches the API, and run `pnpm tillflow setup`.';
     return [{ code: 'webhook_uri_unset', what: 'the account has no webhook address', means, remedy }];
   }
   if (wanted === undefined || registered === wanted) return [];
@@ -87,8 +87,8 @@ function addressFindings(registered: string | null, wanted: string | undefined):
     {
       code: 'webhook_uri_other',
       what: `the account's webhooks go to ${registered}, not to ${wanted}`,
-      means: `${means} If another system reads them there, both cannot have them.`,
-      remedy: 'pnpm tillflow setup --dry-run, then pnpm tillflow setup; or correct PUBLIC_URL.',
+      means: `${means} If another system uses that address, only one of the two can receive the webhooks.`,
+      remedy: 'Correct PUBLIC_URL, or run `pnpm tillflow setup --dry-run` and then `pnpm tillflow setup`.',
     },
   ];
 }
@@ -100,17 +100,17 @@ async function probeFindings(
   const timestamp = Math.floor(Date.now() / 1_000);
   const signing = secrets.filter((secret) => secret !== OFF);
   const unsigned = await probe(address, {});
-  if (unsigned === null || unsigned.as === 'something else') {
+  if (unsigned === null || unsigned.kind === 'not the API') {
     return { findings: [unreachable(address, unsigned)], clock: unsigned?.clock ?? null };
   }
   const { clock } = unsigned;
-  if (secrets.includes(OFF) && unsigned.as === 'refused') return { findings: [unsignedRefused(address)], clock };
+  if (secrets.includes(OFF) && unsigned.kind === 'refused') return { findings: [unsignedRefused(address)], clock };
   if (signing.length === 0) return { findings: [], clock };
-  if (unsigned.as === 'taken') return { findings: [unverified(address)], clock };
+  if (unsigned.kind === 'accepted') return { findings: [unverified(address)], clock };
   const answers = await Promise.all(
     signing.map((secret) => probe(address, webhooks.sign(PROBE, { secret, timestamp }))),
   );
-  const refused = answers.filter((answer) => answer?.as !== 'taken');
+  const refused = answers.filter((answer) => answer?.kind !== 'accepted');
   const [first] = refused;
   return { findings: first === undefined ? [] : [refusedProbe(first, refused.length, signing.length)], clock };
 }
@@ -132,13 +132,13 @@ async function probe(address: string, headers: Readonly<Record<string, string>>)
   }
 }
 
-/** @returns what our API says by this answer, and its word on why it refused; empty when it says none. */
-function read(status: number, body: string): Pick<NonNullable<Answer>, 'as' | 'reason'> {
+/** Classifies an answer. @returns the reason is empty when the answer gives none. */
+function read(status: number, body: string): Pick<NonNullable<Answer>, 'kind' | 'reason'> {
   const json = jsonOf(body);
-  if (status === 200 && receipt.safeParse(json).success) return { as: 'taken', reason: '' };
+  if (status === 200 && receipt.safeParse(json).success) return { kind: 'accepted', reason: '' };
   const { data } = refusal.safeParse(json);
   const reason = data === undefined ? '' : `${data.code}: ${data.detail ?? ''}`;
-  return { as: data?.code === 'signature_invalid' ? 'refused' : 'something else', reason };
+  return { kind: data?.code === 'signature_invalid' ? 'refused' : 'not the API', reason };
 }
 
 function jsonOf(text: string): unknown {
@@ -150,30 +150,33 @@ function jsonOf(text: string): unknown {
 }
 
 function unreachable(address: string, answer: Answer): Finding {
-  const said = answer === null ? 'does not answer' : `answers ${answer.status}, which is not the API's word`;
+  const problem =
+    answer === null ? 'does not answer' : `answers ${answer.status}, which is not an answer of Tillflow's API`;
   return {
     code: 'webhook_unreachable',
-    what: `${address} ${said}, asked from here`,
-    means: 'If the provider gets no better answer, payments are noticed by polls only, up to 25 s late.',
-    remedy: 'Check that the API runs, and its address: PUBLIC_URL. 503: the API cannot reach Temporal.',
+    what: `${address} ${problem} (tested from this machine)`,
+    means: 'If the provider gets the same result, Tillflow sees payments only by polling, up to 25 s late.',
+    remedy:
+      'Check that the API runs, and that PUBLIC_URL is its address. Status 503 means that the API cannot reach Temporal.',
   };
 }
 
 function unsignedRefused(address: string): Finding {
   return {
     code: 'webhook_secret_mismatch',
-    what: `${address} wants a signature, although PROVIDER_WEBHOOK_SECRET is off here`,
-    means: 'API and this command have different settings. If the provider does not sign, every webhook is refused.',
-    remedy: 'Give the API the same PROVIDER_WEBHOOK_SECRET, and start it again.',
+    what: `${address} requires a signature, but PROVIDER_WEBHOOK_SECRET is off here`,
+    means:
+      'The API and this command have different settings. If the provider does not sign, the API refuses every webhook.',
+    remedy: 'Set the same PROVIDER_WEBHOOK_SECRET for the API, and restart it.',
   };
 }
 
 function unverified(address: string): Finding {
   return {
     code: 'webhook_secret_mismatch',
-    what: `${address} takes webhooks without a signature, although a secret is set here`,
-    means: 'Anyone can make the API look charges up. Nothing can be declared paid that way.',
-    remedy: 'Give the API the same PROVIDER_WEBHOOK_SECRET instead of off, and start it again.',
+    what: `${address} accepts webhooks without a signature, but a secret is set here`,
+    means: 'Everyone can make Tillflow retrieve charges. They cannot make a checkout paid that way.',
+    remedy: 'Set the same PROVIDER_WEBHOOK_SECRET for the API instead of off, and restart it.',
   };
 }
 
@@ -181,9 +184,10 @@ function refusedProbe(answer: Answer, refused: number, all: number): Finding {
   if (answer !== null && answer.reason.includes('timestamp_out_of_tolerance')) {
     return {
       code: 'clock_skew',
-      what: 'the API refuses a webhook that was signed just now as too old, or as of the future',
-      means: 'The clock of the API or of this machine is more than 5 minutes off: real webhooks may be refused too.',
-      remedy: 'Let both machines take their time from the network (NTP).',
+      what: 'the API refuses a webhook that was signed just now, because its time is too old or in the future',
+      means:
+        'The clock of the API or of this machine is wrong by more than 5 minutes. Real webhooks may be refused, too.',
+      remedy: 'Synchronize the clocks of both machines (NTP).',
     };
   }
   const reason = answer === null ? 'no answer' : `${answer.status} ${answer.reason}`.trim();
@@ -191,13 +195,13 @@ function refusedProbe(answer: Answer, refused: number, all: number): Finding {
     code: 'webhook_secret_mismatch',
     what: `the API refuses ${refused} of ${all} webhooks signed with PROVIDER_WEBHOOK_SECRET (${reason})`,
     means:
-      'API and this command have different secrets. If the provider signs with this one, every webhook is refused.',
+      'The API and this command have different secrets. If the provider signs with this one, the API refuses every webhook.',
     remedy:
-      "Set the secrets of the provider's dashboard for the API, and start it again. docs/operations.md, A secret was rotated.",
+      'Set the secrets from the provider\'s dashboard for the API, and restart it. See docs/operations.md, "A secret was rotated".',
   };
 }
 
-/** The newest event that was delivered to this address: what its last try was answered with. */
+/** Reads the result of the provider's last delivery to this address. */
 async function lastDelivery(
   client: PaymentsClient,
   address: string,
@@ -208,16 +212,16 @@ async function lastDelivery(
     for (const event of data) {
       const last = ended(event, address).at(-1);
       if (last !== undefined)
-        return { findings: deliveryFindings(event, last), seen: `last one answered ${statusOf(last)}` };
+        return { findings: deliveryFindings(event, last), seen: `last delivery answered ${statusOf(last)}` };
     }
-    return { findings: [], seen: 'none delivered lately' };
+    return { findings: [], seen: 'no recent delivery' };
   } catch (error) {
     if (!(error instanceof PaymentsError)) throw error;
-    return { findings: [providerFinding(error, settings)], seen: 'its deliveries could not be read' };
+    return { findings: [providerFinding(error, settings)], seen: 'the deliveries could not be read' };
   }
 }
 
-/** The tries of an event at this address that have an end: one that is under way says nothing yet. */
+/** The finished delivery attempts of an event to this address. */
 function ended(event: Event, address: string): Delivery[] {
   return (event.webhook_deliveries ?? [])
     .map((one) => delivery.safeParse(one))
@@ -233,9 +237,9 @@ function deliveryFindings(event: Event, last: Delivery): Finding[] {
       {
         code: 'webhook_secret_mismatch',
         what: `${what}: the API refused its signature`,
-        means: 'Webhooks are lost; payments are noticed by polls only, up to 25 s late.',
+        means: 'Webhooks are lost. Tillflow sees payments only by polling, up to 25 s late.',
         remedy:
-          "Compare PROVIDER_WEBHOOK_SECRET of the API with the provider's dashboard. After a change this goes away with the next delivery.",
+          "Compare PROVIDER_WEBHOOK_SECRET of the API with the provider's dashboard. After a correction, this finding disappears with the next delivery.",
       },
     ];
   }
@@ -243,8 +247,9 @@ function deliveryFindings(event: Event, last: Delivery): Finding[] {
     {
       code: 'webhook_deliveries_fail',
       what,
-      means: 'The provider cannot deliver; payments are noticed by polls only, up to 25 s late.',
-      remedy: 'Check the way from the provider to the API. After a change this goes away with the next delivery.',
+      means: 'The provider cannot deliver webhooks. Tillflow sees payments only by polling, up to 25 s late.',
+      remedy:
+        'Check the connection from the provider to the API. After a correction, this finding disappears with the next delivery.',
     },
   ];
 }

@@ -8,12 +8,12 @@ import {
 } from '@tillflow/temporal';
 import type { Check, Finding } from './finding.js';
 
-/** One alone may be held up by itself. */
-const ASKED = 5;
+/** Several are queried, because one workflow alone may be blocked. */
+const QUERIED = 5;
 
 /**
- * Whether a worker takes tasks, and whether all of them run the same code.
- * @param now by Temporal's clock, which dates the workers' visits, in milliseconds.
+ * Checks if a worker takes tasks, and if all workers run the same code.
+ * @param now the time of Temporal's clock, which dates the polls of the workers, in milliseconds.
  */
 export async function checkWorkers(
   temporal: Temporal,
@@ -21,35 +21,35 @@ export async function checkWorkers(
   expectedBuild: string | undefined,
   now: number,
 ): Promise<Check> {
-  const workflows = presentAt(now, await describeTaskQueue(temporal, taskQueue, 'workflows'));
-  const activities = presentAt(now, await describeTaskQueue(temporal, taskQueue, 'activities'));
+  const workflows = currentlyPolling(now, await describeTaskQueue(temporal, taskQueue, 'workflows'));
+  const activities = currentlyPolling(now, await describeTaskQueue(temporal, taskQueue, 'activities'));
   const area = 'workers';
   if (workflows.pollers.length === 0 || activities.pollers.length === 0) {
     return { area, findings: [noWorker(`no worker polls the task queue ${taskQueue}`)], seen: 'none' };
   }
   const names = workflows.pollers.map(({ identity, build }) => `${identity} (${brief(build)})`).join(', ');
   const findings = [
-    ...(await silences(temporal, taskQueue, names)),
-    ...(await failures(temporal, taskQueue)),
-    ...skews(workflows, expectedBuild),
+    ...(await unresponsive(temporal, taskQueue, names)),
+    ...(await blockedWorkflows(temporal, taskQueue)),
+    ...versionSkews(workflows, expectedBuild),
   ];
   return { area, findings, seen: names };
 }
 
-/** A poller is remembered for minutes after its end, and one that hangs is one all the same. */
-async function silences(temporal: Temporal, taskQueue: string, names: string): Promise<Finding[]> {
+/** Temporal lists a poller for minutes after its end, and also a worker that hangs. So the workers must answer a query. */
+async function unresponsive(temporal: Temporal, taskQueue: string, names: string): Promise<Finding[]> {
   const { client, connection } = temporal;
-  // In the order of the server, running ones come first.
+  // The server lists running workflows first.
   const { executions } = await connection.workflowService.listWorkflowExecutions({
     namespace: client.options.namespace,
     query: `TaskQueue = '${taskQueue}' AND ExecutionStatus != 'ContinuedAsNew'`,
-    pageSize: ASKED,
+    pageSize: QUERIED,
   });
   const workflows = executions.map(({ execution }) => ({
     workflowId: execution?.workflowId ?? '',
     runId: execution?.runId ?? '',
   }));
-  // Nothing was ever run here: that they poll is all there is to know.
+  // Without any workflow there is nothing to query: the workers poll, and that is all that can be known.
   if (workflows.length === 0) return [];
   switch (await livenessOf(temporal, workflows)) {
     case 'answered':
@@ -61,8 +61,8 @@ async function silences(temporal: Temporal, taskQueue: string, names: string): P
   }
 }
 
-/** Only a newer server writes down in which workflows the code fails. */
-async function failures({ client, connection }: Temporal, taskQueue: string): Promise<Finding[]> {
+/** Only newer servers record the workflows in which the worker's code fails. */
+async function blockedWorkflows({ client, connection }: Temporal, taskQueue: string): Promise<Finding[]> {
   const { namespace } = client.options;
   const { namespaceInfo } = await connection.workflowService.describeNamespace({ namespace });
   if (namespaceInfo?.capabilities?.reportedProblemsSearchAttribute !== true) return [];
@@ -71,11 +71,11 @@ async function failures({ client, connection }: Temporal, taskQueue: string): Pr
   return [
     {
       code: 'workflows_stuck',
-      what: `${count} workflows of ${taskQueue} cannot go on: the code of the worker fails in them`,
+      what: `${count} workflows of ${taskQueue} are blocked, because the code of the worker fails in them`,
       means:
-        'Nothing moves there: no payment is noticed, no refund goes out. It goes on by itself under code that works.',
+        'In these checkouts, no payment is recorded and no refund is made. They continue when a worker with working code runs.',
       remedy:
-        'TemporalReportedProblems IS NOT NULL finds them in the Temporal UI. docs/operations.md, A worker is stuck.',
+        'Search for TemporalReportedProblems IS NOT NULL in the Temporal UI. See docs/operations.md, "A worker is stuck".',
     },
   ];
 }
@@ -83,13 +83,14 @@ async function failures({ client, connection }: Temporal, taskQueue: string): Pr
 function unreadable(): Finding {
   return {
     code: 'payload_key_missing',
-    what: 'what the workers write is encrypted with a key that PAYLOAD_KEYS does not have here',
-    means: 'This command cannot show checkouts. An API without the key answers 500, a worker without it does nothing.',
-    remedy: 'Set the same PAYLOAD_KEYS for API, worker and tillflow. docs/encryption.md.',
+    what: 'the data of the workers is encrypted with a key that is missing in PAYLOAD_KEYS here',
+    means:
+      'This command cannot show checkouts. An API without the key answers 500, and a worker without it makes no progress.',
+    remedy: 'Set the same PAYLOAD_KEYS for API, worker and tillflow. See docs/encryption.md.',
   };
 }
 
-function skews({ pollers, currentBuild, deployment }: TaskQueue, expectedBuild: string | undefined): Finding[] {
+function versionSkews({ pollers, currentBuild, deployment }: TaskQueue, expectedBuild: string | undefined): Finding[] {
   const makeCurrent = `temporal worker deployment set-current-version --deployment-name ${deployment ?? 'tillflow'} --build-id <build>`;
   const builds = [...new Set(pollers.map(({ build }) => build))];
   const others = builds.filter((build) => build !== currentBuild);
@@ -97,18 +98,18 @@ function skews({ pollers, currentBuild, deployment }: TaskQueue, expectedBuild: 
   if (expectedBuild !== undefined && currentBuild !== null && currentBuild !== expectedBuild) {
     return [
       skew(
-        `build ${currentBuild} gets the tasks, WORKER_BUILD_ID is ${expectedBuild}`,
-        'The release that is meant to run does not.',
-        'Start its workers, or see why they stay back: docs/adr/0006-a-build-takes-over-once.md.',
+        `build ${currentBuild} gets the tasks, but WORKER_BUILD_ID is ${expectedBuild}`,
+        'The expected release does not run.',
+        'Start its workers. If they run but get no tasks, see docs/adr/0006-a-build-takes-over-once.md.',
       ),
     ];
   }
   if (expectedBuild !== undefined && !pollers.some(({ isVersioned }) => isVersioned)) {
     return [
       skew(
-        `workers without a build poll (${names}), WORKER_BUILD_ID is ${expectedBuild}`,
-        'The release that is meant to run does not.',
-        'Start its workers with WORKER_BUILD_ID, or unset it here.',
+        `only workers without a build id poll (${names}), but WORKER_BUILD_ID is ${expectedBuild}`,
+        'The expected release does not run.',
+        'Start the workers with WORKER_BUILD_ID, or unset it here.',
       ),
     ];
   }
@@ -116,9 +117,9 @@ function skews({ pollers, currentBuild, deployment }: TaskQueue, expectedBuild: 
     if (pollers.some(({ isVersioned }) => isVersioned)) {
       return [
         skew(
-          `workers of build ${names} poll, and no build is current`,
-          'Versioned workers get no tasks: nothing moves.',
-          makeCurrent,
+          `workers of build ${names} poll, but no build is current`,
+          'Workers with a build id get no tasks, so no checkout makes progress.',
+          `Run \`${makeCurrent}\`.`,
         ),
       ];
     }
@@ -126,26 +127,26 @@ function skews({ pollers, currentBuild, deployment }: TaskQueue, expectedBuild: 
     return [
       skew(
         `workers run different code: ${names}`,
-        'They take each other’s tasks: a step may be carried out by the older code.',
-        'Stop the older ones. Right after an upgrade: wait two minutes. WORKER_BUILD_ID keeps releases apart.',
+        'They take each other’s tasks, so the older code may carry out a step.',
+        'Stop the older workers. Right after an upgrade, wait two minutes. With WORKER_BUILD_ID, each release gets only its own tasks.',
       ),
     ];
   }
   if (!builds.includes(currentBuild)) {
     return [
       skew(
-        `build ${currentBuild} gets the tasks, and only workers of ${names} poll`,
-        'Nothing moves: no checkout goes on, no refund is made.',
-        `Start workers of ${currentBuild}, or: ${makeCurrent}`,
+        `build ${currentBuild} gets the tasks, but only workers of ${names} poll`,
+        'No checkout makes progress, and no refund is made.',
+        `Start workers of ${currentBuild}, or run \`${makeCurrent}\`.`,
       ),
     ];
   }
   if (others.length === 0) return [];
   return [
     skew(
-      `build ${currentBuild} gets the tasks, workers of ${others.map(brief).join(', ')} poll too`,
-      'They cost memory and do nothing.',
-      'Stop them once the upgrade is done.',
+      `build ${currentBuild} gets the tasks, but workers of ${others.map(brief).join(', ')} poll, too`,
+      'These workers use memory and do no work.',
+      'Stop them when the upgrade is complete.',
     ),
   ];
 }
@@ -155,8 +156,9 @@ function noWorker(what: string): Finding {
     code: 'no_worker',
     what,
     means:
-      'No QR is made, no payment is noticed, no refund goes out. What was asked is kept and done once a worker is back.',
-    remedy: 'Start apps/worker with this TEMPORAL_TASK_QUEUE, and read its log. docs/operations.md, A worker is stuck.',
+      'No QR is created, no payment is recorded and no refund is made. Temporal keeps all requests until a worker runs again.',
+    remedy:
+      'Start apps/worker with this TEMPORAL_TASK_QUEUE, and read its log. See docs/operations.md, "A worker is stuck".',
   };
 }
 
@@ -164,11 +166,11 @@ function skew(what: string, means: string, remedy: string): Finding {
   return { code: 'version_skew', what, means, remedy };
 }
 
-function presentAt(now: number, queue: TaskQueue): TaskQueue {
+function currentlyPolling(now: number, queue: TaskQueue): TaskQueue {
   return { ...queue, pollers: livingPollers(queue, now) };
 }
 
-/** A fingerprint of 64 digits says as much in 12. */
+/** Shortens the fingerprint of a bundle from 64 to 12 digits. */
 function brief(build: string): string {
   return build.replace(/^(@temporalio\/worker@[\d.]+\+[0-9a-f]{12})[0-9a-f]+$/, '$1');
 }

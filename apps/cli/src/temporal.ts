@@ -7,17 +7,18 @@ import {
   type Temporal,
   type TemporalSettings,
 } from '@tillflow/temporal';
-import { UnreachableError } from './exit.js';
+import { findEventTail, type EventTailMemo } from '@tillflow/workflows';
+import { UnreachableError } from './command.js';
 
 const REACH_WITHIN_MS = 5_000;
-/** An operator waits longer than a till. */
+/** An operator can wait longer than a till. */
 export const READ_WITHIN_MS = 10_000;
 
 export type Engine = { readonly temporal: Temporal; readonly checkouts: Checkouts };
 
 /**
- * Opens Temporal for one piece of work, and closes it whatever came of it.
- * @throws {UnreachableError} when it is not there, or has no such namespace, or does not let us: nothing was done.
+ * Opens a connection to Temporal, runs `work`, and always closes the connection.
+ * @throws {UnreachableError} when Temporal does not answer, has no such namespace, or refuses access. `work` did not run.
  */
 export async function withTemporal<T>(settings: TemporalSettings, work: (engine: Engine) => Promise<T>): Promise<T> {
   const temporal = await openTemporal(settings);
@@ -37,4 +38,21 @@ async function reach({ connection, lastFailure }: Temporal, settings: TemporalSe
     if (!isTemporalFailure(error)) throw error;
     throw new UnreachableError(whyUnreachable(error, settings, lastFailure()));
   }
+}
+
+type RunningTail = {
+  readonly run: { readonly workflowId: string; readonly runId: string };
+  readonly memo: EventTailMemo;
+};
+
+/** The event tail of this task queue. @throws {UnreachableError} when none runs. */
+export async function tailOf(
+  { client }: Temporal,
+  { TEMPORAL_TASK_QUEUE: queue }: TemporalSettings,
+): Promise<RunningTail> {
+  const tail = await findEventTail(client.workflow, queue);
+  if (tail !== null) return tail;
+  throw new UnreachableError(
+    `No event tail runs on the task queue ${queue}. Its Schedule starts it within a minute. If it does not, run \`pnpm tillflow setup\`, then \`pnpm tillflow doctor\`.`,
+  );
 }
