@@ -1,14 +1,14 @@
 import { parseArgs } from 'node:util';
 import { benchCheckout } from './checkout/bench.js';
-import { benchEdge } from './edge/bench.js';
-import { benchReconcile } from './reconcile/bench.js';
 import { benchClient } from './client/bench.js';
+import { benchEdge } from './edge.js';
+import { benchReconcile } from './reconcile.js';
 import { print } from './report.js';
 import { benchSandbox } from './sandbox.js';
 
 type Options = { readonly quick: boolean; readonly seed: number };
 
-/** Each measures, prints its table, writes `bench/results/<name>.json` and tells whether every target was met. */
+/** Each bench measures, prints a table, writes `bench/results/<name>.json`, and returns whether every bound is met. */
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> = {
   sandbox: benchSandbox,
   checkout: benchCheckout,
@@ -19,14 +19,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
 
 const MISSED = 1;
 const USAGE = 2;
-
-function usage(): void {
-  process.stderr.write(
-    `usage: pnpm bench [<name>] [--quick] [--seed <number>], one of: ${Object.keys(BENCHES).join(', ')}; or all\n` +
-      '  --quick: of all but sandbox; --seed: of checkout and client, the order of the rounds\n',
-  );
-  process.exitCode = USAGE;
-}
+const SEEDS = 1_000_000;
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
@@ -36,17 +29,20 @@ async function main(): Promise<void> {
   const names = positionals.length === 0 ? Object.keys(BENCHES) : positionals;
   const seed = Number(values.seed ?? Date.now() % SEEDS);
   if (positionals.length > 1 || !names.every((name) => Object.hasOwn(BENCHES, name)) || !Number.isInteger(seed)) {
-    usage();
+    process.stderr.write(
+      `Usage: pnpm bench [${Object.keys(BENCHES).join(' | ')}] [--quick] [--seed <number>]\n` +
+        '  --quick   a short run of each bench except sandbox\n' +
+        '  --seed    the order of the rounds of checkout and client\n',
+    );
+    process.exitCode = USAGE;
     return;
   }
-  // One after the other: two at once would measure each other.
+  // Two benches at the same time would disturb each other.
   for (const name of names) {
     if ((await BENCHES[name]?.({ quick: values.quick, seed })) === true) continue;
-    print(`A target of ${name} was missed.`);
+    print(`${name} missed a bound.`);
     process.exitCode = MISSED;
   }
 }
-
-const SEEDS = 1_000_000;
 
 await main();

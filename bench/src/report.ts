@@ -1,16 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import type { Interval } from './statistics.js';
 
-/** What was measured, and what it should be. */
-export type Measure = {
+/** One measured value. Without a bound it only explains another result. */
+export type Result = {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
-  /** Digits after the point, 0 when left out. */
+  /** Digits after the point. Default: 0. */
   readonly digits?: number;
-  readonly target?: { readonly atLeast: number } | { readonly atMost: number };
+  /** The 95 % interval of a value that was estimated from rounds. */
+  readonly interval?: Interval;
+  readonly bound?: Bound;
 };
+
+type Bound = { readonly atLeast: number } | { readonly atMost: number };
 
 const RESULTS = new URL('../results/', import.meta.url);
 
@@ -18,35 +23,51 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-function isMet({ value, target }: Measure): boolean {
-  if (target === undefined) return true;
-  return 'atLeast' in target ? value >= target.atLeast : value <= target.atMost;
+/** A ratio with its interval. The estimate decides if the bound is met. */
+export function ratio(name: string, interval: Interval, bound?: Bound): Result {
+  return { name, value: interval.value, unit: '×', digits: 2, interval, ...(bound && { bound }) };
 }
 
 /**
- * Prints the measures as a table and writes them, with the machine and whatever else is told, as JSON.
- * @returns whether every target was met.
+ * Prints the results as a table, and writes them with the machine, the time and the details to
+ * `bench/results/<bench>.json`.
+ * @returns whether every bound is met.
  */
-export async function report(name: string, measures: readonly Measure[], details: object): Promise<boolean> {
-  print(`\n${name}: ${machineLine()}\n`);
-  printTable(measures.map(rowOf));
-  await writeResult(name, { measures: measures.map((measure) => ({ ...measure, met: isMet(measure) })), ...details });
-  return measures.every(isMet);
+export async function report(bench: string, results: readonly Result[], details: object): Promise<boolean> {
+  print(`\n${bench}: ${machineLine()}\n`);
+  printTable(results.map(rowOf));
+  const file = new URL(`${bench}.json`, RESULTS);
+  await mkdir(RESULTS, { recursive: true });
+  const judged = results.map((result) => ({ ...result, met: isMet(result) }));
+  const written = { bench, at: new Date().toISOString(), machine: machine(), results: judged, ...details };
+  await writeFile(file, `${JSON.stringify(written, null, 2)}\n`);
+  print(`\nWritten to ${fileURLToPath(file)}`);
+  return results.every(isMet);
 }
 
-function rowOf(measure: Measure): string[] {
-  const { name, value, unit, digits = 0, target } = measure;
-  const number = (amount: number): string => amount.toLocaleString('en-US', { maximumFractionDigits: digits });
-  const wanted =
-    target === undefined ? '' : 'atLeast' in target ? `≥ ${number(target.atLeast)}` : `≤ ${number(target.atMost)}`;
-  const fixed = value.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
-  return [name, fixed, unit, wanted, target === undefined ? '' : isMet(measure) ? 'met' : 'MISSED'];
+function isMet({ value, bound }: Result): boolean {
+  if (bound === undefined) return true;
+  return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost;
 }
 
-/** Aligned columns; those of numbers, the second unless told otherwise, to the right. */
+function rowOf(result: Result): string[] {
+  const { name, value, unit, digits = 0, interval, bound } = result;
+  const fixed = (number: number): string =>
+    number.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  const limit = (number: number): string => number.toLocaleString('en-US', { maximumFractionDigits: digits });
+  return [
+    name,
+    fixed(value),
+    interval === undefined ? unit : `${unit} (${fixed(interval.low)} to ${fixed(interval.high)})`,
+    bound === undefined ? '' : 'atLeast' in bound ? `≥ ${limit(bound.atLeast)}` : `≤ ${limit(bound.atMost)}`,
+    bound === undefined ? '' : isMet(result) ? 'met' : 'MISSED',
+  ];
+}
+
+/** Prints aligned columns. Columns of numbers (by default only the second) are aligned to the right. */
 export function printTable(
   rows: readonly (readonly string[])[],
-  isNumber: (column: number) => boolean = isSecond,
+  isNumber: (column: number) => boolean = (column) => column === 1,
 ): void {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   for (const row of rows) {
@@ -55,7 +76,7 @@ export function printTable(
   }
 }
 
-/** What the figures were measured on, for people. */
+/** The machine of the measurement, for people. */
 export function machineLine(): string {
   const { node, cpu, cores } = machine();
   return `Node ${node}, ${cores} × ${cpu}`;
@@ -64,14 +85,3 @@ export function machineLine(): string {
 function machine(): { readonly node: string; readonly cpu: string; readonly cores: number } {
   return { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
 }
-
-/** Writes `bench/results/<name>.json`: the machine, the time, and whatever is told. */
-export async function writeResult(name: string, told: object): Promise<void> {
-  const file = new URL(`${name}.json`, RESULTS);
-  await mkdir(RESULTS, { recursive: true });
-  const result = { bench: name, at: new Date().toISOString(), machine: machine(), ...told };
-  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
-  print(`\nWritten to ${fileURLToPath(file)}`);
-}
-
-const isSecond = (column: number): boolean => column === 1;

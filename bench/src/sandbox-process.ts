@@ -1,11 +1,15 @@
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Pool, type Dispatcher } from 'undici';
-import { MeasuredProcess } from './measured-process.js';
-import type { Usage } from './usage-reporter.js';
+import { MeasuredProcess, type Usage } from './processes.js';
 
-const PROGRAM = fileURLToPath(new URL('main.js', import.meta.resolve('@tillflow/sandbox')));
+/** The directory of a built tree, whose programs are measured. By default this tree. */
+export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url));
 
-/** What the provider and its callers share in a bench. */
+export const programOf = (tree: string, app: 'api' | 'sandbox' | 'worker'): string =>
+  join(tree, 'apps', app, 'dist', 'main.js');
+
+/** The keys of the sandbox and of its callers. */
 export const PROVIDER = {
   secretKey: 'skey_test_bench',
   publicKey: 'pkey_test_bench',
@@ -14,7 +18,7 @@ export const PROVIDER = {
 
 const AUTHORIZATION = `Basic ${Buffer.from(`${PROVIDER.secretKey}:`).toString('base64')}`;
 
-/** The sandbox's program in a process of its own, with a few connections to it. */
+/** The sandbox in its own process, with a pool of connections to it. */
 export class SandboxProcess {
   readonly #pool: Pool;
 
@@ -25,8 +29,8 @@ export class SandboxProcess {
     this.#pool = new Pool(process.address, { connections, pipelining: 1 });
   }
 
-  static async start(connections: number): Promise<SandboxProcess> {
-    const program = await MeasuredProcess.start(PROGRAM, /^sandbox ready (\S+)$/, {
+  static async start(connections: number, tree = THIS_TREE): Promise<SandboxProcess> {
+    const program = await MeasuredProcess.start(programOf(tree, 'sandbox'), /^sandbox ready (\S+)$/, {
       SANDBOX_PORT: '0',
       SANDBOX_SEED: 'bench',
       PROVIDER_SECRET_KEY: PROVIDER.secretKey,
@@ -44,17 +48,17 @@ export class SandboxProcess {
     return this.process.usage();
   }
 
-  /** The body of a 200. @throws on any other answer. */
-  async call(method: Dispatcher.HttpMethod, path: string, form?: string): Promise<string> {
+  /** Calls the provider's API. Returns the body of a 200. @throws {Error} on any other answer. */
+  call(method: Dispatcher.HttpMethod, path: string, form?: string): Promise<string> {
     return this.#request(method, path, form, 'application/x-www-form-urlencoded');
   }
 
-  /** A control route of the sandbox. @throws on any answer but a 200. */
+  /** Calls a control route of the sandbox. @throws {Error} on any answer but a 200. */
   async control(method: Dispatcher.HttpMethod, path: string, body?: unknown): Promise<void> {
     await this.#request(
       method,
       `/__sandbox${path}`,
-      body === undefined ? undefined : JSON.stringify(body),
+      body === undefined ? body : JSON.stringify(body),
       'application/json',
     );
   }
@@ -68,14 +72,18 @@ export class SandboxProcess {
     const { statusCode, body: answer } = await this.#pool.request({
       method,
       path,
-      headers: {
-        authorization: AUTHORIZATION,
-        'content-type': type,
-      },
+      headers: { authorization: AUTHORIZATION, 'content-type': type },
       body: body ?? null,
     });
     const text = await answer.text();
     if (statusCode !== 200) throw new Error(`${method} ${path} answered ${statusCode}: ${text}`);
     return text;
   }
+}
+
+/** The id of a record in the answer of the provider. */
+export function idIn(text: string): string {
+  const [, id] = /"id":"(\w+)"/.exec(text) ?? [];
+  if (id === undefined) throw new Error(`There is no id in ${text}`);
+  return id;
 }

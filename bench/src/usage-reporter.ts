@@ -1,16 +1,12 @@
-/** Loaded into a measured process before its program: tells its parent, when asked, what the process has used. */
+import type { Usage } from './processes.js';
 
-export type Usage = {
-  /** CPU time of all threads, the garbage collector's too, in seconds. */
-  readonly cpuSeconds: number;
-  readonly rssBytes: number;
-};
+/** Loaded into a measured process before its program. Reports the process's usage to its parent on request. */
 
 process.on('message', () => {
   const { user, system } = process.cpuUsage();
   process.send?.({ cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss() } satisfies Usage);
 });
-// A bench that is killed leaves nothing behind.
+// A measured process must not outlive a bench that was killed.
 process.once('disconnect', () => process.exit());
-// The program decides when it ends.
+// The channel alone must not keep the program running.
 process.channel?.unref();

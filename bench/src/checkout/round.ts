@@ -1,107 +1,108 @@
 import { performance } from 'node:perf_hooks';
-import { usedByAll } from '../process-usage.js';
-import { shuffled } from '../statistics.js';
-import type { Lane, Sample } from './lanes.js';
-import { byPart, cpuBetween, type BenchStack, type Part } from './stack.js';
+import { cpuSecondsOfMachine } from '../processes.js';
+import { byPart, cpuBetween, type Part, type Stack } from '../stack.js';
+import { shuffled, sum, type Random } from '../statistics.js';
+import type { Sample, Variant } from './variants.js';
 
 export type RoundSize = {
-  /** Operations under way at one time. */
+  /** Operations in progress at one time. */
   readonly concurrency: number;
-  /** Operations that begin within so many seconds count. */
+  /** Operations that begin within this time count. */
   readonly seconds: number;
 };
 
-/** What one lane did in one round. */
+/** The result of one variant in one round. */
 export type Round = {
-  /** The operations that count: all of their time as many were under way. */
+  /** The operations that count: during all of their time, `concurrency` operations were in progress. */
   readonly samples: readonly Sample[];
   readonly concurrency: number;
-  /** CPU of each part per operation, in ms; null where operations of several lanes took turns. */
+  /** CPU of each part per operation, in milliseconds. Null when variants took turns. */
   readonly cpuMs: Readonly<Record<Part, number>> | null;
-  /** CPU that other processes of the machine used meanwhile, in cores; null where it cannot be known. */
+  /** CPU of other processes of the machine, in cores. Null when unknown. */
   readonly othersCores: number | null;
   readonly failures: readonly string[];
   readonly workflowIds: readonly string[];
 };
 
+/** A round takes at most this many times its planned time, and then ends as it is. */
+const SLOWEST = 4;
+const MOST_FAILURES = 20;
+/** Operations of each variant in one round of {@link takeTurns}. */
+const TURNS = 10;
+
 /**
- * Does the lane's operation again and again, each caller the next one when the last is done. An operation counts when
- * it begins after every caller has done one, and within `seconds`; the callers go on until all that count are done, so
- * that none of them had it easier than the others.
+ * Repeats the operation with several callers; each begins its next operation when the last is done. An operation counts when
+ * it begins after every caller has done one, and within `seconds`. The callers continue until all that count are done, so
+ * that the same number of operations is in progress during each of them.
  */
-export async function runRound(stack: BenchStack, lane: Lane, { concurrency, seconds }: RoundSize): Promise<Round> {
+export async function runRound(
+  stack: Pick<Stack, 'usage'>,
+  variant: Variant,
+  { concurrency, seconds }: RoundSize,
+): Promise<Round> {
   const measured = await measure(stack);
-  const book = new Operations();
+  const operations = new Operations();
   const began = performance.now();
   const elapsed = (): number => (performance.now() - began) / 1_000;
   let warm = 0;
   let counting = 0;
   let all = 0;
-  // A slow machine still counts one operation of each caller, and ends.
+  // On a slow machine, a round still counts one operation of each caller, and ends.
   const mayCount = (): boolean =>
     warm === concurrency &&
-    (elapsed() < seconds || (book.kept.samples.length + counting < concurrency && elapsed() < SLOWEST * seconds));
+    (elapsed() < seconds || (operations.done.samples.length + counting < concurrency && elapsed() < SLOWEST * seconds));
   const caller = async (): Promise<void> => {
     for (let first = true; ; first = false) {
       const counts = mayCount();
       if (!counts && counting === 0 && warm === concurrency) return;
       if (counts) counting += 1;
       all += 1;
-      await book.note(lane, counts);
+      await operations.run(variant, counts);
       if (counts) counting -= 1;
       if (first) warm += 1;
     }
   };
   await Promise.all(Array.from({ length: concurrency }, caller));
   const { cpu, othersCores } = await measured();
-  return {
-    ...book.kept,
-    concurrency,
-    cpuMs: byPart((part) => (cpu[part] * 1_000) / Math.max(1, all)),
-    othersCores,
-  };
+  const cpuMs = byPart((part) => (cpu[part] * 1_000) / Math.max(1, all));
+  return { ...operations.done, concurrency, cpuMs, othersCores };
 }
 
 /**
- * One caller, and the lanes take turns: one operation of each, in another order every time, and again for `seconds`.
- * So what one operation leaves behind for the server to do, and what becomes of the machine, meet all lanes alike.
- * @returns for each lane its rounds, of {@link TURNS} operations each.
+ * One caller and several variants in turn: one operation of each, in a new order each time, for `seconds`. The work that one
+ * operation leaves to the server, and disturbances of the machine, so affect all variants alike.
+ * @returns the rounds of each variant, with {@link TURNS} operations each.
  */
 export async function takeTurns(
-  stack: BenchStack,
-  lanes: readonly Lane[],
+  stack: Pick<Stack, 'usage'>,
+  variants: readonly Variant[],
   seconds: number,
-  random: () => number,
-): Promise<ReadonlyMap<Lane, readonly Round[]>> {
-  const rounds = new Map<Lane, Round[]>(lanes.map((lane) => [lane, []]));
+  random: Random,
+): Promise<ReadonlyMap<Variant, readonly Round[]>> {
+  const rounds = new Map<Variant, Round[]>(variants.map((variant) => [variant, []]));
   const began = performance.now();
   do {
     const measured = await measure(stack);
-    const books = new Map(lanes.map((lane) => [lane, new Operations()]));
+    const operations = new Map(variants.map((variant) => [variant, new Operations()]));
     for (let turn = 0; turn < TURNS; turn += 1) {
-      for (const lane of shuffled(lanes, random)) await books.get(lane)?.note(lane, true);
+      for (const variant of shuffled(variants, random)) await operations.get(variant)?.run(variant, true);
     }
     const { othersCores } = await measured();
-    for (const [lane, book] of books)
-      rounds.get(lane)?.push({ ...book.kept, concurrency: 1, cpuMs: null, othersCores });
+    for (const [variant, { done }] of operations)
+      rounds.get(variant)?.push({ ...done, concurrency: 1, cpuMs: null, othersCores });
   } while (performance.now() - began < seconds * 1_000);
   return rounds;
 }
 
-const TURNS = 10;
-/** A round takes at most so many times what it should, and then ends as it is. */
-const SLOWEST = 4;
-const MOST_FAILURES = 20;
-
-/** What becomes of the operations of a round. */
+/** The operations of one variant in one round. */
 class Operations {
-  readonly kept = { samples: [] as Sample[], failures: [] as string[], workflowIds: [] as string[] };
+  readonly done = { samples: [] as Sample[], failures: [] as string[], workflowIds: [] as string[] };
 
-  /** One more. @throws what it threw when too many have failed. */
-  async note(lane: Lane, counts: boolean): Promise<void> {
-    const { samples, failures, workflowIds } = this.kept;
+  /** Runs one more. @throws the error of the operation when too many have failed. */
+  async run(variant: Variant, counts: boolean): Promise<void> {
+    const { samples, failures, workflowIds } = this.done;
     try {
-      const { workflowId, ...sample } = await lane.once();
+      const { workflowId, ...sample } = await variant.once();
       if (workflowId !== null) workflowIds.push(workflowId);
       if (counts) samples.push(sample);
     } catch (error) {
@@ -111,61 +112,46 @@ class Operations {
   }
 }
 
-type Measured = {
-  readonly cpu: Readonly<Record<Part, number>>;
-  readonly othersCores: number | null;
-};
-
-/** Begins to measure what the parts and the rest of the machine use. @returns what ends it. */
-async function measure(stack: BenchStack): Promise<() => Promise<Measured>> {
-  const [before, allBefore] = [await stack.usage(), await usedByAll()];
+/** Starts to measure the CPU of the parts and of other processes. @returns the function that ends the measurement. */
+async function measure(
+  stack: Pick<Stack, 'usage'>,
+): Promise<() => Promise<{ readonly cpu: Readonly<Record<Part, number>>; readonly othersCores: number | null }>> {
+  const [before, allBefore] = [await stack.usage(), await cpuSecondsOfMachine()];
   const began = performance.now();
   return async () => {
     const cpu = cpuBetween(before, await stack.usage());
-    const all = await usedByAll();
+    const all = await cpuSecondsOfMachine();
     const elapsed = (performance.now() - began) / 1_000;
-    const own = Object.values(cpu).reduce((sum, seconds) => sum + seconds, 0);
-    return {
-      cpu,
-      othersCores: all === null || allBefore === null ? null : Math.max(0, (all - allBefore - own) / elapsed),
-    };
+    if (all === null || allBefore === null) return { cpu, othersCores: null };
+    return { cpu, othersCores: Math.max(0, (all - allBefore - sum(Object.values(cpu))) / elapsed) };
   };
 }
 
 /**
- * Operations per second in rounds: as many as are under way at one time, divided by what one takes on average. Counting
- * those that end in a span of time would be off by as many as end together.
+ * Operations per second: the number in progress divided by the mean time of one. Counting the operations that end in a
+ * period would be wrong by as many as end together.
  */
 export function rateOf(rounds: readonly Pick<Round, 'samples' | 'concurrency'>[]): number {
-  const count = rounds.reduce((sum, { samples }) => sum + samples.length, 0);
-  const seconds = rounds.reduce((sum, { samples, concurrency }) => sum + totalSeconds(samples) / concurrency, 0);
-  return count / seconds;
-}
-
-function totalSeconds(samples: readonly Sample[]): number {
-  return samples.reduce((sum, { totalMs }) => sum + totalMs, 0) / 1_000;
+  const seconds = rounds.map(
+    ({ samples, concurrency }) => sum(samples.map(({ totalMs }) => totalMs)) / 1_000 / concurrency,
+  );
+  return sum(rounds.map(({ samples }) => samples.length)) / sum(seconds);
 }
 
 /**
- * CPU per operation of some parts together, in ms, over rounds.
- * @throws {RangeError} when lanes took turns, see {@link hasCpu}.
+ * CPU per operation of some parts together, in milliseconds.
+ * @throws {RangeError} when variants took turns, see {@link hasCpu}.
  */
 export function cpuOf(rounds: readonly Pick<Round, 'cpuMs' | 'samples'>[], parts: readonly Part[]): number {
-  const operations = rounds.reduce((sum, { samples }) => sum + samples.length, 0);
-  const total = rounds.reduce((sum, { cpuMs, samples }) => {
-    if (cpuMs === null) throw new RangeError('the CPU of lanes that took turns is not known');
-    return sum + parts.reduce((ms, part) => ms + cpuMs[part], 0) * samples.length;
-  }, 0);
-  return total / operations;
+  const totals = rounds.map(({ cpuMs, samples }) => {
+    if (cpuMs === null) throw new RangeError('The CPU is unknown when variants took turns');
+    return sum(parts.map((part) => cpuMs[part])) * samples.length;
+  });
+  return sum(totals) / sum(rounds.map(({ samples }) => samples.length));
 }
 
 export const hasCpu = (rounds: readonly Pick<Round, 'cpuMs'>[]): boolean => rounds.every(({ cpuMs }) => cpuMs !== null);
 
 export function answeredMs(rounds: readonly Pick<Round, 'samples'>[]): number[] {
   return rounds.flatMap(({ samples }) => samples.map((sample) => sample.answeredMs));
-}
-
-/** Empty for a lane in which nothing is paid. */
-export function paidMs(rounds: readonly Pick<Round, 'samples'>[]): number[] {
-  return rounds.flatMap(({ samples }) => samples.flatMap((sample) => sample.paidMs ?? []));
 }

@@ -1,131 +1,154 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { print } from '../report.js';
-import { shuffled } from '../statistics.js';
-import type { ApiClient } from './api-client.js';
-import {
-  bareLane,
-  checkoutLane,
-  noopLane,
-  providerLane,
-  terminateAll,
-  twoActivitiesLane,
-  type BareForm,
-  type Lane,
-} from './lanes.js';
-import type { Plan } from './plan.js';
+import type { Stack } from '../stack.js';
+import { shuffled, type Random } from '../statistics.js';
 import { runRound, takeTurns, type Round, type RoundSize } from './round.js';
-import type { BenchStack } from './stack.js';
+import type { Till } from './till.js';
+import {
+  bareVariant,
+  checkoutVariant,
+  providerVariant,
+  terminateAll,
+  twoActivitiesVariant,
+  type BareForm,
+  type Variant,
+} from './variants.js';
 
-/** What was measured under one set of conditions, over all repeats. */
+/** How long a run measures what. */
+export type Plan = {
+  /** Repeats of all measurements, with none and with many open. */
+  readonly repeats: number;
+  /** No repeat begins that would end later than this: the run stays bounded on a slow machine. */
+  readonly halfSeconds: number;
+  /** How long the variants take turns, one operation at a time, in each repeat and with each delay. */
+  readonly turnSeconds: number;
+  readonly rounds: readonly RoundSize[];
+  readonly warmUp: RoundSize;
+  /** The sandbox's delays of each answer, in milliseconds. */
+  readonly delaysMs: readonly number[];
+  /** Open paid checkouts in the second half. */
+  readonly open: number;
+  /** Paid checkouts whose histories are counted. */
+  readonly counted: number;
+};
+
+export const FULL: Plan = {
+  repeats: 4,
+  halfSeconds: 720,
+  turnSeconds: 16,
+  rounds: [
+    { concurrency: 20, seconds: 5 },
+    { concurrency: 50, seconds: 7 },
+  ],
+  warmUp: { concurrency: 20, seconds: 5 },
+  delaysMs: [0, 50],
+  open: 10_000,
+  counted: 3,
+};
+
+/** Shows that the bench works. Its figures mean little. */
+export const QUICK: Plan = {
+  ...FULL,
+  repeats: 1,
+  turnSeconds: 5,
+  rounds: [{ concurrency: 20, seconds: 3 }],
+  warmUp: { concurrency: 10, seconds: 2 },
+  open: 300,
+  counted: 2,
+};
+
+/** The rounds of one variant under one set of conditions, over all repeats. */
 export type Cell = {
-  readonly lane: string;
+  readonly variant: Variant['name'];
   readonly concurrency: number;
-  /** Of the provider, for each call, in ms, while this was measured. */
+  /** The provider's delay of each answer, in milliseconds. */
   readonly delayMs: number;
+  /** Variants that were measured side by side have their rounds in the same order. */
   readonly rounds: Round[];
 };
 
-/** The rounds of lanes that were measured side by side are in the same places of their cells. */
-export type Speed = { readonly cells: readonly Cell[] };
-
-/** Lanes that are measured side by side, while the provider takes so long for each answer. */
-type Group = { readonly delayMs: number; readonly lanes: readonly Lane[] };
-
 /**
- * All lanes under all conditions, again and again, each time in another order. What is compared is measured one right
- * after the other, or operation by operation: a machine is not the same a minute later.
+ * Measures all variants under all conditions, several times, each time in a new order. What is compared is measured in
+ * direct succession or operation by operation, because a machine changes within a minute.
  */
 export async function measureSpeed(
-  stack: BenchStack,
-  api: ApiClient,
+  stack: Stack,
+  till: Till,
   form: BareForm,
   plan: Plan,
-  random: () => number,
-): Promise<Speed> {
-  const floors = [noopLane(stack), twoActivitiesLane(stack)];
-  const pairs = plan.delaysMs.map((delayMs): Group => ({
-    delayMs,
-    lanes: [bareLane(stack, form, delayMs), checkoutLane(stack, api)],
-  }));
+  random: Random,
+): Promise<readonly Cell[]> {
   const cells: Cell[] = [];
-  const keep = async ({ delayMs }: Group, concurrency: number, lane: Lane, rounds: readonly Round[]): Promise<void> => {
-    cellFor(cells, lane.name, concurrency, delayMs).rounds.push(...rounds);
-    await clear(stack, lane, rounds);
+  const compared = (delayMs: number): Variant[] => [bareVariant(stack, form, delayMs), checkoutVariant(stack, till)];
+  const keep = async (variant: Variant, concurrency: number, delayMs: number, rounds: readonly Round[]) => {
+    cellOf(cells, variant.name, concurrency, delayMs).rounds.push(...rounds);
+    await clear(stack, variant, rounds);
   };
-  const takingTurns = async ({ delayMs, lanes }: Group): Promise<void> => {
+  const oneAtATime = async (delayMs: number): Promise<void> => {
     await delayProvider(stack, delayMs);
-    const group = { delayMs, lanes: [...floors, providerLane(stack), ...lanes] };
-    const rounds = await takeTurns(stack, group.lanes, plan.turnSeconds, random);
-    for (const lane of group.lanes) await keep(group, 1, lane, rounds.get(lane) ?? []);
+    const variants = [twoActivitiesVariant(stack), providerVariant(stack), ...compared(delayMs)];
+    const rounds = await takeTurns(stack, variants, plan.turnSeconds, random);
+    for (const variant of variants) await keep(variant, 1, delayMs, rounds.get(variant) ?? []);
   };
-  const oneAfterTheOther = async (group: Group, size: RoundSize): Promise<void> => {
-    await delayProvider(stack, group.delayMs);
-    for (const lane of shuffled(group.lanes, random)) {
-      await keep(group, size.concurrency, lane, [await runRound(stack, lane, size)]);
+  const manyAtOnce = async (delayMs: number, size: RoundSize): Promise<void> => {
+    await delayProvider(stack, delayMs);
+    for (const variant of shuffled(compared(delayMs), random)) {
+      await keep(variant, size.concurrency, delayMs, [await runRound(stack, variant, size)]);
     }
   };
-  const measurements = [
-    ...pairs.map((pair) => () => takingTurns(pair)),
-    ...plan.rounds.flatMap(({ concurrency, seconds, floorSeconds }) => [
-      () => oneAfterTheOther({ delayMs: 0, lanes: floors }, { concurrency, seconds: floorSeconds }),
-      ...pairs.map((pair) => () => oneAfterTheOther(pair, { concurrency, seconds })),
-    ]),
-  ];
+  const measurements = plan.delaysMs.flatMap((delayMs) => [
+    () => oneAtATime(delayMs),
+    ...plan.rounds.map((size) => () => manyAtOnce(delayMs, size)),
+  ]);
 
   const began = performance.now();
   for (let repeat = 1; repeat <= plan.repeats; repeat += 1) {
     const elapsed = (performance.now() - began) / 1_000;
     if (repeat > 1 && (elapsed * repeat) / (repeat - 1) > plan.halfSeconds) {
-      print(`  only ${repeat - 1} of ${plan.repeats} repeats: the machine is slow`);
+      print(`  only ${repeat - 1} of ${plan.repeats} repeats, because the machine is slow`);
       break;
     }
     print(`  repeat ${repeat} of ${plan.repeats}`);
     for (const measured of shuffled(measurements, random)) await measured();
   }
   await delayProvider(stack, 0);
-  return { cells: cells.toSorted(asRead) };
+  return cells.toSorted((one, other) => one.concurrency - other.concurrency || one.delayMs - other.delayMs);
 }
 
-const LANES = ['no-op', 'two activities', 'provider', 'bare shape', 'checkout'];
-
-/** The least first. */
-function asRead(one: Cell, other: Cell): number {
-  return (
-    one.concurrency - other.concurrency ||
-    one.delayMs - other.delayMs ||
-    LANES.indexOf(one.lane) - LANES.indexOf(other.lane)
-  );
-}
-
-export function findCell(cells: readonly Cell[], lane: string, concurrency: number, delayMs: number): Cell | undefined {
-  return cells.find((cell) => cell.lane === lane && cell.concurrency === concurrency && cell.delayMs === delayMs);
-}
-
-/** The cell of these conditions, made when it is the first time. */
-function cellFor(cells: Cell[], lane: string, concurrency: number, delayMs: number): Cell {
-  const found = findCell(cells, lane, concurrency, delayMs);
+/** The cell for these conditions, which is added if it is missing. */
+function cellOf(cells: Cell[], variant: Variant['name'], concurrency: number, delayMs: number): Cell {
+  const found = findCell(cells, variant, concurrency, delayMs);
   if (found !== undefined) return found;
-  const cell: Cell = { lane, concurrency, delayMs, rounds: [] };
+  const cell: Cell = { variant, concurrency, delayMs, rounds: [] };
   cells.push(cell);
   return cell;
 }
 
-/** Ends what rounds left open, so that the next are measured among as many open ones as these. */
-async function clear(stack: BenchStack, lane: Lane, rounds: readonly Pick<Round, 'workflowIds'>[]): Promise<void> {
-  const left = lane.leavesOpen ? rounds.flatMap(({ workflowIds }) => workflowIds) : [];
+export function findCell(
+  cells: readonly Cell[],
+  variant: Variant['name'],
+  concurrency: number,
+  delayMs: number,
+): Cell | undefined {
+  return cells.find((cell) => cell.variant === variant && cell.concurrency === concurrency && cell.delayMs === delayMs);
+}
+
+/** Terminates what rounds left open, so that the next rounds have as many open workflows as these. */
+async function clear(stack: Stack, variant: Variant, rounds: readonly Pick<Round, 'workflowIds'>[]): Promise<void> {
+  const left = variant.leavesOpen ? rounds.flatMap(({ workflowIds }) => workflowIds) : [];
   await terminateAll(stack.temporal.client, left);
   await untilQuiet(stack);
 }
 
-/** Each lane for a moment, so that every process has compiled what it will run. Not counted. */
-export async function warmUp(stack: BenchStack, api: ApiClient, form: BareForm, plan: Plan): Promise<void> {
-  for (const lane of [noopLane(stack), twoActivitiesLane(stack), bareLane(stack, form, 0), checkoutLane(stack, api)]) {
-    await clear(stack, lane, [await runRound(stack, lane, plan.warmUp)]);
+/** Runs each variant for a short time, so that every process has compiled its code. Not counted. */
+export async function warmUp(stack: Stack, till: Till, form: BareForm, plan: Plan): Promise<void> {
+  for (const variant of [twoActivitiesVariant(stack), bareVariant(stack, form, 0), checkoutVariant(stack, till)]) {
+    await clear(stack, variant, [await runRound(stack, variant, plan.warmUp)]);
   }
 }
 
-async function delayProvider({ sandbox }: BenchStack, delayMs: number): Promise<void> {
+async function delayProvider({ sandbox }: Stack, delayMs: number): Promise<void> {
   await sandbox.control('DELETE', '/faults');
   if (delayMs > 0) await sandbox.control('POST', '/faults', [{ action: 'delay', delay_ms: delayMs }]);
 }
@@ -134,8 +157,8 @@ const QUIET_CORES = 0.1;
 const QUIET_STEP_MS = 250;
 const QUIET_WITHIN_MS = 10_000;
 
-/** Waits until the server has nothing left to do, or for ten seconds. @returns whether it has nothing left to do. */
-export async function untilQuiet(stack: BenchStack): Promise<boolean> {
+/** Waits up to ten seconds until the server uses no CPU. @returns whether it does not. */
+export async function untilQuiet(stack: Stack): Promise<boolean> {
   const end = performance.now() + QUIET_WITHIN_MS;
   let { server } = await stack.usage();
   while (performance.now() < end) {

@@ -1,11 +1,10 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import type { Operation } from './operations.js';
-import { repliesOfProvider } from './replies.js';
+import { repliesOfSandbox, type Operation } from './operations.js';
 
 /**
- * A provider that costs next to nothing, so that it is the client that is measured: TCP, and replies that are ready.
- * It reads each request to its end and answers by method and path.
+ * A server of prepared replies over plain TCP. It uses almost no CPU, so that the bench measures the implementations. It
+ * reads each request to its end and answers by method and path.
  */
 
 const HEAD_END = '\r\n\r\n';
@@ -32,7 +31,7 @@ function operationOf(head: string): Operation {
 function serve(socket: Socket, replies: Readonly<Record<Operation, Buffer>>): void {
   let received = '';
   socket.setNoDelay(true);
-  // A contestant that ends closes its sockets as it likes.
+  // An implementation that ends may reset its sockets.
   socket.on('error', () => undefined);
   socket.on('data', (bytes) => {
     received += bytes.toString('latin1');
@@ -49,7 +48,7 @@ function serve(socket: Socket, replies: Readonly<Record<Operation, Buffer>>): vo
   });
 }
 
-const bodies = await repliesOfProvider();
+const bodies = await repliesOfSandbox();
 const replies = { create: replyOf(bodies.create), retrieve: replyOf(bodies.retrieve), list: replyOf(bodies.list) };
 const server = createServer((socket) => serve(socket, replies));
 server.listen(0, '127.0.0.1', () => {

@@ -2,10 +2,10 @@ import { once, setMaxListeners } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { Pool } from 'undici';
 
-/** Where an attack goes: the API, and a link that a customer's page could hold. */
+/** The target of an attack: the API, and a signed link of a customer's page. */
 type Target = { readonly url: string; readonly link: string };
 
-/** Goes on until the signal aborts. @returns how many requests were answered, by status; 0 stands for a closed connection. */
+/** Continues until the signal aborts. @returns the number of answers by status. Status 0 means a closed connection. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<Answers>;
 
 type Answers = Readonly<Record<number, number>>;
@@ -16,15 +16,14 @@ type Request = {
   readonly headers?: Readonly<Record<string, string>>;
 };
 
-/** As many as the outside test used when it slowed a till down. */
 const CONNECTIONS = 20;
 const HELD_CONNECTIONS = 500;
-const DRIP_MS = 1_000;
+const SLOW_MS = 1_000;
 
 const JSON_BODY = { 'content-type': 'application/json' };
 const deep = (bytes: number): string => '['.repeat(bytes / 2) + ']'.repeat(bytes / 2);
 
-/** What a caller without a key can send. Each slowed a till down, or took a place from it, before the edge was closed. */
+/** Requests that a caller without a key can send. Each once slowed down a till, or used up its connections. */
 export const ATTACKS: Readonly<Record<string, Attack>> = {
   'descriptions of the API': flood(() => [
     { method: 'GET', path: '/openapi.json' },
@@ -44,13 +43,13 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     { method: 'POST', path: '/v1/checkouts', body: deep(120_000), headers: JSON_BODY },
   ]),
   'forged links': flood(({ link }) => [{ method: 'GET', path: `${link.slice(0, -4)}AAAA` }]),
-  'bodies that drip': hold((socket, { url }) => {
+  'slow bodies': hold((socket, { url }) => {
     socket.write(
       `POST /v1/checkouts HTTP/1.1\r\nHost: ${new URL(url).host}\r\n` +
         'Content-Type: application/json\r\nContent-Length: 100000\r\n\r\n{',
     );
-    const drip = setInterval(() => socket.write(' '), DRIP_MS);
-    socket.once('close', () => clearInterval(drip));
+    const timer = setInterval(() => socket.write(' '), SLOW_MS);
+    socket.once('close', () => clearInterval(timer));
   }),
   'streams that read nothing': hold((socket, { url, link }) => {
     socket.pause();
@@ -58,7 +57,7 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   }),
 };
 
-/** Sends one request after the other on each connection. */
+/** Sends requests one after the other on each connection. */
 function flood(requestsTo: (target: Target) => readonly Request[]): Attack {
   return async (target, signal) => {
     setMaxListeners(CONNECTIONS, signal);
@@ -84,7 +83,7 @@ function flood(requestsTo: (target: Target) => readonly Request[]): Attack {
   };
 }
 
-/** Holds many connections, and opens another for each that the API closes. */
+/** Holds many connections open, and replaces each that the API closes. */
 function hold(begin: (socket: Socket, target: Target) => void): Attack {
   return async (target, signal) => {
     const { hostname, port } = new URL(target.url);
@@ -97,7 +96,7 @@ function hold(begin: (socket: Socket, target: Target) => void): Attack {
       socket.once('connect', () => begin(socket, target));
       socket.once('close', () => {
         sockets.delete(socket);
-        setTimeout(open, DRIP_MS / 10);
+        setTimeout(open, SLOW_MS / 10);
       });
     };
     for (let i = 0; i < HELD_CONNECTIONS; i += 1) open();

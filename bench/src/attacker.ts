@@ -1,9 +1,9 @@
 import { ATTACKS } from './attacks.js';
 
-/** Attacks from a process of its own, so that the till's times are not those of a busy load generator. */
+/** Attacks from its own process, so that the load generator does not slow down the measured till. */
 const [name = '', url = '', link = ''] = process.argv.slice(2);
 const attack = ATTACKS[name];
-if (attack === undefined) throw new Error(`There is no attack ${name}`);
+if (attack === undefined) throw new Error(`Unknown attack: ${name}`);
 
 const stop = new AbortController();
 process.once('message', () => stop.abort());

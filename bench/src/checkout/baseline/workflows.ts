@@ -12,24 +12,20 @@ import {
   upsertSearchAttributes,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { FloorActivities, NothingCall } from './activities.js';
-import { filler, padded, type Shape, type Step } from './steps.js';
+import { filler, padded, type BaselineActivities, type NothingCall, type Shape, type Step } from './steps.js';
 
 export const begin = defineUpdate<string>('begin');
 export const hint = defineSignal<[string]>('hint');
 
-const { nothing } = proxyActivities<FloorActivities>({
+const { nothing } = proxyActivities<BaselineActivities>({
   scheduleToCloseTimeout: '20 seconds',
   heartbeatTimeout: '6 seconds',
   retry: { maximumAttempts: 1 },
 });
 
-const SUMMARY = 'As long as a summary of ours is';
+const SUMMARY = 'As long as a usual summary text';
 
-/** The least that a workflow costs. */
-export async function noop(): Promise<void> {}
-
-/** The least that a QR costs: an update that comes with the start and waits for two activities. */
+/** The least that a QR costs: an update with the start, which waits for two activities. */
 export async function twoActivities(): Promise<void> {
   let answered = false;
   setHandler(begin, async () => {
@@ -43,7 +39,7 @@ export async function twoActivities(): Promise<void> {
   await condition(allHandlersFinished);
 }
 
-/** The events of a paid checkout, in their order and of their sizes, and nothing that decides anything. */
+/** Produces the events of a paid checkout, in the same order and with the same sizes, without any logic. */
 export async function bare(shape: Shape): Promise<void> {
   let answered = false;
   let hinted = false;
@@ -69,13 +65,13 @@ export async function bare(shape: Shape): Promise<void> {
         await continueWith(padded({ runs: rest, waitMs }, step[1]));
         break;
       default:
-        await take(step, waitMs);
+        await carryOut(step, waitMs);
     }
   }
   await condition(allHandlersFinished);
 }
 
-async function take(step: Exclude<Step, readonly ['answer' | 'wait' | 'continue', ...unknown[]]>, waitMs: number) {
+async function carryOut(step: Exclude<Step, readonly ['answer' | 'wait' | 'continue', ...unknown[]]>, waitMs: number) {
   switch (step[0]) {
     case 'call': {
       const [, inputBytes, resultBytes] = step;
@@ -106,10 +102,10 @@ async function take(step: Exclude<Step, readonly ['answer' | 'wait' | 'continue'
   }
 }
 
-/** The fields of a call around its padding. */
+/** Bytes of a call without its padding. */
 const CALL_BYTES = 45;
 
-/** The memo of the start would come back otherwise, as in the product. */
+/** As in the product: without `memo`, the new run would get the memo of the first start. */
 async function continueWith(shape: Shape): Promise<never> {
   return makeContinueAsNewFunc<typeof bare>({ memo: { ...workflowInfo().memo } })(shape);
 }

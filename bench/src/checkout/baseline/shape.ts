@@ -1,17 +1,18 @@
-import { attributesOf, kindOf, type HistoryEvent } from '../billed-actions.js';
+import { sum } from '../../statistics.js';
+import { attributesOf, kindOf, type HistoryEvent } from '../histories.js';
 import type { Step } from './steps.js';
 
 type Run = { readonly events: readonly HistoryEvent[] };
 
 /**
- * Reads off the runs of a real checkout what the bare shape has to do for the same events.
- * @throws {Error} on an event that the bare shape cannot make.
+ * Reads from the runs of a real checkout the steps that produce the same events.
+ * @throws {Error} for an event that no step produces.
  */
 export function shapeOf(runs: readonly Run[]): Step[][] {
   return runs.map(({ events }, index) => stepsOf(events, inputBytesOf(runs[index + 1])));
 }
 
-/** Bytes of a run's input; 0 for none. */
+/** Bytes of a run's input. 0 without a run. */
 export function inputBytesOf(run: Run | undefined): number {
   const [started] = run?.events ?? [];
   return started === undefined ? 0 : payloadBytes(attributesOf(started)['input']);
@@ -25,7 +26,7 @@ export function memoBytesOf(run: Run): number {
 
 function stepsOf(events: readonly HistoryEvent[], nextInputBytes: number): Step[] {
   const steps: Step[] = [];
-  /** Where the commands of the present workflow task begin: the answer is given before them. */
+  /** Index of the first step of the current workflow task: the workflow answers an update before it. */
   let task = 0;
   for (const event of events) {
     const kind = kindOf(event);
@@ -53,13 +54,13 @@ function stepsOf(events: readonly HistoryEvent[], nextInputBytes: number): Step[
         steps.push(['continue', nextInputBytes]);
         break;
       default:
-        if (!WITHOUT_STEP.has(kind)) throw new Error(`The bare shape has no ${kind}`);
+        if (!WITHOUT_STEP.has(kind)) throw new Error(`No step produces ${kind}`);
     }
   }
   return steps;
 }
 
-/** What follows from the steps, or comes from outside. */
+/** Events that follow from the steps, or come from outside. */
 const WITHOUT_STEP: ReadonlySet<string> = new Set([
   'workflowExecutionStarted',
   'workflowTaskScheduled',
@@ -85,17 +86,17 @@ function wasCancelled(events: readonly HistoryEvent[], timerId: unknown): boolea
   return events.some((event) => kindOf(event) === 'timerCanceled' && attributesOf(event)['timerId'] === timerId);
 }
 
-/** Bytes of all payloads in it: a list of them, or a memo's fields with their names. */
+/** Bytes of all payloads: of a list, or of a memo's fields with their names. */
 function payloadBytes(holder: unknown): number {
   const { payloads = [], fields = {} } = (holder ?? {}) as {
     readonly payloads?: readonly Payload[];
     readonly fields?: Readonly<Record<string, Payload>>;
   };
-  const named = Object.entries(fields).reduce((sum, [name, payload]) => sum + name.length + bytesOf(payload), 0);
-  return payloads.reduce((sum, payload) => sum + bytesOf(payload), named);
+  const named = Object.entries(fields).map(([name, payload]) => name.length + bytesOf(payload));
+  return sum([...payloads.map(bytesOf), ...named]);
 }
 
-/** As the server sends it, or, in a recorded history, as base64. */
+/** Bytes from the server, or base64 in a recorded history. */
 type Payload = { readonly data?: Uint8Array | string | null };
 
 function bytesOf({ data }: Payload): number {

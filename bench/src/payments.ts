@@ -1,0 +1,109 @@
+import { checkoutId, checkoutWorkflowId, DEFAULT_ACCOUNT, parseInstant } from '@tillflow/domain';
+import type { Temporal } from '@tillflow/temporal';
+import { AFTERCARE_WORKFLOW, searchAttributes, type CheckoutMemo } from '@tillflow/workflows';
+import { times } from './processes.js';
+import { print } from './report.js';
+import type { SandboxProcess } from './sandbox-process.js';
+import { TASK_QUEUE, type Engine } from './stack.js';
+
+/** Payments that are made at one time. */
+const AT_ONCE = 24;
+const PRINTED_EVERY = 10_000;
+const AMOUNT = 150_000;
+
+/** Payments that were made at or after `from` and before `to`, in milliseconds. */
+export type Window = { readonly from: number; readonly to: number; readonly payments: number };
+
+/**
+ * Makes payments directly: a paid charge at the provider, and the workflow that its checkout would have become. The first
+ * task of the workflow is a month away, so that it does nothing.
+ */
+export async function makePayments({ temporal, sandbox }: Engine, payments: number, prefix: string): Promise<Window> {
+  let [from, to] = [Infinity, 0];
+  await times(payments, AT_ONCE, async (number) => {
+    if (number % PRINTED_EVERY === 0) print(`  ${number} of ${payments} payments`);
+    const reference = `${prefix}-${number}`;
+    const charge = await payAtProvider(sandbox, checkoutId({ account: DEFAULT_ACCOUNT, reference }));
+    const paidAt = parseInstant(charge.paid_at);
+    [from, to] = [Math.min(from, paidAt), Math.max(to, paidAt + 1)];
+    await startAftercare(temporal, reference, charge);
+  });
+  return { from, to, payments };
+}
+
+type PaidCharge = { readonly id: string; readonly created_at: string; readonly paid_at: string };
+
+async function payAtProvider(sandbox: SandboxProcess, checkout: string): Promise<PaidCharge> {
+  const form = new URLSearchParams({
+    amount: String(AMOUNT),
+    currency: 'THB',
+    'source[type]': 'wallet_mpm',
+    'metadata[checkout]': checkout,
+    'metadata[attempt]': '1',
+  });
+  const { id } = JSON.parse(await sandbox.call('POST', '/charges', form.toString())) as PaidCharge;
+  return JSON.parse(await sandbox.call('POST', `/charges/${id}/mark_as_paid`)) as PaidCharge;
+}
+
+async function startAftercare({ client }: Temporal, reference: string, charge: PaidCharge): Promise<void> {
+  const key = { account: DEFAULT_ACCOUNT, reference };
+  const { id: charge_id, created_at, paid_at } = charge;
+  const memo: CheckoutMemo = {
+    intent: {
+      id: checkoutId(key),
+      ...key,
+      amount: AMOUNT,
+      currency: 'THB',
+      description: null,
+      metadata: {},
+      terminal: null,
+      expires_in: 900,
+      source: null,
+      created_at,
+    },
+    requestNonce: 'bench',
+    state: {
+      status: 'paid',
+      attempts: [
+        {
+          number: 1,
+          source_id: null,
+          charge_id,
+          status: 'successful',
+          failure_code: null,
+          failure_message: null,
+          created_at,
+          expires_at: paid_at,
+        },
+      ],
+      qr: null,
+      paid_at,
+      refunded_amount: 0,
+      voidable_until: null,
+      refundable_until: null,
+      attention: null,
+      updated_at: paid_at,
+    },
+    timeline: [
+      { at: created_at, what: 'opened' },
+      { at: created_at, what: 'charge_created', detail: charge_id },
+      { at: paid_at, what: 'paid', detail: charge_id },
+    ],
+    version: 2,
+  };
+  await client.workflow.start(AFTERCARE_WORKFLOW, {
+    workflowId: checkoutWorkflowId(key),
+    taskQueue: TASK_QUEUE,
+    args: [{ record: { attempts: [], charges: [] } }],
+    startDelay: '30 days',
+    memo,
+    typedSearchAttributes: [
+      { key: searchAttributes.status, value: 'paid' },
+      { key: searchAttributes.reference, value: reference },
+      { key: searchAttributes.currency, value: 'THB' },
+      { key: searchAttributes.amount, value: AMOUNT },
+      { key: searchAttributes.createdAt, value: new Date(created_at) },
+      { key: searchAttributes.paidAt, value: new Date(paid_at) },
+    ],
+  });
+}
