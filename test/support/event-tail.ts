@@ -9,7 +9,7 @@ export const QUICK_TAIL = { EVENT_TAIL_INTERVAL_MS: '200' } as const;
 /** A tail that read nothing yet, and continues as new every few passes. */
 export const SHORT_LIVED: EventTailInput = {
   maxHistoryEvents: 60,
-  record: {
+  state: {
     watermark: '2000-01-01T00:00:00.000Z',
     intervalMs: 200,
     unplaced: [],

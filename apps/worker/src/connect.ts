@@ -41,7 +41,7 @@ export function patiently<T>(
   if (patience === undefined) return work();
   const failed = (error: unknown, pauseMs: number): void =>
     patience.failed(whyUnreachable(error, settings, lastFailure()), pauseMs);
-  return persist(work, { signal: patience.signal, isWorthAnother, failed });
+  return persist(work, { signal: patience.signal, isRetryable, failed });
 }
 
 /** @throws Temporal's own errors, and SettingsError where certificates cannot be read. */
@@ -66,6 +66,6 @@ export async function connect(temporal: Temporal, settings: WorkerSettings, logg
 }
 
 /** It is Temporal's, or the way's there: wrong settings and defects stay what they are. */
-function isWorthAnother(error: unknown): boolean {
+function isRetryable(error: unknown): boolean {
   return isTemporalFailure(error) || error instanceof TransportError;
 }

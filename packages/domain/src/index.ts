@@ -28,7 +28,7 @@ export {
   type Money,
 } from './money.js';
 export { leftToRefund, refundKind, refuseRefund, type RefundablePayment, type RefundRefusal } from './refund.js';
-export { isNews, routeEvent, type RoutedEvent } from './routing.js';
+export { mayChangeCheckout, routeEvent, type RoutedEvent } from './routing.js';
 export {
   isRefundable,
   isVoidable,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isNews, routeEvent } from './routing.js';
+import { mayChangeCheckout, routeEvent } from './routing.js';
 
 const event = (data: unknown) => ({ id: 'evnt_1', key: 'charge.complete', data });
 const CHARGE = { object: 'charge', id: 'chrg_test_1' };
@@ -61,7 +61,7 @@ describe('an event', () => {
   it('that does not fit is routed by what can be read of it', () => {
     const routed = routeEvent({ id: 7, key: null, data: { object: 'charge', id: null, metadata } });
     expect(routed).toMatchObject({ id: '', key: '', subject: '', checkout: { reference: 'a' }, chargeId: null });
-    expect(routed !== null && isNews(routed)).toBe(true);
+    expect(routed !== null && mayChangeCheckout(routed)).toBe(true);
   });
 
   it.each([null, 7, {}, { id: 'evnt_1', key: 'x' }, event(null), event([]), event('chrg_test_1')])(
@@ -74,7 +74,7 @@ describe('an event', () => {
   it('is news of a checkout when it may be about one of ours, whatever kind of event it is, but for our own creates', () => {
     const isNewsWith = (key: string, data: unknown): boolean => {
       const routed = routeEvent({ id: 'evnt_1', key, data });
-      return routed !== null && isNews(routed);
+      return routed !== null && mayChangeCheckout(routed);
     };
     expect(isNewsWith('charge.complete', CHARGE)).toBe(true);
     expect(isNewsWith('charge.never_heard_of', { ...CHARGE, metadata })).toBe(true);

@@ -1,33 +1,33 @@
 import { DEFAULT_ACCOUNT, parseCheckoutId, type CheckoutKey } from './ids.js';
 
-/** An id or a kind of event that is longer is none. */
+/** A longer id or kind of event is not valid. */
 const MAX_LENGTH = 200;
 
-/** It becomes part of a search: nothing but these characters may get there. */
+/** It becomes part of a search query: no other characters are allowed. */
 const CHARGE_ID = /^chrg_[0-9A-Za-z_]{1,64}$/;
 
-/** Our own calls bring these about: there is nothing to look for. */
-const NO_NEWS: ReadonlySet<string> = new Set(['charge.create']);
+/** Only Tillflow's own calls cause these events. */
+const CAUSED_BY_TILLFLOW: ReadonlySet<string> = new Set(['charge.create']);
 
-/** What routes an event of the provider. Nothing else of it is read: what it is about is retrieved instead. */
+/** The parts of a provider's event that route it. Tillflow reads no other part, and retrieves the record instead. */
 export type RoutedEvent = {
-  /** Empty where it has none that could be one. */
+  /** Empty when the event has no valid id. */
   readonly id: string;
-  /** The kind of event, such as `charge.complete`. An open list; empty where it says none. */
+  /** The kind of event, such as `charge.complete`. The provider may add kinds. Empty when the event has none. */
   readonly key: string;
-  /** What the event is about, such as a charge or a refund. Empty where it does not say. */
+  /** The id of the record that the event concerns, such as a charge or a refund. Empty when the event has none. */
   readonly subject: string;
-  /** The checkout that its metadata names, or null. */
+  /** The checkout that the record's metadata names, or null. */
   readonly checkout: CheckoutKey | null;
   /** The charge that it concerns, or null. */
   readonly chargeId: string | null;
-  /** Whether it shows metadata, which say whose it is. The account's API version decides what an event shows. */
+  /** Whether the event contains the record's metadata. The account's API version decides that. */
   readonly showsMetadata: boolean;
 };
 
 /**
- * Where an event belongs, as far as it says, also one that is not of the documented shape: it is only a reason to look.
- * Null when there is nothing that it could be about.
+ * Routes an event, even one that does not match its documented form: an event is only a reason to retrieve its record.
+ * Null when the event concerns no record.
  */
 export function routeEvent(event: unknown): RoutedEvent | null {
   if (!isObject(event) || !isObject(event['data'])) return null;
@@ -36,7 +36,7 @@ export function routeEvent(event: unknown): RoutedEvent | null {
   const named = isObject(metadata) ? textOf(metadata['checkout']) : '';
   const key = parseCheckoutId(named);
   const checkout = key?.account === DEFAULT_ACCOUNT ? key : null;
-  // One that names a checkout of someone else is not sought among ours.
+  // The charge of another system's checkout belongs to no checkout of Tillflow.
   const isForeign = checkout === null && named !== '';
   return {
     id: textOf(event['id']),
@@ -48,12 +48,12 @@ export function routeEvent(event: unknown): RoutedEvent | null {
   };
 }
 
-/** Whether an event may tell something about a checkout of ours that we do not bring about ourselves. */
-export function isNews({ key, checkout, chargeId }: RoutedEvent): boolean {
-  return !NO_NEWS.has(key) && (checkout !== null || chargeId !== null);
+/** Whether an event may report a change of a checkout that Tillflow did not cause. */
+export function mayChangeCheckout({ key, checkout, chargeId }: RoutedEvent): boolean {
+  return !CAUSED_BY_TILLFLOW.has(key) && (checkout !== null || chargeId !== null);
 }
 
-/** By the kind of record, or, where that is missing, by the prefix of its id. */
+/** By the kind of record, or by the prefix of its id when the kind is missing. */
 function chargeOf({ object, id, charge }: Readonly<Record<string, unknown>>): string | null {
   const about = object === 'refund' ? (isObject(charge) ? charge['id'] : charge) : id;
   const isAsked = object === 'refund' || object === 'charge' || object === undefined || object === null;

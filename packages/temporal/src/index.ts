@@ -1,24 +1,43 @@
-export { CheckoutList, type ListPage } from './checkout-list.js';
 export type { Payload } from '@temporalio/common';
-export { paidCheckouts, runningCheckouts, stuckWorkflows, type CheckoutFilters } from './checkout-queries.js';
-export { CheckoutNotFoundError, Checkouts, UnheardError, type Asked, type StoredPage } from './checkouts.js';
 export {
-  clockName,
-  readTemporalClock,
-  workerClocks,
-  type Offsets,
-  type Reading,
-  type WorkerClock,
-} from './clock-queue.js';
-export { connectionSettings, openTemporal, usesTls, type ConnectionSettings, type Temporal } from './connection.js';
-export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './data-converter.js';
-export { EncryptionCodec, UnreadablePayloadError } from './encryption-codec.js';
-export { isClosed, isTemporalFailure, isTooSlow } from './failures.js';
-export { isLiveKey, isProviderPlain, isPublished, publishedSecrets, unsafeWithLiveKey } from './live-key.js';
-export { readPlace, writePlace, type ListPlace } from './list-place.js';
-export { livenessOf } from './liveness.js';
-export { pauseAfter, persist, type Patience } from './patience.js';
-export type { PayloadKey } from './payload-keys.js';
+  checkoutStart,
+  newestAttempt,
+  readCheckout,
+  sendHint,
+  type StoredCheckout,
+} from './checkouts/checkout-workflow.js';
+export { CheckoutNotFoundError, Checkouts, UnheardError, type Asked, type StoredPage } from './checkouts/checkouts.js';
+export { CheckoutList, type ListPage } from './checkouts/list.js';
+export { readPlace, writePlace, type ListPlace } from './checkouts/list-position.js';
+export {
+  openCheckoutsOfCharges,
+  paidCheckouts,
+  runningCheckouts,
+  stuckWorkflows,
+  type CheckoutFilters,
+} from './checkouts/queries.js';
+export {
+  declareWithoutEffect,
+  hadNoEffect,
+  TooSlowError,
+  within,
+  type Bounded,
+  type Lane,
+} from './connection/bounded-call.js';
+export {
+  connectionSettings,
+  openTemporal,
+  usesTls,
+  type ConnectionSettings,
+  type Temporal,
+} from './connection/connection.js';
+export { isClosed, isTemporalDown, isTemporalFailure, isTooSlow, whyUnreachable } from './connection/failures.js';
+export { pauseAfter, persist, type Patience } from './connection/retries.js';
+export { decodeArrayFromPayloads } from './connection/sdk-internals.js';
+export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './encryption/data-converter.js';
+export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
+export { Seal } from './encryption/seal.js';
+export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
 export { PlansUnderWay, type PlanResolved, type PlanUnderWay } from './plans.js';
 export {
   ReconciliationNotFoundError,
@@ -26,8 +45,7 @@ export {
   type FullReconciliation,
   type StoredReconciliation,
 } from './reconciliations.js';
-export { Seal } from './seal.js';
-export { nameOnQueue, pausedSchedules, setUpSchedules } from './schedules.js';
+export { isLiveKey, isProviderPlain, isPublished, publishedSecrets, unsafeWithLiveKey } from './settings/live-key.js';
 export {
   flag,
   integer,
@@ -36,10 +54,15 @@ export {
   SettingsError,
   temporalSettings,
   type TemporalSettings,
-} from './settings.js';
-export { SetupConflictError, setUpNamespace, type SetupStep } from './setup.js';
-export { declareWithoutEffect, hadNoEffect } from './sendings.js';
-export { newestAttempt, type StoredCheckout } from './stored-checkout.js';
-export { describeTaskQueue, livingPollers, type TaskQueue } from './task-queues.js';
-export { whyUnreachable } from './unreachable.js';
-export { TooSlowError, within, type Bounded, type Lane } from './within.js';
+} from './settings/settings.js';
+export { nameOnQueue, pausedSchedules, setUpSchedules } from './setup/schedules.js';
+export { SetupConflictError, setUpNamespace, type SetupStep } from './setup/setup.js';
+export {
+  clockName,
+  readTemporalClock,
+  workerClocks,
+  type Offsets,
+  type Reading,
+  type WorkerClock,
+} from './workers/clock-queue.js';
+export { describeTaskQueue, livenessOf, livingPollers, type TaskQueue } from './workers/task-queues.js';

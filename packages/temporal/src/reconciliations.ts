@@ -5,7 +5,6 @@ import {
   WorkflowNotFoundError,
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
-import { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 import {
   emptySummary,
   RECONCILE_WORKFLOW,
@@ -15,22 +14,23 @@ import {
   type ReconcileResult,
   type ReconcileSummary,
 } from '@tillflow/workflows';
-import type { Temporal } from './connection.js';
-import { nameOnQueue, RECONCILE_DAILY } from './schedules.js';
-import { within, type Bounded } from './within.js';
+import { within, type Bounded } from './connection/bounded-call.js';
+import type { Temporal } from './connection/connection.js';
+import { decodeRun, listPage } from './listed-runs.js';
+import { nameOnQueue, RECONCILE_DAILY } from './setup/schedules.js';
 
-/** One run, as the engine keeps it. */
+/** One run, as Temporal stores it. */
 export type StoredReconciliation = {
   readonly id: string;
   readonly status: 'running' | 'completed' | 'failed';
   readonly summary: ReconcileSummary;
-  /** Started by the Schedule. */
+  /** The Schedule started it. */
   readonly isDaily: boolean;
   /** ISO 8601 UTC. */
   readonly createdAt: string;
 };
 
-/** A run with what it found. */
+/** A run with its result. */
 export type FullReconciliation = StoredReconciliation & {
   /** Null until it has completed. */
   readonly result: ReconcileResult | null;
@@ -48,13 +48,13 @@ type Run = { readonly workflowId: string; readonly runId: string };
 
 const ID = /^rec_([A-Za-z0-9:.-]{1,64})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const DAILY = 'daily-';
-const ASKED_FOR = 'reconcile/default/';
+const ON_REQUEST = 'reconcile/default/';
 /** A result is one payload of up to 2 MB. */
 const RESULT_WITHIN_MS = 10_000;
 
 /**
- * Reconciliations as Temporal keeps them: read from memo and result, so that no worker is needed. Besides what is named,
- * everything here throws what Temporal's client throws: `isTemporalFailure` knows it.
+ * Reconciliations as Temporal stores them. Reads come from memo and result and need no worker. Besides the named errors,
+ * every method throws what Temporal's client throws: see `isTemporalFailure`.
  */
 export class Reconciliations {
   constructor(
@@ -63,17 +63,17 @@ export class Reconciliations {
       readonly taskQueue: string;
       /** How long a read or a start may take, in milliseconds. */
       readonly readWithinMs: number;
-      /** How calls are bounded; absent: in time only. */
+      /** Bounds each call; absent: in time only. */
       readonly bounded?: Bounded;
     },
   ) {}
 
-  /** Starts a run, or joins the one that compares the same window already. @param by who asked, as `Attributed` spells it. */
+  /** Starts a run, or joins a running one of the same window. @param by the requester, as `Attributed` spells it */
   async start(input: ReconcileInput, by: string): Promise<StoredReconciliation> {
     const { taskQueue } = this.options;
     const summary = emptySummary(input);
     const workflowId = reconcileWorkflowId(input);
-    const { firstExecutionRunId: runId } = await this.#soon(() =>
+    const { firstExecutionRunId: runId } = await this.#withinReadTime(() =>
       this.temporal.client.workflow.start(RECONCILE_WORKFLOW, {
         workflowId,
         taskQueue,
@@ -97,45 +97,32 @@ export class Reconciliations {
       followRuns: false,
     });
     try {
-      const description = await this.#soon(() => handle.describe());
+      const description = await this.#withinReadTime(() => handle.describe());
       const stored = this.#toStored(description);
-      if (description.type !== RECONCILE_WORKFLOW) throw new ReconciliationNotFoundError(`${id} is none`);
+      if (description.type !== RECONCILE_WORKFLOW) throw new ReconciliationNotFoundError(`${id} is no reconciliation`);
       if (stored.status === 'running') return { ...stored, result: null, failure: null };
       const result = await this.#within(RESULT_WITHIN_MS, () => handle.result());
       return { ...stored, summary: result, result, failure: null };
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) throw new ReconciliationNotFoundError(`No reconciliation is ${id}`);
       if (!(error instanceof WorkflowFailedError)) throw error;
-      const stored = this.#toStored(await this.#soon(() => handle.describe()));
+      const stored = this.#toStored(await this.#withinReadTime(() => handle.describe()));
       return { ...stored, result: null, failure: failureOf(error) };
     }
   }
 
-  /** One page, the running ones first, then the newest. */
+  /** One page: running ones first, then ended ones, the newest first in each. */
   async page(
     pageSize: number,
-    nextPageToken: Uint8Array | null,
+    pageToken: Uint8Array | null,
   ): Promise<{ readonly data: readonly StoredReconciliation[]; readonly nextPageToken: Uint8Array | null }> {
-    const { connection, client } = this.temporal;
-    const { namespace } = client.options;
-    const page = await this.#soon(() =>
-      connection.workflowService.listWorkflowExecutions({
-        namespace,
-        query: this.query,
-        pageSize,
-        ...(nextPageToken === null ? {} : { nextPageToken }),
-      }),
-    );
-    const { loadedDataConverter } = client.workflow.options;
-    const data = await Promise.all(
-      page.executions.map(async (raw) =>
-        this.#toStored(await executionInfoFromRaw(raw, loadedDataConverter, undefined, namespace)),
-      ),
-    );
-    return { data, nextPageToken: page.nextPageToken.length > 0 ? page.nextPageToken : null };
+    const { client } = this.temporal;
+    const page = await this.#withinReadTime(() => listPage(client, this.query, pageSize, pageToken));
+    const data = await Promise.all(page.runs.map(async (run) => this.#toStored(await decodeRun(client, run))));
+    return { data, nextPageToken: page.nextPageToken };
   }
 
-  /** What finds the runs of this task queue in Temporal's visibility. */
+  /** The search query for the runs of this task queue. */
   get query(): string {
     return `WorkflowType = '${RECONCILE_WORKFLOW}' AND TaskQueue = '${this.options.taskQueue}'`;
   }
@@ -149,35 +136,35 @@ export class Reconciliations {
     return {
       id: this.#idOf({ workflowId, runId }),
       status: status.name === 'RUNNING' ? 'running' : status.name === 'COMPLETED' ? 'completed' : 'failed',
-      // One that the Schedule has just started tells its window with its first step.
+      // A run that the Schedule has just started publishes its window with its first step.
       summary: reconciliation ?? emptySummary({ from: at, to: at, dry_run: false }),
       isDaily: daily === true,
       createdAt: startTime.toISOString(),
     };
   }
 
-  /** `rec_<window>_<run>`: derived from the workflow, and back, so that nothing has to be looked up. */
+  /** `rec_<window>_<run>`: can be converted back to the workflow and its run without a search. */
   #idOf({ workflowId, runId }: Run): string {
     const { daily } = this;
     const name = workflowId.startsWith(daily)
       ? `${DAILY}${workflowId.slice(daily.length)}`
-      : workflowId.slice(ASKED_FOR.length);
+      : workflowId.slice(ON_REQUEST.length);
     return `rec_${name}_${runId}`;
   }
 
   #runOf(id: string): Run | null {
     const [, name, runId] = ID.exec(id) ?? [];
     if (name === undefined || runId === undefined) return null;
-    const workflowId = name.startsWith(DAILY) ? `${this.daily}${name.slice(DAILY.length)}` : `${ASKED_FOR}${name}`;
+    const workflowId = name.startsWith(DAILY) ? `${this.daily}${name.slice(DAILY.length)}` : `${ON_REQUEST}${name}`;
     return { workflowId, runId };
   }
 
-  /** How the ids of workflows begin that the Schedule starts; the time they were due at follows. */
+  /** The ids of the workflows that the Schedule starts begin with it; the scheduled time follows. */
   private get daily(): string {
     return `${nameOnQueue(RECONCILE_DAILY, this.options.taskQueue)}-`;
   }
 
-  #soon<T>(work: () => Promise<T>): Promise<T> {
+  #withinReadTime<T>(work: () => Promise<T>): Promise<T> {
     return this.#within(this.options.readWithinMs, work);
   }
 

@@ -19,12 +19,16 @@ export {
   EVENT_TAIL_WORKFLOW,
   eventTails,
   findEventTail,
+  isUnroutable,
+  latestNotices,
+  latestUnplaced,
+  MAX_NOTICES,
+  MAX_UNPLACED,
   type EventTailMemo,
   type TailNotice,
   type TailNoticeCode,
   type UnplacedEvent,
 } from './event-tail/memo.js';
-export { latestNotices, latestUnplaced, MAX_NOTICES, MAX_UNPLACED, namesNobody } from './event-tail/kept.js';
 export { retryAt } from './event-tail/tail.js';
 export type { EventTailInput } from './event-tail/workflow.js';
 export { backfill, dismissNotice, type Backfill, type EventCounts } from './event-tail/messages.js';

@@ -5,11 +5,12 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { checkoutId, checkoutWorkflowId, formatMoney, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
+import { checkoutId, checkoutWorkflowId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
 import { addCorrelation } from '@tillflow/telemetry';
 import {
   CheckoutList,
   Checkouts,
+  checkoutStart,
   hadNoEffect,
   isClosed,
   type Asked,
@@ -23,10 +24,8 @@ import {
   begin,
   BEGIN_UPDATE_ID,
   CHECKOUT_WORKFLOW,
-  searchAttributes,
   type Attributed,
   type CheckoutInput,
-  type CheckoutMemo,
   type Hint,
   type NewAttemptRequest,
   type RefundRequest,
@@ -154,24 +153,8 @@ export class CheckoutsRepository {
   }
 
   #startOf(input: CheckoutInput, requestNonce: string) {
-    const { intent } = input;
-    return {
-      workflowId: checkoutWorkflowId(intent),
-      taskQueue: this.settings.values.TEMPORAL_TASK_QUEUE,
-      args: [input],
-      workflowIdConflictPolicy: 'USE_EXISTING' as const,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE' as const,
-      memo: { intent, requestNonce } satisfies CheckoutMemo,
-      typedSearchAttributes: [
-        { key: searchAttributes.status, value: 'awaiting_payment' },
-        { key: searchAttributes.reference, value: intent.reference },
-        { key: searchAttributes.currency, value: intent.currency },
-        { key: searchAttributes.amount, value: intent.amount },
-        { key: searchAttributes.createdAt, value: new Date(intent.created_at) },
-        ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: intent.terminal }]),
-      ],
-      staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
-    };
+    const { TEMPORAL_TASK_QUEUE: taskQueue } = this.settings.values;
+    return { ...checkoutStart({ intent: input.intent, requestNonce }, taskQueue), args: [input] };
   }
 
   /** Asks for the end of an unpaid checkout. */

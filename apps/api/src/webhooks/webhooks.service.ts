@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isNews, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflow/domain';
+import { mayChangeCheckout, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -65,9 +65,9 @@ export class WebhooksService {
   }
 
   async #take(event: RoutedEvent | null, address: string): Promise<Receipt> {
-    if (event === null || !isNews(event)) this.#countUnsigned(address);
+    if (event === null || !mayChangeCheckout(event)) this.#countUnsigned(address);
     if (event === null) return this.#ignored('not an event that concerns a charge');
-    if (!isNews(event)) return this.#ignored('no news of a checkout', event);
+    if (!mayChangeCheckout(event)) return this.#ignored('no news of a checkout', event);
     const taken = await (event.checkout === null
       ? this.#hintOwner(event, address)
       : this.#hint(event.checkout, event, address));

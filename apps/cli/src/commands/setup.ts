@@ -57,7 +57,7 @@ function toSeconds(text = String(WAIT_S)): number {
 function waiting<T>(waitMs: number, warn: (line: string) => void, work: () => Promise<T>): Promise<T> {
   return persist(work, {
     signal: AbortSignal.timeout(waitMs),
-    isWorthAnother: (error) => error instanceof UnreachableError,
+    isRetryable: (error) => error instanceof UnreachableError,
     failed: (error, pauseMs) => {
       const words = error instanceof Error ? error.message : String(error);
       if (waitMs > 0) warn(`${words} Trying again in ${(pauseMs / 1_000).toFixed(1)} s.`);

@@ -4,16 +4,16 @@ import { UnreadablePayloadError } from '@tillflow/temporal';
 import type { CommandOutcome, Outcome } from '@tillflow/workflows';
 
 /**
- * The one place where the client's failures become the workflows' outcomes.
- * @throws whatever is not the client's failure: a bug, which Temporal reports as such and the workflow takes as unknown.
+ * Turns the client's failures into the workflows' outcomes. No other code does this.
+ * @throws any other error: it is a bug. Temporal reports it, and the workflow treats the outcome as unknown.
  */
 export function toOutcome(error: unknown): Exclude<Outcome<never>, { kind: 'done' }> {
   if (!(error instanceof PaymentsError)) throw error;
   const { code, message } = error;
   switch (error.outcome) {
     case 'not_sent':
-      // Aborted by a worker that stops, too late, no connection: another try may succeed. A call that we made wrongly not.
-      return { kind: 'rejected', code, message, retryable: !isOurMistake(error) };
+      // After an abort by a stopping worker, a passed send window or a failed connection, another try may succeed.
+      return { kind: 'rejected', code, message, retryable: !isInvalidCall(error) };
     case 'rejected':
       return { kind: 'rejected', code, message, retryable: error.retryable };
     case 'unknown':
@@ -21,10 +21,10 @@ export function toOutcome(error: unknown): Exclude<Outcome<never>, { kind: 'done
   }
 }
 
-/** As {@link toOutcome}, for those who tell a person why: with the provider's HTTP status, null when nothing was sent. */
+/** As {@link toOutcome}, with the provider's HTTP status for the API's answer; null when nothing was sent. */
 export function toCommandOutcome(error: unknown): Exclude<CommandOutcome, { kind: 'done' }> {
   if (error instanceof UnreadablePayloadError) {
-    const message = 'The command does not open: API and worker must have the same PROVIDER_SECRET_KEY';
+    const message = 'The worker cannot decrypt the command: API and worker must have the same PROVIDER_SECRET_KEY';
     return { kind: 'rejected', code: UNREADABLE_COMMAND, message, retryable: false, status: null };
   }
   const outcome = toOutcome(error);
@@ -32,21 +32,21 @@ export function toCommandOutcome(error: unknown): Exclude<CommandOutcome, { kind
   return { ...outcome, status: statusOf(error) };
 }
 
-/** Of the last reply, also when the time ran out while another try was waited for. */
+/** The status of the last reply, also when the time ran out in the pause before another try. */
 function statusOf(error: unknown): number | null {
   return error instanceof PaymentsError ? (error.status ?? statusOf(error.cause)) : null;
 }
 
-/** Sealed under another secret than the worker's. */
+/** The API sealed the command with another secret than the worker's. */
 const UNREADABLE_COMMAND = 'unreadable_command';
 
-function isOurMistake(error: PaymentsError): boolean {
+function isInvalidCall(error: PaymentsError): boolean {
   return error instanceof InvalidRequestError || error instanceof AuthenticationError;
 }
 
 /**
- * Why a read failed. One that the provider refused for good is not tried again by Temporal; the workflow looks again
- * in its own time.
+ * Turns the client's failure of a read into Temporal's. Temporal does not retry a read that the provider refused
+ * definitely; the workflow repeats it later.
  */
 export function toReadFailure(error: unknown): unknown {
   if (error instanceof UnreadablePayloadError)

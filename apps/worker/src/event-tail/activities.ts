@@ -1,19 +1,20 @@
-import { activityInfo, Context, heartbeat, log } from '@temporalio/activity';
+import { activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
 import { formatInstant, instant, plus } from '@tillflow/domain';
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
+import { isTemporalDown } from '@tillflow/temporal';
 import type { EventTailActivities } from '@tillflow/workflows';
+import { withHeartbeat } from '../activities/provider-call.js';
 import type { WorkerSettings } from '../settings.js';
-import { brief } from './brief.js';
+import { HandledEvents } from './checkout-events.js';
 import { TailCheckouts } from './checkouts.js';
 import { Delivery } from './delivery.js';
-import { KnownEvents } from './known-events.js';
+import { shorten } from './notices.js';
 import { Pass, type Progress } from './pass.js';
-import { recallTail } from './recall.js';
-import { isTemporalDown } from './temporal-down.js';
+import { recallTail } from './previous-tail.js';
 
-/** Some hours of a busy account; about 2 MB. */
-const KNOWN_EVENTS = 20_000;
+/** The events of some hours of a busy account; about 2 MB. */
+const MAX_HANDLED_EVENTS = 20_000;
 
 export type EventTailParts = {
   readonly client: Client;
@@ -28,51 +29,52 @@ export type EventTailParts = {
 
 /** The activities of the event tail. */
 export function eventTailActivities({ client, provider, livemode, settings }: EventTailParts): EventTailActivities {
-  const known = new KnownEvents(KNOWN_EVENTS);
+  const handled = new HandledEvents(MAX_HANDLED_EVENTS);
   const checkouts = new TailCheckouts(client, settings.TEMPORAL_TASK_QUEUE);
   return {
     recallTail: () => recallTail(client, settings.TEMPORAL_TASK_QUEUE, activityInfo().workflowExecution?.runId ?? null),
 
-    async readEvents({ watermark, retries, remembered = [], again = false }) {
+    async readEvents({ watermark, retries, remembered, again = false }) {
       const { cancellationSignal: signal } = Context.current();
       const begun = (activityInfo().heartbeatDetails as Progress | undefined) ?? null;
-      // The first tail begins with what is recent: pinned now, so that a pause at the start skips nothing.
+      // The first watermark is stored after the first pass, so that a pause after it skips no event.
       const first = formatInstant(plus(instant(Date.now()), -settings.EVENT_TAIL_LOOKBACK_MS));
-      const delivery = new Delivery(checkouts, provider, livemode, signal);
-      const overlapMs = settings.EVENT_TAIL_OVERLAP_MS;
-      const told = { known, remembered: new Set(remembered), again };
-      const parts = { provider, checkouts, delivery, ...told, overlapMs, signal };
-      const pass = new Pass(parts, watermark ?? first, begun);
-      const read = await beating(pass, async () => {
-        try {
-          await pass.run(retries);
-          return pass.progress;
-        } catch (error) {
-          // A worker that stops: another goes on where it was.
-          if (signal.aborted) throw signal.reason;
-          return { ...pass.progress, failure: failureOf(error) };
-        }
-      });
-      return { ...read, intervalMs: settings.EVENT_TAIL_INTERVAL_MS };
+      const pass = new Pass(
+        {
+          provider,
+          checkouts,
+          delivery: new Delivery(checkouts, provider, livemode, signal),
+          handled,
+          remembered: new Set(remembered),
+          again,
+          overlapMs: settings.EVENT_TAIL_OVERLAP_MS,
+          signal,
+        },
+        watermark ?? first,
+        begun,
+      );
+      const failure = await withHeartbeat(
+        () =>
+          pass.run(retries).then(
+            () => null,
+            (error: unknown) => failureOf(error, signal),
+          ),
+        () => pass.progress,
+      );
+      const intervalMs = settings.EVENT_TAIL_INTERVAL_MS;
+      return { ...pass.progress, ...(failure === null ? {} : { failure }), intervalMs };
     },
   };
 }
 
-/** Tells how far the pass is while it takes long: a worker that takes it up begins there. */
-async function beating<T>(pass: Pass, work: () => Promise<T>): Promise<T> {
-  const { heartbeatTimeoutMs = 10_000 } = activityInfo();
-  const timer = setInterval(() => heartbeat(pass.progress), heartbeatTimeoutMs / 3);
-  try {
-    return await work();
-  } finally {
-    clearInterval(timer);
-  }
-}
-
-/** Whatever stopped the pass, the tail says so: a bug that only the engine heard of would stop it in silence. */
-function failureOf(error: unknown): { readonly code: string; readonly message: string } {
+/**
+ * Any failure ends the pass and is shown in the tail's memo: the tail goes on.
+ * @throws the signal's reason when the worker stops: another worker continues the pass.
+ */
+function failureOf(error: unknown, signal: AbortSignal): { readonly code: string; readonly message: string } {
+  if (signal.aborted) throw signal.reason;
   if (error instanceof PaymentsError) return { code: error.code, message: error.message };
   if (isTemporalDown(error)) return { code: 'temporal_unavailable', message: String(error) };
   log.error('A pass over the events failed', { error });
-  return { code: 'internal_error', message: brief(String(error)) };
+  return { code: 'internal_error', message: shorten(String(error)) };
 }

@@ -1,9 +1,16 @@
-import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
-import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
-import { checkoutWorkflowId, instant, parseCheckoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
-import { UnreadablePayloadError } from '@tillflow/temporal';
+import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
+import { instant, parseCheckoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
 import {
-  AFTERCARE_WORKFLOW,
+  checkoutStart,
+  decodeArrayFromPayloads,
+  decodeRunWithoutMemo,
+  listRuns,
+  openCheckoutsOfCharges,
+  readCheckout,
+  sendHint,
+  UnreadablePayloadError,
+} from '@tillflow/temporal';
+import {
   CHECKOUT_WORKFLOW,
   hint,
   reopen,
@@ -14,62 +21,51 @@ import {
   type CheckoutPolicy,
   type Hint,
 } from '@tillflow/workflows';
-import { listRuns } from './runs.js';
 
-/** What the engine has of a checkout. */
+/** A checkout as the event tail finds it in Temporal. */
 export type FoundCheckout =
   | { readonly is: 'open'; readonly memo: CheckoutMemo }
-  /** A key to read what it knows is missing. If it is open, it can be told all the same. */
+  /** The key that decrypts its memo is not configured. A hint can still reach it if it is open. */
   | { readonly is: 'unreadable' }
   | { readonly is: 'closed'; readonly memo: CheckoutMemo; readonly run: WorkflowExecutionDescription }
   | { readonly is: 'absent' };
 
-/** A search may name as many charges at once. */
+type Closed = Extract<FoundCheckout, { is: 'closed' }>;
+
+/** One search names at most this many charges. */
 const SEARCH_SIZE = 50;
 
-/** The checkouts as the event tail needs them: found, told to look, opened again. */
+/** Finds, hints and reopens checkouts for the event tail. Throws Temporal's own errors while Temporal is down. */
 export class TailCheckouts {
   constructor(
     private readonly client: Client,
     private readonly taskQueue: string,
   ) {}
 
-  /** @throws Temporal's own errors while it is down. */
   async find(key: CheckoutKey): Promise<FoundCheckout> {
     try {
-      const run = await this.#handle(key).describe();
-      const memo = (run.memo ?? {}) as Partial<CheckoutMemo>;
-      if (!isWhole(memo)) return { is: 'absent' };
-      return run.status.name === 'RUNNING' ? { is: 'open', memo } : { is: 'closed', memo, run };
+      const found = await readCheckout(this.client, key);
+      if (found === null) return { is: 'absent' };
+      const { checkout: memo, run } = found;
+      return memo.closed ? { is: 'closed', memo, run } : { is: 'open', memo };
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return { is: 'absent' };
       if (error instanceof UnreadablePayloadError) return { is: 'unreadable' };
       throw error;
     }
   }
 
-  /** @returns false when it closed meanwhile. Durable when it returns true. */
-  async hint(key: CheckoutKey, news: Hint): Promise<boolean> {
-    try {
-      await this.#handle(key).signal(hint, news);
-      return true;
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return false;
-      throw error;
-    }
+  /** @returns false when the checkout has closed meanwhile. Durable when it returns true. */
+  hint(key: CheckoutKey, content: Hint): Promise<boolean> {
+    return sendHint(this.client, key, content);
   }
 
   /** The open checkouts that have these charges, by charge. */
   async findByCharges(chargeIds: readonly string[]): Promise<ReadonlyMap<string, CheckoutKey>> {
     const found = new Map<string, CheckoutKey>();
     for (let start = 0; start < chargeIds.length; start += SEARCH_SIZE) {
-      const sought = chargeIds.slice(start, start + SEARCH_SIZE);
-      const query = [
-        `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}')`,
-        `ExecutionStatus = 'Running'`,
-        `${searchAttributes.chargeId.name} IN (${sought.map((id) => `'${id}'`).join(', ')})`,
-      ].join(' AND ');
-      for await (const { workflowId, typedSearchAttributes } of listRuns(this.client, query)) {
+      const query = openCheckoutsOfCharges(chargeIds.slice(start, start + SEARCH_SIZE));
+      for (const run of await listRuns(this.client, query)) {
+        const { workflowId, typedSearchAttributes } = await decodeRunWithoutMemo(this.client, run);
         const key = parseCheckoutWorkflowId(workflowId);
         const charges = typedSearchAttributes.get(searchAttributes.chargeId) ?? [];
         if (key !== null) for (const id of charges) found.set(id, key);
@@ -79,27 +75,24 @@ export class TailCheckouts {
   }
 
   /**
-   * Opens a closed checkout again under its own id and tells it of the charge: the same rules that would have met the
-   * payment a day earlier meet it now. One that was opened by someone else meanwhile is only told.
+   * Starts a closed checkout again under its own id and hints the charge, so that the same rules apply to the payment as
+   * before the checkout closed. If another process has reopened it meanwhile, it only gets the hint.
    */
-  async reopen(key: CheckoutKey, { memo, run }: Closed, late: ChargeFacts, news: Hint): Promise<void> {
+  async reopen({ memo, run }: Closed, late: ChargeFacts, content: Hint): Promise<void> {
     const input = reopen(memo, await this.#policyOf(run), late, instant(Date.now()));
-    const summary = await run.staticSummary();
     await this.client.workflow.signalWithStart(CHECKOUT_WORKFLOW, {
-      workflowId: checkoutWorkflowId(key),
-      taskQueue: this.taskQueue,
+      ...checkoutStart(memo, this.taskQueue),
       args: [input],
       signal: hint,
-      signalArgs: [news],
+      signalArgs: [content],
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
       memo: { ...run.memo },
+      // The attributes of the closed run name all of its charges; the memo names only those of attempts.
       typedSearchAttributes: run.typedSearchAttributes,
-      ...(summary === undefined ? {} : { staticSummary: summary }),
     });
   }
 
-  /** What the closed run was started with: whether late money is kept is the decision of then. */
+  /** The policy of the closed run: it decided whether Tillflow keeps a late payment. */
   async #policyOf({ workflowId, runId }: WorkflowExecutionDescription): Promise<Partial<CheckoutPolicy> | undefined> {
     const { namespace, loadedDataConverter } = this.client.options;
     const { history } = await this.client.workflowService.getWorkflowExecutionHistory({
@@ -111,15 +104,4 @@ export class TailCheckouts {
     const [input] = (await decodeArrayFromPayloads(loadedDataConverter, payloads)) as [Partial<CheckoutInput>?];
     return input?.policy;
   }
-
-  #handle(key: CheckoutKey) {
-    return this.client.workflow.getHandle(checkoutWorkflowId(key));
-  }
-}
-
-type Closed = Extract<FoundCheckout, { is: 'closed' }>;
-
-/** The memo is written by this product alone; a workflow without it is none of our checkouts. */
-function isWhole(memo: Partial<CheckoutMemo>): memo is CheckoutMemo {
-  return memo.intent !== undefined;
 }

@@ -2,7 +2,8 @@ import { ConnectionError, NotFoundError } from '@tillflow/payments-client';
 import { initialState, type CheckoutIntent, type CheckoutMemo, type StoredRefund } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import type { FoundCheckout } from './checkouts.js';
-import { Delivery, type News } from './delivery.js';
+import type { CheckoutEvent } from './checkout-events.js';
+import { Delivery } from './delivery.js';
 
 const intent: CheckoutIntent = {
   id: 'chk_default_a',
@@ -38,7 +39,7 @@ const paid: CheckoutMemo = {
   timeline: [{ at: '2020-03-10T09:01:00.000Z', what: 'paid', detail: 'chrg_1' }],
 };
 
-/** Paid after it was reported as expired, and to be given back. */
+/** Paid after it was published as expired: the money has to be returned. */
 const late: CheckoutMemo = {
   ...paid,
   state: {
@@ -66,7 +67,7 @@ const refundOf = (amount: number): StoredRefund => ({
   created_at: '2020-03-10T09:21:00.000Z',
 });
 
-const news = (key: string, more: Partial<News> = {}): News => ({
+const eventOf = (key: string, more: Partial<CheckoutEvent> = {}): CheckoutEvent => ({
   id: 'evnt_1',
   key,
   subject: 'chrg_1',
@@ -81,12 +82,12 @@ const news = (key: string, more: Partial<News> = {}): News => ({
 
 type World = {
   readonly found: FoundCheckout;
-  /** The charge as the provider shows it, or why it does not. */
+  /** The charge as the provider shows it, or the failure of the read. */
   readonly charge?: Readonly<Record<string, unknown>> | Error;
   readonly takesHints?: boolean;
 };
 
-/** A delivery to one checkout; what it did is written down. */
+/** A delivery to one checkout. @returns its calls in `done` */
 function deliveryTo({ found, charge = {}, takesHints = true }: World) {
   const done: string[] = [];
   const checkouts = {
@@ -101,13 +102,13 @@ function deliveryTo({ found, charge = {}, takesHints = true }: World) {
   };
   const provider = { charges: { retrieve } };
   const delivery = new Delivery(checkouts as never, provider as never, false, new AbortController().signal);
-  return { done, deliver: (one: News) => delivery.deliver(one, new Map()) };
+  return { done, deliver: (one: CheckoutEvent) => delivery.deliver(one, new Map()) };
 }
 
 const open = (known: CheckoutMemo): FoundCheckout => ({ is: 'open', memo: known });
 const closed = (known: CheckoutMemo): FoundCheckout => ({ is: 'closed', memo: known, run: {} as never });
 
-describe('an open checkout', () => {
+describe('a delivery to an open checkout', () => {
   it.each<[string, CheckoutMemo, 'hinted' | 'settled']>([
     ['charge.complete', paid, 'settled'],
     ['charge.complete', memo, 'hinted'],
@@ -116,91 +117,91 @@ describe('an open checkout', () => {
     ['charge.reverse', paid, 'hinted'],
     ['charge.never_heard_of', paid, 'hinted'],
     ['refund.create', paid, 'hinted'],
-  ])('is told of %s unless it shows it', async (key, known, as) => {
+  ])('hints %s unless the checkout shows it', async (key, known, as) => {
     const { deliver } = deliveryTo({ found: open(known) });
-    expect(await deliver(news(key))).toEqual({ as });
+    expect(await deliver(eventOf(key))).toEqual({ as });
   });
 
-  it('is told of a payment although what came with it is known', async () => {
+  it('hints a payment although the checkout shows the event that came with it', async () => {
     const { deliver } = deliveryTo({ found: open(memo) });
     const also = [{ key: 'charge.complete', subject: 'chrg_1' }];
-    expect(await deliver(news('charge.expire', { also }))).toEqual({ as: 'hinted' });
+    expect(await deliver(eventOf('charge.expire', { also }))).toEqual({ as: 'hinted' });
   });
 
-  it('whose memo cannot be read is told, and remembered where it has closed', async () => {
+  it('hints one with an unreadable memo, and returns the event as unplaced if it has closed', async () => {
     const found: FoundCheckout = { is: 'unreadable' };
-    expect(await deliveryTo({ found }).deliver(news('charge.complete'))).toEqual({ as: 'hinted' });
+    expect(await deliveryTo({ found }).deliver(eventOf('charge.complete'))).toEqual({ as: 'hinted' });
     const closedOne = deliveryTo({ found, takesHints: false });
-    expect(await closedOne.deliver(news('charge.complete'))).toMatchObject({
+    expect(await closedOne.deliver(eventOf('charge.complete'))).toMatchObject({
       as: 'unplaced',
       event: { why: expect.stringContaining('checkout_unreadable') },
     });
     expect(closedOne.done).toEqual(['hint']);
   });
 
-  it('that only its attempt shows as paid is told: another charge of it may have been', async () => {
+  it('hints one whose attempt shows paid but whose timeline does not: another charge may have been paid', async () => {
     const { deliver } = deliveryTo({ found: open({ ...paid, timeline: [] }) });
-    expect(await deliver(news('charge.complete'))).toEqual({ as: 'hinted' });
+    expect(await deliver(eventOf('charge.complete'))).toEqual({ as: 'hinted' });
   });
 });
 
-describe('a closed checkout', () => {
-  it('is opened for a payment that it does not show, and for a status that nobody knows', async () => {
+describe('a delivery to a closed checkout', () => {
+  it('reopens it for a payment that it does not show, and for an unknown status', async () => {
     for (const status of ['successful', 'melted']) {
       const { deliver, done } = deliveryTo({ found: closed(memo), charge: { status } });
-      expect(await deliver(news('charge.complete'))).toEqual({ as: 'reopened' });
+      expect(await deliver(eventOf('charge.complete'))).toEqual({ as: 'reopened' });
       expect(done).toEqual(['retrieve', 'reopen']);
     }
   });
 
-  it('stays closed for a payment that it shows', async () => {
+  it('leaves it closed for a payment that it shows', async () => {
     const { deliver, done } = deliveryTo({ found: closed(paid) });
-    expect(await deliver(news('charge.complete'))).toEqual({ as: 'settled' });
+    expect(await deliver(eventOf('charge.complete'))).toEqual({ as: 'settled' });
     expect(done).toEqual(['retrieve']);
   });
 
   it.each<[string, Partial<CheckoutMemo>, 'reopened' | 'settled']>([
-    ['late money was on its way back', {}, 'reopened'],
-    ['a part of it had gone back', { refunds: [refundOf(50_000)] }, 'reopened'],
-    ['all of it had gone back', { refunds: [refundOf(150_000)] }, 'settled'],
+    ['a late payment was to be returned', {}, 'reopened'],
+    ['a part of it was returned', { refunds: [refundOf(50_000)] }, 'reopened'],
+    ['all of it was returned', { refunds: [refundOf(150_000)] }, 'settled'],
     ['it was the second payment', { ...second, refunds: [] }, 'reopened'],
-    ['it was the second payment, and went back', { ...second, refunds: [refundOf(150_000)] }, 'settled'],
-  ])('that ended from outside while %s is opened only for what is left', async (_, told, as) => {
-    const state = { ...initialState(intent), ...late.state, ...told.state };
-    const { deliver } = deliveryTo({ found: closed({ ...late, ...told, state }) });
-    expect(await deliver(news('charge.complete'))).toEqual({ as });
+    ['it was the second payment, and was returned', { ...second, refunds: [refundOf(150_000)] }, 'settled'],
+  ])('reopens a terminated one only for money that is left to return: %s', async (_, published, as) => {
+    const state = { ...initialState(intent), ...late.state, ...published.state };
+    const { deliver } = deliveryTo({ found: closed({ ...late, ...published, state }) });
+    expect(await deliver(eventOf('charge.complete'))).toEqual({ as });
   });
 
   it.each([{ metadata: { checkout: 'chk_default_b' } }, { livemode: true }])(
-    'stays closed for a payment of someone else: %j',
+    'leaves it closed for the payment of another system: %j',
     async (charge) => {
       const { deliver } = deliveryTo({ found: closed(memo), charge });
-      expect(await deliver(news('charge.complete'))).toEqual({ as: 'settled' });
+      expect(await deliver(eventOf('charge.complete'))).toEqual({ as: 'settled' });
     },
   );
 
-  it('is opened for no event that the provider does not confirm, which is looked for twice more', async () => {
+  it('does not reopen it while the provider shows no payment, and retries twice', async () => {
     const { deliver, done } = deliveryTo({ found: closed(memo), charge: { status: 'expired' } });
-    const first = await deliver(news('charge.complete'));
+    const first = await deliver(eventOf('charge.complete'));
     expect(first).toMatchObject({ as: 'unplaced', event: { tries: 1, why: expect.stringContaining('not_paid') } });
     const before = first.as === 'unplaced' ? first.event : null;
-    const second = await deliver(news('charge.complete', { before }));
+    const second = await deliver(eventOf('charge.complete', { before }));
     expect(second).toMatchObject({ as: 'unplaced', event: { tries: 2, since: before?.since } });
     const twice = second.as === 'unplaced' ? second.event : null;
-    expect(await deliver(news('charge.complete', { before: twice }))).toEqual({ as: 'settled' });
-    expect(await deliver(news('charge.expire'))).toEqual({ as: 'settled' });
+    expect(await deliver(eventOf('charge.complete', { before: twice }))).toEqual({ as: 'settled' });
+    expect(await deliver(eventOf('charge.expire'))).toEqual({ as: 'settled' });
     expect(done).not.toContain('reopen');
   });
 
-  it('is not waited for where the event is old, and for ever where the provider shows no end yet', async () => {
+  it('does not retry an old event, and retries a pending charge without limit', async () => {
     const old = { createdAt: '2020-03-10T09:20:00.000Z' };
     const failed = deliveryTo({ found: closed(memo), charge: { status: 'failed' } });
-    expect(await failed.deliver(news('charge.complete', old))).toEqual({ as: 'settled' });
+    expect(await failed.deliver(eventOf('charge.complete', old))).toEqual({ as: 'settled' });
     const pending = deliveryTo({ found: closed(memo), charge: { status: 'pending' } });
-    const first = await pending.deliver(news('charge.complete', old));
+    const first = await pending.deliver(eventOf('charge.complete', old));
     expect(first).toMatchObject({ as: 'unplaced' });
     const before = first.as === 'unplaced' ? { ...first.event, tries: 100 } : null;
-    expect(await pending.deliver(news('charge.complete', { before }))).toMatchObject({
+    expect(await pending.deliver(eventOf('charge.complete', { before }))).toMatchObject({
       as: 'unplaced',
       event: { tries: 101 },
     });
@@ -212,9 +213,9 @@ describe('a closed checkout', () => {
       new ConnectionError('no connection', { code: 'connection_failed', outcome: 'not_sent' } as never),
     ],
     ['does not show the charge', new NotFoundError('no such charge', { code: 'not_found', status: 404 } as never)],
-  ])('is remembered while the provider %s', async (_, failure) => {
+  ])('returns the event as unplaced while the provider %s', async (_, failure) => {
     const { deliver } = deliveryTo({ found: closed(memo), charge: failure });
-    expect(await deliver(news('charge.complete'))).toMatchObject({
+    expect(await deliver(eventOf('charge.complete'))).toMatchObject({
       as: 'unplaced',
       event: { event_id: 'evnt_1', checkout_id: intent.id, charge_id: 'chrg_1', tries: 1 },
       notice: null,
@@ -222,36 +223,36 @@ describe('a closed checkout', () => {
   });
 });
 
-describe('a checkout that is not there', () => {
-  it('is told to a person when it was paid, once, and nothing is opened', async () => {
+describe('a delivery to a checkout that does not exist', () => {
+  it('gives one notice when the charge was paid, and starts no checkout', async () => {
     const { deliver, done } = deliveryTo({ found: { is: 'absent' } });
-    const first = await deliver(news('charge.complete'));
+    const first = await deliver(eventOf('charge.complete'));
     expect(first).toMatchObject({ as: 'unplaced', notice: { code: 'checkout_missing', checkout_id: intent.id } });
     const before = first.as === 'unplaced' ? first.event : null;
-    expect(await deliver(news('charge.complete', { before }))).toMatchObject({ as: 'unplaced', notice: null });
+    expect(await deliver(eventOf('charge.complete', { before }))).toMatchObject({ as: 'unplaced', notice: null });
     expect(done).toEqual(['retrieve', 'retrieve']);
   });
 
   it.each([{ status: 'expired' }, { metadata: { checkout: 'chk_default_b' } }, { livemode: true }])(
-    'is nobody’s matter when its charge is %j',
+    'is settled when the charge is %j',
     async (charge) => {
       const { deliver } = deliveryTo({ found: { is: 'absent' }, charge });
-      expect(await deliver(news('charge.update'))).toEqual({ as: 'settled' });
+      expect(await deliver(eventOf('charge.update'))).toEqual({ as: 'settled' });
     },
   );
 });
 
-describe('an event that names no checkout', () => {
-  const refund = news('refund.create', { checkout: null, subject: 'rfnd_1' });
+describe('a delivery of an event that names no checkout', () => {
+  const refund = eventOf('refund.create', { checkout: null, subject: 'rfnd_1' });
 
-  it('about a refund is taken to the checkout that its charge names', async () => {
+  it('hints the checkout that the refunded charge names', async () => {
     const { deliver, done } = deliveryTo({ found: open(paid) });
     expect(await deliver(refund)).toEqual({ as: 'hinted' });
     expect(done).toEqual(['retrieve', 'hint']);
   });
 
   it.each([{}, { checkout: 'chk_other_a' }])(
-    'about a refund of a charge with the metadata %j is nobody’s',
+    'is settled for a refund of a charge with the metadata %j',
     async (metadata) => {
       const { deliver, done } = deliveryTo({ found: open(paid), charge: { metadata } });
       expect(await deliver(refund)).toEqual({ as: 'settled' });
@@ -259,15 +260,17 @@ describe('an event that names no checkout', () => {
     },
   );
 
-  it('and shows no metadata is taken to the checkout that its charge names', async () => {
+  it('hints the checkout that the charge names when the event has no metadata', async () => {
     const { deliver, done } = deliveryTo({ found: open(memo) });
-    expect(await deliver(news('charge.complete', { checkout: null, showsMetadata: false }))).toEqual({ as: 'hinted' });
+    expect(await deliver(eventOf('charge.complete', { checkout: null, showsMetadata: false }))).toEqual({
+      as: 'hinted',
+    });
     expect(done).toEqual(['retrieve', 'hint']);
   });
 
-  it('about a charge is nobody’s when no open checkout has it', async () => {
+  it('is settled when no open checkout has the charge', async () => {
     const { deliver, done } = deliveryTo({ found: open(paid) });
-    expect(await deliver(news('charge.complete', { checkout: null }))).toEqual({ as: 'settled' });
+    expect(await deliver(eventOf('charge.complete', { checkout: null }))).toEqual({ as: 'settled' });
     expect(done).toEqual([]);
   });
 });

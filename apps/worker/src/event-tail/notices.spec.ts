@@ -10,8 +10,8 @@ const event = (key: string, data: Event['data']): Event => ({
   data,
 });
 
-describe('a notice', () => {
-  it('names what it is about by ids only', () => {
+describe('a notice of the event tail', () => {
+  it('contains ids only', () => {
     const data = { object: 'dispute', id: 'dspt_1', charge: 'chrg_1', message: 'a name and an address' };
     expect(noticeOf(event('dispute.create', data))).toEqual({
       id: 'dispute_opened:dspt_1',
@@ -34,7 +34,7 @@ describe('a notice', () => {
   });
 
   it.each(['charge.complete', 'schedule.create', 'schedule.expire', 'transfer.pay', 'customer.create', 'never.heard'])(
-    'is not made of %s',
+    'does not follow from %s',
     (key) => {
       expect(noticeOf(event(key, { object: 'x', id: 'x_1' }))).toBeNull();
     },
@@ -47,7 +47,7 @@ describe('a notice', () => {
     ['schedule.destroy', { object: 'schedule', id: 'schd_1' }, null],
     ['charge.complete', { object: 'charge', id: 'chrg_1', schedule: null }, null],
     ['customer.update', { object: 'customer', id: 'cust_1', schedule: 'schd_1' }, null],
-  ])('of a plan is looked for after %s of %j', (key, data, plan) => {
+  ])('follows from the plan after %s of %j', (key, data, plan) => {
     expect(planOf(event(key, data))).toBe(plan);
   });
 
@@ -57,8 +57,8 @@ describe('a notice', () => {
     ['failed', '2026-03-03T08:59:59Z', undefined],
     ['successful', '2026-03-10T00:00:00Z', undefined],
     ['scheduled', null, undefined],
-  ])('of an occurrence that %s at %j is %j', (status, processed_at, code) => {
-    const told = noticeOfOccurrence(event('schedule.suspend', { object: 'schedule', id: 'schd_1' }), 'schd_1', {
+  ])('for an occurrence with status %s at %j has the code %j', (status, processed_at, code) => {
+    const notice = noticeOfOccurrence(event('schedule.suspend', { object: 'schedule', id: 'schd_1' }), 'schd_1', {
       object: 'occurrence',
       id: 'occu_1',
       status,
@@ -66,12 +66,12 @@ describe('a notice', () => {
       scheduled_on: '2026-03-10',
       result: 'chrg_1',
     });
-    expect(told?.code).toBe(code);
-    if (told === null) return;
-    expect(told).toMatchObject({ subject: 'occu_1', event_id: 'occu_1', plan_id: 'schd_1', charge_id: 'chrg_1' });
+    expect(notice?.code).toBe(code);
+    if (notice === null) return;
+    expect(notice).toMatchObject({ subject: 'occu_1', event_id: 'occu_1', plan_id: 'schd_1', charge_id: 'chrg_1' });
   });
 });
 
-it.each([null, undefined, '', 'yesterday', '2026-03-10'])('the date %j is none', (at) => {
+it.each([null, undefined, '', 'yesterday', '2026-03-10'])('the event time %j is invalid', (at) => {
   expect(createdAt({ created_at: at })).toBeNull();
 });

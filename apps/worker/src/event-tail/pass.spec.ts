@@ -6,8 +6,8 @@ import {
   type Event,
 } from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
-import type { Delivered, News } from './delivery.js';
-import { KnownEvents } from './known-events.js';
+import { HandledEvents, type CheckoutEvent } from './checkout-events.js';
+import type { Delivered } from './delivery.js';
 import { Pass, type Progress } from './pass.js';
 
 const WATERMARK = '2020-03-10T09:00:00.000Z';
@@ -27,9 +27,9 @@ type World = {
   readonly listed: readonly (Event | UnreadableRecord)[];
   /** What the provider does after the last of them. */
   readonly atLast?: () => never;
-  readonly deliver?: (news: News) => Delivered;
+  readonly deliver?: (event: CheckoutEvent) => Delivered;
   readonly begun?: Progress;
-  readonly known?: KnownEvents;
+  readonly handled?: HandledEvents;
   readonly remembered?: readonly string[];
   readonly again?: boolean;
   readonly watermark?: string;
@@ -45,7 +45,7 @@ function passOver({
   atLast,
   deliver = () => ({ as: 'hinted' }),
   begun,
-  known = new KnownEvents(1_000),
+  handled = new HandledEvents(1_000),
   remembered = [],
   again = false,
   watermark = WATERMARK,
@@ -73,13 +73,13 @@ function passOver({
       provider: { events: { iterateTolerant: iterate, retrieve }, schedules: { listOccurrences } } as never,
       checkouts: { findByCharges: async () => new Map() } as never,
       delivery: {
-        deliver: async (news: News) => {
-          const as = deliver(news);
-          delivered.push(news.id);
+        deliver: async (event: CheckoutEvent) => {
+          const as = deliver(event);
+          delivered.push(event.id);
           return as;
         },
       } as never,
-      known,
+      handled,
       remembered: new Set(remembered),
       again,
       overlapMs: 60_000,
@@ -96,13 +96,13 @@ const stop = (): never => {
 };
 
 describe('a pass', () => {
-  it('begins where the times of the provider begin, however early it is to', async () => {
+  it('never reads from before 1970, whatever the watermark', async () => {
     const { pass, asked } = passOver({ listed: [], begun: { watermark: '0001-01-01T00:00:00.000Z' } });
     await pass.run([]);
     expect(asked).toMatchObject([{ from: '1970-01-01T00:00:00.000Z' }]);
   });
 
-  it('reads from a while before the watermark, and moves it to the newest event', async () => {
+  it('reads from before the watermark, and moves it to the newest event', async () => {
     const { pass, delivered, asked } = passOver({ listed: events(3) });
     await pass.run([]);
     expect(asked).toEqual([{ from: at(-60), to: '9999-01-01T00:00:00.000Z', order: 'chronological' }]);
@@ -113,40 +113,40 @@ describe('a pass', () => {
     });
   });
 
-  it('takes an id that comes again with another date for another event: the provider began anew', async () => {
-    const known = new KnownEvents(10);
-    const before = passOver({ listed: [event(1)], known });
+  it('delivers an event whose id it handled with another time: the provider was reset', async () => {
+    const handled = new HandledEvents(10);
+    const before = passOver({ listed: [event(1)], handled });
     await before.pass.run([]);
-    const after = passOver({ listed: [event(1), event(1, { created_at: at(50) })], known });
+    const after = passOver({ listed: [event(1), event(1, { created_at: at(50) })], handled });
     await after.pass.run([]);
     expect(after.delivered).toEqual(['evnt_1']);
     expect(after.pass.progress.watermark).toBe(at(50));
   });
 
-  it('says nothing but the watermark when there is nothing', async () => {
+  it('reports only the watermark when there is no event', async () => {
     const { pass } = passOver({ listed: [] });
     await pass.run([]);
     expect(pass.progress).toEqual({ watermark: WATERMARK });
   });
 
-  it('moves the watermark past no event that was only read', async () => {
+  it('does not move the watermark past an event that was read but not delivered', async () => {
     const { pass, delivered } = passOver({ listed: events(150), atLast: stop });
     await expect(pass.run([])).rejects.toThrow('no answer');
     expect(delivered).toHaveLength(100);
     expect(pass.progress.watermark).toBe(at(100));
   });
 
-  it('moves it past nothing, and knows nothing, when a delivery fails', async () => {
-    const known = new KnownEvents(1_000);
-    const { pass } = passOver({ listed: events(2), known, deliver: ({ id }) => (id === 'evnt_2' ? stop() : HINTED) });
+  it('does not move the watermark, and handles no event, when a delivery fails', async () => {
+    const handled = new HandledEvents(1_000);
+    const { pass } = passOver({ listed: events(2), handled, deliver: ({ id }) => (id === 'evnt_2' ? stop() : HINTED) });
     await expect(pass.run([])).rejects.toThrow('no answer');
     expect(pass.progress.watermark).toBe(WATERMARK);
-    const next = passOver({ listed: events(2), known });
+    const next = passOver({ listed: events(2), handled });
     await next.pass.run([]);
     expect(next.delivered).toEqual(['evnt_1', 'evnt_2']);
   });
 
-  it('is not led past anything by a date of the future, or by none', async () => {
+  it('does not move the watermark to a time in the future, or without a time', async () => {
     const future = { created_at: '2999-01-01T00:00:00Z' };
     const { pass } = passOver({ listed: [event(1), event(2, future), event(3, { created_at: null })] });
     await pass.run([]);
@@ -157,7 +157,7 @@ describe('a pass', () => {
     expect(undated.pass.progress.watermark).toBe(WATERMARK);
   });
 
-  it('goes on where an earlier try of it came to, with what that one could not place', async () => {
+  it('continues from an earlier try, with its unplaced events', async () => {
     const begun = {
       watermark: at(100),
       counts: { read: 100, hinted: 99, reopened: 0, unplaced: 1 },
@@ -170,39 +170,39 @@ describe('a pass', () => {
     expect(pass.progress).toMatchObject({ watermark: at(101), counts: { read: 101 }, settled: ['evnt_0', 'evnt_7'] });
   });
 
-  it('delivers once what it knows, and the news of one charge as one', async () => {
-    const known = new KnownEvents(1_000);
+  it('delivers a handled event once, and the events of one charge together', async () => {
+    const handled = new HandledEvents(1_000);
     const same = { data: event(1).data };
     const listed = [event(1), event(2, { ...same, key: 'charge.update' }), event(3, same), event(4)];
     const also: string[] = [];
-    const deliver = (news: News): Delivered => {
-      also.push(...news.also.map(({ key }) => key));
+    const deliver = (event: CheckoutEvent): Delivered => {
+      also.push(...event.also.map(({ key }) => key));
       return HINTED;
     };
-    const { pass, delivered } = passOver({ listed, known, deliver });
+    const { pass, delivered } = passOver({ listed, handled, deliver });
     await pass.run([]);
     expect(delivered.toSorted()).toEqual(['evnt_2', 'evnt_4']);
     expect(also).toEqual(['charge.complete', 'charge.complete']);
-    const next = passOver({ listed, known });
+    const next = passOver({ listed, handled });
     await next.pass.run([]);
     expect(next.delivered).toEqual([]);
   });
 
-  it('does not begin anew with what was delivered at last, while it is still listed', async () => {
-    const known = new KnownEvents(1_000);
-    const { pass, delivered } = passOver({ listed: events(2), known, remembered: ['evnt_1'] });
+  it('does not deliver an unplaced event again that a retry has delivered', async () => {
+    const handled = new HandledEvents(1_000);
+    const { pass, delivered } = passOver({ listed: events(2), handled, remembered: ['evnt_1'] });
     await pass.run([{ ...unplaced('evnt_1'), created_at: at(1) }]);
     expect(delivered).toEqual(['evnt_1', 'evnt_2']);
-    const next = passOver({ listed: events(2), known });
+    const next = passOver({ listed: events(2), handled });
     await next.pass.run([]);
     expect(next.delivered).toEqual([]);
   });
 
-  it('brings back no more than the tail keeps, however much there is', async () => {
+  it('returns no more unplaced events and notices than the tail stores', async () => {
     const listed = Array.from({ length: 120 }, (_, index) =>
       event(1_000 + index, { key: 'dispute.create', data: { object: 'dispute', id: `dspt_${index}` } }),
     );
-    const lost = (news: News): Delivered => ({ as: 'unplaced', event: unplaced(news.id), notice: null });
+    const lost = (event: CheckoutEvent): Delivered => ({ as: 'unplaced', event: unplaced(event.id), notice: null });
     const { pass } = passOver({ listed: [...listed, ...events(120)], deliver: lost });
     await pass.run([]);
     expect(pass.progress.counts?.unplaced).toBe(120);
@@ -211,12 +211,12 @@ describe('a pass', () => {
     expect(pass.progress.notices).toHaveLength(50);
   });
 
-  it('finds again what it told where its answer was lost, until the tail remembers it', async () => {
-    const known = new KnownEvents(1_000);
+  it('returns notices and unplaced events again until the tail has stored them', async () => {
+    const handled = new HandledEvents(1_000);
     const dispute = event(1, { key: 'dispute.create', data: { object: 'dispute', id: 'dspt_1' } });
-    const deliver = ({ id }: News): Delivered =>
+    const deliver = ({ id }: CheckoutEvent): Delivered =>
       id === 'evnt_2' ? { as: 'unplaced', event: unplaced(id), notice: null } : HINTED;
-    const world = { listed: [dispute, event(2), event(3)], known, deliver };
+    const world = { listed: [dispute, event(2), event(3)], handled, deliver };
     const lost = passOver(world);
     await lost.pass.run([]);
     expect(lost.delivered).toEqual(['evnt_2', 'evnt_3']);
@@ -236,21 +236,21 @@ describe('a pass', () => {
     });
   });
 
-  it('delivers what is known and remembered, too, where someone asks for all of it again', async () => {
-    const world = { listed: events(3), known: new KnownEvents(1_000), remembered: ['evnt_2'] };
+  it('delivers handled and stored events again when an operator asks for it', async () => {
+    const world = { listed: events(3), handled: new HandledEvents(1_000), remembered: ['evnt_2'] };
     await passOver(world).pass.run([]);
     const again = passOver({ ...world, again: true });
     await again.pass.run([]);
     expect(again.delivered).toEqual(['evnt_1', 'evnt_2', 'evnt_3']);
   });
 
-  it('begins in 1970 where it is to begin before any event', async () => {
+  it('reads from 1970 when it is to start before any event', async () => {
     const { pass, asked } = passOver({ listed: [], watermark: '0001-01-01T00:00:00.000Z' });
     await pass.run([]);
     expect(asked).toMatchObject([{ from: '1970-01-01T00:00:00.000Z' }]);
   });
 
-  it('is stopped by nothing that cannot be read: it is told, delivered by its ids, or remembered', async () => {
+  it('goes on after an unreadable event: it gives a notice, and delivers or stores it', async () => {
     const { data } = event(1);
     const listed = [
       unreadable({ object: 'event', id: 'evnt_1', key: null, created_at: at(1), data }),
@@ -274,7 +274,7 @@ describe('a pass', () => {
     ]);
   });
 
-  it('reads an event again that could not be read, and deals with it once it can be', async () => {
+  it('reads an unreadable event again, and handles it once it is readable', async () => {
     const before = { ...unplaced('evnt_7'), checkout_id: null, charge_id: null };
     const cannot = passOver({ listed: [], retrieved: misfit });
     await cannot.pass.run([before]);
@@ -287,7 +287,7 @@ describe('a pass', () => {
     expect(can.pass.progress).not.toHaveProperty('unplaced');
   });
 
-  it('looks at plans after the payments, and once more at one that the provider did not show', async () => {
+  it('reads plans after the payments, and again when the provider did not answer', async () => {
     const data = { object: 'schedule', id: 'schd_1' };
     const listed = [event(1, { key: 'schedule.expiring', data }), event(2)];
     const down = new ServerError('no answer', { code: 'http_503', outcome: 'unknown' } as never);
@@ -316,7 +316,7 @@ describe('a pass', () => {
     expect(gone.pass.progress).not.toHaveProperty('unplaced');
   });
 
-  it('leaves out what is no news of ours', async () => {
+  it('ignores events that change no checkout', async () => {
     const listed = [
       event(1, { key: 'charge.create' }),
       event(2, { data: { object: 'customer', id: 'cust_1' } }),

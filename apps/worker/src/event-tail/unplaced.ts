@@ -1,16 +1,20 @@
-import { formatInstant, instant } from '@tillflow/domain';
-import { retryAt, type UnplacedEvent } from '@tillflow/workflows';
-import { brief } from './brief.js';
+import { checkoutId, formatInstant, instant, routeEvent } from '@tillflow/domain';
+import type { UnreadableRecord } from '@tillflow/payments-client';
+import { retryAt, type TailNotice, type UnplacedEvent } from '@tillflow/workflows';
+import { shorten, toNotice } from './notices.js';
 
-/** Which event it is, and what it is about. */
-export type About = Pick<
+/** Identifies an event, and the records that it concerns. */
+export type EventSubject = Pick<
   UnplacedEvent,
   'event_id' | 'event_key' | 'subject' | 'checkout_id' | 'charge_id' | 'created_at'
 >;
 
-/** An event that is to be tried again. @param before how it was remembered so far */
-export function toUnplaced(about: About, why: string, before: UnplacedEvent | null): UnplacedEvent {
-  const { event_id, event_key, subject, checkout_id, charge_id, created_at = null } = about;
+/** An event that the tail tries again later. @param before the same event after its last try, or null */
+export function toUnplaced(
+  { event_id, event_key, subject, checkout_id, charge_id, created_at = null }: EventSubject,
+  why: string,
+  before: UnplacedEvent | null,
+): UnplacedEvent {
   const now = instant(Date.now());
   const tries = (before?.tries ?? 0) + 1;
   return {
@@ -23,6 +27,48 @@ export function toUnplaced(about: About, why: string, before: UnplacedEvent | nu
     since: before?.since ?? formatInstant(now),
     retry_at: formatInstant(retryAt(now, tries)),
     tries,
-    why: brief(why),
+    why: shorten(why),
   };
+}
+
+/** What an event that does not match its schema still says: ids, its kind and its time. */
+type UnreadableSubject = EventSubject & {
+  /** As the event says; null when it does not say. */
+  readonly created_at: string | null;
+  /** The event names a checkout or a charge. */
+  readonly isRouted: boolean;
+};
+
+export function subjectOfUnreadable({ id, json }: UnreadableRecord): UnreadableSubject {
+  const { checkout = null, chargeId = null, subject = '' } = routeEvent(json) ?? {};
+  return {
+    event_id: id,
+    event_key: textOf(json, 'key') ?? 'unknown',
+    subject,
+    checkout_id: checkout === null ? null : checkoutId(checkout),
+    charge_id: chargeId,
+    created_at: textOf(json, 'created_at'),
+    isRouted: checkout !== null || chargeId !== null,
+  };
+}
+
+/** Every unreadable event gives a notice: Tillflow cannot know what else the event says. */
+export function noticeOfUnreadable(record: UnreadableRecord): TailNotice {
+  const { event_key, created_at, checkout_id, charge_id, isRouted } = subjectOfUnreadable(record);
+  const next = isRouted
+    ? 'Tillflow retrieves the record that the event names.'
+    : record.hasOwnId
+      ? 'Tillflow reads the event again later.'
+      : 'The event has no id to read it again by: look it up at the provider.';
+  return toNotice({ id: record.id, created_at }, 'event_unreadable', record.id, {
+    detail: `An event (${event_key}) cannot be read: ${record.error.message} ${next}`,
+    checkout_id,
+    charge_id,
+  });
+}
+
+function textOf(json: unknown, name: 'key' | 'created_at'): string | null {
+  if (typeof json !== 'object' || json === null) return null;
+  const value: unknown = Reflect.get(json, name);
+  return typeof value === 'string' && value !== '' ? shorten(value) : null;
 }

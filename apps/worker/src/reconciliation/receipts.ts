@@ -11,8 +11,8 @@ import {
   type Window,
 } from '@tillflow/domain';
 import type { Charge, PaymentsClient, RequestOptions, Receipt as TheirReceipt } from '@tillflow/payments-client';
-import { embeddedRefunds, instantOf, textOf } from '../activities/facts.js';
-import { inTime } from './in-time.js';
+import { embeddedRefunds, instantOf, textOf } from '../activities/charge-facts.js';
+import { inTime } from './list-by-time.js';
 
 /** A charge is made this long before it is paid at most, and voided this long after at most, in milliseconds. */
 const BEFORE_MS = 2 * 86_400_000;

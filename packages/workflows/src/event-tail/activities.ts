@@ -1,43 +1,41 @@
-import type { EventCounts } from './messages.js';
 import type { EventTailMemo, TailNotice, UnplacedEvent } from './memo.js';
+import type { EventCounts } from './messages.js';
 
+/** Parts that are empty are left out, so that a pass without events adds little to the history. */
 export type ReadEventsCall = {
-  /** Everything up to here was delivered: ISO 8601 UTC, by the provider's clock. Null: nothing was read yet. */
+  /** Every event up to here is delivered: ISO 8601 UTC, by the provider's clock. Null: nothing was read yet. */
   readonly watermark: string | null;
-  /** What could not be placed before, and is to be tried now. */
+  /** Unplaced events that are due for another try. */
   readonly retries: readonly UnplacedEvent[];
-  /**
-   * Ids of what the tail remembers, told or to be tried again: read once more, it need not be dealt with. What is not
-   * among them may have been lost on its way here.
-   */
+  /** Ids of the events that the tail has stored: the pass skips them. Other results may have been lost on their way here. */
   readonly remembered?: readonly string[];
-  /** Someone asked for it: what was dealt with before is dealt with again. */
+  /** An operator asked for it: the pass delivers handled and stored events again. */
   readonly again?: boolean;
 };
 
-/** Small when nothing happened: parts that are empty are left out. */
+/** Parts that are empty are left out. */
 export type EventsRead = {
-  /** Everything up to here was delivered. Never later than now: an event with a date of the future skips nothing. */
+  /** Every event up to here is delivered. Never later than now: an event with a time in the future skips nothing. */
   readonly watermark: string;
   /** The pause before the next pass, in milliseconds: a setting of the worker. */
   readonly intervalMs: number;
   readonly counts?: EventCounts;
-  /** Could not be placed, whether for the first time or again. */
+  /** Events that could not be placed, at the first try or again. */
   readonly unplaced?: readonly UnplacedEvent[];
-  /** Ids of the retried events that need not be tried again. */
+  /** Ids of the retried events that need no further try. */
   readonly settled?: readonly string[];
   readonly notices?: readonly TailNotice[];
-  /** Why the pass ended before all was read. What was read until then is delivered. */
+  /** Why the pass ended early. Every event before the watermark is delivered. */
   readonly failure?: { readonly code: string; readonly message: string };
 };
 
-/** What the event tail asks of the worker. */
+/** The worker's activities for the event tail. Both may be retried. */
 export type EventTailActivities = {
-  /** What the tail that ran before on this queue last said; null where none did. */
+  /** The memo of the earlier tail of this queue; null when there was none. */
   recallTail(): Promise<EventTailMemo | null>;
   /**
-   * One pass: reads the provider's events from a while before the watermark, and makes each that may be news of a
-   * checkout durable there, before the watermark moves past it.
+   * One pass: reads the provider's events from a while before the watermark. Each event that may change a checkout is
+   * durable in the checkout's workflow before the watermark moves past it.
    */
   readEvents(call: ReadEventsCall): Promise<EventsRead>;
 };

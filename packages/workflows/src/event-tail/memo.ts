@@ -1,92 +1,122 @@
-/** The workflow's type, as its Schedule names it. There is one on each task queue. */
+/** The workflow type. Each task queue has one event tail, which its Schedule starts. */
 export const EVENT_TAIL_WORKFLOW = 'eventTail';
 
-/** What an operator should know of, and no checkout shows. */
+/** Something that an operator should know and that no checkout shows. */
 export type TailNoticeCode =
   /** The provider stopped a recurring plan: charges or transfers failed too often. */
   | 'plan_suspended'
-  /** A recurring plan was due, and its charge or transfer failed; the provider may try again. */
+  /** The charge or transfer of a recurring plan failed; the provider may try again. */
   | 'plan_occurrence_failed'
-  /** A recurring plan was due, and nothing was tried. */
+  /** The provider skipped an occurrence of a recurring plan. */
   | 'plan_occurrence_skipped'
   | 'transfer_failed'
   | 'dispute_opened'
   | 'dispute_changed'
   | 'dispute_closed'
-  /** A payment names a checkout of ours that is not there: nothing is given back without a person. */
+  /** A payment names a checkout that does not exist: a person has to decide about the money. */
   | 'checkout_missing'
-  /** An event is not of the shape that this version knows: whom it names is told to look, the rest is for a person. */
+  /** An event does not match its schema. Tillflow retrieves the record that it names; the rest is for a person. */
   | 'event_unreadable';
 
-/** Stays until it is dismissed, or newer ones of its code take its place. Wire names. */
+/** Stays until an operator dismisses it, or newer notices of its code replace it. Wire names. */
 export type TailNotice = {
-  /** `<code>:<subject>`: a later event about the same takes the place of an earlier one. */
+  /** `<code>:<subject>`: a later event about the same record replaces an earlier one. */
   readonly id: string;
   readonly code: TailNoticeCode;
   /** When the event happened, ISO 8601 UTC. */
   readonly since: string;
   /** For people. */
   readonly detail: string;
-  /** The provider's id of what it is about: a plan or its occurrence, a transfer, a dispute, a charge. */
+  /** The provider's id of the record: a plan or its occurrence, a transfer, a dispute, a charge. */
   readonly subject: string;
-  /** What told of it: an event, or an occurrence. Once it was dismissed, it tells no more. */
+  /** The event or the occurrence that caused the notice. Once dismissed, it causes no other notice. */
   readonly event_id: string;
-  /** Also concerned, where the event says so. */
+  /** Related records, when the event names them. */
   readonly charge_id: string | null;
   readonly plan_id: string | null;
   readonly checkout_id: string | null;
 };
 
-/** An event that could not be delivered, or not be read. It is tried again until it is dismissed. Wire names. */
+/** An event that could not be delivered or read. The tail tries it again until an operator dismisses it. Wire names. */
 export type UnplacedEvent = {
   readonly event_id: string;
   readonly event_key: string;
   readonly subject: string;
   readonly checkout_id: string | null;
   readonly charge_id: string | null;
-  /** As the event says, ISO 8601. Absent where it says none, and in what an earlier release remembers. */
+  /** As the event says, ISO 8601; absent when it does not say. */
   readonly created_at?: string | null;
-  /** ISO 8601 UTC: when it was first tried, and when it is tried again. */
+  /** When it was tried first, and when it is tried again: ISO 8601 UTC. */
   readonly since: string;
   readonly retry_at: string;
-  /** In vain, so far. */
+  /** Failed tries so far. */
   readonly tries: number;
   /** The reason for people, such as `not_found: …`. */
   readonly why: string;
 };
 
-/** The memo of the event tail. Every part is absent until it was first written. Wire names. */
+/** Bounds of the memo. Reconciliation finds what is dropped, or the provider shows it. */
+export const MAX_UNPLACED = 50;
+export const MAX_NOTICES = 50;
+
+/** One notice of each id, the latest of each code: many notices of one code do not push out others. */
+export function latestNotices(notices: readonly TailNotice[]): readonly TailNotice[] {
+  const latest = [...new Map(notices.map((notice) => [notice.id, notice])).values()];
+  while (latest.length > MAX_NOTICES) latest.splice(oldestOfMostFrequentCode(latest), 1);
+  return latest;
+}
+
+/** The latest unplaced events. Those that name a checkout or a charge stay longest. */
+export function latestUnplaced(events: readonly UnplacedEvent[]): readonly UnplacedEvent[] {
+  const latest = [...events];
+  while (latest.length > MAX_UNPLACED) latest.splice(Math.max(latest.findIndex(isUnroutable), 0), 1);
+  return latest;
+}
+
+/** The event names neither a checkout nor a charge: it has to be read again. */
+export function isUnroutable({ checkout_id: checkout, charge_id: charge }: UnplacedEvent): boolean {
+  return checkout === null && charge === null;
+}
+
+function oldestOfMostFrequentCode(notices: readonly TailNotice[]): number {
+  const counts = new Map<string, number>();
+  for (const { code } of notices) counts.set(code, (counts.get(code) ?? 0) + 1);
+  const most = Math.max(...counts.values());
+  return notices.findIndex(({ code }) => counts.get(code) === most);
+}
+
+/** The memo of the event tail. A part is absent until it is written for the first time. Wire names. */
 export type EventTailMemo = {
-  /** The last pass that read all there was. */
+  /** The last pass that read every event. */
   readonly pass?: {
-    /** When it began, ISO 8601 UTC, by our clock. */
+    /** When it began, ISO 8601 UTC, by Tillflow's clock. */
     readonly at: string;
-    /** Everything up to here was delivered: ISO 8601 UTC, by the provider's clock. */
+    /** Every event up to here is delivered: ISO 8601 UTC, by the provider's clock. */
     readonly watermark: string;
     /** The pause between two passes, in milliseconds. */
     readonly interval_ms: number;
   };
   /** Why passes fail, and since when; null while they do not. */
   readonly failing?: { readonly since: string; readonly code: string; readonly message: string } | null;
-  /** The latest are kept, those that name no one go first. */
+  /** The latest {@link MAX_UNPLACED}. Those that name neither checkout nor charge are dropped first. */
   readonly unplaced?: readonly UnplacedEvent[];
-  /** The latest of each code are kept, the oldest first. */
+  /** The latest {@link MAX_NOTICES}, the oldest first. Those of the most frequent code are dropped first. */
   readonly notices?: readonly TailNotice[];
-  /** Ids of the events that a person has seen to last: they are told and tried no more. */
+  /** Ids of the events that operators dismissed last: they cause no notice and no try. */
   readonly dismissed?: readonly string[];
 };
 
-/** One run of the event tail, as a list shows it. */
+/** A run of the event tail, as a list shows it. */
 type ListedRun = { readonly memo?: Record<string, unknown> | undefined };
 
-/** The part of a Temporal client that the tail is found with. */
+/** The part of a Temporal client that finds the tail. */
 export type WorkflowList<Run extends ListedRun> = {
   list(options: { readonly query: string; readonly pageSize: number }): AsyncIterable<Run>;
 };
 
 /**
- * The event tail that runs on a task queue and what it last said, or null: then webhooks that are lost are found by
- * each checkout's own polls. A list may lag a moment behind.
+ * The running event tail of a task queue and its memo. Null when none runs: then only each checkout's own polls find a
+ * lost webhook. A list may lag a moment behind.
  */
 export async function findEventTail<Run extends ListedRun>(
   workflows: WorkflowList<Run>,
@@ -94,14 +124,14 @@ export async function findEventTail<Run extends ListedRun>(
 ): Promise<{ readonly run: Run; readonly memo: EventTailMemo } | null> {
   const query = [...eventTails(taskQueue), `ExecutionStatus = 'Running'`].join(' AND ');
   for await (const run of workflows.list({ query, pageSize: 1 })) {
-    // Written by this product alone.
+    // Only Tillflow writes the memo.
     const memo: EventTailMemo = run.memo ?? {};
     return { run, memo };
   }
   return null;
 }
 
-/** The conditions by which the runs of a queue's tail are listed, the newest first. */
+/** The search conditions for the runs of a queue's tail. */
 export function eventTails(taskQueue: string): readonly string[] {
   return [`WorkflowType = '${EVENT_TAIL_WORKFLOW}'`, `TaskQueue = '${taskQueue}'`];
 }

@@ -1,13 +1,13 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Attributed } from '../shared/requester.js';
 
-/** What reading events came to. */
+/** The counts of one or more passes. */
 export type EventCounts = {
-  /** Events read, those that had been read before included. */
+  /** Events read, including those of an earlier pass. */
   readonly read: number;
-  /** Checkouts that were told to look. */
+  /** Checkouts that got a hint. */
   readonly hinted: number;
-  /** Closed checkouts that were opened again, because money arrived for them. */
+  /** Closed checkouts that were reopened for a payment. */
   readonly reopened: number;
   /** Events that could not be placed, and are tried again later. */
   readonly unplaced: number;
@@ -17,15 +17,15 @@ export type EventCounts = {
 export type Backfill = Attributed & { readonly from: string };
 
 /**
- * Reads all events from an instant on and delivers them; answers when that is done. Repeated, it does no harm: what
- * a checkout knows already is not delivered. @throws ApplicationFailure `invalid_backfill`; `backfill_unfinished` when
- * the events cannot be read for hours.
+ * Reads all events from an instant on and delivers them; answers when that is done. It may be repeated: a checkout gets
+ * no hint of what it shows already. @throws ApplicationFailure `invalid_backfill`; `backfill_unfinished` when the events
+ * cannot be read for hours.
  */
 export const backfill = defineUpdate<EventCounts, [Backfill]>('backfill');
 
 /**
- * A person has seen to a notice, or to an event that cannot be placed, by the id of either: it is taken off the list,
- * and with a notice its event. The reason is logged.
+ * An operator has dealt with a notice or an unplaced event, by the id of either: the tail removes it, and with a notice
+ * its event. The reason is logged.
  */
 export const dismissNotice =
   defineSignal<[Attributed & { readonly id: string; readonly reason: string }]>('dismissNotice');

@@ -37,27 +37,27 @@ const nameless = (number: number): UnplacedEvent => ({ ...unplaced(number), chec
 const tailAt = (watermark = WATERMARK): Tail => Tail.after({ pass: { at: WATERMARK, watermark, interval_ms: 15_000 } });
 const ids = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index);
 
-describe('the tail', () => {
-  it('begins where the last one ended, and with nothing where there was none', () => {
+describe('Tail', () => {
+  it('starts at the watermark of the earlier tail, or without one', () => {
     expect(tailAt().begin(NOW)).toEqual({ watermark: WATERMARK, retries: [] });
     expect(Tail.after(null).begin(NOW)).toEqual({ watermark: null, retries: [] });
   });
 
-  it('reads on from where a pass ended, also from one that broke off', () => {
+  it('continues from the watermark of a pass, also of one that failed', () => {
     const tail = tailAt();
     tail.begin(NOW);
     tail.ended(NOW, NOW, read({ failure }));
     expect(tail.begin(NOW).watermark).toBe(LATER);
   });
 
-  it('reads again from the same place after a pass that came to nothing', () => {
+  it('starts at the same watermark after a pass without a result', () => {
     const tail = tailAt();
     tail.begin(NOW);
     tail.failed(NOW, failure);
     expect(tail.begin(NOW).watermark).toBe(WATERMARK);
   });
 
-  it('says since when it fails, and when it last read all there was', () => {
+  it('publishes since when passes fail, and the last complete pass', () => {
     const tail = tailAt();
     tail.ended(NOW, plus(NOW, 5), read());
     expect(tail.memo).toMatchObject({ pass: { at: formatInstant(NOW), watermark: LATER }, failing: null });
@@ -67,27 +67,27 @@ describe('the tail', () => {
     expect(tail.memo.pass?.at).toBe(formatInstant(NOW));
   });
 
-  it('goes back as far as it is asked to, and is done when a pass that began after that has read all', () => {
+  it('rereads from the requested instant, and is done when a pass that began later is complete', () => {
     const tail = tailAt();
     tail.begin(NOW);
-    const asked = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
+    const reread = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
     const counts = { read: 3, hinted: 2, reopened: 1, unplaced: 0 };
     tail.ended(NOW, NOW, read({ counts }));
     // That pass had begun before.
-    expect(asked).toMatchObject({ isDone: false, counts: { read: 0 } });
-    expect(tail.isAsked).toBe(true);
+    expect(reread).toMatchObject({ isDone: false, counts: { read: 0 } });
+    expect(tail.isRereadDue).toBe(true);
     expect(tail.begin(NOW).watermark).toBe('2026-01-01T00:00:00.000Z');
     tail.ended(NOW, NOW, read({ watermark: '2026-02-01T00:00:00.000Z', counts, failure }));
-    expect(asked.isDone).toBe(false);
-    // While it fails, the pause is kept.
-    expect(tail.isAsked).toBe(false);
+    expect(reread.isDone).toBe(false);
+    // While passes fail, the pause stays.
+    expect(tail.isRereadDue).toBe(false);
     expect(tail.begin(NOW).watermark).toBe('2026-02-01T00:00:00.000Z');
     tail.ended(NOW, NOW, read({ counts }));
-    expect(asked).toMatchObject({ isDone: true, counts: { read: 6, hinted: 4, reopened: 2, unplaced: 0 } });
-    expect(tail.isAsked).toBe(false);
+    expect(reread).toMatchObject({ isDone: true, counts: { read: 6, hinted: 4, reopened: 2, unplaced: 0 } });
+    expect(tail.isRereadDue).toBe(false);
   });
 
-  it('goes back again when the pass that went back came to nothing', () => {
+  it('rereads again when the pass of a reread has no result', () => {
     const tail = tailAt();
     tail.reread(parseInstant('2026-01-01T00:00:00Z'));
     tail.begin(NOW);
@@ -95,13 +95,13 @@ describe('the tail', () => {
     expect(tail.begin(NOW).watermark).toBe('2026-01-01T00:00:00.000Z');
   });
 
-  it('does not go forward when it is asked to go back to the future', () => {
+  it('does not skip events when a reread starts in the future', () => {
     const tail = tailAt();
     tail.reread(parseInstant('2027-01-01T00:00:00Z'));
     expect(tail.begin(NOW).watermark).toBe(WATERMARK);
   });
 
-  it('tries again what could not be placed when it is time, until it is settled', () => {
+  it('retries an unplaced event when it is due, until it is settled', () => {
     const tail = tailAt();
     tail.ended(NOW, NOW, read({ unplaced: [unplaced(1)] }));
     expect(tail.begin(NOW).retries).toEqual([]);
@@ -113,7 +113,7 @@ describe('the tail', () => {
     expect(tail.memo.unplaced).toEqual([]);
   });
 
-  it('keeps the latest of what it tells, and one of each', () => {
+  it('stores the latest notices and unplaced events, and one notice of each id', () => {
     const tail = tailAt();
     tail.ended(NOW, NOW, read({ notices: ids(0, 60).map(notice), unplaced: ids(0, 60).map(unplaced) }));
     expect(tail.memo.notices).toEqual(ids(10, 60).map(notice));
@@ -123,7 +123,7 @@ describe('the tail', () => {
     expect(tail.memo.notices?.at(-1)).toMatchObject({ event_id: 'evnt_new' });
   });
 
-  it('does not tell again what was dismissed, but what happened to it since', () => {
+  it('does not store a dismissed notice again, but a later one about the same record', () => {
     const tail = tailAt();
     tail.ended(NOW, NOW, read({ notices: [notice(1)] }));
     tail.dismiss(notice(1).id);
@@ -133,7 +133,7 @@ describe('the tail', () => {
     expect(tail.memo.notices).toHaveLength(1);
   });
 
-  it('keeps the latest of each kind: many of one push out none of another', () => {
+  it('stores the latest of each kind: many of one kind push out no other kind', () => {
     const tail = tailAt();
     const missing: TailNotice = { ...notice(0), id: 'checkout_missing:chrg_1', code: 'checkout_missing' };
     tail.ended(NOW, NOW, read({ notices: [missing] }));
@@ -144,26 +144,26 @@ describe('the tail', () => {
     expect(tail.memo.unplaced?.map(({ event_id }) => event_id)).toEqual([0, ...ids(31, 80)].map((id) => `evnt_${id}`));
   });
 
-  it('says what it remembers, so that only what was lost on the way is told again', () => {
+  it('gives each pass the ids of the stored events, so that the pass returns only new ones', () => {
     const tail = tailAt();
     tail.ended(NOW, NOW, read({ notices: [notice(1), notice(2)], unplaced: [unplaced(3)] }));
     tail.dismiss(notice(2).id);
     expect(tail.begin(NOW).remembered?.toSorted()).toEqual(['evnt_1', 'evnt_2', 'evnt_3']);
   });
 
-  it('dismisses with a notice its event, by the id of either, for good', () => {
+  it('dismisses a notice together with its event, by the id of either, permanently', () => {
     for (const id of [notice(1).id, 'evnt_1']) {
       const tail = tailAt();
       const both = { notices: [notice(1), notice(2)], unplaced: [unplaced(1), unplaced(2)] };
       tail.ended(NOW, NOW, read(both));
       tail.dismiss(id);
-      // Tried again meanwhile, and in vain.
+      // The pass that was under way tried it again without success.
       tail.ended(NOW, NOW, read(both));
       expect(tail.memo).toMatchObject({ notices: [{ event_id: 'evnt_2' }], unplaced: [{ event_id: 'evnt_2' }] });
     }
   });
 
-  it('that was ended from outside leaves to the next what it knew', () => {
+  it('restores the notices, unplaced events and dismissals of a tail that was terminated', () => {
     const ended = tailAt();
     ended.ended(NOW, NOW, read({ notices: [notice(1), notice(2)], unplaced: [unplaced(3)] }));
     ended.dismiss(notice(1).id);
@@ -172,21 +172,21 @@ describe('the tail', () => {
     expect(next.memo).toMatchObject({ notices: [notice(2)], unplaced: [unplaced(3)] });
   });
 
-  it('asks for all of it again until that is read', () => {
+  it('delivers events again until a reread is complete or given up', () => {
     const tail = tailAt();
-    const asked = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
+    const reread = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
     expect(tail.begin(NOW).again).toBe(true);
     tail.ended(NOW, NOW, read({ failure }));
     expect(tail.begin(NOW).again).toBe(true);
     tail.ended(NOW, NOW, read());
     expect(tail.begin(NOW)).not.toHaveProperty('again');
-    expect(asked.isDone).toBe(true);
+    expect(reread.isDone).toBe(true);
     const givenUp = tail.reread(parseInstant('2026-01-01T00:00:00Z'));
     tail.giveUp(givenUp);
     expect(tail.begin(NOW)).not.toHaveProperty('again');
   });
 
-  it('waits longer before each try, and at last a day', () => {
+  it('retries after growing pauses, at most a day', () => {
     const pauses = [1, 2, 3, 4, 5, 6, 100].map((tries) => retryAt(NOW, tries) - NOW);
     expect(pauses).toEqual([15_000, 60_000, 300_000, 3_600_000, 86_400_000, 86_400_000, 86_400_000]);
   });

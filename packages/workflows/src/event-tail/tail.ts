@@ -1,18 +1,17 @@
 import { formatInstant, instant, parseInstant, plus, type Instant } from '@tillflow/domain';
 import type { EventsRead, ReadEventsCall } from './activities.js';
-import { latestNotices, latestUnplaced } from './kept.js';
+import { latestNotices, latestUnplaced, type EventTailMemo, type TailNotice, type UnplacedEvent } from './memo.js';
 import type { EventCounts } from './messages.js';
-import type { EventTailMemo, TailNotice, UnplacedEvent } from './memo.js';
 
-/** So many that were dismissed are known, so that an event which is read twice does not bring them back. */
+/** The tail stores this many dismissed events, so that an event that is read twice does not bring its notice back. */
 const MAX_DISMISSED = 50;
-/** Tried again in one pass, at most. */
+/** One pass retries at most this many unplaced events. */
 const MAX_RETRIES = 20;
-/** Until the worker says otherwise. */
+/** Until the worker reports its setting. */
 const FIRST_INTERVAL_MS = 15_000;
 
-/** Everything the tail knows, as plain JSON: it survives continue-as-new. */
-export type TailRecord = {
+/** Everything that the tail stores, as plain JSON: it is the input of the next run after continue-as-new. */
+export type TailState = {
   readonly watermark: string | null;
   readonly intervalMs: number;
   readonly unplaced: readonly UnplacedEvent[];
@@ -24,45 +23,45 @@ export type TailRecord = {
 
 const NOTHING: EventCounts = { read: 0, hinted: 0, reopened: 0, unplaced: 0 };
 
-/** A request to read from an instant on, and what came of it so far. */
+/** A request to read from an instant on, and its counts so far. */
 export type Rereading = { readonly from: Instant; counts: EventCounts; isUnderWay: boolean; isDone: boolean };
 
-/** What the tail knows, and what the next pass is to do. Pure: no clock, no I/O. */
+/** The state of the event tail, and its next pass. Pure: no clock, no I/O. */
 export class Tail {
-  #record: TailRecord;
+  #state: TailState;
   #rereadings: Rereading[] = [];
   #lastPassAt: Instant | null = null;
 
-  constructor(record: TailRecord) {
-    this.#record = record;
+  constructor(state: TailState) {
+    this.#state = state;
   }
 
-  /** @param memo what the tail before said, or null where there was none. */
+  /** @param memo of the earlier tail, or null when there was none */
   static after(memo: EventTailMemo | null): Tail {
     const { pass, unplaced = [], notices = [], dismissed = [] } = memo ?? {};
-    // Parts of the memo may be of different runs.
-    const isLeft = ({ event_id }: TailNotice | UnplacedEvent): boolean => !dismissed.includes(event_id);
+    // The parts of the memo may come from different runs.
+    const isPresent = ({ event_id }: TailNotice | UnplacedEvent): boolean => !dismissed.includes(event_id);
     return new Tail({
       watermark: pass?.watermark ?? null,
       intervalMs: pass?.interval_ms ?? FIRST_INTERVAL_MS,
-      unplaced: unplaced.filter(isLeft),
-      notices: notices.filter(isLeft),
+      unplaced: unplaced.filter(isPresent),
+      notices: notices.filter(isPresent),
       dismissed,
       failing: null,
     });
   }
 
-  get record(): TailRecord {
-    return this.#record;
+  get state(): TailState {
+    return this.#state;
   }
 
   get intervalMs(): number {
-    return this.#record.intervalMs;
+    return this.#state.intervalMs;
   }
 
-  /** Something is to be read now, not after the pause. While passes fail, all wait for the next. */
-  get isAsked(): boolean {
-    return this.#record.failing === null && this.#rereadings.length > 0;
+  /** A reread is due now. While passes fail, it waits for the next pass like everything else. */
+  get isRereadDue(): boolean {
+    return this.#state.failing === null && this.#rereadings.length > 0;
   }
 
   reread(from: Instant): Rereading {
@@ -71,32 +70,32 @@ export class Tail {
     return rereading;
   }
 
-  /** Waits no longer for a reading that was asked for. */
+  /** Drops a reread that was requested. */
   giveUp(rereading: Rereading): void {
     this.#rereadings = this.#rereadings.filter((one) => one !== rereading);
   }
 
-  /** @param id of a notice, or of an event: it goes with all that is told and remembered of its event. */
+  /** Removes everything that is stored about an event. @param id of the event, or of a notice */
   dismiss(id: string): void {
-    const { notices, unplaced, dismissed } = this.#record;
+    const { notices, unplaced, dismissed } = this.#state;
     const events = new Set([id, ...notices.filter((notice) => notice.id === id).map(({ event_id }) => event_id)]);
-    const isSeenTo = ({ event_id }: TailNotice | UnplacedEvent): boolean => events.has(event_id);
-    const seenTo = [...notices, ...unplaced].filter(isSeenTo).map(({ event_id }) => event_id);
-    this.#record = {
-      ...this.#record,
-      notices: notices.filter((one) => !isSeenTo(one)),
-      unplaced: unplaced.filter((one) => !isSeenTo(one)),
-      dismissed: [...new Set([...dismissed, ...seenTo])].slice(-MAX_DISMISSED),
+    const isDismissed = ({ event_id }: TailNotice | UnplacedEvent): boolean => events.has(event_id);
+    const found = [...notices, ...unplaced].filter(isDismissed).map(({ event_id }) => event_id);
+    this.#state = {
+      ...this.#state,
+      notices: notices.filter((one) => !isDismissed(one)),
+      unplaced: unplaced.filter((one) => !isDismissed(one)),
+      dismissed: [...new Set([...dismissed, ...found])].slice(-MAX_DISMISSED),
     };
   }
 
-  /** The next pass. It covers every reading that was asked for until now. */
+  /** The next pass. It covers every reread that was requested until now. */
   begin(now: Instant): ReadEventsCall {
-    const { watermark, unplaced, notices, dismissed } = this.#record;
+    const { watermark, unplaced, notices, dismissed } = this.#state;
     const remembered = [...[...unplaced, ...notices].map(({ event_id }) => event_id), ...dismissed];
-    const asked = this.#rereadings.filter(({ isUnderWay }) => !isUnderWay);
-    const from = Math.min(...asked.map((one) => one.from), watermark === null ? Infinity : parseInstant(watermark));
-    for (const one of asked) one.isUnderWay = true;
+    const requested = this.#rereadings.filter(({ isUnderWay }) => !isUnderWay);
+    const from = Math.min(...requested.map((one) => one.from), watermark === null ? Infinity : parseInstant(watermark));
+    for (const one of requested) one.isUnderWay = true;
     return {
       watermark: Number.isFinite(from) ? formatInstant(instant(from)) : null,
       retries: unplaced.filter(({ retry_at }) => parseInstant(retry_at) <= now).slice(0, MAX_RETRIES),
@@ -105,21 +104,21 @@ export class Tail {
     };
   }
 
-  /** @param begunAt when the pass began. */
+  /** @param begunAt when the pass began */
   ended(begunAt: Instant, now: Instant, read: EventsRead): void {
     const { counts = NOTHING, unplaced = [], settled = [], notices = [], failure } = read;
     const replaced = new Set([...settled, ...unplaced.map(({ event_id }) => event_id)]);
-    const left = this.#record.unplaced.filter(({ event_id }) => !replaced.has(event_id));
-    const since = new Map(this.#record.unplaced.map((event) => [event.event_id, event.since]));
+    const left = this.#state.unplaced.filter(({ event_id }) => !replaced.has(event_id));
+    const since = new Map(this.#state.unplaced.map((event) => [event.event_id, event.since]));
     const again = this.#notDismissed(unplaced).map((event) =>
       Object.assign({}, event, { since: since.get(event.event_id) ?? event.since }),
     );
-    this.#record = {
-      ...this.#record,
+    this.#state = {
+      ...this.#state,
       watermark: read.watermark,
       intervalMs: read.intervalMs,
       unplaced: latestUnplaced([...left, ...again]),
-      notices: latestNotices([...this.#record.notices, ...this.#notDismissed(notices)]),
+      notices: latestNotices([...this.#state.notices, ...this.#notDismissed(notices)]),
     };
     for (const one of this.#rereadings.filter(({ isUnderWay }) => isUnderWay)) {
       one.counts = sum(one.counts, counts);
@@ -127,18 +126,18 @@ export class Tail {
     }
     this.#rereadings = this.#rereadings.filter(({ isDone }) => !isDone);
     if (failure === undefined) this.#lastPassAt = begunAt;
-    this.#note(now, failure ?? null);
+    this.#setFailing(now, failure ?? null);
   }
 
-  /** The pass came to nothing: the next begins where it did. */
+  /** The pass failed without a result: the next one starts at the same watermark. */
   failed(now: Instant, failure: { readonly code: string; readonly message: string }): void {
     for (const one of this.#rereadings) one.isUnderWay = false;
-    this.#note(now, failure);
+    this.#setFailing(now, failure);
   }
 
-  /** What the memo should say. The pass only once there was one. */
+  /** The memo to publish. Contains a pass once one is complete. */
   get memo(): EventTailMemo {
-    const { watermark, intervalMs, unplaced, notices, dismissed, failing } = this.#record;
+    const { watermark, intervalMs, unplaced, notices, dismissed, failing } = this.#state;
     return {
       ...(this.#lastPassAt === null || watermark === null
         ? {}
@@ -151,12 +150,12 @@ export class Tail {
   }
 
   #notDismissed<T extends TailNotice | UnplacedEvent>(fresh: readonly T[]): readonly T[] {
-    return fresh.filter(({ event_id }) => !this.#record.dismissed.includes(event_id));
+    return fresh.filter(({ event_id }) => !this.#state.dismissed.includes(event_id));
   }
 
-  #note(now: Instant, failure: { readonly code: string; readonly message: string } | null): void {
-    const since = this.#record.failing?.since ?? formatInstant(now);
-    this.#record = { ...this.#record, failing: failure === null ? null : { since, ...failure } };
+  #setFailing(now: Instant, failure: { readonly code: string; readonly message: string } | null): void {
+    const since = this.#state.failing?.since ?? formatInstant(now);
+    this.#state = { ...this.#state, failing: failure === null ? null : { since, ...failure } };
   }
 }
 

@@ -1,0 +1,34 @@
+import type { Context } from '@temporalio/activity';
+import type { ActivityInboundCallsInterceptor, ActivityInterceptors } from '@temporalio/worker';
+import { correlate } from '@tillflow/telemetry';
+import type { Clocks } from '../clocks/clocks.js';
+
+/** Adds the workflow to every log line of an activity, and to those of the client that it calls. */
+export function correlated({ info }: Context): ActivityInterceptors {
+  const { workflowExecution, activityType, activityId, attempt } = info;
+  const fields = {
+    ...(workflowExecution === undefined
+      ? {}
+      : { workflow_id: workflowExecution.workflowId, run_id: workflowExecution.runId }),
+    activity: activityType,
+    activity_id: activityId,
+    attempt,
+  };
+  const inbound: ActivityInboundCallsInterceptor = {
+    execute: (input, next) => correlate(fields, () => next(input)),
+  };
+  return { inbound };
+}
+
+/** Tells the clock of Temporal that it has reached the time at which Temporal scheduled the task. */
+export function scheduledAt({ temporal }: Clocks): (context: Context) => ActivityInterceptors {
+  return ({ info }) => {
+    const inbound: ActivityInboundCallsInterceptor = {
+      execute(input, next) {
+        temporal.hasReached(info.currentAttemptScheduledTimestampMs);
+        return next(input);
+      },
+    };
+    return { inbound };
+  };
+}

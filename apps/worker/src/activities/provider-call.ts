@@ -1,0 +1,58 @@
+import { activityInfo, Context, heartbeat } from '@temporalio/activity';
+import type { RequestOptions } from '@tillflow/payments-client';
+import type { Outcome, SendWindow } from '@tillflow/workflows';
+import { toOutcome, toReadFailure } from './failures.js';
+
+/** After every record that can exist. ISO 8601 UTC. */
+export const END_OF_TIME = '9999-01-01T00:00:00.000Z';
+
+/** A read that hangs is repeated soon; all tries end within the activity's own 20 s. */
+const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 15_000 } as const;
+
+/** A worker that heartbeats may miss two heartbeats before Temporal considers it dead. */
+const HEARTBEATS_PER_TIMEOUT = 3;
+const DEFAULT_HEARTBEAT_TIMEOUT_MS = 10_000;
+
+/** Makes a call that may have an effect: once, within its send window and deadline. Its failure is an outcome. */
+export function mutate<T>(window: SendWindow, call: (options: RequestOptions) => Promise<T>): Promise<Outcome<T>> {
+  return attempt(window, call, toOutcome);
+}
+
+/** As {@link mutate}. @param translate turns the failure of the call into its outcome */
+export async function attempt<T, R>(
+  { sendBy, deadlineMs }: SendWindow,
+  call: (options: RequestOptions) => Promise<T>,
+  translate: (error: unknown) => R,
+): Promise<Extract<Outcome<T>, { kind: 'done' }> | R> {
+  const { cancellationSignal: signal } = Context.current();
+  return withHeartbeat(async () => {
+    try {
+      return { kind: 'done', value: await call({ sendBy, deadlineMs, signal }) };
+    } catch (error) {
+      return translate(error);
+    }
+  });
+}
+
+/** Makes a call without effect. Temporal may retry it. */
+export async function read<T>(call: (options: RequestOptions) => Promise<T>): Promise<T> {
+  try {
+    return await call({ ...READ_LIMITS, signal: Context.current().cancellationSignal });
+  } catch (error) {
+    throw toReadFailure(error);
+  }
+}
+
+/**
+ * Heartbeats while `work` runs, so that Temporal notices a dead or frozen worker well before the activity's own timeout.
+ * @param progress a worker that takes the activity over gets the newest value
+ */
+export async function withHeartbeat<T>(work: () => Promise<T>, progress: () => unknown = () => undefined): Promise<T> {
+  const { heartbeatTimeoutMs = DEFAULT_HEARTBEAT_TIMEOUT_MS } = activityInfo();
+  const timer = setInterval(() => heartbeat(progress()), heartbeatTimeoutMs / HEARTBEATS_PER_TIMEOUT);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}

@@ -1,0 +1,125 @@
+import { ApplicationFailure } from '@temporalio/common';
+import { formatInstant, parseInstant, plus } from '@tillflow/domain';
+import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
+import type { ChargeFacts, FindChargesCall, PaymentActivities } from '@tillflow/workflows';
+import { END_OF_TIME, mutate, read } from '../activities/provider-call.js';
+import { embeddedRefunds, toFacts, toRefundFacts } from '../activities/charge-facts.js';
+
+/** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
+const QR_SOURCE = 'wallet_mpm';
+
+/** This machine's clock and the provider's may differ by this much when charges are searched by time, in milliseconds. */
+const CLOCK_SKEW_MS = 10 * 60_000;
+
+/** When the clocks differ by more, this many of the newest charges are searched. */
+const MAX_SEARCHED = 1_000;
+
+/**
+ * The activities of a checkout: each makes one call of the client, and returns its result or its typed failure.
+ * @param livemode whether the client's key is a live one: a charge of the other mode is not the checkout's
+ */
+export function paymentActivities(client: PaymentsClient, livemode: boolean): PaymentActivities {
+  const factsOf = (charge: Charge): ChargeFacts => toFacts(charge, livemode);
+  return {
+    createSource: ({ amount, currency, terminal, ...window }) =>
+      mutate(window, async (options) => {
+        const source = await client.sources.create(
+          { type: QR_SOURCE, amount, currency, ...(terminal === null ? {} : { terminal_id: terminal }) },
+          options,
+        );
+        return { sourceId: source.id };
+      }),
+
+    createCharge: ({ amount, currency, sourceId, description, metadata, expiresAt, ...window }) =>
+      mutate(window, async (options) => {
+        const charge = await client.charges.create(
+          {
+            amount,
+            currency,
+            source: sourceId,
+            metadata,
+            expires_at: expiresAt,
+            ...(description === null ? {} : { description }),
+          },
+          options,
+        );
+        return factsOf(charge);
+      }),
+
+    expireCharge: ({ chargeId, ...window }) =>
+      mutate(window, async (options) => factsOf(await client.charges.expire(chargeId, options))),
+
+    createRefund: ({ chargeId, amount, currency, asVoid, metadata, ...window }) =>
+      mutate(window, async (options) => {
+        const refund = await client.charges.createRefund(
+          chargeId,
+          { amount, metadata, ...(asVoid ? { void: true } : {}) },
+          options,
+        );
+        return toRefundFacts(refund, currency);
+      }),
+
+    retrieveCharge: ({ chargeId }) =>
+      read(async (options) => {
+        const charge = await client.charges.retrieve(chargeId, options);
+        const refunds = await refundsOf(client, charge, options);
+        return { ...factsOf(charge), refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)) };
+      }),
+
+    findCharges: (call) =>
+      read(async (options) => (await findCharges(client, call, options)).map((charge) => factsOf(charge))),
+  };
+}
+
+/** All refunds of a charge: those embedded in it, or the list when the embedded ones are not complete. */
+export async function refundsOf(client: PaymentsClient, charge: Charge, options: RequestOptions): Promise<Refund[]> {
+  const embedded = embeddedRefunds(charge);
+  const sum = embedded.reduce((total, { amount }) => total + amount, 0);
+  if (sum === (charge.refunded_amount ?? 0)) return embedded;
+  const all: Refund[] = [];
+  // Without an upper bound: the provider's clock may be ahead of this machine's.
+  for await (const refund of client.charges.iterateRefunds(charge.id, { to: END_OF_TIME }, options)) all.push(refund);
+  return all;
+}
+
+/**
+ * Finds the charges of a checkout. The result is empty only when the source says that no charge uses it and no listed
+ * charge has the checkout's metadata: either alone is an assumption. A charge of another checkout on the same source
+ * does not count.
+ * @throws {ApplicationFailure} `charge_not_listed` when the source is used but its charge is not listed yet.
+ */
+async function findCharges(
+  client: PaymentsClient,
+  { sourceId, checkoutId, since, until }: FindChargesCall,
+  options: RequestOptions,
+): Promise<Charge[]> {
+  const isUsed = sourceId !== null && (await client.sources.retrieve(sourceId, options)).charge_status !== 'unknown';
+  const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
+  const to = formatInstant(plus(parseInstant(until), CLOCK_SKEW_MS));
+  const order = 'reverse_chronological';
+  const listed = await pick(client.charges.iterate({ from, to, order }, options), { sourceId, checkoutId });
+  if (!isUsed || listed.hasSourceCharge) return listed.found;
+  const all = client.charges.iterate({ to: END_OF_TIME, order }, options);
+  const newest = await pick(all, { sourceId, checkoutId, most: MAX_SEARCHED });
+  if (newest.hasSourceCharge) return newest.found;
+  throw ApplicationFailure.retryable(`Source ${sourceId} is used, but its charge is not listed`, 'charge_not_listed');
+}
+
+/** The charges that may belong to the checkout, and whether the charge on the source is among those that were read. */
+async function pick(
+  charges: AsyncIterable<Charge>,
+  { sourceId, checkoutId, most = Infinity }: Pick<FindChargesCall, 'sourceId' | 'checkoutId'> & { most?: number },
+): Promise<{ readonly found: Charge[]; readonly hasSourceCharge: boolean }> {
+  const found: Charge[] = [];
+  let hasSourceCharge = false;
+  let left = most;
+  for await (const charge of charges) {
+    const checkout = charge.metadata?.['checkout'];
+    const isOnSource = sourceId !== null && charge.source?.id === sourceId;
+    if (isOnSource) hasSourceCharge = true;
+    if (checkout === checkoutId || (isOnSource && typeof checkout !== 'string')) found.push(charge);
+    left -= 1;
+    if (left <= 0) break;
+  }
+  return { found, hasSourceCharge };
+}

@@ -1,0 +1,138 @@
+import { formatInstant, instant, plus } from '@tillflow/domain';
+import type { Charge, PaymentsClient } from '@tillflow/payments-client';
+import { describe, expect, it } from 'vitest';
+import { Theirs, toTheirCharge } from './provider-records.js';
+
+const charge = (fields: Readonly<Record<string, unknown>> = {}): Charge =>
+  ({
+    object: 'charge',
+    id: 'chrg_test_1',
+    status: 'successful',
+    amount: 150_000,
+    currency: 'THB',
+    funding_currency: 'THB',
+    metadata: { checkout: 'chk_default_a' },
+    created_at: '2026-03-10T15:59:00+07:00',
+    paid_at: '2026-03-10T16:00:00+07:00',
+    fee: 2_475,
+    fee_vat: 173,
+    net: 147_352,
+    transaction_fees: { fee_flat: '0.0', fee_rate: '1.65', vat_rate: '7.0' },
+    transaction: 'trxn_test_1',
+    ...fields,
+  }) as unknown as Charge;
+
+const toTheirs = (fields?: Readonly<Record<string, unknown>>) => toTheirCharge(charge(fields), []);
+
+describe('a charge in a reconciliation', () => {
+  it('is its ids, its money, its times, and what was taken of it', () => {
+    expect(toTheirs()).toEqual({
+      id: 'chrg_test_1',
+      checkoutId: 'chk_default_a',
+      status: 'successful',
+      amount: 150_000,
+      currency: 'THB',
+      createdAt: Date.parse('2026-03-10T08:59:00Z'),
+      paidAt: Date.parse('2026-03-10T09:00:00Z'),
+      refundedAmount: 0,
+      refunds: [],
+      transactionId: 'trxn_test_1',
+      fees: { fee: 2_475, vat: 173, net: 147_352, byRates: { fee: 2_475, vat: 173 } },
+    });
+  });
+
+  it.each([[{}], [null], [{ checkout: 'order 7' }], [{ checkout: 'chk_other_a' }], [{ checkout: 7 }]])(
+    'with the metadata %j is of another system',
+    (metadata) => {
+      expect(toTheirs({ metadata }).checkoutId).toBeNull();
+    },
+  );
+
+  it.each([
+    ['no fees', { fee: null }],
+    ['another funding currency', { funding_currency: 'SGD' }],
+  ])('with %s has none that could be compared', (_, fields) => {
+    expect(toTheirs(fields).fees).toBeNull();
+  });
+
+  it.each([
+    ['no rates', null],
+    ['no rate of VAT', { fee_flat: '0.0', fee_rate: '1.65' }],
+    ['an empty rate', { fee_flat: '0.0', fee_rate: '', vat_rate: '7.0' }],
+    ['rates of nothing', { fee_flat: '0', fee_rate: '0.0', vat_rate: '7' }],
+    ['rates that are no numbers', { fee_flat: 'free', fee_rate: '1.65', vat_rate: '7' }],
+  ])('with %s is not compared with them', (_, transaction_fees) => {
+    expect(toTheirs({ transaction_fees }).fees?.byRates).toBeNull();
+  });
+
+  it('that was voided, and whose fee was given back, has none that could be compared', () => {
+    expect(toTheirs({ voided: true, fee: 0, fee_vat: 0, net: 0 }).fees).toBeNull();
+    expect(toTheirs({ voided: true }).fees).toMatchObject({ fee: 2_475 });
+  });
+
+  it('that does not say how much was given back has given back what its refunds come to', () => {
+    const refund = { object: 'refund', id: 'rfnd_1', amount: 1_000, currency: 'THB', status: 'closed' } as const;
+    expect(toTheirCharge(charge({ refunded_amount: null }), [refund, refund]).refundedAmount).toBe(2_000);
+    expect(toTheirCharge(charge({ refunded_amount: 1_500 }), [refund, refund]).refundedAmount).toBe(1_500);
+  });
+
+  it('takes interest for what the customer paid, not for a fee', () => {
+    expect(toTheirs({ interest: 100, interest_vat: 7, net: 147_245 }).fees?.net).toBe(147_352);
+  });
+
+  it('that is paid and does not say when was paid when it was made', () => {
+    expect(toTheirs({ paid_at: null }).paidAt).toBe(toTheirs().createdAt);
+    expect(toTheirs({ paid_at: null, status: 'pending' }).paidAt).toBeNull();
+  });
+
+  it('that was reversed is no payment', () => {
+    expect(toTheirs({ reversed: true }).status).toBe('reversed');
+  });
+
+  it('names its movement by id, also where it carries the whole record', () => {
+    expect(toTheirs({ transaction: { id: 'trxn_test_2' } }).transactionId).toBe('trxn_test_2');
+    expect(toTheirs({ transaction: null }).transactionId).toBeNull();
+  });
+});
+
+describe('the charge of a refund that moved the balance', () => {
+  const createdAt = instant(Date.parse('2026-03-10T09:00:00Z'));
+  const movement = {
+    id: 'trxn_1',
+    chargeId: null,
+    refundId: 'rfnd_1',
+    amount: 1_000,
+    currency: 'THB',
+    createdAt,
+    transferableAt: null,
+  };
+
+  /** A provider whose event comes later than the movement: the sandbox books both at once. */
+  const sought = async (laterMs: number, data: Readonly<Record<string, unknown>>) => {
+    const at = formatInstant(plus(createdAt, laterMs));
+    const client = {
+      events: {
+        async *iterate({ from, to }: { readonly from: string; readonly to: string }) {
+          if (at >= from && at <= to) yield await Promise.resolve({ data });
+        },
+      },
+      charges: { retrieve: (id: string) => Promise.resolve(charge({ id })) },
+    } as unknown as PaymentsClient;
+    return (await new Theirs(client, 'default', false, new AbortController().signal).refunded(movement))?.id;
+  };
+
+  it.each([
+    ['at once', 0, 'chrg_test_1'],
+    ['seconds later', 5_000, 'chrg_test_1'],
+    ['minutes later', 300_000, 'chrg_test_1'],
+    ['before', -300_000, 'chrg_test_1'],
+    ['much later', 300_001, undefined],
+  ])('is named by an event that came %s', async (_, laterMs, expected) => {
+    expect(await sought(laterMs, { id: 'rfnd_1', charge: 'chrg_test_1' })).toBe(expected);
+  });
+
+  it('is not named by the event of another refund, nor by one that names none', async () => {
+    expect(await sought(0, { id: 'rfnd_2', charge: 'chrg_test_1' })).toBeUndefined();
+    expect(await sought(0, { id: 'rfnd_1' })).toBeUndefined();
+  });
+});

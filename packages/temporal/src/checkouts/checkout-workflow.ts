@@ -1,0 +1,111 @@
+import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
+import type { SearchAttributePair } from '@temporalio/common';
+import { checkoutWorkflowId, formatMoney, type CheckoutKey } from '@tillflow/domain';
+import {
+  hint,
+  initialState,
+  searchAttributes,
+  type CheckoutIntent,
+  type CheckoutMemo,
+  type CheckoutState,
+  type Hint,
+  type StoredRefund,
+  type TimelineEntry,
+} from '@tillflow/workflows';
+
+/** A checkout as Temporal stores it, in the memo of its workflow. */
+export type StoredCheckout = {
+  readonly intent: CheckoutIntent;
+  readonly state: CheckoutState;
+  readonly requestNonce: string;
+  readonly timeline: readonly TimelineEntry[];
+  readonly refunds: readonly StoredRefund[];
+  /** Grows with each change; 0 until the workflow publishes for the first time. */
+  readonly version: number;
+  /** The workflow has ended: it accepts no message and changes nothing. */
+  readonly closed: boolean;
+};
+
+/**
+ * How the workflow of a checkout starts: its id, memo, search attributes and summary. A reference has one workflow, so
+ * the same start may be sent any number of times.
+ */
+export function checkoutStart(memo: CheckoutMemo, taskQueue: string) {
+  const { intent } = memo;
+  return {
+    workflowId: checkoutWorkflowId(intent),
+    taskQueue,
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    memo: { ...memo },
+    typedSearchAttributes: attributesOf(memo),
+    staticSummary: `${formatMoney(intent)} for ${intent.reference}`,
+  } as const;
+}
+
+function attributesOf({ intent, state = initialState(intent) }: CheckoutMemo): SearchAttributePair[] {
+  const chargeIds = state.attempts.flatMap(({ charge_id: id }) => id ?? []);
+  return [
+    // Both open statuses have one value: only the memo distinguishes them.
+    { key: searchAttributes.status, value: state.status === 'creating' ? 'awaiting_payment' : state.status },
+    { key: searchAttributes.reference, value: intent.reference },
+    { key: searchAttributes.currency, value: intent.currency },
+    { key: searchAttributes.amount, value: intent.amount },
+    { key: searchAttributes.createdAt, value: new Date(intent.created_at) },
+    ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: intent.terminal }]),
+    ...(chargeIds.length === 0 ? [] : [{ key: searchAttributes.chargeId, value: chargeIds }]),
+    ...(state.paid_at === null ? [] : [{ key: searchAttributes.paidAt, value: new Date(state.paid_at) }]),
+  ];
+}
+
+/**
+ * Reads a checkout from its newest run. Needs no worker. Null when there is none.
+ * @throws {UnreadablePayloadError} when it is encrypted with a key that is not configured.
+ */
+export async function readCheckout(
+  client: Client,
+  key: CheckoutKey,
+): Promise<{ readonly checkout: StoredCheckout; readonly run: WorkflowExecutionDescription } | null> {
+  try {
+    const run = await client.workflow.getHandle(checkoutWorkflowId(key)).describe();
+    const checkout = toStored(run);
+    return checkout === null ? null : { checkout, run };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** Null for a workflow without the memo of a checkout. Only Tillflow writes the memo, so its form needs no check. */
+export function toStored({
+  memo,
+  status,
+}: Pick<WorkflowExecutionDescription, 'memo' | 'status'>): StoredCheckout | null {
+  const { intent, state, requestNonce, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
+  if (intent === undefined) return null;
+  return {
+    intent,
+    state: state ?? initialState(intent),
+    requestNonce: requestNonce ?? '',
+    timeline: timeline ?? [],
+    refunds: refunds ?? [],
+    version: version ?? 0,
+    closed: status.name !== 'RUNNING',
+  };
+}
+
+/** Asks a checkout to retrieve its charge. @returns false when no run is open; when true, the hint is durable. */
+export async function sendHint(client: Client, key: CheckoutKey, content: Hint): Promise<boolean> {
+  try {
+    await client.workflow.getHandle(checkoutWorkflowId(key)).signal(hint, content);
+    return true;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** The newest attempt that the checkout shows; 1 while it shows none. */
+export function newestAttempt({ state }: Pick<StoredCheckout, 'state'>): number {
+  return Math.max(1, ...state.attempts.map(({ number }) => number));
+}

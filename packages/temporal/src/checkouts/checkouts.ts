@@ -1,0 +1,263 @@
+import { WorkflowUpdateFailedError, type WorkflowHandle } from '@temporalio/client';
+import { checkoutId, checkoutWorkflowId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
+import {
+  cancel,
+  newAttempt,
+  refund,
+  resolve,
+  type Attributed,
+  type Hint,
+  type NewAttemptRequest,
+  type Refusal,
+  type RefundRequest,
+  type Resolution,
+  type StoredRefund,
+} from '@tillflow/workflows';
+import { hadNoEffect, TooSlowError, within, type Bounded, type Lane } from '../connection/bounded-call.js';
+import type { Temporal } from '../connection/connection.js';
+import { isClosed, isFullOfUpdates, isTooSlow, refusalOf } from '../connection/failures.js';
+import {
+  decodeRuns,
+  listPage,
+  listRuns,
+  olderRuns,
+  replacedRuns,
+  type ListedRun,
+  type OnUnreadable,
+} from '../listed-runs.js';
+import { readCheckout, sendHint, toStored, type StoredCheckout } from './checkout-workflow.js';
+import { durableAttempt, durableCancel, durableRefund, sendOnce, type DurableRequest } from './durable-requests.js';
+import { openCheckoutsOfCharges } from './queries.js';
+
+/** The result of a request to the workflow of a checkout. */
+export type Asked<T> =
+  | { readonly kind: 'answered'; readonly answer: T }
+  /** Nothing was changed. */
+  | { readonly kind: 'refused'; readonly code: Refusal; readonly reason: string }
+  /** The request is durable, and its outcome is not known yet. */
+  | { readonly kind: 'undecided' }
+  /** The workflow had closed: nothing was changed. */
+  | { readonly kind: 'closed' };
+
+/** The result of a request that was not answered. */
+type Unanswered = Extract<Asked<never>, { kind: 'undecided' | 'closed' }>;
+
+export type StoredPage = { readonly data: readonly StoredCheckout[]; readonly nextPageToken: Uint8Array | null };
+
+/** No checkout has this id or reference. */
+export class CheckoutNotFoundError extends Error {
+  override readonly name = 'CheckoutNotFoundError';
+}
+
+/** No worker accepted the request in time, and it is not durable: it may still be carried out, or be lost. */
+export class UnheardError extends Error {
+  override readonly name = 'UnheardError';
+}
+
+export type CheckoutsOptions = {
+  /** How long a read or a signal may take, in milliseconds. */
+  readonly readWithinMs: number;
+  /** How long a hint and its search may take, in milliseconds; absent: as long as a read. */
+  readonly hintWithinMs?: number;
+  /** Bounds each call; absent: in time only. */
+  readonly bounded?: Bounded;
+};
+
+/** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
+const STARTED = 2;
+/** A call to the provider that has run for longer than this, in seconds, says nothing about Temporal and the workers. */
+const SLOW_CALL_S = 2;
+
+/**
+ * Checkouts as Temporal stores them: one workflow each. Reads come from its memo and need no worker. Besides the named
+ * errors, every method throws what Temporal's client throws: see `isTemporalFailure`.
+ */
+export class Checkouts {
+  readonly #bounded: Bounded;
+
+  constructor(
+    private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
+    private readonly options: CheckoutsOptions,
+  ) {
+    this.#bounded = options.bounded ?? ((_lane, milliseconds, work) => within(temporal.connection, milliseconds, work));
+  }
+
+  /** @throws {CheckoutNotFoundError} @throws {UnreadablePayloadError} when its encryption key is not configured. */
+  async get(key: CheckoutKey): Promise<StoredCheckout> {
+    const found = await this.#withinReadTime('read', () => readCheckout(this.temporal.client, key));
+    if (found === null) throw new CheckoutNotFoundError(`No checkout is ${checkoutId(key)}`);
+    return found.checkout;
+  }
+
+  /**
+   * Whether Temporal and the workers are still starting this checkout. False once there is a QR or an end, while the
+   * workflow waits, and while one call to the provider takes long.
+   */
+  async isBeginning(key: CheckoutKey): Promise<boolean> {
+    const found = await this.#withinReadTime('read', () => readCheckout(this.temporal.client, key));
+    if (found?.checkout.state.status !== 'creating') return false;
+    const { raw } = found.run;
+    const activities = raw.pendingActivities ?? [];
+    const startedBefore = Date.now() / 1_000 - SLOW_CALL_S;
+    const isAtProvider = activities.some(
+      ({ state, lastStartedTime }) =>
+        Number(state) === STARTED && Number(lastStartedTime?.seconds ?? Infinity) < startedBefore,
+    );
+    return !isAtProvider && (activities.length > 0 || (raw.pendingWorkflowTask ?? null) !== null);
+  }
+
+  /** One page in the server's order: open checkouts first, then closed ones, the newest first in each. */
+  async page(
+    query: string,
+    pageSize: number,
+    pageToken: Uint8Array | null,
+    onUnreadable: OnUnreadable,
+    lane: Lane = 'list',
+  ): Promise<StoredPage> {
+    const { client } = this.temporal;
+    const { runs, nextPageToken } = await this.#withinReadTime(lane, () =>
+      listPage(client, query, pageSize, pageToken),
+    );
+    const replaced = await this.#withinReadTime(lane, () => replacedRuns(client, runs));
+    return { data: await this.#read(runs, replaced, onUnreadable), nextPageToken };
+  }
+
+  /**
+   * Every checkout that a search finds, each once, in no order.
+   * @param hasAllRuns the search finds every run of a checkout, so that its newest run needs no further search
+   */
+  async all(query: string, hasAllRuns: boolean, onUnreadable: OnUnreadable): Promise<readonly StoredCheckout[]> {
+    const { client } = this.temporal;
+    const runs = await listRuns(client, query, (call) => this.#withinReadTime('list', call));
+    const replaced = hasAllRuns
+      ? olderRuns(runs, runs)
+      : await this.#withinReadTime('list', () => replacedRuns(client, runs));
+    const found = await this.#read(runs, replaced, onUnreadable);
+    return [...new Map(found.map((stored) => [stored.intent.id, stored])).values()];
+  }
+
+  async #read(
+    runs: readonly ListedRun[],
+    replaced: ReadonlySet<string>,
+    onUnreadable: OnUnreadable,
+  ): Promise<StoredCheckout[]> {
+    const current = runs.filter(({ execution }) => !replaced.has(execution?.runId ?? ''));
+    const decoded = await decodeRuns(this.temporal.client, current, onUnreadable);
+    return decoded.flatMap((run) => toStored(run) ?? []);
+  }
+
+  /** The number of runs that a search finds. Costs one search, whatever the number. */
+  async count(query: string): Promise<number> {
+    return (await this.#withinReadTime('list', () => this.temporal.client.workflow.count(query))).count;
+  }
+
+  /**
+   * The open checkout that has this charge, or null. A search finds a charge a moment after its checkout stored it.
+   * @param chargeId letters, digits and underscores only: it becomes part of a search query.
+   */
+  async findByCharge(chargeId: string, onUnreadable: OnUnreadable): Promise<CheckoutKey | null> {
+    const { data } = await this.page(openCheckoutsOfCharges([chargeId]), 1, null, onUnreadable, 'hint');
+    return data[0]?.intent ?? null;
+  }
+
+  /** Requests the end of an unpaid checkout. */
+  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<Asked<CheckoutStatus>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(cancel, { args: [request] }),
+      () => this.#makeDurable(key, (stored) => durableCancel(stored, request)),
+    );
+  }
+
+  /** Requests attempt `after` + 1; the answer is its number. */
+  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<Asked<number>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(newAttempt, { args: [request] }),
+      () => this.#makeDurable(key, (stored) => durableAttempt(stored, request)),
+    );
+  }
+
+  /** Requests a refund or a void. */
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<StoredRefund>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(refund, { args: [request] }),
+      () => this.#makeDurable(key, (stored) => durableRefund(stored, request)),
+    );
+  }
+
+  /**
+   * Sends an operator's decision; the answer is the status once it was carried out.
+   * @throws {UnheardError} when no worker accepted it in time: a decision does not wait for a worker.
+   */
+  resolve(key: CheckoutKey, resolution: Resolution, withinMs: number): Promise<Asked<CheckoutStatus>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(resolve, { args: [resolution] }),
+      () => Promise.reject(new UnheardError(`No worker accepted the decision within ${withinMs} ms`)),
+    );
+  }
+
+  /** @returns false when no open checkout has this key. Durable when it returns true. */
+  hint(key: CheckoutKey, content: Hint): Promise<boolean> {
+    return this.#withinReadTime('hint', () => sendHint(this.temporal.client, key, content));
+  }
+
+  /**
+   * Sends an update and waits at most `withinMs` for its answer. Without an answer, the request is made durable: the
+   * server keeps an update that no worker has accepted in memory only.
+   */
+  async #ask<T>(
+    key: CheckoutKey,
+    withinMs: number,
+    update: (workflow: WorkflowHandle) => Promise<T>,
+    makeDurable: () => Promise<Unanswered>,
+  ): Promise<Asked<T>> {
+    const workflow = this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
+    try {
+      return { kind: 'answered', answer: await this.#bounded('write', withinMs, () => update(workflow)) };
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal !== null) return { kind: 'refused', ...refusal };
+      if (isClosed(error)) return { kind: 'closed' };
+      // An update that failed for any other reason, such as the end of its run, leaves the outcome open.
+      const isUndecided = isTooSlow(error) || isFullOfUpdates(error) || error instanceof WorkflowUpdateFailedError;
+      if (!isUndecided) throw error;
+      return await makeDurable().catch(throwAsMaybeSent);
+    }
+  }
+
+  /** Sends the request as a signal, unless the checkout shows that it has accepted the request, or needs none. */
+  async #makeDurable(
+    key: CheckoutKey,
+    requestFor: (stored: StoredCheckout) => DurableRequest | null,
+  ): Promise<Unanswered> {
+    const stored = await this.get(key);
+    if (stored.closed) return { kind: 'closed' };
+    const request = requestFor(stored);
+    if (request === null) return { kind: 'undecided' };
+    try {
+      await this.#withinReadTime('hint', () => sendOnce(this.temporal.client, checkoutWorkflowId(key), request));
+      return { kind: 'undecided' };
+    } catch (error) {
+      if (isClosed(error)) return { kind: 'closed' };
+      throw error;
+    }
+  }
+
+  #withinReadTime<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
+    const { readWithinMs, hintWithinMs = readWithinMs } = this.options;
+    return this.#bounded(lane, lane === 'hint' ? hintWithinMs : readWithinMs, work);
+  }
+}
+
+/** That the signal had no effect does not prove that nothing happens: the update before it was sent. */
+function throwAsMaybeSent(error: unknown): never {
+  if (!hadNoEffect(error)) throw error;
+  throw new TooSlowError('Temporal did not confirm the request', { cause: error });
+}

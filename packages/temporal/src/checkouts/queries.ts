@@ -1,0 +1,117 @@
+import { isAwaitingPayment, parseInstant, type CheckoutStatus } from '@tillflow/domain';
+import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchAttributes } from '@tillflow/workflows';
+import type { Window } from './creation-window.js';
+
+/** Selects checkouts. `from` and `to` are ISO 8601, by creation. */
+export type CheckoutFilters = {
+  readonly status?: CheckoutStatus | undefined;
+  readonly reference?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  /** Only those that need a person, or may soon. */
+  readonly attention?: boolean | undefined;
+};
+
+const { status, reference, createdAt, attention, chargeId, paidAt } = searchAttributes;
+/** One value for both open statuses: only the memo distinguishes them. */
+const OPEN = `${status.name} = 'awaiting_payment'`;
+const IS_CHECKOUT = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}')`;
+const NOT_CONTINUED = `ExecutionStatus != 'ContinuedAsNew'`;
+const RUNNING = `ExecutionStatus = 'Running'`;
+
+/** A part of a list, found by one search query. */
+export type Part = {
+  readonly isOpen: boolean;
+  /** The query finds every run of a checkout, or none. */
+  readonly hasAllRuns: boolean;
+  /**
+   * @param window by creation, in whole seconds: a database may store times as text, where fractions do not compare.
+   */
+  query(window: Window): string;
+};
+
+/**
+ * The parts of a list in their order: open checkouts, then all checkouts. The caller leaves out of the second part what
+ * the first part has shown. A run that continued as new is the same checkout as the run after it.
+ */
+export function partsOf(filters: CheckoutFilters): readonly Part[] {
+  const { status: wanted } = filters;
+  if (wanted !== undefined) {
+    return [part(filters, isAwaitingPayment(wanted) ? OPEN : `${status.name} = '${wanted}'`, false)];
+  }
+  return [part(filters, OPEN, true), part(filters, null, false)];
+}
+
+function part(filters: CheckoutFilters, condition: string | null, isOpen: boolean): Part {
+  const { from, to } = filters;
+  const common = [
+    IS_CHECKOUT,
+    NOT_CONTINUED,
+    ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
+    ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
+    ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
+    ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),
+    ...(condition === null ? [] : [condition]),
+  ];
+  return {
+    isOpen,
+    hasAllRuns: condition === null && filters.attention !== true,
+    query: (window) =>
+      [
+        ...common,
+        ...(window.from === null ? [] : [`${createdAt.name} >= ${at(window.from)}`]),
+        ...(window.to === null ? [] : [`${createdAt.name} < ${at(window.to)}`]),
+      ].join(' AND '),
+  };
+}
+
+function seconds(time: string): number {
+  return Math.floor(parseInstant(time) / 1_000);
+}
+
+/** @param time in seconds */
+function at(time: number): string {
+  return `'${new Date(time * 1_000).toISOString()}'`;
+}
+
+/** Checkouts whose workflow runs on this task queue: open ones, and paid ones for a year. */
+export function runningCheckouts(
+  taskQueue: string,
+  condition: { readonly status: CheckoutStatus } | 'attention',
+): string {
+  const which = condition === 'attention' ? `${attention.name} IS NOT NULL` : `${status.name} = '${condition.status}'`;
+  return [IS_CHECKOUT, RUNNING, `TaskQueue = '${taskQueue}'`, which].join(' AND ');
+}
+
+/**
+ * Workflows of this task queue whose code fails repeatedly: they make no progress until the code is fixed. Works only
+ * with a server that records it (`reportedProblemsSearchAttribute`).
+ */
+export function stuckWorkflows(taskQueue: string): string {
+  return [`TaskQueue = '${taskQueue}'`, RUNNING, 'TemporalReportedProblems IS NOT NULL'].join(' AND ');
+}
+
+/** Open checkouts that have one of these charges. @param ids letters, digits and underscores only */
+export function openCheckoutsOfCharges(ids: readonly string[]): string {
+  return [IS_CHECKOUT, RUNNING, `${chargeId.name} IN (${ids.map((id) => `'${id}'`).join(', ')})`].join(' AND ');
+}
+
+/**
+ * Checkouts of one task queue that were paid from `from` on and before `to`, in milliseconds.
+ * @param taskQueue two stacks may share a namespace, and each has its own provider.
+ */
+export function paidCheckouts(payments: {
+  readonly from: number;
+  readonly to: number;
+  readonly taskQueue: string;
+}): string {
+  const { from, to, taskQueue } = payments;
+  const instantOf = (time: number): string => `'${new Date(time).toISOString()}'`;
+  return [
+    IS_CHECKOUT,
+    NOT_CONTINUED,
+    `TaskQueue = '${taskQueue}'`,
+    `${paidAt.name} >= ${instantOf(from)}`,
+    `${paidAt.name} < ${instantOf(to)}`,
+  ].join(' AND ');
+}

@@ -1,0 +1,90 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor, type ConnectionOptions } from '@temporalio/client';
+import { recordTransmission } from './bounded-call.js';
+
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 30_000;
+
+/** How {@link persist} retries. */
+export type Patience = {
+  /** Ends the retries: the last failure is thrown, or the signal's reason when no try was made. */
+  readonly signal: AbortSignal;
+  readonly isRetryable: (error: unknown) => boolean;
+  /** A try failed, and the next one begins after `pauseMs` milliseconds. */
+  readonly failed: (error: unknown, pauseMs: number) => void;
+};
+
+/** The pause after failed try number `tries` (from 1), in milliseconds: 1 s, 2 s, … 30 s, less up to a half at random. */
+export function pauseAfter(tries: number, random: () => number = Math.random): number {
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
+  return Math.round(longest * (1 - random() / 2));
+}
+
+/**
+ * Repeats `work` until it succeeds.
+ * @throws the failure that is not retryable, or the last failure when the signal ends the retries.
+ */
+export async function persist<T>(work: () => Promise<T>, { signal, isRetryable, failed }: Patience): Promise<T> {
+  for (let tries = 1; ; tries += 1) {
+    signal.throwIfAborted();
+    try {
+      return await work();
+    } catch (error) {
+      if (signal.aborted || !isRetryable(error)) throw error;
+      const pauseMs = pauseAfter(tries);
+      failed(error, pauseMs);
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+      if (signal.aborted) throw error;
+    }
+  }
+}
+
+/** The longest pause between two tries of one call, in milliseconds: a lost connection takes as long to come back. */
+const LONGEST_CALL_PAUSE_MS = 1_000;
+
+/** On a busy process, the library's pause starts a little after it was counted. */
+const SLACK_MS = 200;
+
+/**
+ * The library's retries of a single call, with a way to end them. A retry whose pause outlives its connection throws
+ * where no caller can catch it, and ends the process.
+ */
+export class CallRetries {
+  readonly interceptors: NonNullable<ConnectionOptions['interceptors']>;
+  /** The failure of the last failed try, such as a refused connection; null before the first. */
+  lastFailure: string | null = null;
+  #ended = false;
+  /** Epoch milliseconds. */
+  #lastPauseEnds = 0;
+
+  constructor() {
+    const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
+    this.interceptors = [
+      (options, nextCall) => {
+        // After the deadline no caller waits for the result of another try.
+        const endsAt = options.deadline === undefined ? Number.POSITIVE_INFINITY : Number(options.deadline);
+        let pauseMs = 0;
+        const repeat = makeGrpcRetryInterceptor({
+          retryableDecider: (attempt, status) => {
+            this.lastFailure = status.details;
+            pauseMs = Math.min(delayFunction(attempt, status), LONGEST_CALL_PAUSE_MS);
+            return !this.#ended && retryableDecider(attempt, status) && Date.now() + pauseMs < endsAt;
+          },
+          delayFunction: () => {
+            this.#lastPauseEnds = Math.max(this.#lastPauseEnds, Date.now() + pauseMs);
+            return pauseMs;
+          },
+        });
+        return repeat(options, nextCall);
+      },
+      recordTransmission,
+    ];
+  }
+
+  /** From now on, a failed call is not retried. Resolves when no pause is left, at most a second later. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    const left = this.#lastPauseEnds - Date.now();
+    if (left >= 0) await new Promise((resolve) => setTimeout(resolve, left + SLACK_MS));
+  }
+}
