@@ -1,10 +1,10 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import { checkoutId, type CheckoutStatus } from '@tillflow/domain';
+import { checkoutStart } from '@tillflow/temporal';
 import {
   AFTERCARE_WORKFLOW,
   CHECKOUT_WORKFLOW,
   initialState,
-  searchAttributes,
   type CheckoutIntent,
   type CheckoutMemo,
 } from '@tillflow/workflows';
@@ -83,15 +83,9 @@ async function make(kind: Kind, at: number): Promise<Listed> {
   const start = (status: CheckoutStatus, type: string) => {
     const memo: CheckoutMemo = { intent, requestNonce: '', state: { ...initialState(intent), status } };
     return stack.temporal.client.workflow.start(type, {
-      workflowId: `checkout/default/${reference}`,
-      taskQueue: `nobody-${stack.taskQueue}`,
+      ...checkoutStart(memo, `nobody-${stack.taskQueue}`),
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       args: [],
-      memo,
-      typedSearchAttributes: [
-        { key: searchAttributes.status, value: status === 'creating' ? 'awaiting_payment' : status },
-        { key: searchAttributes.reference, value: reference },
-        { key: searchAttributes.createdAt, value: new Date(at) },
-      ],
     });
   };
   const isPaidKind = kind === 'paid' || kind === 'refunded';
@@ -199,15 +193,9 @@ describe('a walk through a few hundred checkouts', () => {
       const workflowId = `checkout/default/${open.reference}`;
       await stack.temporal.client.workflow.getHandle(workflowId).terminate();
       await stack.temporal.client.workflow.start(CHECKOUT_WORKFLOW, {
-        workflowId,
-        taskQueue: `nobody-${stack.taskQueue}`,
+        ...checkoutStart(await endedMemo(open), `nobody-${stack.taskQueue}`),
+        workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         args: [],
-        memo: await endedMemo(open),
-        typedSearchAttributes: [
-          { key: searchAttributes.status, value: 'cancelled' },
-          { key: searchAttributes.reference, value: open.reference },
-          { key: searchAttributes.createdAt, value: new Date(open.created_at) },
-        ],
       });
     });
     const ids = found.map(({ id }) => id);

@@ -1,6 +1,6 @@
-import { checkoutId, checkoutWorkflowId, DEFAULT_ACCOUNT, parseInstant } from '@tillflow/domain';
-import type { Temporal } from '@tillflow/temporal';
-import { AFTERCARE_WORKFLOW, searchAttributes, type CheckoutMemo } from '@tillflow/workflows';
+import { checkoutId, DEFAULT_ACCOUNT, parseInstant } from '@tillflow/domain';
+import { checkoutStart, type Temporal } from '@tillflow/temporal';
+import { AFTERCARE_WORKFLOW, type AftercareInput, type CheckoutMemo } from '@tillflow/workflows';
 import { times } from './processes.js';
 import { print } from './report.js';
 import type { SandboxProcess } from './sandbox-process.js';
@@ -92,18 +92,8 @@ async function startAftercare({ client }: Temporal, reference: string, charge: P
     version: 2,
   };
   await client.workflow.start(AFTERCARE_WORKFLOW, {
-    workflowId: checkoutWorkflowId(key),
-    taskQueue: TASK_QUEUE,
-    args: [{ record: { attempts: [], charges: [] } }],
+    ...checkoutStart(memo, TASK_QUEUE),
+    args: [{ state: { attempts: { list: [] }, charges: { all: [] } } } satisfies AftercareInput],
     startDelay: '30 days',
-    memo,
-    typedSearchAttributes: [
-      { key: searchAttributes.status, value: 'paid' },
-      { key: searchAttributes.reference, value: reference },
-      { key: searchAttributes.currency, value: 'THB' },
-      { key: searchAttributes.amount, value: AMOUNT },
-      { key: searchAttributes.createdAt, value: new Date(created_at) },
-      { key: searchAttributes.paidAt, value: new Date(paid_at) },
-    ],
   });
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { checkoutStart } from '@tillflow/temporal';
 import {
   backfill,
   dismissNotice,
@@ -274,10 +275,8 @@ export async function startDirectly(
     created_at: new Date().toISOString(),
   };
   await stack.temporal.client.workflow.start('checkout', {
-    workflowId: `checkout/default/${reference}`,
-    taskQueue: stack.taskQueue,
+    ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
     args: [{ intent, policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
-    memo: { intent, requestNonce: 'a test' },
   });
   return { id, reference };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ApplicationFailure, WithStartWorkflowOperation, WorkflowUpdateFailedError } from '@temporalio/client';
 import { webhooks } from '@tillflow/payments-client';
+import { checkoutStart } from '@tillflow/temporal';
 import {
   begin,
   BEGIN_UPDATE_ID,
@@ -12,11 +13,9 @@ import {
   newAttemptRequest,
   refund,
   refundRequest,
-  searchAttributes,
   toRefund,
   type CheckoutInput,
   type CheckoutIntent,
-  type CheckoutMemo,
   type CheckoutState,
   type Refund,
 } from '@tillflow/workflows';
@@ -140,16 +139,8 @@ export class LiveScenario {
       this.environment.temporal.client.workflow.executeUpdateWithStart(begin, {
         updateId: BEGIN_UPDATE_ID,
         startWorkflowOperation: new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, {
-          workflowId: `checkout/default/${this.reference}`,
-          taskQueue: this.environment.taskQueue,
+          ...checkoutStart({ intent, requestNonce: 'the campaign' }, this.environment.taskQueue),
           args: [input],
-          workflowIdConflictPolicy: 'USE_EXISTING',
-          workflowIdReusePolicy: 'REJECT_DUPLICATE',
-          memo: { intent, requestNonce: 'the campaign' } satisfies CheckoutMemo,
-          typedSearchAttributes: [
-            { key: searchAttributes.status, value: 'awaiting_payment' },
-            { key: searchAttributes.reference, value: this.reference },
-          ],
         }),
       });
     while ((await this.environment.memoOf(this.reference)) === null) {

@@ -20,7 +20,7 @@ export async function recallTail(client: Client, taskQueue: string, own: string 
       const handle = client.workflow.getHandle(execution?.workflowId ?? '', execution?.runId ?? '');
       // Only Tillflow writes the memo.
       const memo: EventTailMemo = (await handle.describe()).memo ?? {};
-      recalled = { ...memo, ...recalled };
+      recalled = Object.assign({}, memo, recalled);
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError || error instanceof UnreadablePayloadError)) throw error;
     }
