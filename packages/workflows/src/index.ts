@@ -32,15 +32,7 @@ export {
 export { retryAt } from './event-tail/tail.js';
 export type { EventTailInput } from './event-tail/workflow.js';
 export { backfill, dismissNotice, type Backfill, type EventCounts } from './event-tail/messages.js';
-export type {
-  ChangeCall,
-  CommandActivities,
-  CommandOutcome,
-  CreatePlanCall,
-  FindPlansCall,
-  FoundPlan,
-} from './commands/activities.js';
-export { resolvePlan, type PlanDecision } from './commands/messages.js';
+export type { CommandActivities, CommandOutcome, FindPlansCall, FoundPlan } from './commands/activities.js';
 export {
   COMMAND_WORKFLOW,
   type Change,
@@ -52,8 +44,10 @@ export {
   type CommandResult,
   type Done,
   type OpenQuestion,
+  type PlanDecision,
   type Rejection,
-} from './commands/command.js';
+  resolvePlan,
+} from './commands/messages.js';
 export {
   AFTERCARE_WORKFLOW,
   begin,

@@ -3,4 +3,4 @@ export { aftercare, checkout } from './checkout/workflow.js';
 export { eventTail } from './event-tail/workflow.js';
 export { reconcile } from './reconciliation/workflow.js';
 export { command } from './commands/workflow.js';
-export { planTurn } from './commands/turn.js';
+export { planTurn } from './commands/plan-turn.js';

@@ -99,7 +99,6 @@ export class Commands {
     const input: CommandInput = {
       command,
       answerBy,
-      ...(order.kind === 'create_plan' ? {} : { takesRefusals: true }),
       ...(Object.keys(policy).length === 0 ? {} : { policy }),
     };
     const workflowId = workflowIdOf(order);

@@ -1,70 +1,62 @@
-import {
-  ApplicationFailure,
-  CancellationScope,
-  patched,
-  setCurrentDetails,
-  sleep,
-  workflowInfo,
-} from '@temporalio/workflow';
-import { DEFAULT_CALL_POLICY, type CallPolicy } from '../shared/policy.js';
+import { ApplicationFailure, CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
+import { DEFAULT_CALL_POLICY, type CallPolicy } from '../shared/policy.js';
 import type { CommandOutcome } from './activities.js';
-import { makeChange, MAX_TRIES, pauseAfter } from './changing.js';
-import type { CommandFailure, CommandInput, CommandMemo, CommandResult, CreatePlan, Undecided } from './command.js';
-import { Deciding } from './deciding.js';
-import { NOT_CREATED, Planning } from './planning.js';
-import { inTurn } from './turn.js';
+import { NOT_CREATED, PlanCreation } from './create-plan.js';
+import { PlanDecisions } from './decisions.js';
+import { makeChange, MAX_TRIES, pauseAfter } from './make-change.js';
+import type { CommandFailure, CommandInput, CommandMemo, CommandResult, CreatePlan, Undecided } from './messages.js';
+import { inTurn } from './plan-turn.js';
 
 /**
- * One thing that a person asked to be changed at the provider, done once, and its audit: who, when, what. Fails, or
- * completes with the refusal, when nothing was changed: the same may be asked for again under the same id.
+ * Makes one change at the provider that a person requested, once, and stores who requested what and when. Fails, or
+ * completes with the rejection, when nothing was changed: the same change may then be requested again.
  */
 export async function command(input: CommandInput): Promise<CommandResult> {
+  const { command: requested, answerBy } = input;
   const policy = { ...DEFAULT_CALL_POLICY, ...input.policy };
-  const { command: asked } = input;
-  const deciding = new Deciding((question) => setCurrentDetails(`${inDetail()}\n- **${inWords(question)}**`));
-  deciding.listen();
-  setCurrentDetails(`${inDetail()}\n- under way`);
-  // Money may be in flight: it is not left half done because someone cancels it.
+  const decisions = new PlanDecisions(showOutcome);
+  setCurrentDetails(`${auditDetails()}\n- in progress`);
+  // A cancellation must not leave a command half done: money may be in flight.
   const outcome = await CancellationScope.nonCancellable(() =>
-    asked.kind === 'create_plan'
-      ? planned(asked, input.answerBy, policy, deciding)
-      : asPromised(input.answerBy, policy, () => makeChange(asked, policy)),
+    requested.kind === 'create_plan'
+      ? createPlan(requested, answerBy, policy, decisions)
+      : untilPromiseIsKept(answerBy, policy, () => makeChange(requested, policy)),
   );
-  setCurrentDetails(`${inDetail()}\n- **${inWords(outcome)}**`);
+  showOutcome(outcome);
   switch (outcome.kind) {
     case 'done':
     case 'undecided':
       return outcome;
     case 'rejected':
-      if (input.takesRefusals === true) return outcome;
-      throw failure('command_rejected', outcome.message, outcome);
+      // Only a failed workflow frees the idempotency key of a plan.
+      if (requested.kind === 'create_plan') throw failure('command_rejected', outcome);
+      return outcome;
     case 'unknown':
-      throw failure('command_unanswered', outcome.message, outcome);
+      throw failure('command_unanswered', outcome);
   }
 }
 
-/** What the machine cannot decide about waits for a person: the key is not free meanwhile. */
-async function planned(
-  asked: CreatePlan,
+/** The idempotency key is not free while the workflow waits for an operator's decision. */
+async function createPlan(
+  requested: CreatePlan,
   answerBy: number,
   policy: CallPolicy,
-  deciding: Deciding,
+  decisions: PlanDecisions,
 ): Promise<CommandOutcome | Undecided> {
-  let planning = new Planning(asked, policy);
-  const outcome = await asPromised(answerBy, policy, () => {
-    planning = new Planning(asked, policy);
-    return asked.turn === undefined ? planning.make() : inTurn(asked.turn, policy, () => planning.make());
+  let plan = new PlanCreation(requested, policy);
+  const outcome = await untilPromiseIsKept(answerBy, policy, () => {
+    plan = new PlanCreation(requested, policy);
+    return requested.turn === undefined ? plan.create() : inTurn(requested.turn, policy, () => plan.create());
   });
-  if (outcome.kind !== 'undecided' || !patched('plan-waits-for-a-person')) return outcome;
-  return deciding.untilDecided(planning, outcome);
+  return outcome.kind === 'undecided' ? decisions.untilDecided(plan, outcome) : outcome;
 }
 
 /**
- * What could not be sent now is told to who waits for it, so that nothing happens behind their back. Who was told
- * "pending" was promised it: then it is tried again, for a while.
+ * While the requester waits, a command that could not be sent ends with its rejection, so that nothing happens later
+ * without their knowledge. Once the requester has the answer "pending", the command is tried again for a while.
  */
-async function asPromised<T extends CommandOutcome | Undecided>(
+async function untilPromiseIsKept<T extends CommandOutcome | Undecided>(
   answerBy: number,
   policy: CallPolicy,
   work: () => Promise<T>,
@@ -72,38 +64,42 @@ async function asPromised<T extends CommandOutcome | Undecided>(
   for (let tries = 1; ; tries += 1) {
     const outcome = await work();
     if (outcome.kind !== 'rejected' || !outcome.retryable || tries >= MAX_TRIES) return outcome;
-    // It was sent, more than once.
+    // It was sent several times already.
     if (outcome.code === NOT_CREATED) return outcome;
     const wasLate = outcome.code === SENT_TOO_LATE;
     if (!wasLate && clock() < answerBy) return outcome;
-    if (!wasLate) await sleep(pauseAfter(tries, policy), { summary: 'Until it is tried again' });
+    if (!wasLate) await sleep(pauseAfter(tries, policy), { summary: 'Until the next try' });
   }
 }
 
-/** The client's word for a call that the worker came to too late: nothing was sent, and nothing is wrong. */
+/** The client's code when the worker was too late to send the call: nothing was sent, and nothing is wrong. */
 const SENT_TOO_LATE = 'send_by_passed';
 
-function failure(type: CommandFailure, message: string, detail: CommandOutcome): ApplicationFailure {
-  return ApplicationFailure.create({ type, message, nonRetryable: true, details: [detail] });
+function failure(type: CommandFailure, outcome: Extract<CommandOutcome, { message: string }>): ApplicationFailure {
+  return ApplicationFailure.create({ type, message: outcome.message, nonRetryable: true, details: [outcome] });
 }
 
-function inDetail(): string {
+function showOutcome(outcome: CommandOutcome | Undecided): void {
+  setCurrentDetails(`${auditDetails()}\n- **${describeOutcome(outcome)}**`);
+}
+
+function auditDetails(): string {
   const { audit } = workflowInfo().memo as CommandMemo;
   const what = [audit.kind, ...(audit.target === '' ? [] : [audit.target])].join(' ');
   return `- \`${what}\` (${audit.fields.join(', ')}) by ${audit.by} at ${audit.asked_at}`;
 }
 
-function inWords(outcome: CommandOutcome | Undecided): string {
+function describeOutcome(outcome: CommandOutcome | Undecided): string {
   switch (outcome.kind) {
     case 'done':
       return `done ${outcome.value.id ?? ''}`.trim();
     case 'rejected':
       return `rejected: ${outcome.code}`;
     case 'unknown':
-      return `unknown: ${outcome.code}; it may be asked for again`;
+      return `unknown: ${outcome.code}; the command may be requested again`;
     case 'undecided': {
       const named = outcome.candidates.length === 0 ? '' : `: ${outcome.candidates.join(', ')}`;
-      return `undecided: ${outcome.message}${named}. Look at the provider, then \`tillflow plans\``;
+      return `undecided: ${outcome.message}${named}. Compare with the provider, then run \`pnpm tillflow plans\``;
     }
   }
 }

@@ -1,47 +1,44 @@
 import { formatInstant } from '@tillflow/domain';
 import { allHandlersFinished, condition, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
-import { clock } from '../shared/clock.js';
 import type { Resolution } from '../checkout/messages.js';
+import { clock } from '../shared/clock.js';
 import type { CommandOutcome } from './activities.js';
-import type { CommandMemo, Undecided } from './command.js';
-import { resolvePlan, type PlanDecision } from './messages.js';
-import { invalidResolution, type Planning } from './planning.js';
+import { invalidResolution, type PlanCreation } from './create-plan.js';
+import { resolvePlan, type CommandMemo, type PlanDecision, type Undecided } from './messages.js';
 
 /** A provider's id. */
 const ID = /^[A-Za-z0-9_-]{1,64}$/;
 
-/** What a person decides where the machine cannot: which plan is the one that was asked for, or that none is. */
-export class Deciding {
-  #planning: Planning | null = null;
+/** An operator's decisions about a plan whose outcome Tillflow cannot find out. */
+export class PlanDecisions {
+  #plan: PlanCreation | null = null;
   #question: Undecided | null = null;
   #outcome: CommandOutcome | null = null;
 
-  /** @param tell shows a question to people */
-  constructor(private readonly tell: (question: Undecided) => void) {}
-
-  listen(): void {
+  /** Accepts decisions from the start of the workflow. @param show shows a question in the Temporal UI */
+  constructor(private readonly show: (question: Undecided) => void) {
     setHandler(resolvePlan, (resolution) => this.#decide(resolution), {
       validator: (resolution) => this.#check(resolution),
     });
   }
 
-  async untilDecided(planning: Planning, question: Undecided): Promise<CommandOutcome> {
-    this.#planning = planning;
+  async untilDecided(plan: PlanCreation, question: Undecided): Promise<CommandOutcome> {
+    this.#plan = plan;
     this.#ask(question);
     await condition(() => this.#outcome !== null && allHandlersFinished());
-    if (this.#outcome === null) throw new Error('Nothing was decided');
+    if (this.#outcome === null) throw new Error('There is no decision');
     return this.#outcome;
   }
 
   #check(resolution: Resolution): void {
-    if (this.#question === null || this.#outcome !== null) throw invalidResolution('Nothing is to be decided');
+    if (this.#question === null || this.#outcome !== null) throw invalidResolution('No decision is needed');
     if (resolution.reason.trim() === '') throw invalidResolution('A reason is needed');
-    if (resolution.action === 'adopt' && !ID.test(resolution.id)) throw invalidResolution('It is no id of a plan');
+    if (resolution.action === 'adopt' && !ID.test(resolution.id)) throw invalidResolution('Not the id of a plan');
   }
 
   async #decide(resolution: Resolution): Promise<PlanDecision> {
     const outcome = await this.#outcomeOf(resolution);
-    if (this.#outcome !== null) throw invalidResolution('It was decided meanwhile');
+    if (this.#outcome !== null) throw invalidResolution('Another decision came first');
     const { decisions = [] } = workflowInfo().memo as CommandMemo;
     upsertMemo({ decisions: [...decisions, { ...resolution, at: formatInstant(clock()) }] });
     if (outcome.kind === 'undecided') {
@@ -54,14 +51,14 @@ export class Deciding {
   }
 
   #outcomeOf(resolution: Resolution): Promise<CommandOutcome | Undecided> {
-    if (this.#planning === null) throw invalidResolution('Nothing is to be decided');
+    if (this.#plan === null) throw invalidResolution('No decision is needed');
     switch (resolution.action) {
       case 'look':
-        return this.#planning.lookAgain();
+        return this.#plan.searchAgain();
       case 'adopt':
-        return this.#planning.adopt(resolution.id, this.#question?.candidates ?? []);
+        return this.#plan.adopt(resolution.id, this.#question?.candidates ?? []);
       case 'abandon':
-        return Promise.resolve({ kind: 'unknown', code: 'abandoned', message: `given up: ${resolution.reason}` });
+        return Promise.resolve({ kind: 'unknown', code: 'abandoned', message: `abandoned: ${resolution.reason}` });
     }
   }
 
@@ -69,6 +66,6 @@ export class Deciding {
     this.#question = question;
     const { undecided } = workflowInfo().memo as CommandMemo;
     upsertMemo({ undecided: { ...question, since: undecided?.since ?? formatInstant(clock()) } });
-    this.tell(question);
+    this.show(question);
   }
 }
