@@ -1,4 +1,4 @@
-export { applyChargeStatus, CHARGE_STATUSES, chargeStatus, isFinalCharge, type ChargeStatus } from './charge.js';
+export { applyChargeStatus, chargeStatus, isFinalCharge, type ChargeStatus } from './charge.js';
 export { CHECKOUT_STATUSES, isAwaitingPayment, isCheckoutStatus, isPaid, type CheckoutStatus } from './checkout.js';
 export {
   checkoutId,
@@ -7,23 +7,17 @@ export {
   isReference,
   parseCheckoutId,
   parseCheckoutWorkflowId,
-  type CheckoutId,
   type CheckoutKey,
   OWN_KEY_PREFIX,
 } from './ids.js';
 export { formatInstant, instant, parseInstant, plus, type Instant } from './instant.js';
 export {
-  addMoney,
   chargeLimits,
   CURRENCIES,
   formatMoney,
   isCurrency,
   isWithinChargeLimits,
   decimalsOf,
-  money,
-  sameMoney,
-  subtractMoney,
-  type AmountLimits,
   type Currency,
   type Money,
 } from './money.js';
@@ -38,28 +32,20 @@ export {
   voidRule,
   type VoidRule,
 } from './windows.js';
-export {
-  BREAK_TYPES,
-  compareBreaks,
-  healsByLooking,
-  idsOf,
-  type Break,
-  type BreakType,
-  type Stated,
-} from './reconciliation/breaks.js';
+export { BREAK_TYPES, compareBreaks, healsByRetrieve, idsOf, type Break } from './reconciliation/breaks.js';
 export { toCsv } from './reconciliation/csv.js';
-export { examinePayment, type Rules } from './reconciliation/examine.js';
-export { examineReceipt, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/receipts.js';
+export { comparePayment } from './reconciliation/compare-payment.js';
+export type { Rules } from './reconciliation/rules.js';
+export { compareReceipt, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/compare-receipt.js';
 export {
   beginningOf,
   comparable,
-  LISTED_BEFORE_MS,
   reconcile,
+  type ComparedSlice,
   type Foreign,
   type Lookups,
   type Place,
-  type Sides,
   type Window,
 } from './reconciliation/reconcile.js';
-export type { Fees, Movement, OurCheckout, OurRefund, TheirCharge, TheirRefund } from './reconciliation/sides.js';
+export type { Fees, Movement, TillflowCheckout, ProviderCharge } from './reconciliation/records.js';
 export { Totals, type CurrencyTotals } from './reconciliation/totals.js';

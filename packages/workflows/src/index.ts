@@ -16,7 +16,6 @@ export type { Attributed } from './shared/requester.js';
 export type { AftercareInput, CheckoutInput } from './checkout/workflow.js';
 export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
 export {
-  EVENT_TAIL_WORKFLOW,
   eventTails,
   findEventTail,
   isUnroutable,
@@ -31,7 +30,7 @@ export {
 } from './event-tail/memo.js';
 export { retryAt } from './event-tail/tail.js';
 export type { EventTailInput } from './event-tail/workflow.js';
-export { backfill, dismissNotice, type Backfill, type EventCounts } from './event-tail/messages.js';
+export { backfill, dismissNotice, type EventCounts } from './event-tail/messages.js';
 export type { CommandActivities, CommandOutcome, FindPlansCall, FoundPlan } from './commands/activities.js';
 export {
   COMMAND_WORKFLOW,
@@ -91,20 +90,12 @@ export {
   type StoredRefund,
   type TimelineEntry,
 } from './checkout/types.js';
-export type {
-  CompareCall,
-  Compared,
-  HealCall,
-  RecallCall,
-  ReceiptsCall,
-  ReconciliationActivities,
-} from './reconciliation/activities.js';
-export { reconcileWorkflowId } from './reconciliation/ids.js';
+export type { CompareCall, ReconciliationActivities } from './reconciliation/activities.js';
 export {
   DEFAULT_RECONCILE_POLICY,
   emptySummary,
   RECONCILE_WORKFLOW,
-  type NotCompared,
+  reconcileWorkflowId,
   type ReconcileInput,
   type ReconcileMemo,
   type ReconcileResult,

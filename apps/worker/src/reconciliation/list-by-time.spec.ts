@@ -1,13 +1,13 @@
 import { formatInstant, instant, parseInstant } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
-import { inTime } from './list-by-time.js';
+import { listByTime } from './list-by-time.js';
 
 type Row = { readonly id: string; readonly created_at: string };
 
 const START = Date.parse('2026-11-20T00:00:00Z');
 const at = (milliseconds: number) => instant(START + milliseconds);
 
-/** A list as the provider keeps it; what was asked of it is remembered. */
+/** A list of the provider that records its requests. */
 function listOf(rows: readonly Row[]) {
   const asked: string[] = [];
   let longest = 0;
@@ -33,20 +33,20 @@ async function idsOf(rows: AsyncIterable<Row>): Promise<string[]> {
   return ids;
 }
 
-describe('a long list', () => {
+describe('listByTime', () => {
   it.each([
     ['apart', 700],
     ['many in a second', 3],
     ['all at once', 0],
-  ])('of records %s is read to its end, each record once, in order', async (_, milliseconds) => {
+  ])('reads records that are %s apart to the end, each once, in order', async (_, milliseconds) => {
     const rows = rowsEvery(milliseconds, 5_500);
     const { list } = listOf(rows);
-    expect(await idsOf(inTime(list, at(0), at(86_400_000)))).toEqual(rows.map(({ id }) => id));
+    expect(await idsOf(listByTime(list, at(0), at(86_400_000)))).toEqual(rows.map(({ id }) => id));
   });
 
-  it('is begun anew where it has come to, so that no offset grows with it', async () => {
+  it('requests the list again from the time it has reached, so that offsets stay small', async () => {
     const { list, asked, longest } = listOf(rowsEvery(100, 10_000));
-    await idsOf(inTime(list, at(0), at(86_400_000)));
+    await idsOf(listByTime(list, at(0), at(86_400_000)));
     expect(longest()).toBeLessThan(1_100);
     expect(asked.length).toBeGreaterThan(9);
     expect(asked.map((from) => parseInstant(from)).toSorted((a, b) => a - b)).toEqual(
@@ -54,8 +54,8 @@ describe('a long list', () => {
     );
   });
 
-  it('ends where it is to', async () => {
+  it('ends at the upper bound', async () => {
     const { list } = listOf(rowsEvery(1_000, 100));
-    expect(await idsOf(inTime(list, at(10_000), at(12_000)))).toEqual(['r10', 'r11', 'r12']);
+    expect(await idsOf(listByTime(list, at(10_000), at(12_000)))).toEqual(['r10', 'r11', 'r12']);
   });
 });

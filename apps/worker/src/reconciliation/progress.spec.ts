@@ -1,5 +1,4 @@
-import { instant, Totals } from '@tillflow/domain';
-import type { Compared } from '@tillflow/workflows';
+import { instant, Totals, type ComparedSlice } from '@tillflow/domain';
 import { expect, it } from 'vitest';
 import { Progress } from './progress.js';
 
@@ -14,9 +13,9 @@ const CALL = {
 };
 const totals = new Totals();
 totals.add('THB', { charges: 2 });
-const half: Compared = { totals: totals.list(), breaks: [], foreign: [], next: { at: HALF, listFrom: FROM } };
+const half: ComparedSlice = { totals: totals.list(), breaks: [], foreign: [], next: { at: HALF, listFrom: FROM } };
 
-it('goes on from where the last try has come to', () => {
+it('Progress continues from the heartbeat of an earlier try', () => {
   const before = Progress.of(CALL, undefined);
   before.add(half);
   const next = Progress.of(CALL, JSON.parse(JSON.stringify(before.snapshot())));
@@ -26,7 +25,7 @@ it('goes on from where the last try has come to', () => {
   expect([before.isEnough, next.isEnough]).toEqual([false, true]);
 });
 
-it('has nothing left to compare when the last try had compared everything', () => {
+it('Progress has nothing left when the earlier try compared everything', () => {
   const before = Progress.of(CALL, undefined);
   before.add({ ...half, next: null });
   expect(Progress.of(CALL, before.snapshot()).place).toEqual({ at: TO, listFrom: TO });
@@ -40,7 +39,7 @@ it.each([
   ['a place alone', { next: { at: HALF, listFrom: FROM } }],
   ['a place of another shape', { ...half, charges: 2, next: { at: '2026-11-21T00:00:00Z' } }],
   ['totals of another shape', { ...half, charges: 2, totals: { THB: 2 } }],
-])('begins anew where the last heartbeat told %s', (_, heartbeat) => {
+])('Progress starts again when the last heartbeat is %s', (_, heartbeat) => {
   const progress = Progress.of(CALL, heartbeat);
   expect(progress.place).toEqual(CALL.place);
   expect(progress.result()).toEqual({ totals: [], breaks: [], foreign: [], next: CALL.place });

@@ -1,13 +1,13 @@
-import { Totals, type Break, type Foreign, type Place } from '@tillflow/domain';
-import type { CompareCall, Compared } from '@tillflow/workflows';
+import { Totals, type Break, type ComparedSlice, type Foreign, type Place } from '@tillflow/domain';
+import type { CompareCall } from '@tillflow/workflows';
 
-/** Breaks and foreign charges that one call tells: what it hands over, and each heartbeat, stays small. */
-const TOLD_PER_CALL = 500;
+/** A call ends after this many breaks and foreign charges, so that its result and its heartbeats stay small. */
+const FINDINGS_PER_CALL = 500;
 
-/** What a worker that takes over must know: kept by the engine with each heartbeat. */
-type Snapshot = Compared & { readonly charges: number };
+/** What a worker that takes the call over needs. Temporal stores it with each heartbeat. */
+type Snapshot = ComparedSlice & { readonly charges: number };
 
-/** What one call has compared so far. */
+/** The result of one call so far. */
 export class Progress {
   readonly #totals = new Totals();
   #breaks: readonly Break[] = [];
@@ -19,7 +19,7 @@ export class Progress {
     this.#next = call.place;
   }
 
-  /** @param heartbeat how far the last try of the same call had come. One of another release may tell it otherwise: then the call begins anew. */
+  /** @param heartbeat the snapshot of an earlier try of the same call. The call starts again when the form is another one. */
   static of(call: CompareCall, heartbeat: unknown): Progress {
     const progress = new Progress(call);
     if (!isSnapshot(heartbeat)) return progress;
@@ -31,18 +31,18 @@ export class Progress {
     return progress;
   }
 
-  /** Where to go on: where it began when everything was compared already. */
+  /** Where to continue; the end of the window when everything is compared. */
   get place(): Place {
     const { window } = this.call;
     return this.#next ?? { at: window.to, listFrom: window.to };
   }
 
   get isEnough(): boolean {
-    const told = this.#breaks.length + this.#foreign.length;
-    return this.#charges >= this.call.chargesPerCall || told >= TOLD_PER_CALL;
+    const found = this.#breaks.length + this.#foreign.length;
+    return this.#charges >= this.call.chargesPerCall || found >= FINDINGS_PER_CALL;
   }
 
-  add({ totals, breaks, foreign, next }: Compared): void {
+  add({ totals, breaks, foreign, next }: ComparedSlice): void {
     const { room } = this.call;
     this.#totals.addAll(totals);
     this.#breaks = [...this.#breaks, ...breaks].slice(0, Math.max(room.breaks, 0));
@@ -51,7 +51,7 @@ export class Progress {
     this.#next = next;
   }
 
-  result(): Compared {
+  result(): ComparedSlice {
     return { totals: this.#totals.list(), breaks: this.#breaks, foreign: this.#foreign, next: this.#next };
   }
 

@@ -1,7 +1,7 @@
 import { formatInstant, instant, plus } from '@tillflow/domain';
 import type { Charge, PaymentsClient } from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
-import { Theirs, toTheirCharge } from './provider-records.js';
+import { ProviderRecords, toProviderCharge } from './provider-records.js';
 
 const charge = (fields: Readonly<Record<string, unknown>> = {}): Charge =>
   ({
@@ -22,10 +22,10 @@ const charge = (fields: Readonly<Record<string, unknown>> = {}): Charge =>
     ...fields,
   }) as unknown as Charge;
 
-const toTheirs = (fields?: Readonly<Record<string, unknown>>) => toTheirCharge(charge(fields), []);
+const toTheirs = (fields?: Readonly<Record<string, unknown>>) => toProviderCharge(charge(fields), []);
 
-describe('a charge in a reconciliation', () => {
-  it('is its ids, its money, its times, and what was taken of it', () => {
+describe('toProviderCharge', () => {
+  it('contains ids, money, times and fees', () => {
     expect(toTheirs()).toEqual({
       id: 'chrg_test_1',
       checkoutId: 'chk_default_a',
@@ -51,7 +51,7 @@ describe('a charge in a reconciliation', () => {
   it.each([
     ['no fees', { fee: null }],
     ['another funding currency', { funding_currency: 'SGD' }],
-  ])('with %s has none that could be compared', (_, fields) => {
+  ])('has no fees for a charge with %s', (_, fields) => {
     expect(toTheirs(fields).fees).toBeNull();
   });
 
@@ -61,41 +61,41 @@ describe('a charge in a reconciliation', () => {
     ['an empty rate', { fee_flat: '0.0', fee_rate: '', vat_rate: '7.0' }],
     ['rates of nothing', { fee_flat: '0', fee_rate: '0.0', vat_rate: '7' }],
     ['rates that are no numbers', { fee_flat: 'free', fee_rate: '1.65', vat_rate: '7' }],
-  ])('with %s is not compared with them', (_, transaction_fees) => {
+  ])('has no fees by rates for a charge with %s', (_, transaction_fees) => {
     expect(toTheirs({ transaction_fees }).fees?.byRates).toBeNull();
   });
 
-  it('that was voided, and whose fee was given back, has none that could be compared', () => {
+  it('has no fees for a voided charge whose fee was returned', () => {
     expect(toTheirs({ voided: true, fee: 0, fee_vat: 0, net: 0 }).fees).toBeNull();
     expect(toTheirs({ voided: true }).fees).toMatchObject({ fee: 2_475 });
   });
 
-  it('that does not say how much was given back has given back what its refunds come to', () => {
+  it('sums the refunds when the charge has no refunded_amount', () => {
     const refund = { object: 'refund', id: 'rfnd_1', amount: 1_000, currency: 'THB', status: 'closed' } as const;
-    expect(toTheirCharge(charge({ refunded_amount: null }), [refund, refund]).refundedAmount).toBe(2_000);
-    expect(toTheirCharge(charge({ refunded_amount: 1_500 }), [refund, refund]).refundedAmount).toBe(1_500);
+    expect(toProviderCharge(charge({ refunded_amount: null }), [refund, refund]).refundedAmount).toBe(2_000);
+    expect(toProviderCharge(charge({ refunded_amount: 1_500 }), [refund, refund]).refundedAmount).toBe(1_500);
   });
 
-  it('takes interest for what the customer paid, not for a fee', () => {
+  it('does not count interest as a fee', () => {
     expect(toTheirs({ interest: 100, interest_vat: 7, net: 147_245 }).fees?.net).toBe(147_352);
   });
 
-  it('that is paid and does not say when was paid when it was made', () => {
+  it('uses the creation time when a paid charge has no payment time', () => {
     expect(toTheirs({ paid_at: null }).paidAt).toBe(toTheirs().createdAt);
     expect(toTheirs({ paid_at: null, status: 'pending' }).paidAt).toBeNull();
   });
 
-  it('that was reversed is no payment', () => {
+  it('gives a reversed charge the status reversed', () => {
     expect(toTheirs({ reversed: true }).status).toBe('reversed');
   });
 
-  it('names its movement by id, also where it carries the whole record', () => {
+  it('names the movement by id, also when the charge embeds the whole record', () => {
     expect(toTheirs({ transaction: { id: 'trxn_test_2' } }).transactionId).toBe('trxn_test_2');
     expect(toTheirs({ transaction: null }).transactionId).toBeNull();
   });
 });
 
-describe('the charge of a refund that moved the balance', () => {
+describe('ProviderRecords.refunded', () => {
   const createdAt = instant(Date.parse('2026-03-10T09:00:00Z'));
   const movement = {
     id: 'trxn_1',
@@ -107,7 +107,7 @@ describe('the charge of a refund that moved the balance', () => {
     transferableAt: null,
   };
 
-  /** A provider whose event comes later than the movement: the sandbox books both at once. */
+  /** A provider whose event comes later than the movement; the sandbox creates both at once. */
   const sought = async (laterMs: number, data: Readonly<Record<string, unknown>>) => {
     const at = formatInstant(plus(createdAt, laterMs));
     const client = {
@@ -118,7 +118,7 @@ describe('the charge of a refund that moved the balance', () => {
       },
       charges: { retrieve: (id: string) => Promise.resolve(charge({ id })) },
     } as unknown as PaymentsClient;
-    return (await new Theirs(client, 'default', false, new AbortController().signal).refunded(movement))?.id;
+    return (await new ProviderRecords(client, 'default', false, new AbortController().signal).refunded(movement))?.id;
   };
 
   it.each([
@@ -127,11 +127,11 @@ describe('the charge of a refund that moved the balance', () => {
     ['minutes later', 300_000, 'chrg_test_1'],
     ['before', -300_000, 'chrg_test_1'],
     ['much later', 300_001, undefined],
-  ])('is named by an event that came %s', async (_, laterMs, expected) => {
+  ])('finds the charge by an event that came %s', async (_, laterMs, expected) => {
     expect(await sought(laterMs, { id: 'rfnd_1', charge: 'chrg_test_1' })).toBe(expected);
   });
 
-  it('is not named by the event of another refund, nor by one that names none', async () => {
+  it('ignores the event of another refund, and one that names no charge', async () => {
     expect(await sought(0, { id: 'rfnd_2', charge: 'chrg_test_1' })).toBeUndefined();
     expect(await sought(0, { id: 'rfnd_1' })).toBeUndefined();
   });

@@ -6,7 +6,7 @@ import {
   type Fees,
   type Instant,
   type Movement,
-  type TheirCharge,
+  type ProviderCharge,
 } from '@tillflow/domain';
 import {
   NotFoundError,
@@ -14,52 +14,52 @@ import {
   type PaymentsClient,
   type Refund,
   type RequestOptions,
+  type Transaction,
 } from '@tillflow/payments-client';
-import type { Transaction } from '@tillflow/payments-client';
 import { instantOf, textOf, toRefundFacts } from '../activities/charge-facts.js';
 import { refundsOf } from '../checkout/activities.js';
-import { inTime } from './list-by-time.js';
+import { listByTime } from './list-by-time.js';
 
-/** Pages of a hundred records take longer than one. */
+/** A page of a hundred records takes longer to read than one record. */
 const PAGE_LIMITS = { timeoutMs: 15_000, deadlineMs: 60_000 } as const;
-/** A credit of this origin is a payment's, a debit a refund's. Source: assumption, "Transactions of a paid charge". */
+/** The origin of a credit is a charge, that of a debit a refund. Source: assumption, "Transactions of a paid charge". */
 const CHARGE = 'chrg_';
 const REFUND = 'rfnd_';
-/** How close an event and the movement of the same refund are, in milliseconds: as a rule, and at most. */
-const SAME_MOMENT_MS = [5_000, 300_000];
+/** The time between the event and the movement of the same refund, in milliseconds: usually, and at most. */
+const EVENT_DISTANCES_MS = [5_000, 300_000];
 
-/** The provider's books, read in the order in which they were written. */
-export class Theirs {
+/** The provider's records, in the order of their creation. */
+export class ProviderRecords {
   readonly #options: RequestOptions;
 
   constructor(
     private readonly client: PaymentsClient,
     private readonly account: string,
-    /** Of our key: what is of the other mode is no money, or not ours to see. */
+    /** The mode of the client's key. Records of the other mode are left out. */
     private readonly livemode: boolean,
     signal: AbortSignal,
   ) {
     this.#options = { ...PAGE_LIMITS, signal };
   }
 
-  /** Charges made from `from` to `to`, inclusive, with all of their refunds. */
-  async *charges(from: Instant, to: Instant): AsyncGenerator<TheirCharge, void, undefined> {
-    for await (const charge of inTime((bounds) => this.client.charges.iterate(bounds, this.#options), from, to)) {
-      if (this.#isOfOurMode(charge)) yield await this.#withRefunds(charge);
+  /** Charges created from `from` to `to`, inclusive, with all of their refunds. */
+  async *charges(from: Instant, to: Instant): AsyncGenerator<ProviderCharge, void, undefined> {
+    for await (const charge of listByTime((bounds) => this.client.charges.iterate(bounds, this.#options), from, to)) {
+      if (this.#isOfSameMode(charge)) yield await this.#withRefunds(charge);
     }
   }
 
-  /** What payments and refunds moved the balance from `from` to `to`, inclusive. */
+  /** Movements of the balance by payments and refunds, from `from` to `to`, inclusive. */
   async *movements(from: Instant, to: Instant): AsyncGenerator<Movement, void, undefined> {
-    for await (const one of inTime((bounds) => this.client.transactions.iterate(bounds, this.#options), from, to)) {
-      const movement = this.#isOfOurMode(one) ? toMovement(one) : null;
+    for await (const one of listByTime((bounds) => this.client.transactions.iterate(bounds, this.#options), from, to)) {
+      const movement = this.#isOfSameMode(one) ? toMovement(one) : null;
       if (movement !== null) yield movement;
     }
   }
 
-  async charge(id: string): Promise<TheirCharge | null> {
+  async charge(id: string): Promise<ProviderCharge | null> {
     const charge = await orNull(this.client.charges.retrieve(id, this.#options));
-    return charge === null || !this.#isOfOurMode(charge) ? null : this.#withRefunds(charge);
+    return charge === null || !this.#isOfSameMode(charge) ? null : this.#withRefunds(charge);
   }
 
   async movement(id: string): Promise<Movement | null> {
@@ -67,9 +67,9 @@ export class Theirs {
     return transaction === null ? null : toMovement(transaction);
   }
 
-  /** No refund can be retrieved by its id: the event of the moment names its charge. */
-  async refunded({ refundId, createdAt }: Movement): Promise<TheirCharge | null> {
-    for (const apart of SAME_MOMENT_MS) {
+  /** A refund cannot be retrieved by its id, but the event of the refund names its charge. */
+  async refunded({ refundId, createdAt }: Movement): Promise<ProviderCharge | null> {
+    for (const apart of EVENT_DISTANCES_MS) {
       const bounds = { from: formatInstant(plus(createdAt, -apart)), to: formatInstant(plus(createdAt, apart)) };
       for await (const { data } of this.client.events.iterate(bounds, this.#options)) {
         const chargeId = textOf(data['charge']);
@@ -79,18 +79,22 @@ export class Theirs {
     return null;
   }
 
-  #isOfOurMode({ livemode }: { readonly livemode?: boolean | null | undefined }): boolean {
+  #isOfSameMode({ livemode }: { readonly livemode?: boolean | null | undefined }): boolean {
     return (livemode ?? this.livemode) === this.livemode;
   }
 
-  async #withRefunds(charge: Charge): Promise<TheirCharge> {
+  async #withRefunds(charge: Charge): Promise<ProviderCharge> {
     const refunds = await refundsOf(this.client, charge, this.#options);
-    return toTheirCharge(charge, refunds, this.account);
+    return toProviderCharge(charge, refunds, this.account);
   }
 }
 
-/** @param account whose metadata is ours: a charge with another's is one of another system. */
-export function toTheirCharge(charge: Charge, refunds: readonly Refund[], account = DEFAULT_ACCOUNT): TheirCharge {
+/** @param account a charge whose metadata names another account belongs to another system */
+export function toProviderCharge(
+  charge: Charge,
+  refunds: readonly Refund[],
+  account = DEFAULT_ACCOUNT,
+): ProviderCharge {
   const isPaid = charge.status === 'successful';
   const createdAt = instantOf(charge.created_at) ?? instantOf(charge.paid_at) ?? EARLIEST;
   const checkoutId = textOf(charge.metadata?.['checkout']);
@@ -98,7 +102,7 @@ export function toTheirCharge(charge: Charge, refunds: readonly Refund[], accoun
   return {
     id: charge.id,
     checkoutId: checkoutId !== null && parseCheckoutId(checkoutId)?.account === account ? checkoutId : null,
-    // As in a checkout's own look: a reversed charge is not the payment that its status says it is.
+    // A reversed charge keeps its status, but the payment is gone: see `toFacts`.
     status: charge.reversed === true ? 'reversed' : charge.status,
     amount: charge.amount,
     currency: charge.currency,
@@ -114,20 +118,20 @@ export function toTheirCharge(charge: Charge, refunds: readonly Refund[], accoun
   };
 }
 
-/** The beginning of time, for a record without one. */
+/** The time of a record without a time. */
 const EARLIEST = 0 as Instant;
 
 function feesOf(charge: Charge): Fees | null {
   const { fee, fee_vat: vat, net, currency, funding_currency: funding } = charge;
   if (typeof fee !== 'number' || typeof vat !== 'number' || typeof net !== 'number') return null;
   if (typeof funding === 'string' && funding !== currency) return null;
-  // A void gives the fee back: nothing is left to compare with the rates.
+  // A void returns the fee: nothing is left to compare with the rates.
   if (charge.voided === true && fee === 0) return null;
   const interest = (charge.interest ?? 0) + (charge.interest_vat ?? 0);
   return { fee, vat, net: net + interest, byRates: byRates(charge) };
 }
 
-/** Rates are in percent, a flat fee in the smallest unit. Null where not all are said. Source: assumption, "Rates of fees". */
+/** Rates are in percent, the flat fee in the smallest unit. Null when one is missing. Source: assumption, "Rates of fees". */
 function byRates({ amount, transaction_fees: rates }: Charge): Fees['byRates'] {
   const [flat, rate, vatRate] = [rates?.fee_flat, rates?.fee_rate, rates?.vat_rate].map((text) =>
     Number(text === '' ? Number.NaN : (text ?? Number.NaN)),

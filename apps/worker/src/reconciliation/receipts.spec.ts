@@ -13,13 +13,13 @@ const receipt = (fields: Readonly<Record<string, unknown>>): Receipt =>
     ...fields,
   }) as unknown as Receipt;
 
-describe('a receipt', () => {
+describe('toReceipt', () => {
   it.each([
     ['a day', '2026-12-01', '2026-12-01T00:00:00.000Z'],
     ['a time', '2026-12-01T09:00:00+07:00', '2026-12-01T00:00:00.000Z'],
     ['a text that is none', 'first of December', '2026-12-02T00:00:00.000Z'],
     ['nothing', null, '2026-12-02T00:00:00.000Z'],
-  ])('that says by %s when it was issued is read', (_, issued_on, expected) => {
+  ])('reads the date of a receipt that was issued %s', (_, issued_on, expected) => {
     expect(new Date(toReceipt(receipt({ issued_on }))?.issuedOn ?? 0).toISOString()).toBe(expected);
   });
 
@@ -27,7 +27,7 @@ describe('a receipt', () => {
     ['what it is over', { total: null }],
     ['in which currency it is', { currency: null }],
     ['when it was issued', { issued_on: '1 Dec', created_at: null }],
-  ])('that does not say %s is passed over', (_, fields) => {
+  ])('is null for a receipt without %s', (_, fields) => {
     expect(toReceipt(receipt(fields))).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import {
-  examineReceipt,
+  compareReceipt,
   formatInstant,
   monthOf,
   NO_FEES,
@@ -10,16 +10,16 @@ import {
   type Rules,
   type Window,
 } from '@tillflow/domain';
-import type { Charge, PaymentsClient, RequestOptions, Receipt as TheirReceipt } from '@tillflow/payments-client';
+import type { Charge, PaymentsClient, RequestOptions, Receipt as ProviderReceipt } from '@tillflow/payments-client';
 import { embeddedRefunds, instantOf, textOf } from '../activities/charge-facts.js';
-import { inTime } from './list-by-time.js';
+import { listByTime } from './list-by-time.js';
 
-/** A charge is made this long before it is paid at most, and voided this long after at most, in milliseconds. */
+/** A charge is created at most this long before its payment, and voided at most this long after it, in milliseconds. */
 const BEFORE_MS = 2 * 86_400_000;
 
 type Month = Window & { readonly receipts: Receipt[] };
 
-/** Receipts issued in a window, each compared with the charges of its month, which are read for it. */
+/** Compares each receipt that was issued in a window with the charges of its month. */
 export async function compareReceipts(
   client: PaymentsClient,
   window: Window,
@@ -28,7 +28,7 @@ export async function compareReceipts(
 ): Promise<Break[]> {
   const months = new Map<number, Month>();
   if (window.from >= window.to) return [];
-  // Issued at the very end of the window, it is of the next one.
+  // A receipt that was issued exactly at the end belongs to the next window.
   const bounds = { from: formatInstant(window.from), to: formatInstant(plus(window.to, -1)) };
   for await (const issued of client.receipts.iterate(bounds, options)) {
     const receipt = toReceipt(issued);
@@ -40,13 +40,13 @@ export async function compareReceipts(
   for (const month of months.values()) {
     const fees = await feesOf(client, month, options);
     for (const receipt of month.receipts) {
-      breaks.push(...examineReceipt(receipt, fees.get(receipt.currency) ?? NO_FEES, rules));
+      breaks.push(...compareReceipt(receipt, fees.get(receipt.currency) ?? NO_FEES, rules));
     }
   }
   return breaks;
 }
 
-/** What the charges of a month were charged, by currency: when they were paid, and less when they were voided. */
+/** The fees of a month by currency: of charges that were paid in it, less those of charges that were voided in it. */
 async function feesOf(
   client: PaymentsClient,
   month: Window,
@@ -54,7 +54,7 @@ async function feesOf(
 ): Promise<Map<string, FeesOfMonth>> {
   const sums = new Map<string, FeesOfMonth>();
   const list = (bounds: { readonly from: string; readonly to: string }) => client.charges.iterate(bounds, options);
-  for await (const charge of inTime(list, plus(month.from, -BEFORE_MS), month.to)) {
+  for await (const charge of listByTime(list, plus(month.from, -BEFORE_MS), month.to)) {
     const { fee, fee_vat: vat, currency } = charge;
     if (typeof fee !== 'number' || typeof vat !== 'number') continue;
     const isIn = (at: number | null): boolean => at !== null && at >= month.from && at < month.to;
@@ -69,14 +69,14 @@ async function feesOf(
   return sums;
 }
 
-/** A void gives the fee back. */
+/** A void returns the fee. */
 function voidedAt(charge: Charge): number | null {
   const voided = embeddedRefunds(charge).find((refund) => refund.voided === true);
   return voided === undefined ? null : instantOf(voided.created_at);
 }
 
-/** Null where it does not say what it is over, or when it was issued. */
-export function toReceipt(receipt: TheirReceipt): Receipt | null {
+/** Null when the receipt lacks its currency, its total or its date. */
+export function toReceipt(receipt: ProviderReceipt): Receipt | null {
   const { id, currency, total, adjustment_transaction: adjustment } = receipt;
   const day = (textOf(receipt.issued_on) ?? '').slice(0, 10);
   const issuedOn = instantOf(`${day}T00:00:00Z`) ?? instantOf(receipt.created_at);

@@ -1,36 +1,36 @@
-/** Every kind of difference between our books and the provider's, in the order in which they are listed. */
+/** Every kind of difference between Tillflow's records and the provider's, in the order of lists. */
 export const BREAK_TYPES = [
-  /** The provider has a paid charge of ours whose checkout we do not have. */
+  /** The provider has a paid charge of Tillflow's whose checkout does not exist. */
   'missing_here',
-  /** We have a payment or a refund that the provider does not have. */
+  /** Tillflow has a payment or a refund that the provider does not have. */
   'missing_there',
   'amount',
   'currency',
-  /** Both have it, and only one of them says that money moved. */
+  /** Both have the record, and only one of them says that money moved. */
   'status',
-  /** A refund that no one asked us for. */
+  /** A refund that was not requested through Tillflow. */
   'refund_made_outside',
-  /** A second payment of a checkout, whose money has not gone back. */
+  /** A second payment of a checkout that is not returned. */
   'duplicate_payment',
-  /** The fees are not what the provider's own rates, or its balance, say. */
+  /** The fees differ from the provider's own rates, or from its balance. */
   'fee_difference',
-  /** The balance does not show the payment, or pays it out later than it should. */
+  /** The balance does not show the payment, or its payout is late. */
   'unsettled',
-  /** A receipt states other fees than the charges of its month. */
+  /** The fees on a receipt differ from the charges of its month. */
   'receipt_total',
 ] as const;
 export type BreakType = (typeof BREAK_TYPES)[number];
 
-/** What one side says. */
+/** A record as one side states it. */
 export type Stated = {
-  /** In that side's own words; null where only an amount is compared. */
+  /** As that side spells it; null when only an amount is compared. */
   readonly status: string | null;
   /** Smallest currency unit. */
   readonly amount: number;
   readonly currency: string;
 };
 
-/** One difference between our books and the provider's. Wire names. */
+/** One difference between Tillflow's records and the provider's. Wire names. */
 export type Break = {
   readonly type: BreakType;
   readonly checkout_id: string | null;
@@ -38,26 +38,26 @@ export type Break = {
   readonly refund_id: string | null;
   readonly transaction_id: string | null;
   readonly receipt_id: string | null;
-  /** What our books say, or what follows from the provider's own rates; null: nothing. */
+  /** As Tillflow states it, or as it follows from the provider's own rates; null: no record. */
   readonly expected: Stated | null;
-  /** What the provider says; null: nothing. */
+  /** As the provider states it; null: no record. */
   readonly actual: Stated | null;
   /** From the payment, refund or receipt to the run, in seconds. */
   readonly age_seconds: number;
-  /** A command of the operator's command line. */
+  /** A command line for the operator. */
   readonly suggested_action: string;
-  /** Our books have caught up since: nothing is left to be done. */
+  /** Tillflow's records are correct by now: no action is needed. */
   readonly healed: boolean;
 };
 
-/** What a break is about, from which the rest of it follows. */
+/** The facts from which a break is built. */
 export type BreakFacts = Pick<Break, 'type' | 'expected' | 'actual'> &
   Partial<Pick<Break, 'checkout_id' | 'charge_id' | 'refund_id' | 'transaction_id' | 'receipt_id' | 'healed'>> & {
     /** Milliseconds since the payment, refund or receipt. */
     readonly ageMs: number;
-    /** ISO 8601 UTC: from and until when a person would look. */
+    /** ISO 8601 UTC: the time range in which an operator finds the record. */
     readonly around: { readonly from: string; readonly to: string };
-    /** The checkout looks no more. */
+    /** The checkout's workflow has ended. */
     readonly isClosed?: boolean;
   };
 
@@ -98,7 +98,7 @@ function suggestedAction(
   const show = `pnpm tillflow show ${checkout}`;
   const look = `pnpm tillflow resolve ${checkout} --look --reason reconciliation`;
   switch (type) {
-    // The event tail then places what came for a checkout that was not there, or had closed.
+    // A backfill reopens a closed checkout, and gives a notice for a missing one.
     case 'missing_here':
       return backfill;
     case 'amount':
@@ -107,12 +107,12 @@ function suggestedAction(
       return show;
     case 'status':
       if (!isClosed) return look;
-      // A closed checkout is opened again by a payment alone.
+      // Only a payment reopens a closed checkout.
       return actual?.status === 'successful' && (refund ?? null) === null ? backfill : show;
     case 'missing_there':
     case 'refund_made_outside':
       return isClosed ? show : look;
-    // It is verified, and goes back by itself once the checkout knows of it.
+    // The checkout verifies the payment and returns it automatically once it has adopted it.
     case 'duplicate_payment':
       if (isClosed) return backfill;
       return `pnpm tillflow resolve ${checkout} --adopt ${refund ?? charge ?? ''} --reason reconciliation`;
@@ -122,13 +122,13 @@ function suggestedAction(
   }
 }
 
-/** The one order in which breaks are listed: by type, then by ids. */
+/** The order of breaks in lists: by type, then by ids. */
 export function compareBreaks(a: Break, b: Break): number {
   const byType = BREAK_TYPES.indexOf(a.type) - BREAK_TYPES.indexOf(b.type);
   return byType === 0 ? compareTexts(idsOf(a), idsOf(b)) : byType;
 }
 
-/** The same difference found twice is the same text. */
+/** Identifies a break: the same text when the same difference is found again. */
 export function idsOf({ type, checkout_id, charge_id, refund_id, transaction_id, receipt_id }: Break): string {
   return [type, checkout_id, charge_id, refund_id, transaction_id, receipt_id].map((id) => id ?? '').join(' ');
 }
@@ -139,10 +139,10 @@ function compareTexts(a: string, b: string): number {
 }
 
 /**
- * Whether a look of the checkout itself mends it without a person: a payment that was missed, and a refund that it has
- * to know of. Everything else stays with a person.
+ * Whether the checkout corrects itself when it retrieves its charge: it missed a payment or a refund. A person has to
+ * decide about any other break.
  */
-export function healsByLooking({ type, checkout_id, actual, healed }: Break): boolean {
+export function healsByRetrieve({ type, checkout_id, actual, healed }: Break): boolean {
   if (healed || checkout_id === null) return false;
   return type === 'refund_made_outside' || (type === 'status' && actual?.status === 'successful');
 }

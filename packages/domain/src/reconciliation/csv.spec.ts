@@ -24,13 +24,13 @@ const found = (status: string) =>
     ],
   }).split('\r\n')[1];
 
-it('a line has a cell for each column, empty where there is nothing', () => {
+it('toCsv writes a cell for each column, empty without a value', () => {
   expect(found('failed')).toBe(
     'break,status,chk_default_a,chrg_1,,,,paid,150000,THB,failed,150000,THB,60,,false,pnpm tillflow show chk_default_a',
   );
 });
 
-it('what was left out is told: a table without it would be taken for all there is', () => {
+it('toCsv says what the table leaves out', () => {
   const omitted = { breaks: 1_000, foreign: 0 };
   const not_compared = [{ what: 'receipts', code: 'not_authorized' }];
   const lines = toCsv({ breaks: [], foreign: [], totals: [], omitted, not_compared }).split('\r\n');
@@ -47,6 +47,6 @@ it.each([
   ['two\nlines', ',"two\nlines",'],
   ['=1+1', ",'=1+1,"],
   ['@cmd', ",'@cmd,"],
-])('the words %j of a provider stay one cell that computes nothing', (status, cell) => {
+])('toCsv writes the text %j as one cell that is no formula', (status, cell) => {
   expect(found(status)).toContain(cell);
 });

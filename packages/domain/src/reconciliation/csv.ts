@@ -2,14 +2,14 @@ import type { Break, Stated } from './breaks.js';
 import type { Foreign } from './reconcile.js';
 import { FIGURES, type CurrencyTotals } from './totals.js';
 
-/** What a reconciliation found, as it is exported. */
+/** The exported result of a reconciliation. */
 export type Exported = {
   readonly breaks: readonly Break[];
   readonly foreign: readonly Foreign[];
   readonly totals: readonly CurrencyTotals[];
-  /** Found and counted, but not among the others. */
+  /** Counts of breaks and foreign charges that the result leaves out. */
   readonly omitted: { readonly breaks: number; readonly foreign: number };
-  /** Books that could not be read, and why. */
+  /** Records that could not be read, and why. */
   readonly not_compared: readonly { readonly what: string; readonly code: string }[];
 };
 
@@ -36,9 +36,9 @@ const COLUMNS = [
 type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | null>>;
 
 /**
- * One table, as RFC 4180 has it: a line for each break, each foreign charge (`actual_amount`), each total of a currency
- * (its name in `type`, its value in `actual_amount`), and for what is not in it: how many breaks or foreign charges were
- * left out, and which books could not be read (why in `actual_status`). Amounts are in the smallest unit.
+ * One table according to RFC 4180. It has a line for each break, each foreign charge (`actual_amount`), and each total of a
+ * currency (its name in `type`, its value in `actual_amount`). Further lines say how many breaks and foreign charges are
+ * left out, and which records could not be read (the reason in `actual_status`). Amounts are in the smallest unit.
  */
 export function toCsv({ breaks, foreign, totals, omitted, not_compared }: Exported): string {
   const rows: Row[] = [
@@ -80,7 +80,7 @@ function statedAs(side: 'expected' | 'actual', stated: Stated | null): Row {
 function cell(value: string | number | boolean | null | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value !== 'string') return String(value);
-  // A spreadsheet would compute what begins so; ids and words come from the provider.
+  // A spreadsheet would run a text that begins like a formula, and ids and statuses come from the provider.
   const text = /^[=+\-@\t\r]/.test(value) ? `'${value}` : value;
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -1,20 +1,13 @@
 import { formatInstant, instant, plus, type Instant } from '../instant.js';
 import { compareBreaks, idsOf, type Break } from './breaks.js';
-import {
-  examineAbsence,
-  examineDebit,
-  examinePayment,
-  examineRefunds,
-  isMoneyThere,
-  knowsPaid,
-  type Rules,
-} from './examine.js';
-import { Peekable } from './peekable.js';
-import type { Movement, OurCheckout, TheirCharge } from './sides.js';
-import { inSlices, type Slice } from './slices.js';
+import { compareAbsentCharge, comparePayment, hasMoney, showsPaid } from './compare-payment.js';
+import { compareDebit, compareRefunds } from './compare-refunds.js';
+import type { Movement, TillflowCheckout, ProviderCharge } from './records.js';
+import type { Rules } from './rules.js';
+import { inSlices, Peekable, type Slice } from './slices.js';
 import { Totals, type CurrencyTotals } from './totals.js';
 
-/** A paid charge of another system on the same account. Wire names. */
+/** A paid charge of another system that uses the same account. Wire names. */
 export type Foreign = {
   readonly charge_id: string;
   /** Smallest currency unit. */
@@ -24,52 +17,52 @@ export type Foreign = {
   readonly paid_at: string;
 };
 
-/** How long before a payment its charge may have been made, in milliseconds: no QR is open for longer. */
-export const LISTED_BEFORE_MS = 24 * 3_600_000;
+/** A charge is created at most this long before its payment, in milliseconds: no QR is open for longer. */
+const LISTED_BEFORE_MS = 24 * 3_600_000;
 
-/** Payments made from `from` on and before `to` are compared. */
+/** Payments at or after `from` and before `to`. */
 export type Window = { readonly from: Instant; readonly to: Instant };
 
 /**
- * The part of a window, in milliseconds, that can be compared: lists begin in 1970, and what was paid after `oldEnough`
- * is left to the next run.
+ * The part of a window, in milliseconds, that can be compared: lists begin in 1970, and payments after `oldEnough` are left
+ * to the next run.
  */
 export function comparable({ from, to }: { readonly from: number; readonly to: number }, oldEnough: Instant): Window {
   return { from: instant(Math.max(from, LISTED_BEFORE_MS)), to: instant(Math.min(to, oldEnough)) };
 }
 
-/** Everything paid before `at` was compared; charges that were not are among those made from `listFrom` on. */
+/** Every payment before `at` is compared. The charges of later payments were created at or after `listFrom`. */
 export type Place = { readonly at: Instant; readonly listFrom: Instant };
 
 export function beginningOf({ from }: Window): Place {
   return { at: from, listFrom: plus(from, -LISTED_BEFORE_MS) };
 }
 
-/** The three books, each read once. */
-export type Sides = {
-  /** Paid checkouts in the order of their payments, from the place's `at` to the window's end. */
-  readonly ours: AsyncIterable<OurCheckout>;
-  /** All charges in the order in which they were made, from the place's `listFrom` to the window's end. */
-  readonly theirs: AsyncIterable<TheirCharge>;
-  /** Movements of the balance in their own order, from the place's `at` to the window's end. */
+/** The three lists of records that are compared. Each is read once. */
+export type ReconciledRecords = {
+  /** Tillflow's paid checkouts in the order of their payments, from the place's `at` to the window's end. */
+  readonly checkouts: AsyncIterable<TillflowCheckout>;
+  /** The provider's charges in the order of their creation, from the place's `listFrom` to the window's end. */
+  readonly charges: AsyncIterable<ProviderCharge>;
+  /** Movements of the balance in the order of their creation, from the place's `at` to the window's end. */
   readonly movements: AsyncIterable<Movement>;
 };
 
-/** One record, as it is now. Null when there is none. */
+/** Reads one record again. Null when it does not exist. */
 export type Lookups = {
-  checkout(id: string): Promise<OurCheckout | null>;
-  charge(id: string): Promise<TheirCharge | null>;
+  checkout(id: string): Promise<TillflowCheckout | null>;
+  charge(id: string): Promise<ProviderCharge | null>;
   movement(id: string): Promise<Movement | null>;
-  /** The charge whose refund moved the balance. */
-  refunded(movement: Movement): Promise<TheirCharge | null>;
+  /** The refunded charge of a movement. */
+  refunded(movement: Movement): Promise<ProviderCharge | null>;
 };
 
-/** What was found in one stretch of time. */
-export type Stretch = {
+/** The result for one span of time. */
+export type ComparedSlice = {
   readonly totals: readonly CurrencyTotals[];
   readonly breaks: readonly Break[];
   readonly foreign: readonly Foreign[];
-  /** Where to go on from; null at the end. */
+  /** Where the next span begins; null at the end. */
   readonly next: Place | null;
 };
 
@@ -77,49 +70,49 @@ export type Comparison = {
   readonly window: Window;
   readonly place: Place;
   readonly rules: Rules;
-  /** How many charges are held in memory at a time, more or less. */
+  /** About how many charges are in memory at a time. */
   readonly sliceSize?: number;
 };
 
 const SLICE_SIZE = 1_000;
 
 /**
- * Compares three books, each in its own order, with as much memory as a slice of them takes. What does not meet its
- * like in its slice is looked up, and every break is looked at a second time before it is told: so times that differ
- * between the books, and news that is still on its way, cost a look, never a false break. The same books give the same
- * result, however they are sliced.
+ * Compares the three lists, each in its own order, with the memory of one slice. A record without a counterpart in its
+ * slice is looked up, and every break is compared again with freshly read records before it is reported. So a clock
+ * difference or a change in flight costs a lookup and never causes a false break. The same records give the same result
+ * with any slice size.
  */
 export async function* reconcile(
-  { ours, theirs, movements }: Sides,
+  records: ReconciledRecords,
   lookups: Lookups,
   { window, place, rules, sliceSize = SLICE_SIZE }: Comparison,
-): AsyncGenerator<Stretch, void, undefined> {
-  const checkouts = new Peekable(ours);
-  const credits = new Peekable(since(movements, place.at));
+): AsyncGenerator<ComparedSlice, void, undefined> {
+  const checkouts = new Peekable(records.checkouts);
+  const movements = new Peekable(since(records.movements, place.at));
   try {
-    for await (const slice of inSlices(theirs, { at: place.at, to: window.to, size: sliceSize })) {
-      const stretch = new SliceComparison(slice, lookups, window, rules);
-      await stretch.compare(checkouts, credits);
-      yield stretch.result();
+    for await (const slice of inSlices(records.charges, { at: place.at, to: window.to, size: sliceSize })) {
+      const slicing = new SliceComparison(slice, lookups, window, rules);
+      await slicing.compare(checkouts, movements);
+      yield slicing.result();
     }
   } finally {
-    await Promise.all([checkouts.close(), credits.close()]);
+    await Promise.all([checkouts.close(), movements.close()]);
   }
 }
 
-/** A list may begin a little before the time it was asked for: what lies there was met before. */
+/** A list may begin a little before the requested time: those movements are compared already. */
 async function* since(movements: AsyncIterable<Movement>, at: Instant): AsyncGenerator<Movement, void, undefined> {
   for await (const movement of movements) if (movement.createdAt >= at) yield movement;
 }
 
-/** A charge, and what was found of it in the other two books. */
-type Met = { readonly charge: TheirCharge; checkout: OurCheckout | null; movement: Movement | null };
+/** A charge with its checkout and its movement of the balance. */
+type Match = { readonly charge: ProviderCharge; checkout: TillflowCheckout | null; movement: Movement | null };
 
 class SliceComparison {
   readonly #totals = new Totals();
   readonly #breaks: Break[] = [];
   readonly #foreign: Foreign[] = [];
-  readonly #met: Map<string, Met>;
+  readonly #matches: Map<string, Match>;
 
   constructor(
     private readonly slice: Slice,
@@ -127,20 +120,20 @@ class SliceComparison {
     private readonly window: Window,
     private readonly rules: Rules,
   ) {
-    this.#met = new Map(slice.charges.map((charge) => [charge.id, { charge, checkout: null, movement: null }]));
+    this.#matches = new Map(slice.charges.map((charge) => [charge.id, { charge, checkout: null, movement: null }]));
   }
 
-  async compare(checkouts: Peekable<OurCheckout>, credits: Peekable<Movement>): Promise<void> {
+  async compare(checkouts: Peekable<TillflowCheckout>, movements: Peekable<Movement>): Promise<void> {
     const { until } = this.slice;
-    for await (const movement of credits.while(({ createdAt }) => createdAt < until))
-      await this.#meetMovement(movement);
+    for await (const movement of movements.while(({ createdAt }) => createdAt < until))
+      await this.#matchMovement(movement);
     for await (const checkout of checkouts.while(({ paidAt }) => paidAt === null || paidAt < until)) {
-      await this.#meetCheckout(checkout);
+      await this.#matchCheckout(checkout);
     }
-    for (const met of this.#met.values()) await this.#examine(met);
+    for (const match of this.#matches.values()) await this.#compare(match);
   }
 
-  result(): Stretch {
+  result(): ComparedSlice {
     const { until, listFrom } = this.slice;
     return {
       totals: this.#totals.list(),
@@ -150,91 +143,91 @@ class SliceComparison {
     };
   }
 
-  async #meetMovement(movement: Movement): Promise<void> {
+  async #matchMovement(movement: Movement): Promise<void> {
     if (movement.chargeId === null) {
-      await this.#meetRefund(movement);
+      await this.#matchRefund(movement);
       return;
     }
-    const met = this.#met.get(movement.chargeId);
-    if (met !== undefined) {
-      met.movement ??= movement;
+    const match = this.#matches.get(movement.chargeId);
+    if (match !== undefined) {
+      match.movement ??= movement;
       return;
     }
-    // Its charge is of another slice, or was made so long before it was paid that the list did not begin there.
+    // Its charge is in another slice, or was created so long before its payment that the list does not contain it.
     const charge = await this.lookups.charge(movement.chargeId);
     if (charge === null || charge.createdAt >= beginningOf(this.window).listFrom || !this.#isSelected(charge)) return;
-    this.#met.set(charge.id, { charge, checkout: null, movement });
+    this.#matches.set(charge.id, { charge, checkout: null, movement });
   }
 
-  /** Of a payment in the window it is examined with its charge; what was refunded of earlier ones is examined here. */
-  async #meetRefund(movement: Movement): Promise<void> {
+  /** A refund of a payment in the window is compared with its charge; a refund of an earlier payment is compared here. */
+  async #matchRefund(movement: Movement): Promise<void> {
     const charge = await this.lookups.refunded(movement);
     if (charge === null || charge.checkoutId === null) return;
-    this.#add(examineDebit(charge, movement, this.rules), charge.currency);
+    this.#add(compareDebit(charge, movement, this.rules), charge.currency);
     if (this.#isSelected(charge)) return;
     const checkout = await this.lookups.checkout(charge.checkoutId);
     if (checkout === null) return;
-    const breaks = examineRefunds(charge, checkout, this.rules);
+    const breaks = compareRefunds(charge, checkout, this.rules);
     this.#add(
       breaks.filter(({ refund_id }) => refund_id === movement.refundId),
       charge.currency,
     );
   }
 
-  async #meetCheckout(checkout: OurCheckout): Promise<void> {
+  async #matchCheckout(checkout: TillflowCheckout): Promise<void> {
     this.#totals.add(checkout.currency, { checkouts: 1 });
     for (const { id, status } of checkout.charges) {
       if (status !== 'successful') continue;
-      const met = this.#met.get(id);
-      if (met === undefined) await this.#seekCharge(checkout, id);
-      else met.checkout ??= checkout;
+      const match = this.#matches.get(id);
+      if (match === undefined) await this.#lookUpCharge(checkout, id);
+      else match.checkout ??= checkout;
     }
   }
 
-  /** The provider did not list it with this slice: it shows it elsewhere, or it is missing. */
-  async #seekCharge(checkout: OurCheckout, chargeId: string): Promise<void> {
+  /** The provider did not list the charge in this slice: it may be in another slice, or missing. */
+  async #lookUpCharge(checkout: TillflowCheckout, chargeId: string): Promise<void> {
     const charge = await this.lookups.charge(chargeId);
-    if (examineAbsence(checkout, chargeId, charge, this.rules).length === 0) return;
+    if (compareAbsentCharge(checkout, chargeId, charge, this.rules).length === 0) return;
     const now = await this.lookups.checkout(checkout.id);
     if (now === null) return;
-    const breaks = examineAbsence(now, chargeId, await this.lookups.charge(chargeId), this.rules);
-    if (breaks.length > 0) this.#countOurs(now, chargeId);
+    const breaks = compareAbsentCharge(now, chargeId, await this.lookups.charge(chargeId), this.rules);
+    if (breaks.length > 0) this.#countCheckout(now, chargeId);
     this.#add(breaks, checkout.currency);
   }
 
-  async #examine({ charge, checkout, movement }: Met): Promise<void> {
+  async #compare({ charge, checkout, movement }: Match): Promise<void> {
     const { id, checkoutId, amount, currency, paidAt, createdAt } = charge;
     if (checkout === null && checkoutId === null) {
-      if (!isMoneyThere(charge)) return;
+      if (!hasMoney(charge)) return;
       this.#foreign.push({ charge_id: id, amount, currency, paid_at: formatInstant(paidAt ?? createdAt) });
       this.#totals.add(currency, { foreign: 1, foreign_amount: amount });
       return;
     }
-    const ours = checkout ?? (checkoutId === null ? null : await this.lookups.checkout(checkoutId));
+    const known = checkout ?? (checkoutId === null ? null : await this.lookups.checkout(checkoutId));
     const credit = movement ?? (await this.#movementOf(charge));
-    const read: Met = { charge, checkout: ours, movement: credit };
-    const isTheSame = examinePayment(charge, ours, credit, this.rules).length === 0;
-    this.#count(isTheSame ? read : await this.#examineAgain(read));
+    const read: Match = { charge, checkout: known, movement: credit };
+    const agrees = comparePayment(charge, known, credit, this.rules).length === 0;
+    this.#count(agrees ? read : await this.#compareAgain(read));
   }
 
   /**
-   * Both sides as they are now: what was read a moment ago may have been on its way. Money may also move between two
-   * reads: so the charge is read before its checkout and after it, and a break is one that both show.
+   * Compares freshly read records, because the listed ones may be out of date. Money may also move between two reads, so
+   * the charge is read before and after its checkout, and only a break that both reads show is reported.
    */
-  async #examineAgain({ charge: listed, checkout: known, movement: credit }: Met): Promise<Met> {
+  async #compareAgain({ charge: listed, checkout: known, movement: credit }: Match): Promise<Match> {
     const before = (await this.lookups.charge(listed.id)) ?? listed;
     const id = known?.id ?? before.checkoutId;
     const checkout = id === null ? null : ((await this.lookups.checkout(id)) ?? known);
     const charge = (await this.lookups.charge(listed.id)) ?? listed;
     const movement = credit ?? (await this.#movementOf(charge));
-    const shown = new Set(examinePayment(before, checkout, movement, this.rules).map(idsOf));
-    const breaks = examinePayment(charge, checkout, movement, this.rules).filter((one) => shown.has(idsOf(one)));
+    const shown = new Set(comparePayment(before, checkout, movement, this.rules).map(idsOf));
+    const breaks = comparePayment(charge, checkout, movement, this.rules).filter((one) => shown.has(idsOf(one)));
     this.#add(breaks, charge.currency);
     return { charge, checkout, movement };
   }
 
-  /** Each payment is counted for both sides where it is met, so that the sums are of the same ones. */
-  #count({ charge, checkout, movement }: Met): void {
+  /** Counts a payment for both sides at once, so that the totals cover the same payments. */
+  #count({ charge, checkout, movement }: Match): void {
     const { amount, refundedAmount, fees, currency } = charge;
     const paid = {
       charges: 1,
@@ -242,21 +235,21 @@ class SliceComparison {
       refunded_there: refundedAmount,
       fees: fees === null ? 0 : fees.fee + fees.vat,
     };
-    this.#totals.add(currency, { ...(isMoneyThere(charge) ? paid : {}), credited: movement?.amount ?? 0 });
-    if (checkout !== null && knowsPaid(checkout, charge.id)) this.#countOurs(checkout, charge.id);
+    this.#totals.add(currency, { ...(hasMoney(charge) ? paid : {}), credited: movement?.amount ?? 0 });
+    if (checkout !== null && showsPaid(checkout, charge.id)) this.#countCheckout(checkout, charge.id);
   }
 
-  #countOurs({ currency, amount, refunds }: OurCheckout, chargeId: string): void {
-    const given = refunds.filter((refund) => refund.chargeId === chargeId && refund.status === 'succeeded');
-    const refunded_here = given.reduce((sum, refund) => sum + refund.amount, 0);
+  #countCheckout({ currency, amount, refunds }: TillflowCheckout, chargeId: string): void {
+    const succeeded = refunds.filter((refund) => refund.chargeId === chargeId && refund.status === 'succeeded');
+    const refunded_here = succeeded.reduce((sum, refund) => sum + refund.amount, 0);
     this.#totals.add(currency, { paid_here: amount, refunded_here });
   }
 
-  async #movementOf({ transactionId }: TheirCharge): Promise<Movement | null> {
+  async #movementOf({ transactionId }: ProviderCharge): Promise<Movement | null> {
     return transactionId === null ? null : this.lookups.movement(transactionId);
   }
 
-  #isSelected({ paidAt }: TheirCharge): boolean {
+  #isSelected({ paidAt }: ProviderCharge): boolean {
     return paidAt !== null && paidAt >= this.window.from && paidAt < this.window.to;
   }
 

@@ -1,53 +1,53 @@
 import { plus, type Instant } from '../instant.js';
-import type { TheirCharge } from './sides.js';
+import type { ProviderCharge } from './records.js';
 
-/** Charges that were paid in one stretch of time. None that was paid before `until` comes later. */
+/** The charges that were paid in one span of time. No later slice contains a payment before `until`. */
 export type Slice = {
-  readonly charges: readonly TheirCharge[];
+  readonly charges: readonly ProviderCharge[];
   readonly until: Instant;
-  /** Every charge that is still to come was made at this instant or later. */
+  /** Every charge of a later slice was created at this instant or later. */
   readonly listFrom: Instant;
 };
 
 export type Slicing = {
-  /** Only charges paid from here on, and before `to`. */
+  /** Only charges that were paid at or after this, and before `to`. */
   readonly at: Instant;
   readonly to: Instant;
-  /** How many charges a slice has, more or less. */
+  /** About how many charges a slice has. */
   readonly size: number;
 };
 
-/** No slice is longer, so that what follows from it is kept soon. */
+/** No slice spans a longer time, so that its result is stored soon. */
 const LONGEST_MS = 3_600_000;
 
 /**
- * Paid charges, which a list gives in the order in which they were made, in slices of the order in which they were paid.
- * Held back are only those that were paid later than the newest one was made: as many as had a QR open at that moment.
+ * Cuts a list of charges in the order of their creation into slices in the order of their payments. It buffers only the
+ * charges that were paid after the newest charge was created: those whose QR was open at that moment.
  */
 export async function* inSlices(
-  charges: AsyncIterable<TheirCharge>,
+  charges: AsyncIterable<ProviderCharge>,
   { at, to, size }: Slicing,
 ): AsyncGenerator<Slice, void, undefined> {
-  let held: TheirCharge[] = [];
+  let buffered: ProviderCharge[] = [];
   let begin = at;
   let read = 0;
   for await (const charge of charges) {
     const { createdAt, paidAt } = charge;
-    if (paidAt !== null && paidAt >= at && paidAt < to) held.push(charge);
+    if (paidAt !== null && paidAt >= at && paidAt < to) buffered.push(charge);
     read += 1;
     const until = createdAt < to ? createdAt : to;
     if (until <= begin || (read < size && until - begin < LONGEST_MS)) continue;
-    const ready = held.filter((one) => isPaidBefore(one, until));
-    held = held.filter((one) => !isPaidBefore(one, until));
-    yield* cut(ready, begin, until, oldest(held, createdAt));
+    const ready = buffered.filter((one) => isPaidBefore(one, until));
+    buffered = buffered.filter((one) => !isPaidBefore(one, until));
+    yield* cut(ready, begin, until, oldest(buffered, createdAt));
     begin = until;
     read = 0;
   }
-  yield* cut(held, begin, to, to);
+  yield* cut(buffered, begin, to, to);
 }
 
-/** Also a stretch without any payment at the provider is cut: we may have some there. */
-function* cut(ready: readonly TheirCharge[], begin: Instant, until: Instant, listFrom: Instant): Generator<Slice> {
+/** A span without charges is cut too: Tillflow may have payments in it. */
+function* cut(ready: readonly ProviderCharge[], begin: Instant, until: Instant, listFrom: Instant): Generator<Slice> {
   const charges = ready.toSorted((a, b) => paidAtOf(a) - paidAtOf(b) || (a.id < b.id ? -1 : 1));
   let next = 0;
   for (let from = begin; from < until;) {
@@ -60,14 +60,40 @@ function* cut(ready: readonly TheirCharge[], begin: Instant, until: Instant, lis
   }
 }
 
-function isPaidBefore(charge: TheirCharge | undefined, until: Instant): boolean {
+function isPaidBefore(charge: ProviderCharge | undefined, until: Instant): boolean {
   return charge !== undefined && paidAtOf(charge) < until;
 }
 
-function paidAtOf({ paidAt, createdAt }: TheirCharge): Instant {
+function paidAtOf({ paidAt, createdAt }: ProviderCharge): Instant {
   return paidAt ?? createdAt;
 }
 
-function oldest(charges: readonly TheirCharge[], otherwise: Instant): Instant {
+function oldest(charges: readonly ProviderCharge[], otherwise: Instant): Instant {
   return charges.reduce((least, { createdAt }) => (createdAt < least ? createdAt : least), otherwise);
+}
+
+/** An iterable that shows its next value before it is taken. */
+export class Peekable<T> {
+  readonly #values: AsyncIterator<T>;
+  #next: Promise<IteratorResult<T>> | null = null;
+
+  constructor(values: AsyncIterable<T>) {
+    this.#values = values[Symbol.asyncIterator]();
+  }
+
+  /** The next values that satisfy the test, up to the first that does not, which stays. */
+  async *while(satisfies: (value: T) => boolean): AsyncGenerator<T, void, undefined> {
+    for (;;) {
+      this.#next ??= this.#values.next();
+      const { done, value } = await this.#next;
+      if (done === true || !satisfies(value)) return;
+      this.#next = null;
+      yield value;
+    }
+  }
+
+  /** Lets the source release its resources. */
+  async close(): Promise<void> {
+    await this.#values.return?.();
+  }
 }

@@ -1,17 +1,17 @@
-/** What a reconciliation compared in one currency. Amounts are in its smallest unit. Wire names. */
+/** The sums of a reconciliation in one currency. Amounts are in its smallest unit. Wire names. */
 export type CurrencyTotals = {
   readonly currency: string;
-  /** Our paid checkouts. */
+  /** Tillflow's paid checkouts. */
   readonly checkouts: number;
   readonly paid_here: number;
   readonly refunded_here: number;
-  /** The provider's paid charges of ours. */
+  /** The provider's paid charges of Tillflow. */
   readonly charges: number;
   readonly paid_there: number;
   readonly refunded_there: number;
   /** Fees of these charges, VAT included. */
   readonly fees: number;
-  /** What the balance shows of these charges. */
+  /** The credits of these charges in the balance. */
   readonly credited: number;
   /** Paid charges of other systems on the same account. */
   readonly foreign: number;
@@ -19,28 +19,31 @@ export type CurrencyTotals = {
   readonly breaks: number;
 };
 
-export type Figure = Exclude<keyof CurrencyTotals, 'currency'>;
+type Figure = Exclude<keyof CurrencyTotals, 'currency'>;
 
-export const FIGURES: readonly Figure[] = [
-  'checkouts',
-  'paid_here',
-  'refunded_here',
-  'charges',
-  'paid_there',
-  'refunded_there',
-  'fees',
-  'credited',
-  'foreign',
-  'foreign_amount',
-  'breaks',
-];
+const ZERO: Readonly<Record<Figure, number>> = {
+  checkouts: 0,
+  paid_here: 0,
+  refunded_here: 0,
+  charges: 0,
+  paid_there: 0,
+  refunded_there: 0,
+  fees: 0,
+  credited: 0,
+  foreign: 0,
+  foreign_amount: 0,
+  breaks: 0,
+};
 
-/** Adds up figures, currency by currency. */
+/** In the order of the export. */
+export const FIGURES = Object.keys(ZERO) as readonly Figure[];
+
+/** Sums figures by currency. */
 export class Totals {
   readonly #byCurrency = new Map<string, Record<Figure, number>>();
 
   add(currency: string, figures: Partial<Record<Figure, number>>): void {
-    const sums = this.#byCurrency.get(currency) ?? nothing();
+    const sums = this.#byCurrency.get(currency) ?? { ...ZERO };
     for (const figure of FIGURES) sums[figure] += figures[figure] ?? 0;
     this.#byCurrency.set(currency, sums);
   }
@@ -49,26 +52,10 @@ export class Totals {
     for (const { currency, ...figures } of totals) this.add(currency, figures);
   }
 
-  /** By currency, in the order of the alphabet. */
+  /** In alphabetical order of the currencies. */
   list(): CurrencyTotals[] {
     return [...this.#byCurrency]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([currency, figures]) => Object.assign({ currency }, figures));
   }
-}
-
-function nothing(): Record<Figure, number> {
-  return {
-    checkouts: 0,
-    paid_here: 0,
-    refunded_here: 0,
-    charges: 0,
-    paid_there: 0,
-    refunded_there: 0,
-    fees: 0,
-    credited: 0,
-    foreign: 0,
-    foreign_amount: 0,
-    breaks: 0,
-  };
 }

@@ -1,5 +1,5 @@
 /** The workflow type. Each task queue has one event tail, which its Schedule starts. */
-export const EVENT_TAIL_WORKFLOW = 'eventTail';
+const EVENT_TAIL_WORKFLOW = 'eventTail';
 
 /** Something that an operator should know and that no checkout shows. */
 export type TailNoticeCode =

@@ -1,53 +1,46 @@
-import type { Break, CurrencyTotals, Foreign, Place, Rules, Window } from '@tillflow/domain';
+import type { Break, ComparedSlice, Place, Rules, Window } from '@tillflow/domain';
 
-/** How much is still told of what is found; everything is counted. */
+/** How many more breaks and foreign charges the result takes. The totals count all of them. */
 export type Room = { readonly breaks: number; readonly foreign: number };
+
+type RunRules = Pick<Rules, 'now' | 'youngMs'>;
 
 export type CompareCall = {
   readonly account: string;
   readonly window: Window;
-  /** Where to begin: a later try of the same call goes on from where its heartbeats tell. */
+  /** Where to begin. A retry of the same call continues from the place in its last heartbeat. */
   readonly place: Place;
-  readonly rules: Pick<Rules, 'now' | 'youngMs'>;
+  readonly rules: RunRules;
   readonly room: Room;
-  /** After this many charges the call ends, and another goes on. */
+  /** The call ends after this many charges, and the next call continues. */
   readonly chargesPerCall: number;
 };
 
-/** What one call found. Small enough for a history, whatever there was to find. */
-export type Compared = {
-  readonly totals: readonly CurrencyTotals[];
-  readonly breaks: readonly Break[];
-  readonly foreign: readonly Foreign[];
-  /** Where the next call begins; null at the end. */
-  readonly next: Place | null;
-};
+export type ReceiptsCall = { readonly window: Window; readonly rules: RunRules };
 
-export type ReceiptsCall = { readonly account: string; readonly window: Window; readonly rules: CompareCall['rules'] };
-
-export type HealCall = {
-  /** Names the run in the checkouts' timelines. */
+type HealCall = {
+  /** Identifies the run in the checkouts' timelines. */
   readonly runId: string;
-  readonly rules: CompareCall['rules'];
+  readonly rules: RunRules;
   readonly account: string;
   readonly breaks: readonly Break[];
 };
 
-export type RecallCall = {
+type RecallCall = {
   /** Refunds that were made outside. */
   readonly refundIds: readonly string[];
 };
 
-/** What a reconciliation asks of the worker. All of it may be tried again. */
+/** The worker's activities for a reconciliation. All may be retried. */
 export type ReconciliationActivities = {
-  /** Compares a stretch of the three books. Heartbeats carry what was found so far, and where. */
-  compareBooks(call: CompareCall): Promise<Compared>;
+  /** Compares the records of a span of time. Heartbeats carry the result so far. The result always fits into a history. */
+  compareRecords(call: CompareCall): Promise<ComparedSlice>;
   /** Compares the receipts issued in the window with the charges of their months. */
   compareReceipts(call: ReceiptsCall): Promise<readonly Break[]>;
-  /** Lets each checkout look at its charge, and tells which breaks were then seen to be gone, in the order given. */
+  /** Hints each checkout to retrieve its charge. @returns for each break whether it is gone afterwards */
   healBreaks(call: HealCall): Promise<readonly boolean[]>;
-  /** The end of what the last daily run compared that completed and ended before `before`, in ms; null for none. */
+  /** The end of the window of the last completed daily run, in ms, if it is before `before`; null for none. */
   lastDaily(call: { readonly before: number }): Promise<number | null>;
-  /** Which of the refunds an earlier run has reported. */
+  /** Those of the refunds that an earlier run has reported. */
   recallReported(call: RecallCall): Promise<readonly string[]>;
 };

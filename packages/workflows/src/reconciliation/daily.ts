@@ -4,32 +4,32 @@ import { workflowInfo } from '@temporalio/workflow';
 import { DEFAULT_RECONCILE_POLICY, type ReconcileInput } from './messages.js';
 
 const DAY_MS = 86_400_000;
-/** The longest window that a run compares. */
+/** The longest window of a run. */
 const LONGEST_MS = 31 * DAY_MS;
 
-/** Written by the engine into what a Schedule starts: when it was due, however late it comes. */
+/** Temporal sets this attribute of a run that a Schedule starts: the scheduled time, even if the run starts late. */
 const DUE_AT = defineSearchAttributeKey('TemporalScheduledStartTime', 'DATETIME');
 
-/** When this run was due, in milliseconds; when it was started, where no Schedule did. */
+/** The scheduled time of this run in milliseconds, or its start time when no Schedule started it. */
 export function dueAt(): number {
   const { typedSearchAttributes, startTime } = workflowInfo();
   return (typedSearchAttributes.get(DUE_AT) ?? startTime).getTime();
 }
 
 /**
- * The end of the last day, in UTC, all of whose payments are old enough to be compared at `due`. One that is not would
- * be taken for compared by the next run.
+ * The end of the last day, in UTC, whose payments are all old enough at `due`. The next run continues from there, so a
+ * younger payment would never be compared.
  */
 export function endOfDay(due: number): number {
   return Math.floor((due - DEFAULT_RECONCILE_POLICY.youngMs) / DAY_MS) * DAY_MS;
 }
 
 /**
- * That day; and what has passed since the last daily run that completed, if days were skipped or failed.
- * @param comparedUntil the end of what that run compared, in milliseconds; null when there is none.
+ * The window that ends at `to`: one day, or everything since the last completed daily run if days were skipped or failed.
+ * @param comparedUntil the end of the window of that run, in milliseconds; null when there is none
  */
 export function dailyInput(to: number, comparedUntil: number | null): ReconcileInput {
-  const isToGoOn = comparedUntil !== null && comparedUntil < to;
-  const from = isToGoOn ? Math.max(comparedUntil, to - LONGEST_MS) : to - DAY_MS;
+  const isGap = comparedUntil !== null && comparedUntil < to;
+  const from = isGap ? Math.max(comparedUntil, to - LONGEST_MS) : to - DAY_MS;
   return { account: DEFAULT_ACCOUNT, from, to, dry_run: false };
 }

@@ -4,11 +4,12 @@ import {
   instant,
   Totals,
   type Break,
+  type ComparedSlice,
   type CurrencyTotals,
   type Foreign,
   type Window,
 } from '@tillflow/domain';
-import type { Compared, Room } from './activities.js';
+import type { Room } from './activities.js';
 import {
   emptySummary,
   type NotCompared,
@@ -18,7 +19,7 @@ import {
   type ReconcileSummary,
 } from './messages.js';
 
-/** Everything that one run has found so far. */
+/** The result of one run so far. */
 export class Findings {
   readonly #totals = new Totals();
   #breaks: Break[] = [];
@@ -27,12 +28,11 @@ export class Findings {
 
   constructor(
     private readonly input: ReconcileInput,
-    /** What of it is old enough. */
+    /** The part of the input's window that is old enough. */
     private readonly window: Window,
     private readonly policy: ReconcilePolicy,
   ) {}
 
-  /** How much more can be told. */
   get room(): Room {
     return {
       breaks: this.policy.mostBreaks - this.#breaks.length,
@@ -44,17 +44,17 @@ export class Findings {
     return this.#breaks;
   }
 
-  add({ totals, breaks, foreign }: Pick<Compared, 'totals' | 'breaks' | 'foreign'>): void {
+  add({ totals, breaks, foreign }: Pick<ComparedSlice, 'totals' | 'breaks' | 'foreign'>): void {
     this.#totals.addAll(totals);
     this.#breaks = [...this.#breaks, ...breaks].toSorted(compareBreaks);
     this.#foreign = [...this.#foreign, ...foreign].toSorted(compareForeign);
   }
 
-  missed(what: NotCompared): void {
-    this.#notCompared = [...this.#notCompared, what];
+  addNotCompared(records: NotCompared): void {
+    this.#notCompared = [...this.#notCompared, records];
   }
 
-  /** Of breaks that no total counts yet. */
+  /** @param breaks that no total counts yet */
   addBreaks(breaks: readonly Break[]): void {
     for (const one of breaks) this.#totals.add(currencyOf(one), { breaks: 1 });
     this.#breaks = [...this.#breaks, ...breaks.slice(0, Math.max(this.room.breaks, 0))].toSorted(compareBreaks);
@@ -98,7 +98,7 @@ export class Findings {
   }
 }
 
-/** The one order in which they are listed, however a run was cut. */
+/** The order of lists does not depend on how the run was divided. */
 function compareForeign(a: Foreign, b: Foreign): number {
   if (a.paid_at !== b.paid_at) return a.paid_at < b.paid_at ? -1 : 1;
   return a.charge_id < b.charge_id ? -1 : 1;

@@ -1,26 +1,26 @@
 import type { Break, CurrencyTotals, Foreign } from '@tillflow/domain';
 
-/** The workflow's type, as `start` names it. */
+/** The workflow type. */
 export const RECONCILE_WORKFLOW = 'reconcile';
 
-/** What is to be compared. Wire names; times are in milliseconds since 1970-01-01T00:00:00Z. */
+/** The window of a run. Wire names; times are in milliseconds since 1970-01-01T00:00:00Z. */
 export type ReconcileInput = {
   readonly account: string;
-  /** Payments made from here on, and before `to`. */
+  /** Payments at or after this, and before `to`. */
   readonly from: number;
   readonly to: number;
-  /** True: nothing is healed, it is only told what was found. */
+  /** True: the run only reports breaks and heals none. */
   readonly dry_run: boolean;
   /** What differs from {@link DEFAULT_RECONCILE_POLICY}. */
   readonly policy?: Partial<ReconcilePolicy>;
 };
 
 export type ReconcilePolicy = {
-  /** A payment made less than this before the run is left to the next one, in milliseconds. */
+  /** A payment made less than this before the run is left to the next run, in milliseconds. */
   readonly youngMs: number;
-  /** Charges compared by one call, so that a worker that is replaced holds up little. */
+  /** Charges per call, so that a call is short. */
   readonly chargesPerCall: number;
-  /** So many breaks and foreign charges are told; the rest is counted. A result is one payload, of 2 MB at most. */
+  /** The result lists this many breaks and foreign charges, and counts the others. A result is one payload of at most 2 MB. */
   readonly mostBreaks: number;
   readonly mostForeign: number;
 };
@@ -32,16 +32,16 @@ export const DEFAULT_RECONCILE_POLICY: ReconcilePolicy = {
   mostForeign: 1_000,
 };
 
-/** What was compared, and how much was found so far. In the memo, so that a list of runs needs no worker. */
+/** The window and the counts so far. In the memo, so that a list of runs needs no worker. */
 export type ReconcileSummary = {
   /** ISO 8601 UTC. */
   readonly from: string;
   readonly to: string;
-  /** ISO 8601 UTC: what was paid from here on was too young. Absent until it is known. */
+  /** ISO 8601 UTC: payments at or after this were too young. Absent until it is known. */
   readonly compared_until?: string;
   readonly dry_run: boolean;
   readonly totals: readonly CurrencyTotals[];
-  /** How many breaks are told, how many of them have healed, and how many were made by refunds outside. */
+  /** The number of listed breaks, of those that have healed, and of refunds that were made outside. */
   readonly breaks: number;
   readonly healed: number;
   readonly outside: number;
@@ -50,26 +50,26 @@ export type ReconcileSummary = {
 /** The memo of a reconciliation's workflow. */
 export type ReconcileMemo = {
   readonly reconciliation: ReconcileSummary;
-  /** Who asked for it, as `Attributed` spells it. Absent in what the Schedule started, or an older release. */
+  /** Who requested it, as `Attributed` spells it. Absent when the Schedule started the run. */
   readonly by?: string;
-  /** Present in what the Schedule started. */
+  /** Present when the Schedule started the run. */
   readonly daily?: true;
 };
 
-/** A part of the books that could not be read: nothing is said of it. */
+/** Records that could not be read, and so were not compared. */
 export type NotCompared = { readonly what: 'receipts'; readonly code: string; readonly detail: string };
 
-/** What a reconciliation found: the workflow's result. */
+/** The workflow's result. */
 export type ReconcileResult = ReconcileSummary & {
   readonly found: readonly Break[];
   readonly foreign: readonly Foreign[];
-  /** Found and counted, but not told: narrow the window to see them. */
+  /** Counted but not listed. A narrower window lists them. */
   readonly omitted: { readonly breaks: number; readonly foreign: number };
-  /** Absent when everything was. */
+  /** Absent when all records were compared. */
   readonly not_compared?: readonly NotCompared[];
 };
 
-/** A summary before anything was compared. */
+/** The summary at the start of a run. */
 export function emptySummary({ from, to, dry_run }: Pick<ReconcileInput, 'from' | 'to' | 'dry_run'>): ReconcileSummary {
   return {
     from: new Date(from).toISOString(),
@@ -80,4 +80,9 @@ export function emptySummary({ from, to, dry_run }: Pick<ReconcileInput, 'from' 
     healed: 0,
     outside: 0,
   };
+}
+
+/** The id of the workflow for a window. A request for the same window joins the running workflow. */
+export function reconcileWorkflowId({ account, from, to, dry_run }: ReconcileInput): string {
+  return `reconcile/${account}/${from}-${to}${dry_run ? '-dry' : ''}`;
 }

@@ -2,7 +2,7 @@ import {
   beginningOf,
   comparable,
   formatMoney,
-  healsByLooking,
+  healsByRetrieve,
   instant,
   isCurrency,
   plus,
@@ -25,18 +25,17 @@ import { dailyInput, dueAt, endOfDay } from './daily.js';
 import { Findings } from './findings.js';
 import { DEFAULT_RECONCILE_POLICY, type ReconcileInput, type ReconcileMemo, type ReconcileResult } from './messages.js';
 
-/** A dead worker is known after this long; the next one goes on from the last heartbeat. */
-const HEARTBEAT_TIMEOUT = '10 seconds';
-/** A provider that is down for no longer costs time only. */
+/** A run survives an outage of the provider of this length. */
 const TRY_FOR = '24 hours';
-/** What was found of payments is not held up for longer by receipts, and by checkouts that are to look. */
+/** Receipts, and checkouts that retrieve their charges, delay the result of payments at most this long. */
 const TRY_RECEIPTS_FOR = '2 hours';
 const TRY_TO_HEAL_FOR = '1 hour';
-/** So many breaks are healed by one call. */
-const HEALED_AT_ONCE = 100;
+/** One call heals at most this many breaks. */
+const BREAKS_PER_CALL = 100;
 
 const OPTIONS = {
-  heartbeatTimeout: HEARTBEAT_TIMEOUT,
+  // The next worker continues from the last heartbeat.
+  heartbeatTimeout: '10 seconds',
   retry: { initialInterval: '1 second', maximumInterval: '1 minute' },
 } as const;
 
@@ -59,8 +58,9 @@ const healer = proxyActivities<Pick<ReconciliationActivities, 'healBreaks'>>({
 });
 
 /**
- * Compares our payments of a window with the provider's charges, refunds, balance and receipts, lets checkouts mend what
- * they can by looking, and answers with what differs. Without input: the day before, as the Schedule starts it.
+ * Compares Tillflow's payments of a window with the provider's charges, refunds, balance and receipts. Hints checkouts to
+ * retrieve what they missed, and returns the differences. Without input, as the Schedule starts it, it compares the day
+ * before.
  */
 export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult> {
   const input = given ?? (await daily());
@@ -70,35 +70,35 @@ export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult
   const rules = { now, youngMs: policy.youngMs };
   const window = comparable(input, plus(now, -policy.youngMs));
   const findings = new Findings(input, window, policy);
-  tell(findings, `compare payments from ${timeOf(window.from)}`);
+  publish(findings, `compare payments from ${timeOf(window.from)}`);
 
   for (let place: Place | null = window.from < window.to ? beginningOf(window) : null; place !== null;) {
     const { room } = findings;
     const { chargesPerCall } = policy;
-    const page = await worker.compareBooks.executeWithOptions(
+    const page = await worker.compareRecords.executeWithOptions(
       { summary: `Compare payments from ${timeOf(place.at)} to ${timeOf(window.to)}` },
       [{ account, window, place, rules, room, chargesPerCall }],
     );
     findings.add(page);
     place = page.next;
-    tell(findings, place === null ? 'compare receipts' : `compare payments from ${timeOf(place.at)}`);
+    publish(findings, place === null ? 'compare receipts' : `compare payments from ${timeOf(place.at)}`);
   }
-  // A receipt is compared as soon as it is there.
-  await compareReceipts(findings, { account, window: { from: window.from, to: instant(input.to) }, rules });
+  // Receipts have no minimum age.
+  await compareReceipts(findings, { window: { from: window.from, to: instant(input.to) }, rules });
   await dropReported(findings);
   if (!input.dry_run) await heal(findings, { account, rules });
-  tell(findings, 'nothing: it is done');
+  publish(findings, 'nothing: the run is complete');
   return findings.result();
 }
 
 async function daily(): Promise<ReconcileInput> {
   upsertMemo({ daily: true } satisfies Pick<ReconcileMemo, 'daily'>);
   const before = endOfDay(dueAt());
-  const summary = 'Recall until when earlier days were compared';
+  const summary = 'Find the last daily run';
   return dailyInput(before, await worker.lastDaily.executeWithOptions({ summary }, [{ before }]));
 }
 
-/** Payments count without receipts: where these cannot be read, it is said, and what was found is told and healed. */
+/** When receipts cannot be read, the result says so, and contains the breaks of payments. */
 async function compareReceipts(findings: Findings, call: ReceiptsCall): Promise<void> {
   const { from, to } = call.window;
   const summary = `Compare receipts issued from ${timeOf(from)} to ${timeOf(to)}`;
@@ -108,21 +108,21 @@ async function compareReceipts(findings: Findings, call: ReceiptsCall): Promise<
     if (!isFailedCall(error)) throw error;
     const { cause } = error;
     const code = cause instanceof ApplicationFailure ? (cause.type ?? 'failed') : 'no_answer';
-    findings.missed({ what: 'receipts', code, detail: cause?.message ?? error.message });
+    findings.addNotCompared({ what: 'receipts', code, detail: cause?.message ?? error.message });
   }
 }
 
-/** A refund that was made outside and taken over since is told once: by the first run that sees it. */
+/** A refund that was made outside and that its checkout has adopted is reported once, by the first run that sees it. */
 async function dropReported(findings: Findings): Promise<void> {
-  const taken = findings.breaks.filter(({ type, healed }) => type === 'refund_made_outside' && healed);
-  if (taken.length === 0) return;
-  const refundIds = taken.flatMap(({ refund_id }) => refund_id ?? []);
+  const adopted = findings.breaks.filter(({ type, healed }) => type === 'refund_made_outside' && healed);
+  if (adopted.length === 0) return;
+  const refundIds = adopted.flatMap(({ refund_id }) => refund_id ?? []);
   const reported = new Set(
-    await worker.recallReported.executeWithOptions({ summary: 'Recall what earlier runs have reported' }, [
+    await worker.recallReported.executeWithOptions({ summary: 'Find refunds that earlier runs have reported' }, [
       { refundIds },
     ]),
   );
-  findings.drop(new Set(taken.filter(({ refund_id }) => reported.has(refund_id ?? ''))));
+  findings.drop(new Set(adopted.filter(({ refund_id }) => reported.has(refund_id ?? ''))));
 }
 
 async function heal(
@@ -130,16 +130,16 @@ async function heal(
   { account, rules }: { readonly account: string; readonly rules: { readonly now: Instant; readonly youngMs: number } },
 ): Promise<void> {
   const { runId } = workflowInfo();
-  const curable = findings.breaks.filter(healsByLooking);
+  const healable = findings.breaks.filter(healsByRetrieve);
   const gone = new Set<Break>();
-  for (let first = 0; first < curable.length; first += HEALED_AT_ONCE) {
-    const breaks = curable.slice(first, first + HEALED_AT_ONCE);
-    const summary = `Let ${breaks.length} checkouts look at what they missed`;
+  for (let first = 0; first < healable.length; first += BREAKS_PER_CALL) {
+    const breaks = healable.slice(first, first + BREAKS_PER_CALL);
+    const summary = `Hint ${breaks.length} checkouts to retrieve their charges`;
     let healed: readonly boolean[] = [];
     try {
       healed = await healer.healBreaks.executeWithOptions({ summary }, [{ runId, account, rules, breaks }]);
     } catch (error) {
-      // They may have looked all the same; it was not seen.
+      // Checkouts may have healed, but this run has not seen it.
       if (!isFailedCall(error)) throw error;
       break;
     }
@@ -148,13 +148,13 @@ async function heal(
   findings.markHealed(gone);
 }
 
-/** A call that was given up; not one that ended with the run. */
+/** The activity failed. Not so when the run was cancelled. */
 function isFailedCall(error: unknown): error is ActivityFailure {
   return error instanceof ActivityFailure && !isCancellation(error);
 }
 
-/** The memo that the API reads, and what a person sees in the Temporal UI. */
-function tell(findings: Findings, next: string): void {
+/** Writes the memo for the API, and the details in the Temporal UI. */
+function publish(findings: Findings, next: string): void {
   const summary = findings.summary();
   upsertMemo({ reconciliation: summary } satisfies ReconcileMemo);
   const { from, to, dry_run, breaks, healed, totals } = summary;

@@ -1,9 +1,9 @@
 import { instant, plus, type Instant } from '../instant.js';
-import type { BreakType } from './breaks.js';
-import type { Lookups, Sides } from './reconcile.js';
-import type { Movement, OurCheckout, TheirCharge } from './sides.js';
+import type { BreakType } from '../reconciliation/breaks.js';
+import type { Lookups, ReconciledRecords } from '../reconciliation/reconcile.js';
+import type { Movement, TillflowCheckout, ProviderCharge } from '../reconciliation/records.js';
 
-/** Numbers from 0 to 1, the same for the same seed. Source: mulberry32, public domain. */
+/** Random numbers from 0 to 1, the same for the same seed. Source: mulberry32, public domain. */
 export function randomOf(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ export const DAY_MS = 86_400_000;
 export const FROM = instant(Date.parse('2026-11-20T00:00:00Z'));
 export const TO = plus(FROM, DAY_MS);
 
-/** What each difference does to books that agree, but for the receipt's, which is of none of these three. */
+/** Applies a difference to a payment on which all records agree. A receipt's difference is not among these records. */
 export const DIFFERENCES = {
   missing_here: (one: Payment) => ({ ...one, checkout: null }),
   missing_there: (one: Payment) => ({ ...one, charge: null }),
@@ -54,21 +54,21 @@ export const DIFFERENCES = {
 
 export type Difference = keyof typeof DIFFERENCES;
 
-/** A payment in the three books. */
+/** A payment in the three lists of records. */
 export type Payment = {
   readonly id: string;
-  readonly checkout: OurCheckout | null;
-  readonly charge: TheirCharge | null;
+  readonly checkout: TillflowCheckout | null;
+  readonly charge: ProviderCharge | null;
   readonly movement: Movement | null;
-  /** The checkout was paid before, by a charge that is in all books too. */
+  /** The checkout was paid before, by a charge that all records contain. */
   readonly first?: boolean;
 };
 
 /**
- * The three books of `count` payments in one day, of other systems' too, some refunded, that agree.
- * @param grainMs the clock of the books goes in steps of so many milliseconds
+ * The agreeing records of `count` payments in one day, including payments of other systems and refunds.
+ * @param grainMs all times are multiples of this many milliseconds
  */
-export function agreeingBooks(count: number, random: () => number, grainMs = 1): Payment[] {
+export function agreeingPayments(count: number, random: () => number, grainMs = 1): Payment[] {
   return Array.from({ length: count }, (_, n) => payment(n, random, grainMs));
 }
 
@@ -83,7 +83,7 @@ function payment(n: number, random: () => number, grainMs: number): Payment {
   const refunded = random() < 0.05 ? Math.floor(amount / 2) : 0;
   const fee = Math.floor((amount * 165 + 5_000) / 10_000);
   const vat = Math.floor((fee * 700 + 5_000) / 10_000);
-  // Our clock may have been taken for the provider's, and the balance is a little later.
+  // Tillflow may have used its own clock for the payment, and the balance may be a little later.
   const seenAt = random() < 0.05 ? plus(paidAt, within(5_000)) : paidAt;
   return {
     id,
@@ -127,20 +127,20 @@ function payment(n: number, random: () => number, grainMs: number): Payment {
   };
 }
 
-function changed(charge: TheirCharge | null, change: Partial<TheirCharge>): TheirCharge | null {
+function changed(charge: ProviderCharge | null, change: Partial<ProviderCharge>): ProviderCharge | null {
   return charge && { ...charge, ...change };
 }
 
-/** The books as the matcher reads them. */
-export type Books = {
-  /** From a place on, as often as it is asked for. */
-  sides(at: Instant, listFrom: Instant): Sides;
+/** The records as `reconcile` reads them. */
+export type TestRecords = {
+  /** The lists from a place on; may be called repeatedly. */
+  sides(at: Instant, listFrom: Instant): ReconciledRecords;
   readonly lookups: Lookups;
 };
 
-export function booksOf(payments: readonly Payment[], refunds: readonly Movement[] = []): Books {
-  const checkouts = new Map<string, OurCheckout>();
-  const charges = new Map<string, TheirCharge>();
+export function recordsOf(payments: readonly Payment[], refunds: readonly Movement[] = []): TestRecords {
+  const checkouts = new Map<string, TillflowCheckout>();
+  const charges = new Map<string, ProviderCharge>();
   const movements = new Map<string, Movement>();
   for (const { id, checkout, charge, movement, first } of payments) {
     if (checkout !== null) checkouts.set(checkout.id, checkout);
@@ -165,10 +165,10 @@ export function booksOf(payments: readonly Payment[], refunds: readonly Movement
     [...records].toSorted((a, b) => (timeOf(a) ?? 0) - (timeOf(b) ?? 0));
   return {
     sides: (at, listFrom) => ({
-      ours: streamOf(
+      checkouts: streamOf(
         sorted(checkouts.values(), ({ paidAt }) => paidAt).filter(({ paidAt }) => paidAt !== null && paidAt >= at),
       ),
-      theirs: streamOf(
+      charges: streamOf(
         sorted(charges.values(), ({ createdAt }) => createdAt).filter(({ createdAt }) => createdAt >= listFrom),
       ),
       movements: streamOf(

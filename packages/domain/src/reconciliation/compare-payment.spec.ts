@@ -1,71 +1,72 @@
 import { describe, expect, it } from 'vitest';
 import { plus } from '../instant.js';
-import { healsByLooking, type Break } from './breaks.js';
-import { examineAbsence, examineDebit, examinePayment } from './examine.js';
-import { agreeingBooks, DAY_MS, randomOf, TO } from './seeded-books.js';
-import type { Movement, OurCheckout, OurRefund, TheirCharge, TheirRefund } from './sides.js';
+import { healsByRetrieve, type Break } from './breaks.js';
+import { agreeingPayments, DAY_MS, randomOf, TO } from '../testing/seeded-records.js';
+import { compareAbsentCharge, comparePayment } from './compare-payment.js';
+import { compareDebit } from './compare-refunds.js';
+import type { Movement, TillflowCheckout, TillflowRefund, ProviderCharge, ProviderRefund } from './records.js';
 
 const RULES = { now: TO, youngMs: 900_000, settleWithinMs: 8 * DAY_MS };
 
-const whole = agreeingBooks(50, randomOf(1)).find(
+const whole = agreeingPayments(50, randomOf(1)).find(
   ({ checkout, charge }) => checkout?.status === 'paid' && charge !== null,
 );
 if (whole?.checkout == null || whole.charge === null || whole.movement === null) throw new Error('No payment');
-const { checkout: ours, charge: theirs, movement: credit } = whole;
+const { checkout: paidCheckout, charge: paidCharge, movement: credit } = whole;
 
 type Change = {
-  readonly checkout?: Partial<OurCheckout> | null;
-  readonly charge?: Partial<TheirCharge>;
+  readonly checkout?: Partial<TillflowCheckout> | null;
+  readonly charge?: Partial<ProviderCharge>;
   readonly movement?: Partial<Movement> | null;
 };
 
-/** A payment in all books that agree, but for what is changed. */
-function examine({ checkout = {}, charge = {}, movement = {} }: Change): Break[] {
-  return examinePayment(
-    { ...theirs, ...charge },
-    checkout === null ? null : { ...ours, ...checkout },
+/** Compares a payment on which all records agree, except for the change. */
+function compare({ checkout = {}, charge = {}, movement = {} }: Change): Break[] {
+  return comparePayment(
+    { ...paidCharge, ...charge },
+    checkout === null ? null : { ...paidCheckout, ...checkout },
     movement === null ? null : { ...credit, ...movement },
     RULES,
   );
 }
 
-const types = (change: Change): string[] => examine(change).map(({ type }) => type);
-const refund = (fields: Partial<TheirRefund> = {}): TheirRefund => ({
+const types = (change: Change): string[] => compare(change).map(({ type }) => type);
+const refund = (fields: Partial<ProviderRefund> = {}): ProviderRefund => ({
   id: 'rfnd_1',
   amount: 1_000,
-  createdAt: theirs.paidAt,
+  createdAt: paidCharge.paidAt,
   key: null,
   ...fields,
 });
-const entry = (fields: Partial<OurRefund> = {}): OurRefund => ({
+const entry = (fields: Partial<TillflowRefund> = {}): TillflowRefund => ({
   id: 'rfnd_1',
   key: 'till',
-  chargeId: theirs.id,
+  chargeId: paidCharge.id,
   amount: 1_000,
   status: 'succeeded',
   ...fields,
 });
-const refunded = (...refunds: TheirRefund[]): Partial<TheirCharge> => ({
+const refunded = (...refunds: ProviderRefund[]): Partial<ProviderCharge> => ({
   refunds,
   refundedAmount: refunds.reduce((sum, { amount }) => sum + amount, 0),
 });
 
-describe('a payment', () => {
+describe('comparePayment of a payment', () => {
   it.each<[string, Change, string[]]>([
-    ['in all books', {}, []],
+    ['in all records', {}, []],
     ['without a checkout', { checkout: null }, ['missing_here']],
-    ['of another amount', { charge: { amount: theirs.amount + 1 } }, ['amount']],
+    ['of another amount', { charge: { amount: paidCharge.amount + 1 } }, ['amount']],
     ['of another currency', { charge: { currency: 'SGD' } }, ['currency']],
     ['that was reversed', { charge: { status: 'reversed' } }, ['status']],
     ['that was reversed, without a checkout', { checkout: null, charge: { status: 'reversed' } }, []],
     [
-      'of a status that nobody knows, and unpaid with us',
+      'with an unknown status and an unpaid checkout',
       { checkout: { status: 'expired', paidAt: null, charges: [] }, charge: { status: 'settled' } },
       ['status'],
     ],
     [
-      'of another amount that was given back',
-      { checkout: { charges: [] }, charge: { amount: theirs.amount + 1, refundedAmount: theirs.amount + 1 } },
+      'of another amount that was refunded',
+      { checkout: { charges: [] }, charge: { amount: paidCharge.amount + 1, refundedAmount: paidCharge.amount + 1 } },
       [],
     ],
     [
@@ -73,13 +74,13 @@ describe('a payment', () => {
       { checkout: { charges: [] }, charge: { currency: 'SGD', status: 'reversed' } },
       [],
     ],
-    ['that nobody noticed', { checkout: { status: 'expired', paidAt: null, charges: [] } }, ['status']],
+    ['that Tillflow missed', { checkout: { status: 'expired', paidAt: null, charges: [] } }, ['status']],
     ['beside another', { checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] } }, ['duplicate_payment']],
     [
       'beside another that went back',
       {
         checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] },
-        charge: { refundedAmount: theirs.amount },
+        charge: { refundedAmount: paidCharge.amount },
       },
       [],
     ],
@@ -87,8 +88,8 @@ describe('a payment', () => {
       'beside another, on its way back',
       {
         checkout: {
-          charges: [...ours.charges, { id: 'chrg_other', status: 'successful' }],
-          refunds: [entry({ id: null, key: `auto:${theirs.id}`, status: 'pending', amount: theirs.amount })],
+          charges: [...paidCheckout.charges, { id: 'chrg_other', status: 'successful' }],
+          refunds: [entry({ id: null, key: `auto:${paidCharge.id}`, status: 'pending', amount: paidCharge.amount })],
         },
       },
       ['duplicate_payment'],
@@ -97,7 +98,7 @@ describe('a payment', () => {
       'beside another that is on its way back',
       {
         checkout: {
-          charges: [...ours.charges, { id: 'chrg_other', status: 'successful' }],
+          charges: [...paidCheckout.charges, { id: 'chrg_other', status: 'successful' }],
           refunds: [entry({ id: null, key: 'auto:chrg_other', chargeId: 'chrg_other', status: 'pending' })],
         },
       },
@@ -105,9 +106,9 @@ describe('a payment', () => {
     ],
     ['that the balance does not show', { movement: null }, ['unsettled']],
     ['that the balance shows with another amount', { movement: { amount: credit.amount - 1 } }, ['fee_difference']],
-    ['paid out in time', { movement: { transferableAt: plus(theirs.paidAt ?? TO, 8 * DAY_MS) } }, []],
-    ['paid out late', { movement: { transferableAt: plus(theirs.paidAt ?? TO, 8 * DAY_MS + 1) } }, ['unsettled']],
-    ['paid out at a time nobody says', { movement: { transferableAt: null } }, []],
+    ['paid out in time', { movement: { transferableAt: plus(paidCharge.paidAt ?? TO, 8 * DAY_MS) } }, []],
+    ['paid out late', { movement: { transferableAt: plus(paidCharge.paidAt ?? TO, 8 * DAY_MS + 1) } }, ['unsettled']],
+    ['without a payout time', { movement: { transferableAt: null } }, []],
     ['without a word on fees', { charge: { fees: null } }, []],
   ])('%s: %s', (_, change, expected) => {
     expect(types(change)).toEqual(expected);
@@ -120,45 +121,45 @@ describe('a payment', () => {
     [2, ['fee_difference']],
     [-2, ['fee_difference']],
   ])('whose fee is %i more than its rates come to: %j', (more, expected) => {
-    const { fee = 0, vat = 0 } = theirs.fees ?? {};
-    const fees = { fee: fee + more, vat, net: theirs.amount - fee - more - vat, byRates: { fee, vat } };
+    const { fee = 0, vat = 0 } = paidCharge.fees ?? {};
+    const fees = { fee: fee + more, vat, net: paidCharge.amount - fee - more - vat, byRates: { fee, vat } };
     expect(types({ charge: { fees }, movement: { amount: fees.net } })).toEqual(expected);
   });
 
-  it('tells what both sides say, how old it is, and what an operator can run', () => {
-    const [found] = examine({ checkout: { status: 'awaiting_payment', paidAt: null, charges: [] } });
+  it('states both sides, the age, and a command for the operator', () => {
+    const [found] = compare({ checkout: { status: 'awaiting_payment', paidAt: null, charges: [] } });
     expect(found).toEqual({
       type: 'status',
-      checkout_id: ours.id,
-      charge_id: theirs.id,
+      checkout_id: paidCheckout.id,
+      charge_id: paidCharge.id,
       refund_id: null,
-      transaction_id: theirs.transactionId,
+      transaction_id: paidCharge.transactionId,
       receipt_id: null,
-      expected: { status: 'awaiting_payment', amount: ours.amount, currency: 'THB' },
-      actual: { status: 'successful', amount: ours.amount, currency: 'THB' },
-      age_seconds: Math.floor((TO - (theirs.paidAt ?? 0)) / 1_000),
-      suggested_action: `pnpm tillflow resolve ${ours.id} --look --reason reconciliation`,
+      expected: { status: 'awaiting_payment', amount: paidCheckout.amount, currency: 'THB' },
+      actual: { status: 'successful', amount: paidCheckout.amount, currency: 'THB' },
+      age_seconds: Math.floor((TO - (paidCharge.paidAt ?? 0)) / 1_000),
+      suggested_action: `pnpm tillflow resolve ${paidCheckout.id} --look --reason reconciliation`,
       healed: false,
     });
   });
 });
 
-describe('a payment of ours', () => {
+describe('compareAbsentCharge of a charge', () => {
   it.each([
     ['that the provider does not have', null, ['missing_there']],
-    ['that the provider shows as failed', { ...theirs, status: 'failed' }, ['status']],
-    ['that the provider shows elsewhere', theirs, []],
+    ['that the provider shows as failed', { ...paidCharge, status: 'failed' }, ['status']],
+    ['that the provider shows as paid', paidCharge, []],
   ])('%s: %j', (_, charge, expected) => {
-    expect(examineAbsence(ours, theirs.id, charge, RULES).map(({ type }) => type)).toEqual(expected);
+    expect(compareAbsentCharge(paidCheckout, paidCharge.id, charge, RULES).map(({ type }) => type)).toEqual(expected);
   });
 });
 
-describe('a refund', () => {
+describe('comparePayment of a refund', () => {
   it.each<[string, Change, string[]]>([
-    ['in both books', { checkout: { refunds: [entry()] }, charge: refunded(refund({ key: 'till' })) }, []],
-    ['that we do not have', { charge: refunded(refund()) }, ['refund_made_outside']],
+    ['in both records', { checkout: { refunds: [entry()] }, charge: refunded(refund({ key: 'till' })) }, []],
+    ['that the checkout does not have', { charge: refunded(refund()) }, ['refund_made_outside']],
     [
-      'that we took over',
+      'made outside and adopted',
       { checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) },
       ['refund_made_outside'],
     ],
@@ -170,7 +171,7 @@ describe('a refund', () => {
     ['that the provider does not have', { checkout: { refunds: [entry()] } }, ['missing_there']],
     ['that was refused', { checkout: { refunds: [entry({ id: null, status: 'rejected' })] } }, []],
     [
-      'of ours whose answer is lost',
+      'of the checkout whose answer was lost',
       {
         checkout: { refunds: [entry({ id: null, status: 'pending' })] },
         charge: refunded(refund({ key: 'till', createdAt: plus(TO, -900_000) })),
@@ -178,7 +179,7 @@ describe('a refund', () => {
       ['status'],
     ],
     [
-      'of ours whose answer is on its way',
+      'of the checkout whose answer is in flight',
       {
         checkout: { refunds: [entry({ id: null, status: 'pending' })] },
         charge: refunded(refund({ key: 'till', createdAt: plus(TO, -899_999) })),
@@ -186,7 +187,7 @@ describe('a refund', () => {
       [],
     ],
     [
-      'of ours over another amount than was asked for',
+      'of the checkout with another amount than requested',
       {
         checkout: { refunds: [entry({ id: null, status: 'pending', amount: 2_000 })] },
         charge: refunded(refund({ key: 'till', createdAt: plus(TO, -900_000) })),
@@ -194,7 +195,7 @@ describe('a refund', () => {
       ['amount'],
     ],
     [
-      'that may be ours on its way and does not say so',
+      'without a key that may be the one in flight',
       {
         checkout: { refunds: [entry({ id: null, status: 'pending' })] },
         charge: refunded(refund({ createdAt: plus(TO, -899_999) })),
@@ -202,7 +203,7 @@ describe('a refund', () => {
       [],
     ],
     [
-      'that could have been ours long ago',
+      'without a key that is too old to be in flight',
       {
         checkout: { refunds: [entry({ id: null, status: 'pending' })] },
         charge: refunded(refund({ createdAt: plus(TO, -900_000) })),
@@ -214,47 +215,47 @@ describe('a refund', () => {
     expect(types(change)).toEqual(expected);
   });
 
-  it('that we took over is healed already', () => {
-    const [found] = examine({ checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) });
+  it('is healed when the checkout has adopted the outside refund', () => {
+    const [found] = compare({ checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) });
     expect(found).toMatchObject({ refund_id: 'rfnd_1', healed: true });
   });
 });
 
-describe('a refund of ours that was made twice', () => {
+describe('comparePayment of a refund that the provider made twice', () => {
   const charge = refunded(refund({ key: 'till' }), refund({ id: 'rfnd_2', key: 'till' }));
 
   it.each([
     ['before the checkout knows', [entry()]],
     ['after the checkout took the second for one of elsewhere', [entry(), entry({ id: 'rfnd_2', key: 'rfnd_2' })]],
   ])('is over more than was asked for, and does not heal, %s', (_, refunds) => {
-    const found = examine({ checkout: { refunds }, charge });
+    const found = compare({ checkout: { refunds }, charge });
     expect(found).toMatchObject([
       { type: 'amount', refund_id: 'rfnd_2', healed: false, expected: { amount: 1_000 }, actual: { amount: 2_000 } },
     ]);
-    expect(found.map(healsByLooking)).toEqual([false]);
+    expect(found.map(healsByRetrieve)).toEqual([false]);
   });
 });
 
-describe('what a refund takes from the balance', () => {
-  const { net = 0 } = theirs.fees ?? {};
-  const whole = refund({ amount: theirs.amount });
+describe('compareDebit', () => {
+  const { net = 0 } = paidCharge.fees ?? {};
+  const whole = refund({ amount: paidCharge.amount });
   const debit = (fields: Partial<Movement>): Movement => ({ ...credit, chargeId: null, refundId: 'rfnd_1', ...fields });
 
-  it.each<[string, Partial<TheirCharge>, Partial<Movement>, string[]]>([
-    ['what was given back', refunded(refund()), { amount: 1_000 }, []],
+  it.each<[string, Partial<ProviderCharge>, Partial<Movement>, string[]]>([
+    ['the refunded amount', refunded(refund()), { amount: 1_000 }, []],
     ['more', refunded(refund()), { amount: 5_000 }, ['fee_difference']],
     ['less', refunded(refund()), { amount: 999 }, ['fee_difference']],
     ['another currency', refunded(refund()), { amount: 1_000, currency: 'SGD' }, ['fee_difference']],
-    ['all of it', refunded(whole), { amount: theirs.amount }, []],
-    ['what a void leaves of it, the fee returned', refunded(whole), { amount: net }, []],
+    ['the whole amount', refunded(whole), { amount: paidCharge.amount }, []],
+    ['the net amount of a void that returns the fee', refunded(whole), { amount: net }, []],
     ['anything, of a charge that states no fees', { ...refunded(refund()), fees: null }, { amount: 5_000 }, []],
   ])('may be %s: %j', (_, charge, movement, expected) => {
-    const found = examineDebit({ ...theirs, ...charge }, debit(movement), RULES);
+    const found = compareDebit({ ...paidCharge, ...charge }, debit(movement), RULES);
     expect(found.map(({ type }) => type)).toEqual(expected);
   });
 });
 
-describe('what is suggested', () => {
+describe('suggested_action', () => {
   const unpaid = { status: 'expired', paidAt: null, charges: [] } as const;
   const twice = { charges: [{ id: 'chrg_other', status: 'successful' }] } as const;
 
@@ -283,12 +284,12 @@ describe('what is suggested', () => {
       /^pnpm tillflow reconcile --from \S+Z --to \S+Z --dry-run$/,
     ],
   ])('for %s is a command that can do something about it', (_, change, command) => {
-    expect(examine(change)[0]?.suggested_action).toMatch(command);
+    expect(compare(change)[0]?.suggested_action).toMatch(command);
   });
 });
 
-it('heals by looking when it is a missed payment or a refund made outside, and by nothing else', () => {
-  const heal = (change: Change): boolean[] => examine(change).map(healsByLooking);
+it('a break heals by a retrieve when it is a missed payment or a refund made outside, and no other break does', () => {
+  const heal = (change: Change): boolean[] => compare(change).map(healsByRetrieve);
   expect(heal({ checkout: { status: 'expired', paidAt: null, charges: [] } })).toEqual([true]);
   expect(heal({ charge: refunded(refund()) })).toEqual([true]);
   expect(heal({ checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) })).toEqual([false]);
