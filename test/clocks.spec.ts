@@ -54,7 +54,7 @@ describe('a worker whose clock is set wrong while it runs, and right again', () 
       expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
       expect(stack.requests('POST /sources')).toEqual([]);
       worker.signal('SIGUSR2');
-      await worker.line('right again');
+      await worker.line('correct again');
       await stack.until(id, ({ qr }) => qr !== null);
       expect(await ready()).toMatchObject({ status: 200 });
       worker.signal('SIGTERM');

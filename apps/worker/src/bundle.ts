@@ -4,26 +4,26 @@ import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 import { FAILURE_CONVERTER_PATH } from '@tillflow/temporal';
 
-/** Where the build puts the workflow code that every worker runs. */
+/** The workflow bundle that every worker runs. The build writes it. */
 export const BUNDLE_PATH = fileURLToPath(new URL('../dist/workflow-bundle.js', import.meta.url));
 
-/** The same for workers that encrypt: failures of the workflows hide their messages too. */
+/** The bundle for workers that encrypt: it also encrypts the messages of workflow failures. */
 export const ENCRYPTING_BUNDLE_PATH = fileURLToPath(new URL('../dist/workflow-bundle-encrypting.js', import.meta.url));
 
 export type BundleOptions = {
   /** For workers with `PAYLOAD_KEYS`. */
   readonly encrypting: boolean;
-  /** The compiled workflows, the product's own unless told otherwise. */
+  /** The compiled workflows; absent: the product's. */
   readonly workflowsPath?: string;
 };
 
 const { resolve } = createRequire(import.meta.url);
 const WORKFLOWS = resolve('@tillflow/workflows/workflows');
 
-/** Rules without a state of their own: evaluated once for all checkouts of a worker instead of once for each. */
+/** Modules without state: a worker evaluates them once instead of once for each workflow. */
 const PURE_MODULES = ['@tillflow/domain', '@tillflow/workflows/model'].map((name) => resolve(name));
 
-/** Workflow code as one file, as a worker takes it. */
+/** Bundles workflow code into one file for a worker. */
 export async function bundleWorkflows({ encrypting, workflowsPath = WORKFLOWS }: BundleOptions): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath,
@@ -34,7 +34,7 @@ export async function bundleWorkflows({ encrypting, workflowsPath = WORKFLOWS }:
   return code;
 }
 
-/** Bundles the compiled workflows, once, at build time. */
+/** Runs at build time. */
 async function writeBundles(): Promise<void> {
   await writeFile(BUNDLE_PATH, await bundleWorkflows({ encrypting: false }));
   await writeFile(ENCRYPTING_BUNDLE_PATH, await bundleWorkflows({ encrypting: true }));

@@ -6,21 +6,21 @@ import type { WorkerSettings } from './settings.js';
 /** A time as Temporal sends it. */
 type Timestamp = { readonly seconds?: unknown; readonly nanos?: number | null };
 
-/** What Temporal knows of a build. */
+/** A build as Temporal describes it. */
 export type KnownBuild = {
   readonly deploymentVersion?: { readonly buildId?: string | null } | null;
-  /** When its first worker came. */
+  /** When its first worker polled. */
   readonly createTime?: Timestamp | null;
-  /** When it last became current; unset: it never was. */
+  /** When it last became current; unset: never. */
   readonly lastCurrentTime?: Timestamp | null;
 };
 
-/** `take_over`: this build is to become current. `stay_back`: it is not, and another gets the tasks. */
+/** `take_over`: this build should become current. `stay_back`: it should not, and another build gets the tasks. */
 export type Decision = 'unknown' | 'is_current' | 'take_over' | 'stay_back';
 
 /**
- * A build takes over once: when it never was current, and first came after the one that is. So a worker of an old
- * build that is started again takes nothing back, and a build that was replaced on purpose stays replaced.
+ * A build takes over once: when it was never current, and its first worker polled after that of the current build. So the
+ * restarted worker of an old build does not take over, and a build that was replaced on purpose stays replaced.
  */
 export function decide(builds: readonly KnownBuild[], current: string | null, buildId: string): Decision {
   if (current === buildId) return 'is_current';
@@ -36,9 +36,9 @@ const CALL_WITHIN_MS = 5_000;
 const KNOWN_WITHIN_MS = 60_000;
 
 /**
- * Makes this worker's build the one that gets the tasks, if it is to be. Waits until Temporal knows the build, which
- * is when the worker polls.
- * @throws {Error} when it does not come to know it within a minute, or forbids it.
+ * Makes this worker's build current if it should take over. Waits until Temporal knows the build, which is when the worker
+ * polls.
+ * @throws {Error} when Temporal does not know the build within a minute, or refuses
  */
 export async function makeBuildCurrent(
   connection: NativeConnection,
@@ -56,7 +56,7 @@ export async function makeBuildCurrent(
     const current = routingConfig?.currentDeploymentVersion?.buildId ?? null;
     const decision = decide(versionSummaries ?? [], current, buildId);
     if (decision === 'take_over') {
-      // With the token it fails when another build became current since.
+      // With the token, the call fails when another build became current meanwhile.
       await workflowService.setWorkerDeploymentCurrentVersion({ namespace, deploymentName, buildId, conflictToken });
     }
     if (decision !== 'unknown') logger.info({ deployment: deploymentName, build: buildId, current, decision }, 'build');
@@ -64,26 +64,26 @@ export async function makeBuildCurrent(
   };
   const giveUpAt = Date.now() + KNOWN_WITHIN_MS;
   for (;;) {
-    let obstacle: unknown = 'Temporal does not know it';
+    let obstacle: unknown = 'Temporal does not know this build';
     try {
       const decision = await connection.withDeadline(Date.now() + CALL_WITHIN_MS, attempt);
       if (decision !== 'unknown') return;
     } catch (error) {
       obstacle = error;
     }
-    if (isForGood(obstacle) || Date.now() > giveUpAt) {
+    if (isPermanent(obstacle) || Date.now() > giveUpAt) {
       const why = obstacle instanceof Error ? obstacle.message : String(obstacle);
-      throw new Error(`Build ${buildId} of ${deploymentName} could not be made current: ${why}`, { cause: obstacle });
+      throw new Error(`Build ${buildId} of ${deploymentName} could not become current: ${why}`, { cause: obstacle });
     }
     await sleep(PAUSE_MS);
   }
 }
 
 /** gRPC: invalid argument, permission denied, unimplemented, unauthenticated. */
-const FOR_GOOD: ReadonlySet<unknown> = new Set([3, 7, 12, 16]);
+const PERMANENT: ReadonlySet<unknown> = new Set([3, 7, 12, 16]);
 
-function isForGood(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && FOR_GOOD.has(error.code);
+function isPermanent(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && PERMANENT.has(error.code);
 }
 
 function buildIdOf(build: KnownBuild): string | null {

@@ -16,7 +16,7 @@ afterAll(() => health.close());
 
 const statusOf = async (path: string): Promise<number> => (await fetch(`${health.url}${path}`)).status;
 
-it('says whether the worker takes tasks, whatever else is in the address', async () => {
+it('GET /health/ready says whether the worker takes tasks, with any query string', async () => {
   expect(await statusOf('/health/ready?from=probe')).toBe(200);
   isReady = false;
   const answer = await fetch(`${health.url}/health/ready?from=probe`);
@@ -26,12 +26,12 @@ it('says whether the worker takes tasks, whatever else is in the address', async
   expect(await statusOf('/metrics?x=1')).toBe(200);
 });
 
-it('knows no other address', async () => {
+it('the health server answers 404 for any other path', async () => {
   expect(await statusOf('/')).toBe(404);
   expect(await statusOf('/health/steady')).toBe(404);
 });
 
-it('outlives metrics that cannot be read', async () => {
+it('the health server survives a failure to read metrics', async () => {
   const broken = new Gauge({
     name: 'broken',
     help: 'Cannot be read.',

@@ -2,11 +2,11 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
-/** How a worker is. */
+/** The state of a worker. */
 export type State = {
-  /** `temporal_unreachable` holds from the start until Temporal is reached for the first time, and when it is lost. */
+  /** `temporal_unreachable`: Temporal has not been reached since the start, or does not answer. */
   readonly status: 'ok' | 'temporal_unreachable' | 'clock_wrong' | 'starting_or_stopping';
-  /** How far the machine's clock is off; null until Temporal is reached for the first time. */
+  /** The offsets of the machine's clock; null until Temporal is reached for the first time. */
   readonly clock: {
     readonly temporal_offset_ms: number;
     readonly provider_offset_ms: number | null;
@@ -14,10 +14,10 @@ export type State = {
   } | null;
 };
 
-/** What a worker says about itself. */
+/** What the health server reports. */
 export type Vitals = {
   readonly state: () => Promise<State>;
-  /** The metrics of the process. They hold no id and no secret: who reaches the port may read them. */
+  /** The metrics of the process. They contain no id and no secret: anyone who reaches the port may read them. */
   readonly registry: Registry;
 };
 

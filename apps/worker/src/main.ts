@@ -1,11 +1,11 @@
 import { countProviderCalls, logReady, processMetrics, programLogger } from '@tillflow/telemetry';
 import { SettingsError } from '@tillflow/temporal';
 import type { Logger } from 'pino';
-import { measureClocks } from './clocks/metrics.js';
-import type { StartPatience } from './connect.js';
+import { measureClocks } from './clocks/clocks.js';
 import { serveHealth, type State } from './health.js';
 import { installRuntime } from './runtime.js';
 import { workerSettings, type WorkerSettings } from './settings.js';
+import type { StartPatience } from './temporal-connection.js';
 import { openWorker, type RunningWorker } from './worker.js';
 
 async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
@@ -21,7 +21,7 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
   try {
     const opening = openWorker(settings, logger, { patience: patience(logger, stopping) });
     worker = await Promise.race([opening, untilAborted(stopping)]);
-    // Nothing is in flight yet, and a connection that is being made cannot be given up.
+    // No call is in flight yet, and opening a connection cannot be aborted.
     if (worker === undefined) process.exit(0);
     await run(worker, settings, logger, stopping);
   } finally {
@@ -30,14 +30,14 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
 }
 
 async function run(worker: RunningWorker, settings: WorkerSettings, logger: Logger, stopping: AbortSignal) {
-  // Why it cannot be stopped is why it has ended, which is thrown below.
+  // The reason why it cannot be stopped is thrown below.
   const end = (): Promise<void> => worker.stop().catch(() => undefined);
   void untilAborted(stopping).then(end);
   try {
     await worker.ready;
   } catch (error) {
     await end();
-    // Told to stop while its build was to become current, which is tried for a while yet.
+    // A signal came while the build was becoming current, which goes on for a while.
     if (stopping.aborted) process.exit(0);
     throw error;
   }
@@ -63,7 +63,7 @@ async function untilAborted(signal: AbortSignal): Promise<undefined> {
   if (!signal.aborted) await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 }
 
-/** Temporal may come later than its workers, and a namespace may be made later than both: it is tried again for ever. */
+/** Retries without limit: Temporal may start after its workers, and the namespace may be created after both. */
 function patience(logger: Logger, signal: AbortSignal): StartPatience {
   return { signal, failed: (why, pauseMs) => logger.warn({ pause_ms: pauseMs }, `${why} The worker tries again.`) };
 }
@@ -88,12 +88,12 @@ try {
   logger = programLogger('worker', settings.LOG_LEVEL);
   await main(settings, logger);
 } catch (error) {
-  if (logger === undefined || error instanceof SettingsError) process.stderr.write(`${wordsOf(error)}\n`);
-  else logger.fatal({ err: error }, wordsOf(error));
-  // The engine's own threads would keep a worker that never started alive.
+  if (logger === undefined || error instanceof SettingsError) process.stderr.write(`${messageOf(error)}\n`);
+  else logger.fatal({ err: error }, messageOf(error));
+  // Temporal's native threads keep the process running even if the worker never started.
   process.exit(error instanceof SettingsError ? 2 : 1);
 }
 
-function wordsOf(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof SettingsError ? error.message : String(error);
 }

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import type { WorkerSettings } from './settings.js';
 
 /**
- * Temporal's own log lines in the form of ours, those of its native part too, and its metrics. Signals are handled by the
- * program, not by the runtime. The library remembers these options when it starts its runtime anew.
+ * Writes Temporal's log lines, including those of its native part, in Tillflow's form, and exports its metrics. The program
+ * handles signals itself. The library keeps these options when it restarts its runtime.
  */
 export function installRuntime(
   logger: Logger,
@@ -24,7 +24,7 @@ export function installRuntime(
   });
 }
 
-/** As Prometheus wants them: base units, and counters that say so. */
+/** Prometheus conventions: base units, and the suffix of counters. */
 const METRIC_NAMES = { countersTotalSuffix: true, unitSuffix: true, useSecondsForDurations: true } as const;
 
 const LEVELS = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;

@@ -13,11 +13,11 @@ const schema = z.object({
   PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
   /** The pause between two passes of the event tail. */
   EVENT_TAIL_INTERVAL_MS: integer(15_000, 100, 3_600_000),
-  /** How far before what it read last a pass of the event tail begins, for events that are listed late. */
+  /** A pass of the event tail begins this long before the watermark, for events that the provider lists late. */
   EVENT_TAIL_OVERLAP_MS: integer(60_000, 0, 86_400_000),
   /** How far back the first event tail begins. */
   EVENT_TAIL_LOOKBACK_MS: integer(86_400_000, 0, 31 * 86_400_000),
-  /** The longest time from a payment to the day it can be paid out; later is a break. 0: whatever the provider says. */
+  /** The longest time from a payment to the day of its payout; later is a break. 0: any time. */
   RECONCILE_SETTLEMENT_DAYS: integer(8, 0, 365),
   /** How long a stopping worker waits for calls in flight; above the longest activity. */
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
@@ -25,30 +25,30 @@ const schema = z.object({
   MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
   /** A worker whose clock is further than this from Temporal's takes no work. */
   MAX_CLOCK_OFFSET_MS: integer(30_000, 1_000, 86_400_000),
-  /** The address that health and metrics listen on; 0.0.0.0 is all of this machine's. They hold no id and no secret. */
+  /** The address of the health and metrics ports; 0.0.0.0: all addresses of this machine. They expose no id and no secret. */
   WORKER_HOST: z.string().default('127.0.0.1'),
-  /** Where `/health/live`, `/health/ready` and `/metrics` are answered; unset: nowhere. */
+  /** The port of `/health/live`, `/health/ready` and `/metrics`; unset: none. */
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
-  /** Where Temporal's own library shows its metrics, at `/metrics`; unset: nowhere. */
+  /** The port of the metrics of Temporal's own library, at `/metrics`; unset: none. */
   WORKER_SDK_METRICS_PORT: integer(0, 0, 65_535),
-  /** Names the version of the code, for Temporal's worker versioning; unset: unversioned. */
+  /** Identifies the version of the code for Temporal's worker versioning; unset: unversioned. */
   WORKER_BUILD_ID: z
     .string()
     .regex(/^[A-Za-z0-9._+-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 . _ + -')
     .optional(),
-  /** What the builds are versions of. Unique in a namespace: two stages in one need two names. */
+  /** The deployment of the builds. Unique in a namespace: two stages in one namespace need two names. */
   WORKER_DEPLOYMENT: z
     .string()
     .regex(/^[A-Za-z0-9_-]{1,128}$/, 'must be 1 to 128 of A-Z a-z 0-9 _ -')
     .default('tillflow'),
-  /** Whether a new build takes over by itself when its worker starts. */
+  /** Whether a new build takes over automatically when its worker starts. */
   WORKER_MAKE_CURRENT: flag(true),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal']).default('info'),
 });
 
 export type WorkerSettings = z.output<typeof schema>;
 
-/** @throws {SettingsError} with every mistake, and with what is unsafe with a live key. */
+/** @throws {SettingsError} with every mistake, and with every setting that is unsafe with a live key */
 export function workerSettings(environment: NodeJS.ProcessEnv): WorkerSettings {
   return readSettings(schema, environment, unsafeWithLiveKey);
 }

@@ -2,13 +2,13 @@ import type { Worker } from '@temporalio/worker';
 import type { Clocks } from './clocks/clocks.js';
 
 /**
- * Takes work from Temporal while the machine's clock is right. Temporal's library cannot pause a worker: one that is to
- * take no more work finishes what it has and ends, and another takes its place.
+ * Takes work from Temporal while the machine's clock is correct. Temporal's library cannot pause a worker: to pause, a
+ * worker finishes its tasks and ends, and later another worker replaces it.
  */
 export class Work {
-  /** Whether work was ever taken: true when the first worker takes some, false when none will. */
+  /** True when the first worker runs; false when this ends before. */
   readonly begun: Promise<boolean>;
-  /** Settles when the last worker has stopped; rejects when one broke or could not be made. */
+  /** Settles when the last worker has stopped; rejects when a worker fails or cannot be created. */
   readonly ended: Promise<void>;
   readonly #stopping = new AbortController();
   readonly #clocks: Clocks;
@@ -23,14 +23,14 @@ export class Work {
     this.ended = this.#run(create).finally(() => this.#begin(false));
   }
 
-  get isUnderWay(): boolean {
+  get isRunning(): boolean {
     return this.#worker?.getState() === 'RUNNING';
   }
 
-  /** Takes no more work, and finishes what is in flight. */
+  /** Takes no more work, and finishes the tasks in flight. */
   async stop(): Promise<void> {
     this.#stopping.abort();
-    this.#leave();
+    this.#shutDown();
     await this.ended;
   }
 
@@ -43,10 +43,10 @@ export class Work {
       const running = worker.run();
       this.#worker = worker;
       this.#begin(true);
-      // It stopped, or its clock went wrong, while the worker was made.
-      if (signal.aborted) this.#leave();
+      // `stop` was called while the worker was created.
+      if (signal.aborted) this.#shutDown();
       const over = new AbortController();
-      const watching = this.#clocks.until(false, AbortSignal.any([signal, over.signal])).then(() => this.#leave());
+      const watching = this.#clocks.until(false, AbortSignal.any([signal, over.signal])).then(() => this.#shutDown());
       try {
         await running;
       } finally {
@@ -57,7 +57,7 @@ export class Work {
     }
   }
 
-  #leave(): void {
+  #shutDown(): void {
     if (this.#worker?.getState() === 'RUNNING') this.#worker.shutdown();
   }
 }

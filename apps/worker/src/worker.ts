@@ -3,14 +3,13 @@ import { PaymentsClient, systemClock } from '@tillflow/payments-client';
 import { dataConverter, isEncrypting, openTemporal, Seal, warnIfUnencrypted, type Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { commandActivities } from './commands/activities.js';
-import { correlated } from './activities/interceptors.js';
+import { correlated, scheduledAt } from './activities/interceptors.js';
 import { SEARCHED_METADATA } from './activities/charge-facts.js';
 import { paymentActivities } from './checkout/activities.js';
 import { reconciliationActivities } from './reconciliation/activities.js';
 import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
 import type { Clocks } from './clocks/clocks.js';
-import { scheduledAt } from './activities/interceptors.js';
-import { connect, patiently, type Connected, type StartPatience } from './connect.js';
+import { connect, patiently, type Connected, type StartPatience } from './temporal-connection.js';
 import { makeBuildCurrent } from './deployment.js';
 import { eventTailActivities } from './event-tail/activities.js';
 import type { WorkerSettings } from './settings.js';
@@ -19,35 +18,35 @@ import { Work } from './work.js';
 /** Keys of test mode begin so. Source: assumption. */
 const TEST_KEY = 'skey_test_';
 
-/** How long a task waits for the worker that knows its workflow before any worker may take it, when that one died. */
+/** A workflow task waits this long for the worker that has the workflow in memory; then any worker may take it. */
 const STICKY_TIMEOUT_MS = 3_000;
 
 export type RunningWorker = {
-  /** How far the machine's clock is off; while it is too far, no tasks are taken. */
+  /** The offsets of the machine's clock. While they are too large, the worker takes no tasks. */
   readonly clocks: Clocks;
-  /** Settles when it first takes tasks and it is known which build gets them; rejects when that fails. */
+  /** Settles when the worker takes tasks and Temporal has a current build; rejects when that fails. */
   readonly ready: Promise<void>;
-  /** Settles when the worker has stopped; rejects when it broke. */
+  /** Settles when the worker has stopped; rejects when it failed. */
   readonly stopped: Promise<void>;
-  /** Whether it asks Temporal for tasks, and its clock is right. */
+  /** Whether it polls Temporal for tasks, and its clock is correct. */
   readonly isTakingWork: boolean;
-  /** Whether it takes tasks, from a Temporal that answers. */
+  /** Whether it takes tasks, and Temporal answers. */
   isReady(): Promise<boolean>;
-  /** Takes no more tasks, finishes what is in flight, closes its connections. */
+  /** Takes no more tasks, finishes those in flight, and closes its connections. */
   stop(): Promise<void>;
 };
 
 export type StartOptions = {
-  /** Other workflow code than the product's, as `bundleWorkflows` makes it. */
+  /** Another workflow bundle than the product's, made by `bundleWorkflows`. */
   readonly bundlePath?: string;
-  /** Tries again where Temporal cannot be reached; absent: the failure is thrown. */
+  /** Retries while Temporal cannot be reached; absent: the failure is thrown. */
   readonly patience?: StartPatience;
 };
 
 /**
- * Starts a worker for all workflows and activities of the product, and answers when it takes tasks. With a build id it is
- * there only when it is known which build gets the tasks.
- * @throws when Temporal cannot be reached, or the build cannot be made current.
+ * Starts a worker for all workflows and activities, and resolves when it takes tasks. With a build id, it resolves when
+ * Temporal has a current build.
+ * @throws when Temporal cannot be reached, or the build cannot become current
  */
 export async function startWorker(
   settings: WorkerSettings,
@@ -62,7 +61,7 @@ export async function startWorker(
   return worker;
 }
 
-/** As {@link startWorker}, and answers as soon as Temporal is reached: it takes tasks once it is `ready`. */
+/** As {@link startWorker}, but resolves as soon as Temporal is reached: the worker takes tasks once it is `ready`. */
 export async function openWorker(
   settings: WorkerSettings,
   logger: Logger,
@@ -80,7 +79,7 @@ export async function openWorker(
     secretKey: settings.PROVIDER_SECRET_KEY,
     logger,
     apiVersion: settings.PROVIDER_API_VERSION,
-    // By when a call may be sent is said in Temporal's time: what this machine's clock shows does not matter.
+    // The deadline for sending a call is in Temporal's time, so this machine's clock does not matter.
     clock: { ...systemClock, now: () => clocks.temporal.now() },
     searchedMetadata: SEARCHED_METADATA,
   });
@@ -97,9 +96,9 @@ export async function openWorker(
     ready: whenReady(work, stopped, connection, settings, logger),
     stopped,
     get isTakingWork() {
-      return work.isUnderWay;
+      return work.isRunning;
     },
-    isReady: async () => work.isUnderWay && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
+    isReady: async () => work.isRunning && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
     stop: async () => {
       await Promise.all([work.stop(), stopped]);
     },
@@ -138,7 +137,7 @@ function workerOptions(
   };
 }
 
-/** A worker that is stopped before is not ready, and nothing is wrong with it. */
+/** Also resolves when the worker is stopped before it took tasks. */
 async function whenReady(
   work: Work,
   stopped: Promise<void>,
@@ -153,7 +152,7 @@ async function whenReady(
   await Promise.race([current, endedEarly(stopped)]);
 }
 
-/** A running checkout moves to the current build with its next task; what changed in its code is behind `patched`. */
+/** A running checkout moves to the current build with its next task: changes of workflow code are behind `patched`. */
 function versioning(settings: WorkerSettings): { workerDeploymentOptions?: WorkerDeploymentOptions } {
   const { WORKER_BUILD_ID: buildId, WORKER_DEPLOYMENT: deploymentName } = settings;
   if (buildId === undefined) return {};

@@ -6,7 +6,7 @@ export {
   sendHint,
   type StoredCheckout,
 } from './checkouts/checkout-workflow.js';
-export { CheckoutNotFoundError, Checkouts, UnheardError, type Asked, type StoredPage } from './checkouts/checkouts.js';
+export { CheckoutNotFoundError, Checkouts, UnheardError, type Asked } from './checkouts/checkouts.js';
 export { CheckoutList, type ListPage } from './checkouts/list.js';
 export { readPlace, writePlace, type ListPlace } from './checkouts/list-position.js';
 export {
@@ -16,23 +16,10 @@ export {
   stuckWorkflows,
   type CheckoutFilters,
 } from './checkouts/queries.js';
-export {
-  declareWithoutEffect,
-  hadNoEffect,
-  TooSlowError,
-  within,
-  type Bounded,
-  type Lane,
-} from './connection/bounded-call.js';
-export {
-  connectionSettings,
-  openTemporal,
-  usesTls,
-  type ConnectionSettings,
-  type Temporal,
-} from './connection/connection.js';
+export { declareWithoutEffect, hadNoEffect, within, type Bounded, type Lane } from './connection/bounded-call.js';
+export { connectionSettings, openTemporal, usesTls, type Temporal } from './connection/connection.js';
 export { isClosed, isTemporalDown, isTemporalFailure, isTooSlow, whyUnreachable } from './connection/failures.js';
-export { pauseAfter, persist, type Patience } from './connection/retries.js';
+export { persist, type Patience } from './connection/retries.js';
 export { decodeArrayFromPayloads } from './connection/sdk-internals.js';
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './encryption/data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';

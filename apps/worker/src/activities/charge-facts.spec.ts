@@ -15,8 +15,8 @@ const charge = (fields: Readonly<Record<string, unknown>>): Charge =>
     ...fields,
   }) as unknown as Charge;
 
-describe('the facts of a charge', () => {
-  it('are its ids, its money, its status and whose it is, with times in UTC', () => {
+describe('toFacts', () => {
+  it('contains ids, money, status and checkout, with times in UTC', () => {
     expect(toFacts(charge({}), false)).toEqual({
       chargeId: 'chrg_test_1',
       sourceId: null,
@@ -36,7 +36,7 @@ describe('the facts of a charge', () => {
     });
   });
 
-  it('say which of its refunds is in another currency', () => {
+  it('marks a refund in another currency', () => {
     const refund = (id: string, currency?: string) => ({
       object: 'refund',
       id,
@@ -49,26 +49,26 @@ describe('the facts of a charge', () => {
     expect(refunds.map(({ otherCurrency }) => otherCurrency)).toEqual([undefined, 'MYR', undefined]);
   });
 
-  it('of a reversed charge are never those of a payment', () => {
+  it('gives a reversed charge the status reversed', () => {
     expect(toFacts(charge({ reversed: true }), false).status).toBe('reversed');
   });
 
-  it('of a voided charge say that all of it was given back, whatever sum it shows', () => {
+  it('counts a voided charge as refunded completely, whatever refunded_amount says', () => {
     expect(toFacts(charge({ voided: true, refunded_amount: 0 }), false).refundedAmount).toBe(150_000);
     expect(toFacts(charge({ voided: true }), false).refundedAmount).toBe(150_000);
     expect(toFacts(charge({ voided: false, refunded_amount: 1 }), false).refundedAmount).toBe(1);
   });
 
-  it('say when it is of the other mode', () => {
+  it('marks a charge of the other mode', () => {
     expect(toFacts(charge({ livemode: true }), false).isOtherMode).toBe(true);
     expect(toFacts(charge({ livemode: true }), true).isOtherMode).toBe(false);
   });
 
-  it.each([null, undefined, 'yesterday', '2026-02-30T00:00:00Z'])('take no time from %j', (paid_at) => {
+  it.each([null, undefined, 'yesterday', '2026-02-30T00:00:00Z'])('has no payment time for %j', (paid_at) => {
     expect(toFacts(charge({ paid_at }), false).paidAt).toBeNull();
   });
 
-  it.each([null, undefined, 7, { checkout: 7 }])('take no owner from the metadata %j', (metadata) => {
+  it.each([null, undefined, 7, { checkout: 7 }])('has no checkout for the metadata %j', (metadata) => {
     expect(toFacts(charge({ metadata }), false).checkoutId).toBeNull();
   });
 });

@@ -13,14 +13,14 @@ import { toOutcome, toReadFailure } from './failures.js';
 
 const details = (outcome: Outcome, retryable = false) => ({ code: 'a_code', outcome, retryable });
 
-describe('a mutating call that failed', () => {
+describe('toOutcome of a mutating call', () => {
   it.each([
     ['a reset after sending', new ConnectionError('reset', details('unknown'))],
     ['a timeout', new TimeoutError('late', details('unknown'))],
     ['a 500', new ServerError('down', details('unknown'))],
     ['an abort in flight', new RequestAbortedError('aborted', details('unknown'))],
-    ['a refusal after a doubt', new InvalidRequestError('no', details('unknown'))],
-  ])('by %s is unknown', (_, error) => {
+    ['a rejection after an unknown outcome', new InvalidRequestError('no', details('unknown'))],
+  ])('is unknown after %s', (_, error) => {
     expect(toOutcome(error)).toMatchObject({ kind: 'unknown', code: 'a_code' });
   });
 
@@ -29,7 +29,7 @@ describe('a mutating call that failed', () => {
     ['a send window that has passed', new TimeoutError('late', details('not_sent', true))],
     ['an abort before sending, as a stopping worker makes it', new RequestAbortedError('aborted', details('not_sent'))],
     ['the rate limit', new RateLimitError('slow down', details('rejected', true))],
-  ])('by %s had no effect and may be made again', (_, error) => {
+  ])('is rejected and retryable after %s', (_, error) => {
     expect(toOutcome(error)).toMatchObject({ kind: 'rejected', retryable: true });
   });
 
@@ -37,16 +37,16 @@ describe('a mutating call that failed', () => {
     ['a refusal', new InvalidRequestError('no', details('rejected'))],
     ['a parameter that cannot be sent', new InvalidRequestError('no', details('not_sent'))],
     ['a missing key', new AuthenticationError('no', details('not_sent'))],
-  ])('by %s had no effect and would fail again', (_, error) => {
+  ])('is rejected and not retryable after %s', (_, error) => {
     expect(toOutcome(error)).toMatchObject({ kind: 'rejected', retryable: false });
   });
 
-  it('by a mistake of ours is no outcome at all: it is thrown, and the workflow takes it as unknown', () => {
+  it('throws a bug, which the workflow treats as an unknown outcome', () => {
     expect(() => toOutcome(new TypeError('a bug'))).toThrow(TypeError);
   });
 });
 
-it('a read that the provider refused for good is not tried again by Temporal, one that may succeed is', () => {
+it('toReadFailure is not retryable after a definite rejection, and retryable after any other failure', () => {
   expect(toReadFailure(new InvalidRequestError('no', details('rejected')))).toMatchObject({
     nonRetryable: true,
     type: 'a_code',

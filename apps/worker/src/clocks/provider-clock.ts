@@ -2,12 +2,12 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { REQUEST_CHANNEL, type RequestReport } from '@tillflow/payments-client';
 import { MACHINE, nearestToZero, type Machine } from './temporal-clock.js';
 
-/** An HTTP date is cut to whole seconds. Source: RFC 9110, section 5.6.7. */
+/** An HTTP date has whole seconds. Source: RFC 9110, section 5.6.7. */
 const HTTP_DATE_STEP_MS = 1_000;
 
-/** How far the machine's wall clock is from the provider's, as its last reply was dated. */
+/** The offset of the machine's wall clock from the provider's, by the date of the provider's last reply. */
 export class ProviderClock {
-  /** In milliseconds, at least; positive: the machine's is ahead. Null before the first reply that has a date. */
+  /** At least this many milliseconds; positive: the machine's clock is ahead. Null before the first reply with a date. */
   offset: number | null = null;
 
   constructor(private readonly machine: Machine = MACHINE) {
@@ -19,7 +19,7 @@ export class ProviderClock {
   }
 
   readonly #read = (message: unknown): void => {
-    // The channel is the client's alone.
+    // Only the client publishes on this channel.
     const { date, durationMs } = message as RequestReport;
     if (date === undefined) return;
     const now = this.machine.wall();

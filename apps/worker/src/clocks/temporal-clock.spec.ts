@@ -4,9 +4,9 @@ import { TemporalClock } from './temporal-clock.js';
 const MINUTE = 60_000;
 const START = Date.UTC(2026, 0, 1);
 
-/** A machine and Temporal, whose clocks a test moves. */
+/** A machine and Temporal. The test moves their clocks. */
 class World {
-  /** Time itself, in milliseconds; Temporal's clock shows it. */
+  /** The time of Temporal's clock, in milliseconds. */
   true = START;
   #monotonic = 5_000;
   wall: number;
@@ -23,13 +23,13 @@ class World {
     this.wall += ms;
   }
 
-  /** Time passes, and the machine does not know. */
+  /** Time passes while the machine is suspended. */
   suspend(ms: number, { isWallSetAfterwards = false } = {}): void {
     this.true += ms;
     if (isWallSetAfterwards) this.wall += ms;
   }
 
-  /** Asks, Temporal writes its time down, and the answer comes. */
+  /** Temporal records its time between the request and the answer. */
   read(wayThere = 5, wayBack = 5) {
     const from = this.#monotonic;
     this.pass(wayThere);
@@ -43,8 +43,8 @@ class World {
   }
 }
 
-describe("what a worker knows of Temporal's clock", () => {
-  it.each([10 * MINUTE, -10 * MINUTE, 0])('does not depend on its own, which is %i ms ahead', (ahead) => {
+describe('TemporalClock', () => {
+  it.each([10 * MINUTE, -10 * MINUTE, 0])("is independent of the machine's clock, which is %i ms ahead", (ahead) => {
     const world = new World(ahead);
     const clock = world.clock();
     world.pass(20_000);
@@ -53,7 +53,7 @@ describe("what a worker knows of Temporal's clock", () => {
     expect(Math.abs(clock.offset - ahead)).toBeLessThan(20);
   });
 
-  it('is never too early, however slow the way there or back was', () => {
+  it('is never too early, however long the request or the answer takes', () => {
     for (const [there, back] of [
       [3_000, 0],
       [0, 3_000],
@@ -66,7 +66,7 @@ describe("what a worker knows of Temporal's clock", () => {
     }
   });
 
-  it('is as good as the best of its readings', () => {
+  it('is as accurate as its best reading', () => {
     const world = new World();
     const clock = new TemporalClock(world.read(3_000, 0), world.machine);
     clock.take(world.read(2, 2));
@@ -75,7 +75,7 @@ describe("what a worker knows of Temporal's clock", () => {
     expect(clock.now()).toBeLessThan(world.true + 10);
   });
 
-  it('goes on while its process is frozen', () => {
+  it('continues while the process is frozen', () => {
     const world = new World();
     const clock = world.clock();
     // The worker runs nothing meanwhile.
@@ -83,7 +83,7 @@ describe("what a worker knows of Temporal's clock", () => {
     expect(clock.now()).toBeGreaterThanOrEqual(world.true);
   });
 
-  it('is not turned back when the wall clock is', () => {
+  it('does not go back when the wall clock is set back', () => {
     const world = new World(10 * MINUTE);
     const clock = world.clock();
     world.pass(1_000);
@@ -96,7 +96,7 @@ describe("what a worker knows of Temporal's clock", () => {
     expect(Math.abs(clock.offset)).toBeLessThan(20);
   });
 
-  it('counts a wall clock that was set forward as time that may have passed, until the next reading', () => {
+  it('treats a wall clock that was set forward as passed time until the next reading', () => {
     const world = new World();
     const clock = world.clock();
     world.wall += 10 * MINUTE;
@@ -107,7 +107,7 @@ describe("what a worker knows of Temporal's clock", () => {
     expect(clock.now()).toBeLessThan(world.true + 20);
   });
 
-  it('is not too early after the machine was suspended, if its wall clock is right then', () => {
+  it('is not too early after the machine was suspended, if the wall clock is right afterwards', () => {
     const world = new World();
     const clock = world.clock();
     world.suspend(MINUTE, { isWallSetAfterwards: true });
@@ -119,7 +119,7 @@ describe("what a worker knows of Temporal's clock", () => {
     expect(clock.now()).toBeLessThan(world.true + 20);
   });
 
-  it('is corrected by the time of a task where the machine noticed nothing of its suspension', () => {
+  it('is corrected by the time of a task when the machine did not notice its suspension', () => {
     const world = new World();
     const clock = world.clock();
     world.suspend(MINUTE);
@@ -139,7 +139,7 @@ describe("what a worker knows of Temporal's clock", () => {
     }
   });
 
-  it('allows for the drift of two clocks between readings', () => {
+  it('allows for clock drift between readings', () => {
     const world = new World();
     const clock = world.clock();
     world.pass(10 * MINUTE);

@@ -2,20 +2,20 @@ import type { Reading } from '@tillflow/temporal';
 
 /** The clocks of a machine, in milliseconds. */
 export type Machine = {
-  /** Since 1970, as the machine believes. It can be wrong, and it can be set. */
+  /** Since 1970. It can be wrong, and it can be set. */
   wall(): number;
-  /** Never set, and counts while the process is stopped. It stands still while a machine is suspended. */
+  /** It is never set. It runs while the process is stopped, and stops while the machine is suspended. */
   monotonic(): number;
 };
 
 export const MACHINE: Machine = { wall: () => Date.now(), monotonic: () => performance.now() };
 
-/** Two clocks that nothing corrects drift apart by less than this part of the time. */
+/** Two uncorrected clocks drift apart by less than this fraction of the time. */
 const DRIFT = 200e-6;
-/** The wall clock and the monotonic one differ by more than this only after the one was set or the other stood still. */
+/** The wall clock and the monotonic clock differ by more than this only after the first was set or the second stopped. */
 const DISTURBED_MS = 100;
 
-/** What Temporal's clock shows at one instant of the monotonic clock: between `earliest` and `latest`. */
+/** At one instant of the monotonic clock, Temporal's clock is between `earliest` and `latest`. */
 type Bounds = {
   readonly earliest: number;
   readonly latest: number;
@@ -24,14 +24,14 @@ type Bounds = {
 };
 
 /**
- * Temporal's clock as this machine knows it, whatever the machine's own clock shows. Each reading bounds it: Temporal
- * wrote its time down after we asked and before we saw the answer. The bounds of several readings are cut with each
- * other, and widen by the drift of two clocks in between.
+ * Estimates Temporal's clock independently of this machine's wall clock. Each reading gives bounds: Temporal recorded its
+ * time between the request and the answer. The bounds of several readings are intersected, and widen with the drift
+ * between readings.
  */
 export class TemporalClock {
   #bounds: Bounds;
 
-  /** @param first by the machine's monotonic clock, as every reading here. */
+  /** @param first by the machine's monotonic clock, like every reading here */
   constructor(
     first: Reading,
     private readonly machine: Machine = MACHINE,
@@ -40,9 +40,9 @@ export class TemporalClock {
   }
 
   /**
-   * The latest time that Temporal's clock can show now, in epoch milliseconds: what must not be sent from some instant on
-   * is not sent when this has reached it. Of the machine's two clocks the one that went further counts, so that neither a
-   * frozen process, nor a suspended machine, nor a clock that was set makes it too early.
+   * The latest time that Temporal's clock can show now, in epoch milliseconds: a request whose deadline it has reached is
+   * not sent. It uses the machine's clock that advanced further, so that a frozen process, a suspended machine or a clock
+   * that was set never makes it too early.
    */
   now(): number {
     const { monotonic, wall, latest } = this.#bounds;
@@ -50,27 +50,27 @@ export class TemporalClock {
     return latest + Math.max(passed, this.machine.wall() - wall) + passed * DRIFT;
   }
 
-  /** How far the machine's wall clock is from Temporal's, at least, in milliseconds; positive: it is ahead. */
+  /** The offset of the machine's wall clock from Temporal's: at least this many milliseconds; positive: it is ahead. */
   get offset(): number {
     const wall = this.machine.wall();
     const { earliest, latest } = this.#now();
     return nearestToZero(wall - latest, wall - earliest);
   }
 
-  /** The machine's clocks went differently far since the last reading: another one is worth taking. */
+  /** The machine's two clocks advanced differently since the last reading, so another reading is needed. */
   get isDisturbed(): boolean {
     const { monotonic, wall } = this.#bounds;
     const apart = this.machine.wall() - wall - (this.machine.monotonic() - monotonic);
     return Math.abs(apart) > DISTURBED_MS;
   }
 
-  /** How far apart the bounds are, in milliseconds: by so much {@link now} may be too late. */
+  /** The distance of the bounds in milliseconds: {@link now} may be too late by this much. */
   get width(): number {
     const { earliest, latest } = this.#now();
     return latest - earliest;
   }
 
-  /** Takes in another reading. One that contradicts what was known replaces it: a clock was set. */
+  /** Adds a reading. A reading that contradicts the bounds replaces them: a clock was set. */
   take(reading: Reading): void {
     const read = this.#boundsOf(reading);
     const known = this.isDisturbed ? read : this.#now();
@@ -80,9 +80,9 @@ export class TemporalClock {
   }
 
   /**
-   * Temporal's clock has shown this instant: it scheduled a task then. It corrects what a machine that was suspended
-   * without noticing believes.
-   * @param instant epoch milliseconds.
+   * Temporal's clock has reached this instant: Temporal scheduled a task then. Corrects the bounds after a suspension that
+   * the machine did not notice.
+   * @param instant epoch milliseconds
    */
   hasReached(instant: number): void {
     const known = this.#now();
@@ -100,7 +100,7 @@ export class TemporalClock {
     };
   }
 
-  /** By the monotonic clock alone; `wall` is what the wall clock shows unless it was disturbed. */
+  /** By the monotonic clock only; `wall` is the wall clock unless it was disturbed. */
   #now(): Bounds {
     const { earliest, latest, monotonic, wall } = this.#bounds;
     const now = this.machine.monotonic();
@@ -114,7 +114,7 @@ export class TemporalClock {
   }
 }
 
-/** Of a difference that is only known to lie in between, what is sure: 0 where there may be none. */
+/** The smallest absolute value between `least` and `most`. */
 export function nearestToZero(least: number, most: number): number {
   if (least > 0) return least;
   return most < 0 ? most : 0;

@@ -150,7 +150,7 @@ describe('a pass', () => {
     const future = { created_at: '2999-01-01T00:00:00Z' };
     const { pass } = passOver({ listed: [event(1), event(2, future), event(3, { created_at: null })] });
     await pass.run([]);
-    // Not to now: by our clock what happens next may have happened before.
+    // Not to now: the next event may have an earlier time by this machine's clock.
     expect(pass.progress.watermark).toBe(at(1));
     const undated = passOver({ listed: [event(1, { created_at: null })] });
     await undated.pass.run([]);

@@ -146,7 +146,7 @@ export class Checkouts {
     return decoded.flatMap((run) => toStored(run) ?? []);
   }
 
-  /** The number of runs that a search finds. Costs one search, whatever the number. */
+  /** The number of runs that a search finds. Costs one search. */
   async count(query: string): Promise<number> {
     return (await this.#withinReadTime('list', () => this.temporal.client.workflow.count(query))).count;
   }

@@ -40,7 +40,7 @@ describe('an encrypted payload', () => {
     expect(new Set(seen).size).toBe(100);
   });
 
-  it('is read back exactly, whatever was in it', async () => {
+  it('decrypts to exactly the same payload', async () => {
     const codec = new EncryptionCodec([fresh]);
     await fc.assert(
       fc.asyncProperty(fc.dictionary(fc.string(), fc.uint8Array()), fc.uint8Array(), async (metadata, data) => {
@@ -53,12 +53,12 @@ describe('an encrypted payload', () => {
     );
   });
 
-  it('of an older key is read as long as that key is among the others, and written anew with the first', async () => {
+  it('with an older key is decrypted while that key is configured, and encrypted with the first key', async () => {
     const before = await encrypt(new EncryptionCodec([old]));
     expect(await decrypt(new EncryptionCodec([fresh, old]), before)).toEqual(secret);
   });
 
-  it('of a key that is not there is refused with the name of the key', async () => {
+  it('with a missing key is refused with the name of the key', async () => {
     const before = await encrypt(new EncryptionCodec([old]));
     for (const keys of [[fresh], []]) {
       const read = decrypt(new EncryptionCodec(keys), before);
@@ -67,12 +67,12 @@ describe('an encrypted payload', () => {
     }
   });
 
-  it('is refused when another key stands under its id', async () => {
+  it('is refused when another key has its id', async () => {
     const read = decrypt(new EncryptionCodec([keyOf('old')]), await encrypt(new EncryptionCodec([old])));
     await expect(read).rejects.toThrow('another key under this id');
   });
 
-  it('is refused when a bit of it was changed, wherever, or it was cut', async () => {
+  it('is refused after a change of any bit, or when it is cut', async () => {
     const codec = new EncryptionCodec([fresh]);
     const { metadata = {}, data } = await encrypt(codec);
     const bytes = Buffer.from(data ?? []);
@@ -84,19 +84,19 @@ describe('an encrypted payload', () => {
     }
   });
 
-  it('is bound to the id of its key: the same key under another id does not open it', async () => {
+  it('is bound to the id of its key: the same key with another id does not decrypt it', async () => {
     const { metadata, data } = await encrypt(new EncryptionCodec([old]));
     const renamed = { metadata: { ...metadata, 'encryption-key-id': Buffer.from('new') }, data };
     await expect(decrypt(new EncryptionCodec([{ ...old, id: 'new' }]), renamed)).rejects.toThrow('was changed');
   });
 });
 
-describe('a payload that is not encrypted', () => {
-  it('is read as it is, with and without keys', async () => {
+describe('an unencrypted payload', () => {
+  it('is read unchanged, with and without keys', async () => {
     for (const keys of [[fresh], []]) expect(await decrypt(new EncryptionCodec(keys), payload)).toEqual(secret);
   });
 
-  it('is what is written without keys', async () => {
+  it('is written when no key is configured', async () => {
     expect(await new EncryptionCodec([]).encode([payload])).toEqual([payload]);
   });
 });

@@ -14,24 +14,24 @@ import { Clocks } from './clocks/clocks.js';
 import type { WorkerSettings } from './settings.js';
 
 const REACH_WITHIN_MS = 3_000;
-/** A checkout is kept in its memo: bounded by the book's limits, and larger than what the engine expects of a memo. */
+/** A checkout is stored in its memo. Its limits bound the memo, which is larger than Temporal's default warning allows. */
 const MEMO_WARN_BYTES = 65_536;
 
-/** What tries again to reach Temporal, and until when. */
+/** Retries the connection to Temporal until a signal ends it. */
 export type StartPatience = Pick<Patience, 'signal'> & {
-  /** @param why for a person: what is wrong, and what to set. */
+  /** @param why for people: the problem, and the settings to check */
   readonly failed: (why: string, pauseMs: number) => void;
 };
 
-/** What a worker has of Temporal before it takes work. */
+/** A worker's connection to Temporal, before it takes work. */
 export type Connected = {
   readonly connection: NativeConnection;
   readonly clocks: Clocks;
-  /** By which this worker is known to Temporal, and to `tillflow doctor`. */
+  /** Identifies this worker in Temporal and in `tillflow doctor`. */
   readonly identity: string;
 };
 
-/** Tries until Temporal does what it is asked; once, where there is no patience. */
+/** Repeats `work` while Temporal cannot be reached; without `patience` it tries once. */
 export function patiently<T>(
   patience: StartPatience | undefined,
   { lastFailure }: Pick<Temporal, 'lastFailure'>,
@@ -44,11 +44,11 @@ export function patiently<T>(
   return persist(work, { signal: patience.signal, isRetryable, failed });
 }
 
-/** @throws Temporal's own errors, and SettingsError where certificates cannot be read. */
+/** @throws Temporal's own errors, and SettingsError when certificates cannot be read */
 export async function connect(temporal: Temporal, settings: WorkerSettings, logger: Logger): Promise<Connected> {
   const { TEMPORAL_NAMESPACE: namespace } = settings;
   const identity = `${process.pid}@${hostname()}`;
-  // It says what is wrong, and soon; the library that workers connect by does neither.
+  // This call fails soon and says why. The library that connects workers does neither.
   await within(temporal.connection, REACH_WITHIN_MS, () =>
     temporal.connection.workflowService.describeNamespace({ namespace }),
   );
@@ -65,7 +65,7 @@ export async function connect(temporal: Temporal, settings: WorkerSettings, logg
   }
 }
 
-/** It is Temporal's, or the way's there: wrong settings and defects stay what they are. */
+/** Temporal or the network failed. Wrong settings and bugs are not retryable. */
 function isRetryable(error: unknown): boolean {
   return isTemporalFailure(error) || error instanceof TransportError;
 }
