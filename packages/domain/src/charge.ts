@@ -3,13 +3,12 @@ export const CHARGE_STATUSES = ['pending', 'expired', 'failed', 'successful'] as
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number];
 
 /**
- * News only ever moves a charge to a higher rank, so late, repeated and reordered news change nothing.
- * Money outranks the absence of money: a charge once seen successful stays so, and one seen expired or failed
- * that is later seen successful was paid.
+ * A charge only moves to a higher rank, so a late, repeated or reordered status changes nothing. Money outranks the absence
+ * of money: a successful charge stays successful, and an expired or failed charge that is seen successful later was paid.
  */
 const RANK: Readonly<Record<ChargeStatus, number>> = { pending: 0, expired: 1, failed: 1, successful: 2 };
 
-/** Null for a status that this version does not know: it is reported to a person, never guessed at. */
+/** Null for an unknown status: a person has to decide what it means. */
 export function chargeStatus(text: string): ChargeStatus | null {
   return (CHARGE_STATUSES as readonly string[]).includes(text) ? (text as ChargeStatus) : null;
 }
@@ -18,7 +17,7 @@ export function isFinalCharge(status: ChargeStatus): boolean {
   return status !== 'pending';
 }
 
-/** The status after `seen` was seen on a charge known as `known`. */
+/** The status of a charge with status `known` after a retrieve shows `seen`. */
 export function applyChargeStatus(known: ChargeStatus, seen: ChargeStatus): ChargeStatus {
   return RANK[seen] > RANK[known] ? seen : known;
 }

@@ -18,12 +18,12 @@ export function isCheckoutStatus(text: string): text is CheckoutStatus {
   return (CHECKOUT_STATUSES as readonly string[]).includes(text);
 }
 
-/** True once the customer's money arrived, whatever became of it later. */
+/** True once the customer has paid, even if the money was returned later. */
 export function isPaid(status: CheckoutStatus): boolean {
   return PAID.has(status);
 }
 
-/** True while a customer may still pay: no end has been reported. */
+/** True while the customer may still pay: no end is published. */
 export function isAwaitingPayment(status: CheckoutStatus): boolean {
   return OPEN.has(status);
 }

@@ -6,7 +6,7 @@ const reference = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/);
 const account = fc.stringMatching(/^[a-z0-9-]{1,32}$/);
 
 describe('the id of a checkout', () => {
-  it('is derived from account and reference, and back', () => {
+  it('can be converted to account and reference and back', () => {
     fc.assert(
       fc.property(account, reference, (accountName, name) => {
         const key = { account: accountName, reference: name };
@@ -42,7 +42,7 @@ describe('the id of a checkout', () => {
 });
 
 it.each(['', 'checkout', 'checkout/default', 'checkout/default/', 'checkout/default/a/b', 'reconcile/default/a'])(
-  'no checkout is kept under the workflow id %j',
+  'parseCheckoutWorkflowId is null for %j',
   (id) => {
     expect(parseCheckoutWorkflowId(id)).toBeNull();
   },

@@ -1,15 +1,15 @@
 declare const checkoutIdBrand: unique symbol;
 
-/** What a caller names its checkout, unique in its account: 1 to 64 of `A-Z a-z 0-9 . _ -`. */
+/** Identifies a checkout. The caller chooses the reference, unique in its account: 1 to 64 of `A-Z a-z 0-9 . _ -`. */
 export type CheckoutKey = { readonly account: string; readonly reference: string };
 
-/** `chk_<account>_<reference>`: derived from the key, and back, so that nothing has to be looked up. */
+/** `chk_<account>_<reference>`: can be converted back to the key without a search. */
 export type CheckoutId = string & { readonly [checkoutIdBrand]: true };
 
 export const DEFAULT_ACCOUNT = 'default';
 
 const REFERENCE = /^[A-Za-z0-9._-]{1,64}$/;
-/** Without an underscore, so that the first one after the prefix ends it. */
+/** Contains no underscore, so that the first underscore after the prefix ends it. */
 const ACCOUNT = /^[a-z0-9-]{1,32}$/;
 const CHECKOUT_ID = /^chk_([a-z0-9-]{1,32})_([A-Za-z0-9._-]{1,64})$/;
 
@@ -36,12 +36,12 @@ export function checkoutWorkflowId({ account, reference }: CheckoutKey): string 
   return `checkout/${account}/${reference}`;
 }
 
-/** Null when no checkout is kept under this id. */
+/** Null when the text is not the id of a checkout's workflow. */
 export function parseCheckoutWorkflowId(text: string): CheckoutKey | null {
   const [kind, account = '', reference = '', ...others] = text.split('/');
   const isOne = kind === 'checkout' && ACCOUNT.test(account) && REFERENCE.test(reference) && others.length === 0;
   return isOne ? { account, reference } : null;
 }
 
-/** Begins the keys of what is done without a key of a caller's. No caller's key may begin so. */
+/** The prefix of refund keys that Tillflow makes. A caller's key must not begin with it. */
 export const OWN_KEY_PREFIX = 'auto:';

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { formatInstant, instant, parseInstant } from './instant.js';
 
 describe('an instant', () => {
-  it('written and read is the same', () => {
+  it('is the same after formatting and parsing', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: Date.UTC(9999, 11, 31) }), (milliseconds) => {
         expect(parseInstant(formatInstant(instant(milliseconds)))).toBe(milliseconds);
@@ -15,7 +15,7 @@ describe('an instant', () => {
     ['2026-03-10T09:00:00Z', Date.UTC(2026, 2, 10, 9)],
     ['2026-03-10T16:00:00+07:00', Date.UTC(2026, 2, 10, 9)],
     ['1970-01-01T00:00Z', 0],
-  ])('is read from %s', (text, milliseconds) => {
+  ])('is parsed from %s', (text, milliseconds) => {
     expect(parseInstant(text)).toBe(milliseconds);
   });
 

@@ -19,7 +19,7 @@ const ISO_DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?
 
 /**
  * Reads an ISO 8601 date-time with a zone.
- * @throws {RangeError} when the text is anything else: a date-time without a zone would depend on the machine.
+ * @throws {RangeError} for any other text: a date-time without a zone would depend on the machine.
  */
 export function parseInstant(text: string): Instant {
   const milliseconds = ISO_DATE_TIME.test(text) && isCalendarDay(text.slice(0, 10)) ? Date.parse(text) : Number.NaN;
@@ -27,7 +27,7 @@ export function parseInstant(text: string): Instant {
   return instant(milliseconds);
 }
 
-/** The engine reads 30 February as 2 March. */
+/** JavaScript reads 30 February as 2 March. */
 function isCalendarDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day);

@@ -6,8 +6,8 @@ const CHARGE = { object: 'charge', id: 'chrg_test_1' };
 const REFUND = { object: 'refund', id: 'rfnd_test_1', charge: 'chrg_test_1' };
 const metadata = { checkout: 'chk_default_a' };
 
-describe('an event', () => {
-  it('about a charge of ours names checkout and charge', () => {
+describe('routing an event', () => {
+  it('finds checkout and charge of a charge event', () => {
     expect(routeEvent(event({ ...CHARGE, metadata }))).toEqual({
       id: 'evnt_1',
       key: 'charge.complete',
@@ -18,7 +18,7 @@ describe('an event', () => {
     });
   });
 
-  it('about a refund names the charge that is given back', () => {
+  it('finds the refunded charge of a refund event', () => {
     expect(routeEvent(event(REFUND))).toMatchObject({
       subject: 'rfnd_test_1',
       checkout: null,
@@ -34,7 +34,7 @@ describe('an event', () => {
     { id: 'trsf_test_1' },
     { object: 'refund', charge: `chrg_' OR ''='` },
     { object: 'charge', id: 'rfnd_test_1' },
-  ])('with the data %j names no charge', (data) => {
+  ])('finds no charge in the data %j', (data) => {
     expect(routeEvent(event(data))?.chargeId).toBeNull();
   });
 
@@ -45,7 +45,7 @@ describe('an event', () => {
     },
   );
 
-  it('that names a checkout of someone else is not sought by its charge', () => {
+  it('finds no charge when the event names the checkout of another system', () => {
     expect(routeEvent(event({ ...CHARGE, metadata: { checkout: 'chk_other_a' } }))?.chargeId).toBeNull();
     expect(routeEvent(event({ ...CHARGE, metadata: {} }))?.chargeId).toBe('chrg_test_1');
   });
@@ -54,11 +54,11 @@ describe('an event', () => {
     { object: 'refund', charge: { id: 'chrg_test_1' } },
     { id: 'chrg_test_1' },
     { object: null, id: 'chrg_test_1', metadata: null },
-  ])('with the data %j, as another API version may show it, names its charge', (data) => {
+  ])('finds the charge in the data %j of another API version', (data) => {
     expect(routeEvent(event(data))).toMatchObject({ chargeId: 'chrg_test_1', showsMetadata: false });
   });
 
-  it('that does not fit is routed by what can be read of it', () => {
+  it('uses the readable parts of an event that does not match its schema', () => {
     const routed = routeEvent({ id: 7, key: null, data: { object: 'charge', id: null, metadata } });
     expect(routed).toMatchObject({ id: '', key: '', subject: '', checkout: { reference: 'a' }, chargeId: null });
     expect(routed !== null && mayChangeCheckout(routed)).toBe(true);
@@ -71,7 +71,7 @@ describe('an event', () => {
     },
   );
 
-  it('is news of a checkout when it may be about one of ours, whatever kind of event it is, but for our own creates', () => {
+  it('may change a checkout for every kind of event that names one, except charge.create', () => {
     const isNewsWith = (key: string, data: unknown): boolean => {
       const routed = routeEvent({ id: 'evnt_1', key, data });
       return routed !== null && mayChangeCheckout(routed);

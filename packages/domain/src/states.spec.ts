@@ -5,10 +5,10 @@ import { applyChargeStatus, CHARGE_STATUSES, chargeStatus, isFinalCharge, type C
 const anyStatus = fc.constantFrom(...CHARGE_STATUSES);
 
 describe('the status of a charge', () => {
-  it('ends the same in whatever order, and however often, news arrives', () => {
-    const news = fc.array(anyStatus).filter((all) => !(all.includes('failed') && all.includes('expired')));
+  it('is the same for every order and repetition of the seen statuses', () => {
+    const statuses = fc.array(anyStatus).filter((all) => !(all.includes('failed') && all.includes('expired')));
     fc.assert(
-      fc.property(news, fc.infiniteStream(fc.nat()), (seen, random) => {
+      fc.property(statuses, fc.infiniteStream(fc.nat()), (seen, random) => {
         const settle = (all: readonly ChargeStatus[]): ChargeStatus => all.reduce(applyChargeStatus, 'pending');
         const shuffled = [...seen, ...seen].toSorted(() => ((random.next().value ?? 0) % 2 === 0 ? 1 : -1));
         expect(settle(shuffled)).toBe(settle(seen));
@@ -16,7 +16,7 @@ describe('the status of a charge', () => {
     );
   });
 
-  it('once successful stays successful', () => {
+  it('stays successful', () => {
     fc.assert(
       fc.property(anyStatus, (seen) => {
         expect(applyChargeStatus('successful', seen)).toBe('successful');
@@ -24,7 +24,7 @@ describe('the status of a charge', () => {
     );
   });
 
-  it('becomes successful also after it was seen expired or failed: the money arrived', () => {
+  it('becomes successful after it was seen expired or failed', () => {
     expect(applyChargeStatus('expired', 'successful')).toBe('successful');
     expect(applyChargeStatus('failed', 'successful')).toBe('successful');
   });
@@ -34,11 +34,11 @@ describe('the status of a charge', () => {
     expect(applyChargeStatus('failed', 'expired')).toBe('failed');
   });
 
-  it('is final in every state but pending', () => {
+  it('is final unless it is pending', () => {
     expect(CHARGE_STATUSES.filter((status) => !isFinalCharge(status))).toEqual(['pending']);
   });
 
-  it.each(['reversed', 'SUCCESSFUL', '', 'toString'])('"%s" is not guessed at', (text) => {
+  it.each(['reversed', 'SUCCESSFUL', '', 'toString'])('is null for the unknown text "%s"', (text) => {
     expect(chargeStatus(text)).toBeNull();
   });
 });

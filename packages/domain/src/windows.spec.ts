@@ -24,7 +24,7 @@ describe('the void window', () => {
     ['2026-03-10T16:15:00.000Z', null],
     ['2026-03-10T23:59:59.999Z', null],
     ['2024-02-29T10:00:00.000Z', '2024-02-29T16:15:00.000Z'],
-  ])('of a payment at %s ends at %s when dates are taken in UTC', (paidAt, until) => {
+  ])('of a payment at %s ends at %s with dates in UTC', (paidAt, until) => {
     expect(text(voidableUntil(at(paidAt)))).toBe(until);
   });
 
@@ -35,11 +35,11 @@ describe('the void window', () => {
     ['2026-03-10T17:00:00.000Z', '2026-03-11T16:15:00.000Z'],
     ['2026-12-31T17:00:00.000Z', '2027-01-01T16:15:00.000Z'],
     ['2024-02-28T17:00:00.000Z', '2024-02-29T16:15:00.000Z'],
-  ])('of a payment at %s ends at %s when dates are taken in Bangkok', (paidAt, until) => {
+  ])('of a payment at %s ends at %s with dates in Bangkok', (paidAt, until) => {
     expect(text(voidableUntil(at(paidAt), voidRule(420)))).toBe(until);
   });
 
-  it('lies on both sides of the date line where the zone says so', () => {
+  it('follows the zone on both sides of the date line', () => {
     const paidAt = at('2026-03-10T11:00:00Z');
     expect(text(voidableUntil(paidAt, voidRule(840)))).toBe('2026-03-11T16:15:00.000Z');
     expect(text(voidableUntil(paidAt, voidRule(-720)))).toBe(null);
