@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
-import { livingPollers, describeTaskQueue } from '@tillflow/temporal';
+import { activePollers, describeTaskQueue } from '@tillflow/temporal';
 import { freePorts } from '@tillflow/tools';
 import { FAST } from './support/money-calls.js';
 import { chargeIdOf, newReference, Stack } from './support/stack.js';
@@ -117,7 +117,7 @@ describe.concurrent.each([
       );
 
       const queue = await describeTaskQueue(stack.temporal, stack.taskQueue, 'activities');
-      expect(livingPollers(queue, Date.now())).toEqual([]);
+      expect(activePollers(queue, Date.now())).toEqual([]);
       expect(stack.requests('POST /sources')).toEqual([]);
       expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
 

@@ -5,7 +5,7 @@ import { measureClocks } from './clocks/clocks.js';
 import { serveHealth, type State } from './health.js';
 import { installRuntime } from './runtime.js';
 import { workerSettings, type WorkerSettings } from './settings.js';
-import type { StartPatience } from './temporal-connection.js';
+import type { StartRetries } from './temporal-connection.js';
 import { openWorker, type RunningWorker } from './worker.js';
 
 async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
@@ -19,7 +19,7 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
   const health = port === 0 ? undefined : await serveHealth(host, port, { state: () => stateOf(worker), registry });
   if (health !== undefined) logger.info({ url: health.url }, 'health and metrics are served');
   try {
-    const opening = openWorker(settings, logger, { patience: patience(logger, stopping) });
+    const opening = openWorker(settings, logger, { retries: startRetries(logger, stopping) });
     worker = await Promise.race([opening, untilAborted(stopping)]);
     // No call is in flight yet, and opening a connection cannot be aborted.
     if (worker === undefined) process.exit(0);
@@ -64,7 +64,7 @@ async function untilAborted(signal: AbortSignal): Promise<undefined> {
 }
 
 /** Retries without limit: Temporal may start after its workers, and the namespace may be created after both. */
-function patience(logger: Logger, signal: AbortSignal): StartPatience {
+function startRetries(logger: Logger, signal: AbortSignal): StartRetries {
   return { signal, failed: (why, pauseMs) => logger.warn({ pause_ms: pauseMs }, `${why} The worker tries again.`) };
 }
 

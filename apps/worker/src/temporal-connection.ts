@@ -3,10 +3,10 @@ import { NativeConnection, TransportError } from '@temporalio/worker';
 import {
   connectionSettings,
   isTemporalFailure,
-  persist,
+  retryUntilDone,
   whyUnreachable,
   within,
-  type Patience,
+  type RetryOptions,
   type Temporal,
 } from '@tillflow/temporal';
 import type { Logger } from 'pino';
@@ -18,7 +18,7 @@ const REACH_WITHIN_MS = 3_000;
 const MEMO_WARN_BYTES = 65_536;
 
 /** Retries the connection to Temporal until a signal ends it. */
-export type StartPatience = Pick<Patience, 'signal'> & {
+export type StartRetries = Pick<RetryOptions, 'signal'> & {
   /** @param why for people: the problem, and the settings to check */
   readonly failed: (why: string, pauseMs: number) => void;
 };
@@ -31,17 +31,17 @@ export type Connected = {
   readonly identity: string;
 };
 
-/** Repeats `work` while Temporal cannot be reached; without `patience` it tries once. */
-export function patiently<T>(
-  patience: StartPatience | undefined,
+/** Repeats `work` while Temporal cannot be reached; without `retries` it tries once. */
+export function withRetries<T>(
+  retries: StartRetries | undefined,
   { lastFailure }: Pick<Temporal, 'lastFailure'>,
   settings: WorkerSettings,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (patience === undefined) return work();
+  if (retries === undefined) return work();
   const failed = (error: unknown, pauseMs: number): void =>
-    patience.failed(whyUnreachable(error, settings, lastFailure()), pauseMs);
-  return persist(work, { signal: patience.signal, isRetryable, failed });
+    retries.failed(whyUnreachable(error, settings, lastFailure()), pauseMs);
+  return retryUntilDone(work, { signal: retries.signal, isRetryable, failed });
 }
 
 /** @throws Temporal's own errors, and SettingsError when certificates cannot be read */

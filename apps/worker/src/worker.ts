@@ -9,7 +9,7 @@ import { paymentActivities } from './checkout/activities.js';
 import { reconciliationActivities } from './reconciliation/activities.js';
 import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
 import type { Clocks } from './clocks/clocks.js';
-import { connect, patiently, type Connected, type StartPatience } from './temporal-connection.js';
+import { connect, withRetries, type Connected, type StartRetries } from './temporal-connection.js';
 import { makeBuildCurrent } from './deployment.js';
 import { eventTailActivities } from './event-tail/activities.js';
 import type { WorkerSettings } from './settings.js';
@@ -40,7 +40,7 @@ export type StartOptions = {
   /** Another workflow bundle than the product's, made by `bundleWorkflows`. */
   readonly bundlePath?: string;
   /** Retries while Temporal cannot be reached; absent: the failure is thrown. */
-  readonly patience?: StartPatience;
+  readonly retries?: StartRetries;
 };
 
 /**
@@ -65,13 +65,13 @@ export async function startWorker(
 export async function openWorker(
   settings: WorkerSettings,
   logger: Logger,
-  { bundlePath, patience }: StartOptions = {},
+  { bundlePath, retries }: StartOptions = {},
 ): Promise<RunningWorker> {
   warnIfUnencrypted(settings, logger);
   const temporal = await openTemporal(settings);
   const connected = await closingOnFailure(
     () => temporal.close(),
-    () => patiently(patience, temporal, settings, () => connect(temporal, settings, logger)),
+    () => withRetries(retries, temporal, settings, () => connect(temporal, settings, logger)),
   );
   const { connection, clocks } = connected;
   const client = new PaymentsClient({
@@ -84,7 +84,7 @@ export async function openWorker(
     searchedMetadata: SEARCHED_METADATA,
   });
   const options = workerOptions({ ...connected, temporal, client }, settings, bundlePath);
-  const work = new Work(() => patiently(patience, temporal, settings, () => Worker.create(options)), clocks);
+  const work = new Work(() => withRetries(retries, temporal, settings, () => Worker.create(options)), clocks);
   const stopped = thenClose(work.ended, async () => {
     await clocks.end();
     await connection.close();

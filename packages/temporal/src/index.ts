@@ -6,7 +6,7 @@ export {
   sendHint,
   type StoredCheckout,
 } from './checkouts/checkout-workflow.js';
-export { CheckoutNotFoundError, Checkouts, UnheardError, type Asked } from './checkouts/checkouts.js';
+export { CheckoutNotFoundError, Checkouts, NotAcceptedError, type RequestResult } from './checkouts/checkouts.js';
 export { CheckoutList, type ListPage } from './checkouts/list.js';
 export { readPlace, writePlace, type ListPlace } from './checkouts/list-position.js';
 export {
@@ -19,13 +19,13 @@ export {
 export { declareWithoutEffect, hadNoEffect, within, type Bounded, type Lane } from './connection/bounded-call.js';
 export { connectionSettings, openTemporal, usesTls, type Temporal } from './connection/connection.js';
 export { isClosed, isTemporalDown, isTemporalFailure, isTooSlow, whyUnreachable } from './connection/failures.js';
-export { persist, type Patience } from './connection/retries.js';
+export { retryUntilDone, type RetryOptions } from './connection/retries.js';
 export { decodeArrayFromPayloads } from './connection/sdk-internals.js';
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './encryption/data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
 export { Seal } from './encryption/seal.js';
 export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
-export { PlansUnderWay, type PlanResolved, type PlanUnderWay } from './plans.js';
+export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
 export {
   ReconciliationNotFoundError,
   Reconciliations,
@@ -52,4 +52,4 @@ export {
   type Reading,
   type WorkerClock,
 } from './workers/clock-queue.js';
-export { describeTaskQueue, livenessOf, livingPollers, type TaskQueue } from './workers/task-queues.js';
+export { describeTaskQueue, probeWorkers, activePollers, type TaskQueue } from './workers/task-queues.js';

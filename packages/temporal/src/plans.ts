@@ -14,7 +14,7 @@ import { isClosed, refusalOf } from './connection/failures.js';
 import { decodeRuns, listRuns, type OnUnreadable } from './listed-runs.js';
 
 /** A requested plan whose outcome is not known yet. */
-export type PlanUnderWay = {
+export type PendingPlan = {
   /** Identifies the request; the plan has no id yet. */
   readonly id: string;
   readonly asked_at: string;
@@ -35,14 +35,14 @@ export type PlanResolved =
 const PREFIX = `command/${DEFAULT_ACCOUNT}/create_plan/`;
 
 /** Plans that are being created, as Temporal stores them. Throws what Temporal's client throws. */
-export class PlansUnderWay {
+export class PendingPlans {
   constructor(
     private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
     private readonly options: { readonly taskQueue: string; readonly readWithinMs: number },
   ) {}
 
   /** All plans with an unknown outcome, those that wait for a decision first. */
-  async list(onUnreadable: OnUnreadable): Promise<PlanUnderWay[]> {
+  async list(onUnreadable: OnUnreadable): Promise<PendingPlan[]> {
     const { connection, client } = this.temporal;
     const query = [
       `WorkflowType = '${COMMAND_WORKFLOW}'`,
@@ -51,7 +51,7 @@ export class PlansUnderWay {
       `WorkflowId STARTS_WITH '${PREFIX}'`,
     ].join(' AND ');
     const runs = await listRuns(client, query, (call) => within(connection, this.options.readWithinMs, call));
-    const plans = (await decodeRuns(client, runs, onUnreadable)).map(({ workflowId, memo }): PlanUnderWay => {
+    const plans = (await decodeRuns(client, runs, onUnreadable)).map(({ workflowId, memo }): PendingPlan => {
       // Only Tillflow writes the memo.
       const { audit, undecided = null } = memo as CommandMemo;
       return { id: workflowId.slice(PREFIX.length), asked_at: audit.asked_at, by: audit.by, undecided };

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { isPaid } from '@tillflow/domain';
-import { newestAttempt, type Asked, type StoredCheckout } from '@tillflow/temporal';
+import { newestAttempt, type RequestResult, type StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/asker.js';
@@ -18,7 +18,7 @@ export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 
 /** New attempts at a checkout, asked for by the number they follow, so that a repeated request makes no second one. */
 @Injectable()
 export class AttemptsService {
-  readonly #asking = new InFlight<Asked<number>>();
+  readonly #asking = new InFlight<RequestResult<number>>();
 
   constructor(
     private readonly repository: CheckoutsRepository,

@@ -13,7 +13,7 @@ import {
   checkoutStart,
   hadNoEffect,
   isClosed,
-  type Asked,
+  type RequestResult,
   type CheckoutFilters,
   type ListPage,
   type ListPlace,
@@ -158,17 +158,17 @@ export class CheckoutsRepository {
   }
 
   /** Asks for the end of an unpaid checkout. */
-  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<Asked<CheckoutStatus>> {
+  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<RequestResult<CheckoutStatus>> {
     return this.#announced(key, () => this.#checkouts.cancel(key, request, withinMs));
   }
 
   /** Asks for attempt `after` + 1; answers with its number. */
-  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<Asked<number>> {
+  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<RequestResult<number>> {
     return this.#announced(key, () => this.#checkouts.newAttempt(key, request, withinMs));
   }
 
   /** Asks for money to be given back. */
-  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<StoredRefund>> {
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<RequestResult<StoredRefund>> {
     return this.#announced(key, () => this.#checkouts.refund(key, request, withinMs));
   }
 

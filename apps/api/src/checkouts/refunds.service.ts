@@ -10,7 +10,7 @@ import {
   refundableUntil,
   refundKind,
 } from '@tillflow/domain';
-import type { Asked, StoredCheckout } from '@tillflow/temporal';
+import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
 import {
   acceptedChargeOf,
   isSameRefund,
@@ -33,7 +33,7 @@ export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 |
 /** A refund, and the nonce of the request that opened it, where that is known. */
 type Shown = { readonly refund: RefundReply; readonly requestNonce?: string | undefined };
 
-type Asking = { readonly nonce: string; readonly asked: Asked<StoredRefund> };
+type Asking = { readonly nonce: string; readonly asked: RequestResult<StoredRefund> };
 
 /** Money given back: one refund for each key, however often it is asked for. */
 @Injectable()

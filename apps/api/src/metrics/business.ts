@@ -3,9 +3,9 @@ import { CHECKOUT_STATUSES, CURRENCIES } from '@tillflow/domain';
 import {
   Checkouts,
   describeTaskQueue,
-  livingPollers,
+  activePollers,
   isTemporalFailure,
-  PlansUnderWay,
+  PendingPlans,
   Reconciliations,
   runningCheckouts,
   stuckWorkflows,
@@ -64,7 +64,7 @@ export class BusinessMetrics {
   readonly #tail: EventTailGauges;
   readonly #reconciliation: ReconciliationGauges;
   readonly #reconciliations: Reconciliations;
-  readonly #plans: PlansUnderWay;
+  readonly #plans: PendingPlans;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
@@ -80,7 +80,7 @@ export class BusinessMetrics {
     this.#reconciliation = new ReconciliationGauges(metrics.registry);
     const taskQueue = settings.values.TEMPORAL_TASK_QUEUE;
     this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
-    this.#plans = new PlansUnderWay(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+    this.#plans = new PendingPlans(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   }
 
   /** Never throws: what cannot be read keeps its last value, and `tillflow_temporal_up` says so. */
@@ -144,8 +144,8 @@ export class BusinessMetrics {
       attentions: data,
       stuck,
       unread: all - data.length,
-      workflowPollers: livingPollers(queues[0], Date.now()).length,
-      activityPollers: livingPollers(queues[1], Date.now()).length,
+      workflowPollers: activePollers(queues[0], Date.now()).length,
+      activityPollers: activePollers(queues[1], Date.now()).length,
       tail: tail === null ? null : { memo: tail.memo, startedAt: tail.run.startTime.getTime() },
       reconciled,
       undecidedPlans: plans.filter(({ undecided }) => undecided !== null).length,

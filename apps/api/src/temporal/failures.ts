@@ -1,5 +1,10 @@
 import { randomInt } from 'node:crypto';
-import { CheckoutNotFoundError, isTemporalFailure, UnreadablePayloadError, type Asked } from '@tillflow/temporal';
+import {
+  CheckoutNotFoundError,
+  isTemporalFailure,
+  UnreadablePayloadError,
+  type RequestResult,
+} from '@tillflow/temporal';
 import { CallerGoneError, OverloadedError } from './gate.js';
 import { Problem } from '../problems/problem.js';
 
@@ -24,7 +29,7 @@ export function retryAfterSeconds(): number {
 }
 
 /** What a workflow refused, in the words of the API. */
-export function refusal({ code, reason }: Extract<Asked<unknown>, { kind: 'refused' }>): Problem {
+export function refusal({ code, reason }: Extract<RequestResult<unknown>, { kind: 'refused' }>): Problem {
   // Both are checked before they are asked for.
   if (code === 'invalid_refund' || code === 'invalid_resolution') return new Problem('invalid_request', reason);
   return new Problem(code, reason);

@@ -1,6 +1,6 @@
 import { ApplicationFailure, WorkflowUpdateFailedError } from '@temporalio/client';
 import { parseInstant } from '@tillflow/domain';
-import { isTooSlow, livenessOf, within, type Temporal } from '@tillflow/temporal';
+import { isTooSlow, probeWorkers, within, type Temporal } from '@tillflow/temporal';
 import { backfill as backfillUpdate, MAX_UNPLACED, type EventCounts } from '@tillflow/workflows';
 import { command, EXIT, UnreachableError, UsageError } from '../command.js';
 import { tailOf, withTemporal } from '../temporal.js';
@@ -40,7 +40,7 @@ export const backfill = command({
           ],
         };
       }
-      if ((await livenessOf(temporal, [run])) === 'silent') {
+      if ((await probeWorkers(temporal, [run])) === 'silent') {
         throw new UnreachableError(
           'No worker runs the event tail, so nothing was requested. Run `pnpm tillflow doctor` to find out why.',
         );

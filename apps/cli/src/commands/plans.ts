@@ -1,4 +1,4 @@
-import { isTooSlow, PlansUnderWay, type PlanResolved, type PlanUnderWay } from '@tillflow/temporal';
+import { isTooSlow, PendingPlans, type PlanResolved, type PendingPlan } from '@tillflow/temporal';
 import type { Resolution } from '@tillflow/workflows';
 import { command, EXIT, type Report, UnreachableError } from '../command.js';
 import { resolutionOf } from '../operator.js';
@@ -37,7 +37,7 @@ export const plans = command({
     const resolution = id === undefined ? null : resolutionOf(values, 'plans --resolve', PLAN, 'of a plan (schd_…)');
     const settings = cliSettings(environment);
     return withTemporal(settings, async ({ temporal }) => {
-      const underWay = new PlansUnderWay(temporal, {
+      const underWay = new PendingPlans(temporal, {
         taskQueue: settings.TEMPORAL_TASK_QUEUE,
         readWithinMs: READ_WITHIN_MS,
       });
@@ -58,7 +58,7 @@ export const plans = command({
   },
 });
 
-function listed(all: readonly PlanUnderWay[], unreadable: readonly string[]): Report {
+function listed(all: readonly PendingPlan[], unreadable: readonly string[]): Report {
   const now = Date.now();
   const rows = all.map(({ id, asked_at, by, undecided }) => [
     id,

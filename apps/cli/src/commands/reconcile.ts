@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, type Break, type Instant } from '@tillflow/domain';
 import {
   describeTaskQueue,
-  livingPollers,
+  activePollers,
   Reconciliations,
   type FullReconciliation,
   type Temporal,
@@ -97,7 +97,7 @@ async function untilEnded(
 
 /** Temporal lists a poller for minutes after it has ended, so its last poll decides. */
 async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean> {
-  return livingPollers(await describeTaskQueue(temporal, taskQueue, 'workflows'), Date.now()).length > 0;
+  return activePollers(await describeTaskQueue(temporal, taskQueue, 'workflows'), Date.now()).length > 0;
 }
 
 function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {

@@ -7,7 +7,7 @@ import {
   refuseRefund,
   type Currency,
 } from '@tillflow/domain';
-import type { Asked, StoredCheckout } from '@tillflow/temporal';
+import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
 import {
   isSameRefund,
   refundablePayment,
@@ -134,7 +134,7 @@ function refundOf({ refunds }: StoredCheckout, key: string): StoredRefund | unde
   return refunds.find((entry) => entry.key === key);
 }
 
-function reportOf(asked: Asked<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
+function reportOf(asked: RequestResult<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
   const known = refundOf(before, key);
   switch (asked.kind) {
     case 'answered':

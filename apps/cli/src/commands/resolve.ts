@@ -1,6 +1,6 @@
 import { checkoutWorkflowId, type CheckoutStatus } from '@tillflow/domain';
-import { isTemporalFailure, livenessOf, UnheardError, within } from '@tillflow/temporal';
-import type { Asked, StoredCheckout, Temporal } from '@tillflow/temporal';
+import { isTemporalFailure, probeWorkers, NotAcceptedError, within } from '@tillflow/temporal';
+import type { RequestResult, StoredCheckout, Temporal } from '@tillflow/temporal';
 import { view, type Resolution } from '@tillflow/workflows';
 import { checkoutJson, findCheckout } from '../checkouts.js';
 import { command, EXIT, type Report, UnreachableError } from '../command.js';
@@ -42,7 +42,7 @@ export const resolve = command({
       if (before.closed) return reportOf({ kind: 'closed' }, resolution, before, null);
       if (values['dry-run'] === true) return dryRunOf(before, resolution);
       const workflowId = checkoutWorkflowId(before.intent);
-      if ((await livenessOf(temporal, [{ workflowId }])) === 'silent') {
+      if ((await probeWorkers(temporal, [{ workflowId }])) === 'silent') {
         throw new UnreachableError(
           'No worker answers, so nothing was requested. Run `pnpm tillflow doctor`, then repeat the command.',
         );
@@ -52,7 +52,7 @@ export const resolve = command({
         const silentSince = resolution.action === 'abandon' ? null : await providerSilentSince(temporal, workflowId);
         return reportOf(asked, resolution, await checkouts.get(before.intent), silentSince);
       } catch (error) {
-        if (!(error instanceof UnheardError)) throw error;
+        if (!(error instanceof NotAcceptedError)) throw error;
         throw new UnreachableError(
           'No worker answered in time. The decision may still be carried out: check the timeline, then repeat the command.',
         );
@@ -85,7 +85,7 @@ function dryRunOf(stored: StoredCheckout, resolution: Resolution): Report {
 }
 
 function reportOf(
-  asked: Asked<CheckoutStatus>,
+  asked: RequestResult<CheckoutStatus>,
   resolution: Resolution,
   stored: StoredCheckout,
   silentSince: string | null,

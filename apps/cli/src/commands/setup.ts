@@ -1,5 +1,5 @@
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
-import { persist, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
+import { retryUntilDone, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
 import { command, EXIT, UnreachableError, UsageError } from '../command.js';
 import { isUnreachable, openProvider } from '../provider.js';
@@ -55,7 +55,7 @@ function toSeconds(text = String(WAIT_S)): number {
 
 /** Temporal, or its namespace, may become ready after this command started. A try that did not reach it changed nothing. */
 function waiting<T>(waitMs: number, warn: (line: string) => void, work: () => Promise<T>): Promise<T> {
-  return persist(work, {
+  return retryUntilDone(work, {
     signal: AbortSignal.timeout(waitMs),
     isRetryable: (error) => error instanceof UnreachableError,
     failed: (error, pauseMs) => {

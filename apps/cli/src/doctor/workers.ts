@@ -1,7 +1,7 @@
 import {
   describeTaskQueue,
-  livenessOf,
-  livingPollers,
+  probeWorkers,
+  activePollers,
   stuckWorkflows,
   type TaskQueue,
   type Temporal,
@@ -51,7 +51,7 @@ async function unresponsive(temporal: Temporal, taskQueue: string, names: string
   }));
   // Without any workflow there is nothing to query: the workers poll, and that is all that can be known.
   if (workflows.length === 0) return [];
-  switch (await livenessOf(temporal, workflows)) {
+  switch (await probeWorkers(temporal, workflows)) {
     case 'answered':
       return [];
     case 'unreadable':
@@ -167,7 +167,7 @@ function skew(what: string, means: string, remedy: string): Finding {
 }
 
 function currentlyPolling(now: number, queue: TaskQueue): TaskQueue {
-  return { ...queue, pollers: livingPollers(queue, now) };
+  return { ...queue, pollers: activePollers(queue, now) };
 }
 
 /** Shortens the fingerprint of a bundle from 64 to 12 digits. */

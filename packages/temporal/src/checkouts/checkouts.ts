@@ -30,7 +30,7 @@ import { durableAttempt, durableCancel, durableRefund, sendOnce, type DurableReq
 import { openCheckoutsOfCharges } from './queries.js';
 
 /** The result of a request to the workflow of a checkout. */
-export type Asked<T> =
+export type RequestResult<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   /** Nothing was changed. */
   | { readonly kind: 'refused'; readonly code: Refusal; readonly reason: string }
@@ -40,7 +40,7 @@ export type Asked<T> =
   | { readonly kind: 'closed' };
 
 /** The result of a request that was not answered. */
-type Unanswered = Extract<Asked<never>, { kind: 'undecided' | 'closed' }>;
+type Unanswered = Extract<RequestResult<never>, { kind: 'undecided' | 'closed' }>;
 
 export type StoredPage = { readonly data: readonly StoredCheckout[]; readonly nextPageToken: Uint8Array | null };
 
@@ -50,8 +50,8 @@ export class CheckoutNotFoundError extends Error {
 }
 
 /** No worker accepted the request in time, and it is not durable: it may still be carried out, or be lost. */
-export class UnheardError extends Error {
-  override readonly name = 'UnheardError';
+export class NotAcceptedError extends Error {
+  override readonly name = 'NotAcceptedError';
 }
 
 export type CheckoutsOptions = {
@@ -161,7 +161,7 @@ export class Checkouts {
   }
 
   /** Requests the end of an unpaid checkout. */
-  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<Asked<CheckoutStatus>> {
+  cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<RequestResult<CheckoutStatus>> {
     return this.#ask(
       key,
       withinMs,
@@ -171,7 +171,7 @@ export class Checkouts {
   }
 
   /** Requests attempt `after` + 1; the answer is its number. */
-  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<Asked<number>> {
+  newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<RequestResult<number>> {
     return this.#ask(
       key,
       withinMs,
@@ -181,7 +181,7 @@ export class Checkouts {
   }
 
   /** Requests a refund or a void. */
-  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<Asked<StoredRefund>> {
+  refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<RequestResult<StoredRefund>> {
     return this.#ask(
       key,
       withinMs,
@@ -192,14 +192,14 @@ export class Checkouts {
 
   /**
    * Sends an operator's decision; the answer is the status once it was carried out.
-   * @throws {UnheardError} when no worker accepted it in time: a decision does not wait for a worker.
+   * @throws {NotAcceptedError} when no worker accepted it in time: a decision does not wait for a worker.
    */
-  resolve(key: CheckoutKey, resolution: Resolution, withinMs: number): Promise<Asked<CheckoutStatus>> {
+  resolve(key: CheckoutKey, resolution: Resolution, withinMs: number): Promise<RequestResult<CheckoutStatus>> {
     return this.#ask(
       key,
       withinMs,
       (workflow) => workflow.executeUpdate(resolve, { args: [resolution] }),
-      () => Promise.reject(new UnheardError(`No worker accepted the decision within ${withinMs} ms`)),
+      () => Promise.reject(new NotAcceptedError(`No worker accepted the decision within ${withinMs} ms`)),
     );
   }
 
@@ -217,7 +217,7 @@ export class Checkouts {
     withinMs: number,
     update: (workflow: WorkflowHandle) => Promise<T>,
     makeDurable: () => Promise<Unanswered>,
-  ): Promise<Asked<T>> {
+  ): Promise<RequestResult<T>> {
     const workflow = this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
     try {
       return { kind: 'answered', answer: await this.#bounded('write', withinMs, () => update(workflow)) };

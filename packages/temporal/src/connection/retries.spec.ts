@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { pauseAfter, persist } from './retries.js';
+import { pauseAfter, retryUntilDone } from './retries.js';
 
 describe('pauseAfter', () => {
   it('grows from 1 s to 30 s, less up to a half at random', () => {
@@ -9,12 +9,12 @@ describe('pauseAfter', () => {
   });
 });
 
-describe('persist', () => {
+describe('retryUntilDone', () => {
   const never = { isRetryable: () => true, failed: () => undefined };
 
   it('throws the last failure when its signal ends the retries', async () => {
     const end = new AbortController();
-    const work = persist(() => Promise.reject(new Error('down')), {
+    const work = retryUntilDone(() => Promise.reject(new Error('down')), {
       ...never,
       signal: end.signal,
       failed: () => end.abort(),
@@ -25,15 +25,15 @@ describe('persist', () => {
   it('makes no try when its signal was aborted before', async () => {
     let tries = 0;
     const signal = AbortSignal.abort(new Error('over'));
-    await expect(persist(() => Promise.resolve((tries += 1)), { ...never, signal })).rejects.toThrow('over');
+    await expect(retryUntilDone(() => Promise.resolve((tries += 1)), { ...never, signal })).rejects.toThrow('over');
     expect(tries).toBe(0);
   });
 
   it('makes one try when the failure is not retryable', async () => {
     const { signal } = new AbortController();
     const isRetryable = (): boolean => false;
-    await expect(persist(() => Promise.reject(new Error('wrong')), { ...never, signal, isRetryable })).rejects.toThrow(
-      'wrong',
-    );
+    await expect(
+      retryUntilDone(() => Promise.reject(new Error('wrong')), { ...never, signal, isRetryable }),
+    ).rejects.toThrow('wrong');
   });
 });

@@ -5,8 +5,8 @@ import { recordTransmission } from './bounded-call.js';
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** How {@link persist} retries. */
-export type Patience = {
+/** How {@link retryUntilDone} retries. */
+export type RetryOptions = {
   /** Ends the retries: the last failure is thrown, or the signal's reason when no try was made. */
   readonly signal: AbortSignal;
   readonly isRetryable: (error: unknown) => boolean;
@@ -24,7 +24,10 @@ export function pauseAfter(tries: number, random: () => number = Math.random): n
  * Repeats `work` until it succeeds.
  * @throws the failure that is not retryable, or the last failure when the signal ends the retries.
  */
-export async function persist<T>(work: () => Promise<T>, { signal, isRetryable, failed }: Patience): Promise<T> {
+export async function retryUntilDone<T>(
+  work: () => Promise<T>,
+  { signal, isRetryable, failed }: RetryOptions,
+): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     signal.throwIfAborted();
     try {

@@ -27,7 +27,7 @@ export type TaskQueue = {
 };
 
 /** The pollers that still run. @param now milliseconds, by Temporal's clock as far as it is known */
-export function livingPollers({ pollers }: TaskQueue, now: number): readonly Poller[] {
+export function activePollers({ pollers }: TaskQueue, now: number): readonly Poller[] {
   return pollers.filter(({ seenAt }) => seenAt > now - SEEN_WITHIN_MS);
 }
 
@@ -64,17 +64,17 @@ const METADATA_QUERY = '__temporal_workflow_metadata';
 const ANSWER_WITHIN_MS = 8_000;
 
 /** `unreadable`: a worker answered, encrypted with a key that `PAYLOAD_KEYS` does not contain here. */
-export type Liveness = 'answered' | 'unreadable' | 'silent';
+type ProbeResult = 'answered' | 'unreadable' | 'silent';
 
 /**
  * Whether a worker answers a query of any of these workflows within 8 s. Temporal lists a poller for minutes after it has
  * stopped, but only a running worker answers a query.
  */
-export async function livenessOf(
+export async function probeWorkers(
   { client, connection }: Pick<Temporal, 'client' | 'connection'>,
   workflows: readonly { readonly workflowId: string; readonly runId?: string }[],
-): Promise<Liveness> {
-  const ask = async ({ workflowId, runId }: (typeof workflows)[number]): Promise<Liveness> => {
+): Promise<ProbeResult> {
+  const ask = async ({ workflowId, runId }: (typeof workflows)[number]): Promise<ProbeResult> => {
     try {
       await client.workflow.getHandle(workflowId, runId).query(METADATA_QUERY);
       return 'answered';
