@@ -9,10 +9,10 @@ import {
   type TailNotice,
   type UnplacedEvent,
 } from '@tillflow/workflows';
-import { toFacts } from '../activities/charge-facts.js';
+import { instantOf, toFacts } from '../activities/charge-facts.js';
 import { changesOf, type CheckoutEvent } from './checkout-events.js';
 import type { FoundCheckout, TailCheckouts } from './checkouts.js';
-import { createdAt, toNotice } from './notices.js';
+import { toNotice } from './notices.js';
 import { toUnplaced } from './unplaced.js';
 
 /** The result of a delivery. */
@@ -149,7 +149,7 @@ export class Delivery {
 function mayBeEarly(event: CheckoutEvent, { status }: ChargeFacts): boolean {
   if (!changesOf(event).some(({ key }) => key === 'charge.complete')) return false;
   if (status === 'pending') return true;
-  const at = createdAt({ created_at: event.createdAt });
+  const at = instantOf(event.createdAt);
   return (event.before?.tries ?? 0) < EARLY_TRIES && (at === null || Date.now() - at < EARLY_MS);
 }
 

@@ -1,6 +1,7 @@
 import type { Event } from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
-import { createdAt, noticeOf, noticeOfOccurrence, planOf } from './notices.js';
+import { instantOf } from '../activities/charge-facts.js';
+import { noticeOf, noticeOfOccurrence, planOf } from './notices.js';
 
 const event = (key: string, data: Event['data']): Event => ({
   object: 'event',
@@ -73,5 +74,5 @@ describe('a notice of the event tail', () => {
 });
 
 it.each([null, undefined, '', 'yesterday', '2026-03-10'])('the event time %j is invalid', (at) => {
-  expect(createdAt({ created_at: at })).toBeNull();
+  expect(instantOf(at)).toBeNull();
 });

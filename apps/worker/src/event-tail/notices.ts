@@ -1,6 +1,7 @@
-import { formatInstant, instant, parseInstant } from '@tillflow/domain';
+import { formatInstant, instant } from '@tillflow/domain';
 import type { Event, Occurrence } from '@tillflow/payments-client';
 import type { TailNotice, TailNoticeCode } from '@tillflow/workflows';
+import { instantOf, textOf } from '../activities/charge-facts.js';
 
 const MAX_CHARS = 200;
 
@@ -26,8 +27,8 @@ export function noticeOf(event: Event): TailNotice | null {
   const { id: subject, charge, schedule, object } = event.data;
   return toNotice(event, notice.code, subject ?? '', {
     detail: `${notice.what} ${shorten(subject ?? '(without an id)')}`,
-    charge_id: textOf(charge),
-    plan_id: object === 'schedule' ? (subject ?? null) : textOf(schedule),
+    charge_id: idOf(charge),
+    plan_id: object === 'schedule' ? (subject ?? null) : idOf(schedule),
   });
 }
 
@@ -38,7 +39,7 @@ const WITHOUT_NOTICE: ReadonlySet<string> = new Set(['schedule.create', 'schedul
 export function planOf({ key, data }: Event): string | null {
   if (WITHOUT_NOTICE.has(key)) return null;
   if (data.object === 'schedule') return data.id ?? null;
-  return data.object === 'charge' || data.object === 'transfer' ? textOf(data['schedule']) : null;
+  return data.object === 'charge' || data.object === 'transfer' ? idOf(data['schedule']) : null;
 }
 
 /** An occurrence that ended longer ago than this before the event gives no notice. */
@@ -53,8 +54,8 @@ const FAILED_OCCURRENCES: Readonly<Record<string, TailNoticeCode>> = {
 export function noticeOfOccurrence(event: Event, plan: string, occurrence: Occurrence): TailNotice | null {
   const { id, status, scheduled_on: day, processed_at, result, message } = occurrence;
   const code = Object.hasOwn(FAILED_OCCURRENCES, status) ? FAILED_OCCURRENCES[status] : undefined;
-  const at = createdAt({ created_at: processed_at ?? (typeof day === 'string' ? `${day}T00:00:00Z` : null) });
-  if (code === undefined || (at !== null && at < (createdAt(event) ?? Date.now()) - RECENT_MS)) return null;
+  const at = instantOf(processed_at ?? (typeof day === 'string' ? `${day}T00:00:00Z` : null));
+  if (code === undefined || (at !== null && at < (instantOf(event.created_at) ?? Date.now()) - RECENT_MS)) return null;
   const source = { id, created_at: processed_at ?? event.created_at };
   return toNotice(source, code, id, {
     detail: `The occurrence of plan ${plan} on ${day ?? 'an unknown day'} ${status}: ${shorten(message ?? 'no reason given')}`,
@@ -72,7 +73,7 @@ export function toNotice(
   return {
     id: `${code}:${shorten(subject)}`,
     code,
-    since: formatInstant(createdAt(event) ?? instant(Date.now())),
+    since: formatInstant(instantOf(event.created_at) ?? instant(Date.now())),
     subject: shorten(subject),
     event_id: event.id,
     charge_id: null,
@@ -82,16 +83,7 @@ export function toNotice(
   };
 }
 
-/** When an event happened, by the provider's clock; null when it has no valid time. */
-export function createdAt({ created_at: at }: Pick<Event, 'created_at'>) {
-  if (at === null || at === undefined) return null;
-  try {
-    return parseInstant(at);
-  } catch {
-    return null;
-  }
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? shorten(value) : null;
+function idOf(value: unknown): string | null {
+  const id = textOf(value);
+  return id === null ? null : shorten(id);
 }

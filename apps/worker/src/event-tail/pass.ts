@@ -17,6 +17,7 @@ import {
   type TailNotice,
   type UnplacedEvent,
 } from '@tillflow/workflows';
+import { instantOf } from '../activities/charge-facts.js';
 import { END_OF_TIME } from '../activities/provider-call.js';
 import {
   createdAtOf,
@@ -29,7 +30,7 @@ import {
 } from './checkout-events.js';
 import type { TailCheckouts } from './checkouts.js';
 import type { Delivered, Delivery } from './delivery.js';
-import { createdAt, noticeOf, noticeOfOccurrence, planOf } from './notices.js';
+import { noticeOf, noticeOfOccurrence, planOf } from './notices.js';
 import { noticeOfUnreadable, subjectOfUnreadable, toUnplaced, type EventSubject } from './unplaced.js';
 
 /** Events per batch. The watermark moves past a batch once all of it is delivered. */
@@ -141,7 +142,7 @@ export class Pass {
     this.#counts = { ...this.#counts, read: this.#counts.read + batch.length };
     const now = Date.now();
     // A time in the future does not move the watermark: events before it would be skipped.
-    const times = batch.map((one) => createdAt({ created_at: createdAtOf(one) }) ?? 0).filter((time) => time <= now);
+    const times = batch.map((one) => instantOf(createdAtOf(one)) ?? 0).filter((time) => time <= now);
     this.#watermark = formatInstant(instant(Math.max(parseInstant(this.#watermark), ...times)));
   }
 
