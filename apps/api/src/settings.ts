@@ -97,6 +97,8 @@ const schema = z.object({
     .default([]),
   SEND_WITHIN_MS: integer(DEFAULT_POLICY.sendWithinMs, 100, DAY_MS),
   CALL_DEADLINE_MS: integer(DEFAULT_POLICY.callDeadlineMs, 100, DAY_MS),
+  /** A worker that sends no heartbeat for this long during a mutating request counts as dead. */
+  HEARTBEAT_TIMEOUT_MS: integer(DEFAULT_POLICY.heartbeatMs, 500, 600_000),
   SETTLE_DELAY_MS: integer(DEFAULT_POLICY.settleMs, 0, DAY_MS),
   LOOK_DELAYS_MS: list()
     .refine((parts) => parts.every((part) => /^\d{1,9}$/.test(part)), 'must be whole numbers, comma-separated')
@@ -150,6 +152,7 @@ export function checkoutPolicy(
   const chosen = {
     sendWithinMs: settings.SEND_WITHIN_MS,
     callDeadlineMs: settings.CALL_DEADLINE_MS,
+    heartbeatMs: settings.HEARTBEAT_TIMEOUT_MS,
     settleMs: settings.SETTLE_DELAY_MS,
     lookupDelaysMs: settings.LOOK_DELAYS_MS,
     pollIntervalMs: hasTail ? Math.max(own, relaxed) : own,
