@@ -7,10 +7,21 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     // Threads crash with Temporal's native addon.
     pool: 'forks',
+    // Every spec needs the same large libraries: each process loads them once. A spec undoes what it changes in its process.
+    isolate: false,
+    // Specs with a stack spend most of their time waiting. Five processes keep two cores busy; each takes up to 1 GB.
+    maxWorkers: 5,
     testTimeout: 60_000,
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
     maxConcurrency: 10,
     hookTimeout: 120_000,
+    tags: [
+      {
+        name: 'full',
+        description: 'a further row of a matrix, or a long campaign: only pnpm test:full runs it',
+        skip: process.env['FULL'] !== '1',
+      },
+    ],
     // Processes are frozen and killed on purpose: on a machine that starves them besides, one more try tells the two apart.
     retry: Number(process.env['TEST_RETRIES'] ?? 0),
     reporters: ['default', new ClosingLine()],

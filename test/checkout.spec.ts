@@ -2,7 +2,15 @@ import { begin } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { PATHS, startDirectly } from './support/paths.js';
 import { scanQr } from './support/scan-qr.js';
-import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
+import {
+  chargeIdOf,
+  KEYS,
+  IMPATIENT,
+  newReference,
+  Stack,
+  type CheckoutJson,
+  type ProblemJson,
+} from './support/stack.js';
 
 let stack: Stack;
 beforeAll(async () => {
@@ -86,7 +94,7 @@ describe('a checkout', () => {
     const { body } = await stack.create();
     const refuse = { method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 } as const;
     stack.sandbox.faults.add({ ...refuse, code: 'failed_expire' });
-    const undecided = await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    const undecided = await stack.withApi(IMPATIENT, () => stack.post(`/v1/checkouts/${body.id}/cancel`));
     expect(undecided).toMatchObject({ status: 202, body: { status: 'awaiting_payment', qr: null } });
     stack.sandbox.faults.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -103,7 +111,7 @@ describe('a checkout', () => {
       delay_ms: 6_000,
       times: 1,
     });
-    const cancel = await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    const cancel = await stack.withApi(IMPATIENT, () => stack.post(`/v1/checkouts/${body.id}/cancel`));
     expect(cancel).toMatchObject({ status: 202, body: { qr: null } });
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toMatchObject({ status: 'awaiting_payment', qr: null });
     await stack.untilStatus(body.id, 'cancelled');
@@ -131,7 +139,8 @@ describe('a checkout', () => {
       .toBe(true);
     await handle.terminate('as an operator would');
     expect(await opening).toMatchObject({ status: 202, body: { status: 'creating' } });
-    expect((await stack.post(`/v1/checkouts/chk_default_${reference}/cancel`)).status).toBe(202);
+    const cancel = () => stack.post(`/v1/checkouts/chk_default_${reference}/cancel`);
+    expect((await stack.withApi(IMPATIENT, cancel)).status).toBe(202);
   });
 
   it('that the provider refuses is failed with its code, and nothing is charged', async () => {
@@ -311,11 +320,11 @@ describe('the list of checkouts', () => {
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) ids.push((await stack.create()).body.id);
     const to = new Date().toISOString();
-    await expect.poll(async () => (await page({ from, to })).data.length, { timeout: 5_000 }).toBe(5);
+    await expect.poll(async () => (await page({ from, to })).data.length, { timeout: 20_000 }).toBe(5);
     const closed = ids[4] ?? '';
     stack.sandbox.mark(chargeIdOf((await stack.get(`/v1/checkouts/${closed}`)).body), { status: 'successful' });
     await expect
-      .poll(async () => (await page({ from, to })).data.map(({ id }) => id), { timeout: 5_000 })
+      .poll(async () => (await page({ from, to })).data.map(({ id }) => id), { timeout: 20_000 })
       .toEqual([ids[3], ids[2], ids[1], ids[0], closed]);
 
     const seen: string[] = [];
@@ -332,7 +341,7 @@ describe('the list of checkouts', () => {
     stack.sandbox.mark(chargeIdOf((await stack.get(`/v1/checkouts/${ids[2] ?? ''}`)).body), { status: 'successful' });
     await stack.untilStatus(ids[2] ?? '', 'paid');
     await expect
-      .poll(async () => (await page({ from, to })).data.map(({ id }) => id), { timeout: 5_000 })
+      .poll(async () => (await page({ from, to })).data.map(({ id }) => id), { timeout: 20_000 })
       .toEqual([ids[3], ids[1], ids[0], closed, ids[2]]);
 
     const { next_cursor: ours } = await page({ from, to, limit: '2' });
@@ -349,15 +358,16 @@ describe('while no worker runs', () => {
     await stack.stopWorker();
     try {
       const reference = newReference();
-      const slow = await stack.create({ reference });
+      const slow = await stack.withApi(IMPATIENT, () => stack.create({ reference }));
       expect(slow).toMatchObject({ status: 202, body: { status: 'creating', qr: null } });
       const read = await stack.get(slow.body.location);
       expect(read).toMatchObject({ status: 200, body: { id: slow.body.id, status: 'creating' } });
-      const again = await stack.create({ reference });
+      const again = await stack.withApi(IMPATIENT, () => stack.create({ reference }));
       expect(again.status).toBe(202);
 
-      const other = await stack.create();
-      expect(await stack.post(`/v1/checkouts/${other.body.id}/cancel`)).toMatchObject({ status: 202 });
+      const other = await stack.withApi(IMPATIENT, () => stack.create());
+      const cancel = () => stack.post(`/v1/checkouts/${other.body.id}/cancel`);
+      expect(await stack.withApi(IMPATIENT, cancel)).toMatchObject({ status: 202 });
       const cancelled = stack.temporal.client.workflow.getHandle(`checkout/default/${other.body.reference}`);
       const signals = ((await cancelled.fetchHistory()).events ?? []).flatMap(
         ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],

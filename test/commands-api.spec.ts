@@ -1,15 +1,16 @@
 import { createHash } from 'node:crypto';
 import { COMMAND_WORKFLOW, type CommandMemo } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { withHeldAnswer } from './support/held-answer.js';
 import { asOperator, seedRecords, type SeededRecords } from './support/resources.js';
-import { Stack, type ProblemJson } from './support/stack.js';
+import { IMPATIENT, Stack, type Answer, type ProblemJson } from './support/stack.js';
 import { textsIn } from './support/stored.js';
 import { withStack } from './support/with-stack.js';
 
 type CardJson = { id: string; name: string; city: string | null; expiration_year: number; status?: string };
 
 const SETTINGS = {
-  SEND_WITHIN_MS: '1000',
+  SEND_WITHIN_MS: '2000',
   CALL_DEADLINE_MS: '400',
   SETTLE_DELAY_MS: '100',
   LOOK_DELAYS_MS: '50,100,200,400',
@@ -135,29 +136,36 @@ describe('a card', () => {
   });
 
   it('under another change is refused until that one has ended, the same change joins it', async () => {
-    const path = cardPath();
-    fault('PATCH', CARD_ROUTE, { action: 'status', status: 500, times: undefined });
-    const first = asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Phuket' } });
-    await expect.poll(() => stack.requests(`PATCH ${CARD_ROUTE}`).length, { timeout: 20_000 }).toBeGreaterThan(0);
-    const other = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { city: 'Rayong' } });
-    expect(other).toMatchObject({ status: 409, body: { code: 'change_in_progress' } });
-    expect(other.body.detail).not.toContain('Phuket');
-    const joined = asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Phuket' } });
-    stack.sandbox.faults.clear();
-    expect((await first).body).toMatchObject({ city: 'Phuket' });
-    expect((await joined).body).toMatchObject({ city: 'Phuket' });
-    const after = await asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Rayong' } });
-    expect(after).toMatchObject({ status: 200, body: { city: 'Rayong' } });
+    const api = { ...SETTINGS, CALL_DEADLINE_MS: '60000' };
+    await withStack({ webhookUrl: null, api }, async (own) => {
+      const { customer, card } = seedRecords(own);
+      const change = (city: string) =>
+        asOperator<CardJson>(own, 'PATCH', `/v1/customers/${customer}/cards/${card}`, { body: { city } });
+      await withHeldAnswer(own, { method: 'PATCH', route: CARD_ROUTE }, async ({ arrived, release }) => {
+        const first = change('Phuket');
+        await arrived;
+        const other = (await change('Rayong')) as Answer<unknown> as Answer<ProblemJson>;
+        expect(other).toMatchObject({ status: 409, body: { code: 'change_in_progress' } });
+        expect(other.body.detail).not.toContain('Phuket');
+        const joined = change('Phuket');
+        await expect.poll(() => own.logs.join('').includes('"joined":true'), { timeout: 20_000 }).toBe(true);
+        release();
+        expect((await first).body).toMatchObject({ city: 'Phuket' });
+        expect((await joined).body).toMatchObject({ city: 'Phuket' });
+        expect(own.requests(`PATCH ${CARD_ROUTE}`)).toHaveLength(1);
+        expect(await change('Rayong')).toMatchObject({ status: 200, body: { city: 'Rayong' } });
+      });
+    });
   });
 
   it('is pending while the provider does not answer, and the same request later learns it', async () => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { action: 'hang', times: undefined });
-    const pending = await asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Trat' } });
+    const ask = () => asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Trat' } });
+    const pending = await stack.withApi(IMPATIENT, ask);
     expect(pending).toMatchObject({ status: 202, body: { status: 'pending' } });
     stack.sandbox.faults.clear();
-    const send = async () => (await asOperator(stack, 'PATCH', path, { body: { city: 'Trat' } })).status;
-    await expect.poll(send, { timeout: 30_000 }).toBe(200);
+    await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
   });
 });
 
@@ -339,7 +347,7 @@ describe('a read', () => {
     ['takes no requests', { action: 'status', status: 429 }, 503, 'provider_busy'],
   ])('of a provider that %s ends in time, and says what it means', async (_, how, status, code) => {
     fault('GET', '/account', { ...how, times: undefined });
-    const answer = await asOperator<ProblemJson>(stack, 'GET', '/v1/account');
+    const answer = await stack.withApi(IMPATIENT, () => asOperator<ProblemJson>(stack, 'GET', '/v1/account'));
     stack.sandbox.faults.clear();
     expect(answer).toMatchObject({ status, body: { code } });
   });

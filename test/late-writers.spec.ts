@@ -1,6 +1,7 @@
 import { cancel, newAttempt, refundRequest } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { findingsOf, expectRecords } from './support/records.js';
+import { auditOf, expectBooks } from './support/books.js';
+import { FULL } from './support/full.js';
 import { FAST } from './support/money-calls.js';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
@@ -12,9 +13,9 @@ const POLICY = {
   sendWithinMs: 300,
   callDeadlineMs: 300,
   settleMs: 100,
-  lookupDelaysMs: [50, 100, 200],
+  lookDelaysMs: [50, 100, 200],
   pollIntervalMs: 60_000,
-  lateEffectCheckMs: LATE_MS + 2_000,
+  secondLookMs: LATE_MS + 2_000,
 };
 /** No webhook helps: only the second look can find what came late. */
 const UNTOLD: StackOptions = { ...FAST, webhookUrl: null };
@@ -50,7 +51,7 @@ async function payAt(stack: Stack, came: Promise<void>, id: string): Promise<voi
 }
 
 describe.concurrent('a charge that was given up and comes through late', { timeout: ENOUGH_MS }, () => {
-  it('after a cancel is found by the second look, and ended', () =>
+  it('after a cancel is found by the late-effect check, and ended', () =>
     withStack(UNTOLD, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
@@ -59,19 +60,20 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       expect(statuses(stack, id)).toEqual(['pending']);
       await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null && attempts[0]?.status === 'expired');
       await vi.waitUntil(() => statuses(stack, id)[0] === 'expired', { timeout: 30_000 });
-      await expectRecords(stack, id, { status: 'cancelled', refunds: [] });
+      await expectBooks(stack, id, { status: 'cancelled', refunds: [] });
     }));
 
-  it('after a cancel, and was paid: the second look finds the money, and it goes back', () =>
+  it('after a cancel, and was paid: the late-effect check finds the money, and Tillflow returns it', FULL, () =>
     withStack(UNTOLD, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       await payAt(stack, came, id);
       await stack.untilStatus(id, 'refunded');
-      await expectRecords(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
-    }));
+      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
+    }),
+  );
 
-  it('beside the charge of the next attempt is found by the second look, and ended', () =>
+  it('beside the charge of the next attempt is found by the late-effect check, and ended', FULL, () =>
     withStack(UNTOLD, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
@@ -88,9 +90,10 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       expect(stack.chargesOf(id)).toHaveLength(2);
       stack.sandbox.mark(current?.charge_id ?? '', { status: 'successful' });
       expect(stack.chargesOf(id).find((charge) => charge.id === late?.charge_id)?.status).toBe('expired');
-    }));
+    }),
+  );
 
-  it('beside the charge of the next attempt, and both are paid: one is kept, the other goes back', () =>
+  it('beside the charge of the next attempt, and both are paid: Tillflow accepts one and returns the other', () =>
     withStack(FAST, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
@@ -101,7 +104,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       await payAt(stack, came, id);
       await vi.waitUntil(() => stack.sandbox.state().refunds.length === 1, { timeout: 30_000 });
       await stack.until(id, ({ status, attention }) => status === 'paid' && attention === null);
-      expect((await findingsOf(stack, id)).breaches).toEqual([]);
+      expect((await auditOf(stack, id)).breaches).toEqual([]);
       expect(stack.chargesOf(id).map(({ refunded_amount }) => refunded_amount)).toEqual([0, 150_000]);
     }));
 });
@@ -131,7 +134,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
       ]);
     }));
 
-  it.each([100_000, null])('of %s cannot be made twice: the provider has no more to give', (amount) =>
+  it.each([100_000, null])('of %s cannot be made twice: the provider has no more to give', FULL, (amount) =>
     withStack(UNTOLD, async (stack) => {
       const id = await paid(stack);
       const came = delayNext(stack, '/charges/{id}/refunds');
@@ -139,7 +142,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
       const status = amount === null ? 'refunded' : 'partially_refunded';
       await stack.untilStatus(id, status);
       await came;
-      await expectRecords(stack, id, { status, refunds: [amount ?? 150_000] });
+      await expectBooks(stack, id, { status, refunds: [amount ?? 150_000] });
     }),
   );
 });

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { apiSettings, startApi } from '@tillflow/api';
 import type { Refund } from '@tillflow/workflows';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { withHeldAnswer } from './support/held-answer.js';
 import { chargeIdOf, KEYS, Stack, type Answer, type CheckoutJson } from './support/stack.js';
 
 const TIMES = 10;
@@ -9,7 +10,11 @@ const TIMES = 10;
 let stack: Stack;
 beforeAll(async () => {
   // An answer that never comes is waited for no longer than a test needs.
-  stack = await Stack.start({ worker: false, webhookUrl: null, api: { ANSWER_WITHIN_MS: '300' } });
+  stack = await Stack.start({
+    worker: false,
+    webhookUrl: null,
+    api: { ANSWER_WITHIN_MS: '300', CALL_DEADLINE_MS: '60000' },
+  });
 });
 afterAll(() => stack.stop());
 afterEach(() => stack.stopWorker());
@@ -180,7 +185,7 @@ describe('a request that comes again for a reason is written again', () => {
     expect((await giveBack(checkout, 'early', 10_000)).status).toBe(202);
     await stack.startWorker();
     await expect
-      .poll(() => stack.timeline(checkout.id))
+      .poll(() => stack.timeline(checkout.id), { timeout: 20_000 })
       .toContainEqual(expect.objectContaining({ what: 'refund_refused' }));
     stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
     await stack.workflowOf(checkout.id).signal('hint', { eventId: 'evnt_3', eventKey: 'charge.complete' });
@@ -194,15 +199,13 @@ describe('a request that comes again for a reason is written again', () => {
 
 it('a refund that the workflow has written down needs no signal while the provider is slow', async () => {
   const checkout = await left(true);
-  await stack.startWorker();
-  stack.sandbox.faults.add({
-    method: 'POST',
-    path: '/charges/{id}/refunds',
-    action: 'delay',
-    delay_ms: 6_000,
-    times: 1,
+  await withHeldAnswer(stack, { method: 'POST', route: '/charges/{id}/refunds' }, async ({ arrived, release }) => {
+    expect((await giveBack(checkout, 'slow', 10_000)).status).toBe(202);
+    await arrived;
+    const signals = await signalsOf(checkout);
+    expect(await statusesOf(5, () => giveBack(checkout, 'slow', 10_000))).toEqual(Array<number>(5).fill(202));
+    expect(await signalsOf(checkout)).toEqual(signals);
+    release();
+    await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 10_000);
   });
-  expect(await statusesOf(5, () => giveBack(checkout, 'slow', 10_000))).toEqual(Array<number>(5).fill(202));
-  expect(await signalsOf(checkout)).toEqual([]);
-  await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 10_000);
 });

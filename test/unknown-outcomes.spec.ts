@@ -1,18 +1,24 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { FULL } from './support/full.js';
 import {
   expectRightEnd,
   FAST as FAST_STACK,
   hasEffect,
+  isDoneAndLost,
   LOST_ANSWERS,
   MONEY_CALLS,
   rows,
   strike,
+  type Lost,
 } from './support/money-calls.js';
-import { chargeIdOf, Stack } from './support/stack.js';
+import { chargeIdOf, IMPATIENT, Stack } from './support/stack.js';
 
-/** The product's times, shortened: what is proved here does not depend on them. */
+const isTested = (fault: Lost): boolean => isDoneAndLost(fault) || fault.action === 'reset_before';
+
+/** The product's times, shortened: no proof depends on them. */
 const FAST = {
-  SEND_WITHIN_MS: '400',
+  SEND_WITHIN_MS: '1000',
   CALL_DEADLINE_MS: '400',
   SETTLE_DELAY_MS: '100',
   LOOK_DELAYS_MS: '50,100,200,400',
@@ -27,7 +33,7 @@ describe.each(MONEY_CALLS)('when the answer to $name is lost', (call) => {
   });
   afterAll(() => stack.stop());
 
-  it.each(rows(LOST_ANSWERS))('by %s, it is looked up: one effect, the right end, no person', async (_, fault) => {
+  async function expectOneEffect(_: string, fault: Lost): Promise<void> {
     const id = await call.prepare(stack);
     const before = stack.requests(`POST ${call.route}`).length;
     const struck = strike(stack, call, fault);
@@ -36,7 +42,13 @@ describe.each(MONEY_CALLS)('when the answer to $name is lost', (call) => {
     await expectRightEnd(stack, call, id);
     const isToBeRepeated = !hasEffect(fault) || !call.isFoundAgain;
     expect(stack.requests(`POST ${call.route}`).length - before).toBe(isToBeRepeated ? 2 : 1);
-  });
+  }
+
+  // One that the provider did and one that it did not do: only the second is repeated.
+  const [tested, others] = [LOST_ANSWERS.filter(isTested), LOST_ANSWERS.filter((fault) => !isTested(fault))];
+  const outcome = 'by %s, a lookup finds the outcome: one effect, the right end, no person';
+  it.each(rows(tested))(outcome, expectOneEffect);
+  it.each(rows(others))(outcome, FULL, expectOneEffect);
 });
 
 let stack: Stack;
@@ -45,13 +57,18 @@ beforeAll(async () => {
 });
 afterAll(() => stack.stop());
 
-describe.each(LOST_ANSWERS)('when the answer is lost by $action $status', (fault) => {
-  it('to a look: it is taken again, and the payment is seen', async () => {
+describe('when the answer to a retrieve is lost', () => {
+  async function expectSeen(_: string, fault: Lost): Promise<void> {
     const { body } = await stack.create();
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', ...fault, times: 1 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
-  });
+  }
+
+  const [tested, others] = [LOST_ANSWERS.filter(isTested), LOST_ANSWERS.filter((fault) => !isTested(fault))];
+  const outcome = 'by %s, the worker retrieves the charge again, and the payment is seen';
+  it.each(rows(tested))(outcome, expectSeen);
+  it.each(rows(others))(outcome, FULL, expectSeen);
 });
 
 describe('while the provider', () => {
@@ -102,7 +119,9 @@ describe('while the provider', () => {
       ]);
       const { body } = await slow.create();
       expect(body.status).toBe('creating');
-      await expect.poll(() => slow.requests('GET /sources/{id}').length, { timeout: 10_000 }).toBe(2);
+      await expect.poll(() => slow.requests('GET /sources/{id}').length, { timeout: 10_000 }).toBeGreaterThan(0);
+      // The lookup that is due when the call can no longer be in flight has passed: the next one is an hour away.
+      await setTimeout(1_700);
       await slow.post(`/v1/checkouts/${body.id}/cancel`);
       await slow.untilStatus(body.id, 'cancelled');
       expect(slow.chargesOf(body.id)).toMatchObject([{ status: 'expired' }]);
@@ -121,7 +140,7 @@ describe('while the provider', () => {
   });
 
   it('takes seven seconds to answer, which is within the default patience, there is no doubt at all', async () => {
-    const patient = await Stack.start();
+    const patient = await Stack.start({ api: IMPATIENT });
     try {
       patient.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 7_000, times: 1 });
       const { status, body } = await patient.create();
@@ -162,8 +181,8 @@ describe('while the provider', () => {
       ]);
       const { status, body } = await slow.create();
       expect(status).toBe(202);
-      const waiting = await slow.until(body.id, ({ attention }) => attention !== null);
-      expect(waiting).toMatchObject({ status: 'creating', attention: { code: 'outcome_unknown' } });
+      const waiting = await slow.until(body.id, ({ attention }) => attention?.code === 'outcome_unknown');
+      expect(waiting.status).toBe('creating');
       slow.sandbox.faults.clear();
       const ready = await slow.until(body.id, ({ qr }) => qr !== null);
       expect(ready).toMatchObject({ status: 'awaiting_payment', attention: null });

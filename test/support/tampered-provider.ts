@@ -86,14 +86,20 @@ export async function withTampered(
   how: Tampering,
   work: (stack: Stack, provider: TamperedProvider) => Promise<void>,
 ): Promise<void> {
-  const stack = await Stack.start(options);
-  const provider = await TamperedProvider.before(stack.sandboxUrl);
+  let provider: TamperedProvider | undefined;
+  const stack = await Stack.start({
+    ...options,
+    before: async (sandboxUrl) => {
+      provider = await TamperedProvider.before(sandboxUrl);
+      provider.tamperAll(how);
+      return provider.url;
+    },
+  });
   try {
-    await stack.restartWith({ PROVIDER_BASE_URL: provider.url });
-    provider.tamperAll(how);
+    if (provider === undefined) throw new Error('The stack has not put the provider in its place');
     await work(stack, provider);
   } finally {
     await stack.stop();
-    provider.close();
+    provider?.close();
   }
 }
