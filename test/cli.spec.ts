@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
-import { forgetSchedules, operatorOf, tillflow, type Ended } from './support/tillflow.js';
+import { forgetSchedules, operatorOf, tillflow, tillflowProcess, type Ended } from './support/tillflow.js';
 
 vi.setConfig({ testTimeout: 180_000 });
 
@@ -101,13 +101,14 @@ describe('tillflow', () => {
     expect(out + err).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });
 
-  it('that is used wrongly ends with 2', async () => {
-    expect(await operate('resolve', 'x')).toMatchObject({
-      code: 2,
-      out: '',
-      err: expect.stringContaining('exactly one of'),
-    });
-    expect(await operateAsProgram('fly')).toMatchObject({ code: 2, json: { error: { code: 'usage' } } });
+  it('ends its process with 2 when it is used wrongly, and prints the reason', async () => {
+    const [forPeople, forPrograms] = await Promise.all([
+      tillflowProcess(['resolve', 'x'], operatorOf(stack)),
+      tillflowProcess(['fly', '--json'], operatorOf(stack)),
+    ]);
+    expect(forPeople).toMatchObject({ code: 2, out: '', err: expect.stringContaining('exactly one of') });
+    expect(forPrograms).toMatchObject({ code: 2, err: '' });
+    expect(JSON.parse(forPrograms.out)).toMatchObject({ error: { code: 'usage' } });
   });
 
   it.each(COMMANDS)('%s --help tells its options, and what it does', async (name) => {
@@ -124,7 +125,7 @@ describe('tillflow', () => {
   });
 
   it('with wrong settings stops with 2 and names each', async () => {
-    const { code, err } = await tillflow(['list'], { TEMPORAL_ADDRESS: 'nowhere', TEMPORAL_TLS: 'maybe' });
+    const { code, err } = await tillflowProcess(['list'], { TEMPORAL_ADDRESS: 'nowhere', TEMPORAL_TLS: 'maybe' });
     expect(code).toBe(2);
     expect(err).toContain('TEMPORAL_ADDRESS');
     expect(err).toContain('TEMPORAL_TLS');
@@ -153,7 +154,7 @@ describe('tillflow', () => {
 describe('list and show', () => {
   it('show amounts in major units to people, in the smallest unit to programs', async () => {
     const paid = await pay({ description: 'two coffees', terminal: 'till-9' });
-    const shown = await operate('show', paid.reference);
+    const shown = await tillflowProcess(['show', paid.reference], operatorOf(stack));
     expect(shown.code).toBe(0);
     for (const text of [paid.id, 'THB 1,500.00', 'two coffees', 'till-9', chargeIdOf(paid), 'void until', 'opened']) {
       expect(shown.out).toContain(text);

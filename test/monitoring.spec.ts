@@ -416,12 +416,8 @@ describe('GET /metrics of the API', () => {
 
   it('tells of checkouts that a bug of ours holds up', async () => {
     const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' } });
-    const change = {
-      file: 'checkout/workflow.js',
-      from: 'const { intent, resume, policy = {} } = input;',
-      to: "throw new Error('bug');",
-    };
-    const { path: bundlePath, remove } = await bundleChanged([change]);
+    const bug = { from: 'const { intent, resume } = input;', to: "throw new Error('bug');" };
+    const { path: bundlePath, remove } = await bundleChanged(bug);
     const worker = await startWorker(workerSettings(broken.workerEnvironment()), broken.logger, { bundlePath });
     try {
       expect(valueOf(await metrics(broken), 'tillflow_stuck_workflows')).toBe(0);

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { apiSettings } from '@tillflow/api';
 import { describe, expect, inject, it } from 'vitest';
 import { parse } from 'yaml';
 
@@ -120,11 +121,9 @@ describe('a program with wrong settings', () => {
     expect(out).not.toContain('hush');
   });
 
-  it.each(['off,b25l', 'not base64', 'b25l,,x y'])('(api) does not take "%s" for webhook secrets', async (secrets) => {
+  it.each(['off,b25l', 'not base64', 'b25l,,x y'])('(api) does not accept "%s" as webhook secrets', (secrets) => {
     const environment = { ...PROVIDER, ...API, PROVIDER_WEBHOOK_SECRET: secrets };
-    const { code, out } = await run(commandOf('api'), environment).ended;
-    expect(code).toBe(2);
-    expect(out).toContain('PROVIDER_WEBHOOK_SECRET');
+    expect(() => apiSettings(environment)).toThrow('PROVIDER_WEBHOOK_SECRET');
   });
 
   it('that lacks what it needs says so', async () => {
@@ -143,12 +142,9 @@ describe('a program with wrong settings', () => {
 });
 
 describe('the command line', () => {
-  it('says 2 for a wrong call and 3 when Temporal cannot be reached', async () => {
-    expect((await run([...commandOf('cli'), 'nonsense'], {}).ended).code).toBe(2);
-    expect((await run([...commandOf('cli'), 'setup', '--nonsense'], {}).ended).code).toBe(2);
-    expect(
-      (await run([...commandOf('cli'), 'setup', '--wait', '0'], { TEMPORAL_ADDRESS: '127.0.0.1:1' }).ended).code,
-    ).toBe(3);
+  it('ends its process with 3 when Temporal cannot be reached', async () => {
+    const lost = run([...commandOf('cli'), 'setup', '--wait', '0'], { TEMPORAL_ADDRESS: '127.0.0.1:1' });
+    expect((await lost.ended).code).toBe(3);
   });
 });
 

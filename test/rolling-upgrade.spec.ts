@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { Worker } from '@temporalio/worker';
 import { refund } from '@tillflow/workflows';
@@ -8,18 +7,16 @@ import { bundleChanged, type Change } from './support/bundle.js';
 import { Releases } from './support/releases.js';
 import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
 
-const IMPORTS = 'import { allHandlersFinished,';
-/** Where the handlers of all messages are set, and the loop begins. */
-const START = 'return CancellationScope.nonCancellable(async () => {';
 const IN_AFTERCARE = 'continuations.asPaid === null';
 
-const step = (condition: string): Change[] => [
-  { file: 'keep.js', from: IMPORTS, to: 'import { patched, sleep, allHandlersFinished,' },
-  { file: 'keep.js', from: START, to: `${START}\nif (${condition}) await sleep(1);` },
-];
-/** The next release: it pauses at the start of aftercare, and runs that began without the pause go on without it. */
-const patchedStep = step(`${IN_AFTERCARE} && patched('pause-at-start')`);
-/** The same without the patch: what must not be released. */
+/** A step where the handlers of all messages are set, and the loop begins. `$1` is the engine's library. */
+const step = (condition: string): Change => ({
+  from: /return (\w+)\.CancellationScope\.nonCancellable\(async \(\) => \{/,
+  to: `$&\nif (${condition}) await $1.sleep(1);`,
+});
+/** The next release: it pauses at the start of aftercare, and runs that began without the pause continue without it. */
+const patchedStep = step(`${IN_AFTERCARE} && $1.patched('pause-at-start')`);
+/** The same without the patch: a release that breaks running checkouts. */
 const plainStep = step(IN_AFTERCARE);
 
 let stack: Stack;
@@ -35,10 +32,10 @@ afterEach(async () => {
   for (const bundle of bundles.splice(0)) await bundle.remove();
 });
 
-async function bundleWith(changes: readonly Change[]): Promise<string> {
-  const bundle = await bundleChanged(changes);
+async function bundleWith(change: Change): ReturnType<typeof bundleChanged> {
+  const bundle = await bundleChanged(change);
   bundles.push(bundle);
-  return bundle.path;
+  return bundle;
 }
 
 const handleOf = ({ reference }: CheckoutJson) =>
@@ -100,7 +97,7 @@ describe('a release that changes aftercare by a patched step', () => {
       } while (!over.signal.aborted);
     })();
     const release = (async () => {
-      await releases.start('second', {}, { bundlePath: await bundleWith(patchedStep) });
+      await releases.start('second', {}, { bundlePath: (await bundleWith(patchedStep)).path });
       expect(await releases.current()).toBe('second');
       await releases.stop(first);
       over.abort();
@@ -135,8 +132,8 @@ describe('a release that changes aftercare by a patched step', () => {
     await pay([checkout]);
     await refundOf(checkout, 10_000);
     const history: unknown = JSON.parse(historyToJSON(await handleOf(checkout).fetchHistory()));
-    const replay = async (changes: readonly Change[]): Promise<void> => {
-      const code = await readFile(await bundleWith(changes), 'utf8');
+    const replay = async (change: Change): Promise<void> => {
+      const { code } = await bundleWith(change);
       await Worker.runReplayHistory({ workflowBundle: { code } }, history, checkout.reference);
     };
     await replay(patchedStep);

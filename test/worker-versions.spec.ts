@@ -64,17 +64,18 @@ describe('a worker with a build id', () => {
   });
 
   it('may run the code of another release', async () => {
-    const another = await bundleChanged([
-      { file: 'workflows.js', from: '', to: `export const probe = async () => 'another release';\n` },
-    ]);
+    const another = await bundleChanged({
+      from: 'const { intent, resume } = input;',
+      to: "return 'another release';",
+    });
     try {
       await releases.start('b', {}, { bundlePath: another.path });
     } finally {
       await another.remove();
     }
     const { workflow } = stack.temporal.client;
-    expect(await workflow.execute('probe', { workflowId: randomUUID(), taskQueue: stack.taskQueue })).toBe(
-      'another release',
-    );
+    expect(
+      await workflow.execute('checkout', { workflowId: randomUUID(), taskQueue: stack.taskQueue, args: [{}] }),
+    ).toBe('another release');
   });
 });

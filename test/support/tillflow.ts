@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { run } from '@tillflow/cli';
 import type { Stack } from './stack.js';
 
 const MAIN = fileURLToPath(new URL('../../apps/cli/dist/main.js', import.meta.url));
@@ -8,8 +9,14 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 export type Ended = { readonly code: number | null; readonly out: string; readonly err: string };
 
-/** The operator's program, as it is built, in a process of its own. */
-export function tillflow(
+/** Runs the operator's program in this process, which saves the start of one. */
+export async function tillflow(args: readonly string[], environment: Environment): Promise<Ended> {
+  const { exit, out, err } = await run(args, environment);
+  return { code: exit, out, err };
+}
+
+/** Runs the operator's program, as it is built, in a process of its own. */
+export function tillflowProcess(
   args: readonly string[],
   environment: Environment,
   nodeArgs: readonly string[] = [],
@@ -25,7 +32,7 @@ export function tillflow(
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, out, err })));
 }
 
-/** What an operator of this stack has set: what its API and its worker have, and where the API is. */
+/** The settings of this stack's operator: those of its API and its worker, and the address of the API. */
 export function operatorOf(stack: Stack): Record<string, string> {
   return {
     ...stack.apiEnvironment(),
