@@ -7,18 +7,18 @@ import { startDirectly } from './support/paths.js';
 import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
 import { withStack } from './support/with-stack.js';
 
-/** Long after a call was given up (see {@link POLICY}), and before the second look for it. */
-const LATE_MS = 3_000;
+/** Long after the checkout gives a call up (see {@link POLICY}), and before the late-effect check. */
+const LATE_MS = 6_000;
 const POLICY = {
   sendWithinMs: 300,
   callDeadlineMs: 300,
   settleMs: 100,
   lookDelaysMs: [50, 100, 200],
   pollIntervalMs: 60_000,
-  secondLookMs: LATE_MS + 2_000,
+  secondLookMs: LATE_MS + 4_000,
 };
-/** No webhook helps: only the second look can find what came late. */
-const UNTOLD: StackOptions = { ...FAST, webhookUrl: null };
+/** No webhook helps: only the late-effect check can find what came late. */
+const WITHOUT_WEBHOOKS: StackOptions = { ...FAST, webhookUrl: null };
 const ENOUGH_MS = 90_000;
 
 /** The next call of this kind reaches the provider late. @returns when it has. */
@@ -52,7 +52,7 @@ async function payAt(stack: Stack, came: Promise<void>, id: string): Promise<voi
 
 describe.concurrent('a charge that was given up and comes through late', { timeout: ENOUGH_MS }, () => {
   it('after a cancel is found by the late-effect check, and ended', () =>
-    withStack(UNTOLD, async (stack) => {
+    withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       expect(statuses(stack, id)).toEqual([]);
@@ -64,7 +64,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
     }));
 
   it('after a cancel, and was paid: the late-effect check finds the money, and Tillflow returns it', FULL, () =>
-    withStack(UNTOLD, async (stack) => {
+    withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       await payAt(stack, came, id);
@@ -74,7 +74,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
   );
 
   it('beside the charge of the next attempt is found by the late-effect check, and ended', FULL, () =>
-    withStack(UNTOLD, async (stack) => {
+    withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
       await came;
@@ -120,7 +120,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
   }
 
   it('after it was made again is shown to a person: nobody else can tell the customer', () =>
-    withStack(UNTOLD, async (stack) => {
+    withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const id = await paid(stack);
       const came = delayNext(stack, '/charges/{id}/refunds');
       await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount: 50_000, reason: null });
@@ -135,7 +135,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
     }));
 
   it.each([100_000, null])('of %s cannot be made twice: the provider has no more to give', FULL, (amount) =>
-    withStack(UNTOLD, async (stack) => {
+    withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const id = await paid(stack);
       const came = delayNext(stack, '/charges/{id}/refunds');
       await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount, reason: null });

@@ -146,6 +146,17 @@ describe('a signed link', () => {
     }
   });
 
+  it('opens no other route of its checkout', async () => {
+    const { body } = await stack.create();
+    for (const { search } of [eventsOf(body), imageOf(body)]) {
+      for (const path of ['', '/refunds', '/timeline', '/attempts', '/cancel']) {
+        const method = ['/attempts', '/cancel'].includes(path) ? 'POST' : 'GET';
+        const answer = await stack.request(method, `${body.location}${path}${search}`, { key: null });
+        expect(answer.status).toBe(401);
+      }
+    }
+  });
+
   it('of one checkout opens no other however the address is spelt, nor says whether the other exists', async () => {
     const { body: mine } = await stack.create();
     const { body: victim } = await stack.create();
