@@ -12,7 +12,7 @@ const MINUTE = 60_000;
 let stack: Stack;
 // One for each test: the provider's clock goes only forward.
 beforeEach(async () => {
-  // A workflow that is moved ahead fires every timer on its way: one look a day is enough.
+  // Time skipping fires every timer on the way: one poll a day is enough.
   stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000', VOID_DATE_OFFSET_MINUTES: '0' } });
 });
 afterEach(() => stack.stop());
@@ -75,7 +75,7 @@ describe('a paid checkout', () => {
     expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: true, refunded_amount: 150_000 }]);
   });
 
-  it('can only be refunded after the cut-off: a timer tells the view', async () => {
+  it('can only be refunded after the cut-off: a timer publishes it', async () => {
     const paid = await paidAtNine();
     await fastForward(stack, paid.reference, 7 * HOUR + 16 * MINUTE);
     await stack.until(paid.id, ({ voidable_until }) => voidable_until === null);
@@ -126,7 +126,7 @@ describe('a paid checkout', () => {
     await fastForward(stack, paid.reference, 366 * DAY);
     const { checkout } = await handleOf(paid).result();
     expect(checkout).toMatchObject({ status: 'paid', refunded_amount: 0, refundable_until: null });
-    // One look at the payment, and one when the books were closed.
+    // One retrieve for the payment, and one when the checkout closed.
     expect(stack.requests('GET /charges/{id}')).toHaveLength(2);
     const headers = { 'idempotency-key': 'too-late' };
     const late = await stack.request<ProblemJson>('POST', `/v1/checkouts/${paid.id}/refunds`, { body: {}, headers });
@@ -134,7 +134,7 @@ describe('a paid checkout', () => {
     expect(late.body.detail).toContain(paid.refundable_until);
   });
 
-  it('takes one refund at a time: of many that are asked for at once, no more is given back than was paid', async () => {
+  it('makes one refund at a time: of many parallel requests, no more is refunded than was paid', async () => {
     const paid = await paidAtNine();
     const answers = await Promise.all([1, 2, 3, 4, 5].map(async () => refusal(refundOf(paid, 40_000))));
     expect(answers.filter((one) => one === 'not refused')).toHaveLength(3);
@@ -172,7 +172,7 @@ describe('another attempt', () => {
   const attemptAfter = (checkout: CheckoutJson, after: number): Promise<number> =>
     handleOf(checkout).executeUpdate(newAttempt, { args: [{ after }] });
 
-  it('takes the place of an open one, which is ended first; asked again it is the same', async () => {
+  it('replaces the open attempt, which is ended first; the same request again returns the same attempt', async () => {
     const { body } = await stack.create();
     expect(await Promise.all([attemptAfter(body, 1), attemptAfter(body, 1)])).toEqual([2, 2]);
     expect(await attemptAfter(body, 1)).toBe(2);
@@ -189,7 +189,7 @@ describe('another attempt', () => {
     expect(await refusal(attemptAfter(body, 2))).toBe('already_paid');
   });
 
-  it('of two payments keeps the first and gives the other back', async () => {
+  it('of two payments accepts the first and returns the other', async () => {
     const { body } = await stack.create({ expires_in: 86_400 });
     await moveToNext(body, 9);
     await attemptAfter(body, 1);

@@ -56,7 +56,7 @@ function testOf(alertname: string, series: AlertCase['fires'], alerts: readonly 
   };
 }
 
-/** What Prometheus says of its tests: SUCCESS, or what differs. */
+/** The verdict of Prometheus on its tests: SUCCESS, or the differences. */
 async function evaluated(tests: readonly (object | undefined)[], every = '1m'): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'tillflow-alerts-'));
   try {

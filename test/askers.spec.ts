@@ -26,7 +26,7 @@ async function asked(id: string): Promise<string[]> {
   return timeline.flatMap(({ what, by }) => (by === undefined ? [] : [`${what} by ${by}`]));
 }
 
-/** What the checkout was asked by, as Temporal's history holds it: the input of its start, updates and signals. */
+/** The requests of the checkout in Temporal's history: the input of its start, updates and signals. */
 async function askersInHistory({ reference }: CheckoutJson): Promise<string[]> {
   const { loadedDataConverter } = stack.temporal.client.workflow.options;
   const names: string[] = [];
@@ -45,7 +45,7 @@ async function askersInHistory({ reference }: CheckoutJson): Promise<string[]> {
   return names;
 }
 
-const giveBack = (id: string, key: string, body: object, by: string = KEYS.checkout): Promise<Answer<Refund>> =>
+const requestRefund = (id: string, key: string, body: object, by: string = KEYS.checkout): Promise<Answer<Refund>> =>
   stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, key: by, headers: { 'idempotency-key': key } });
 
 async function open(): Promise<CheckoutJson> {
@@ -86,10 +86,10 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
   },
   'POST /v1/checkouts/{id}/refunds': async () => {
     const checkout = await paid();
-    await giveBack(checkout.id, 'one', { amount: 10_000 });
-    await giveBack(checkout.id, 'two', { amount: 10_000 }, KEYS.ops);
+    await requestRefund(checkout.id, 'one', { amount: 10_000 });
+    await requestRefund(checkout.id, 'two', { amount: 10_000 }, KEYS.ops);
     // Who repeats a request does not become the one who asked.
-    const { body } = await giveBack(checkout.id, 'two', { amount: 10_000 });
+    const { body } = await requestRefund(checkout.id, 'two', { amount: 10_000 });
     expect(body.requested_by).toBe(OPS);
     expect(await asked(checkout.id)).toEqual([
       `opened by ${TILL}`,
@@ -161,7 +161,7 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** No one asks for these: the provider tells something, or a charge in test mode is played with. */
+/** No caller changes anything by these: the provider sends a webhook, or a charge in test mode is marked. */
 const WITHOUT_ASKER = new Set(['POST /webhooks/provider', 'POST /v1/test-mode/charges/{id}/mark']);
 
 /** Ids of this stack's commands. */
@@ -216,7 +216,7 @@ describe('who asked is written down', () => {
     expect(body.data).toMatchObject([{ key: expect.stringMatching(/^auto:/), requested_by: 'auto:late_payment' }]);
   });
 
-  it('of a look that a reconciliation brings about', async () => {
+  it('of a retrieve that a reconciliation causes', async () => {
     const checkout = await open();
     await stack.workflowOf(checkout.id).signal('hint', { eventId: 'rec_1', eventKey: 'reconciliation' });
     await stack.post(`/v1/checkouts/${checkout.id}/cancel`);

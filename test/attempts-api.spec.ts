@@ -57,7 +57,7 @@ describe('a new attempt', () => {
     expect(stack.chargesOf(id)).toHaveLength(2);
   });
 
-  it('without a number takes the place of the open one, which is expired at the provider first', async () => {
+  it('without a number replaces the open attempt, which is expired at the provider first', async () => {
     const { body } = await stack.create();
     const renewed = await again(body.id);
     expect(renewed).toMatchObject({
@@ -148,7 +148,7 @@ describe('a new attempt that takes long', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(2);
   });
 
-  it('because no worker runs is made once one is back; the QR that it takes the place of is shown no more', async () => {
+  it('that no worker takes is made once a worker is back, and the QR that it replaces is no longer shown', async () => {
     const { body } = await stack.create();
     expect(body.qr).not.toBeNull();
     await stack.stopWorker();

@@ -82,7 +82,7 @@ describe.each(WITH_ID.map(([method, path, body]) => ({ method, path, body })))(
   '$method $path',
   ({ method, path, body }) => {
     it.each(['..%2faccount', 'a%20b', 'x'.repeat(65), 'a.b', '%00', 'a%2f..%2fb', 'é'])(
-      'takes no id such as %s, and the provider is not called',
+      'refuses an id such as %s, and the provider is not called',
       async (id) => {
         const headers = { 'idempotency-key': 'k' };
         for (const place of [/[a-z]+_test_1(?=\/|$)/, /[a-z]+_test_1$/]) {

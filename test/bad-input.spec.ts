@@ -357,7 +357,7 @@ describe('a request', () => {
     expect(await page.text()).toContain('not_found');
   });
 
-  it('over the limit of its key is refused with 429 and told when to come back, other keys are not', async () => {
+  it('over the limit of its key is refused with 429 and Retry-After, and other keys are not', async () => {
     await stack.withApi({ RATE_LIMIT: '5' }, async () => {
       const burst = await Promise.all(
         Array.from({ length: 30 }, () => stack.get<ProblemJson>('/v1/checkouts/chk_default_nothing')),

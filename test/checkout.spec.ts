@@ -60,14 +60,14 @@ describe('a checkout', () => {
     expect(failed.qr).toBeNull();
   });
 
-  it('expires by its own clock, and tells the provider', async () => {
+  it("expires by Tillflow's clock, and expires its charge at the provider", async () => {
     const { body } = await stack.create({ expires_in: 5 });
     const expired = await stack.untilStatus(body.id, 'expired');
     expect(expired.attempts).toMatchObject([{ status: 'expired', failure_code: null }]);
     expect(stack.chargesOf(body.id)).toMatchObject([{ status: 'expired', expired: true }]);
   });
 
-  it('is cancelled on request, also when asked twice, and takes no payment any more', async () => {
+  it('is cancelled on request, also when asked twice, and can no longer be paid', async () => {
     const { body } = await stack.create();
     const cancelled = await stack.post(`/v1/checkouts/${body.id}/cancel`);
     expect(cancelled).toMatchObject({ status: 200, body: { status: 'cancelled', qr: null } });
@@ -90,7 +90,7 @@ describe('a checkout', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body.status).toBe('paid');
   });
 
-  it('whose cancel the provider refuses, because a customer is confirming, is neither cancelled nor payable anew', async () => {
+  it('whose cancel the provider refuses, because a customer is confirming, is not cancelled and shows no new QR', async () => {
     const { body } = await stack.create();
     const refuse = { method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 } as const;
     stack.sandbox.faults.add({ ...refuse, code: 'failed_expire' });
@@ -124,7 +124,7 @@ describe('a checkout', () => {
     expect(await stack.post(`/v1/checkouts/${body.id}/cancel`)).toMatchObject({ status: 200, body: failed });
   });
 
-  it('that an operator terminates is answered with what is known, not with an error of ours', async () => {
+  it('that an operator terminates is answered with its last known state, not with a server error', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 1_500, times: 1 });
     const reference = newReference();
     const opening = stack.create({ reference });
@@ -291,10 +291,10 @@ describe('the list of checkouts', () => {
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
     }
-    const giveBack = (id: string, body: unknown) =>
+    const requestRefund = (id: string, body: unknown) =>
       stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers: { 'idempotency-key': 'k' } });
-    expect((await giveBack(partly.body.id, { amount: 50_000 })).status).toBe(201);
-    expect((await giveBack(refunded.body.id, {})).status).toBe(201);
+    expect((await requestRefund(partly.body.id, { amount: 50_000 })).status).toBe(201);
+    expect((await requestRefund(refunded.body.id, {})).status).toBe(201);
     await stack.untilStatus(expired.body.id, 'expired');
     const all = {
       awaiting_payment: waiting,
@@ -394,7 +394,7 @@ describe('a long checkout', () => {
     expect(paid).toMatchObject({ status: 'paid', attempts: [{ number: 1, status: 'successful' }] });
     expect(await words(id)).toEqual(expect.arrayContaining(['opened', 'charge_created', 'paid']));
     expect(stack.chargesOf(id)).toHaveLength(1);
-    // What GET reads before the new run's first task: all of the memo went along.
+    // GET reads the memo before the new run's first task: the whole memo was passed along.
     const { events } = await stack.temporal.client.workflow
       .getHandle(`checkout/default/${paid?.reference}`)
       .fetchHistory();
@@ -411,7 +411,7 @@ describe('a long checkout', () => {
 });
 
 describe('a checkout whose QR does not come', () => {
-  it('does not hold up continue-as-new: who asked for it is told what is known', async () => {
+  it('does not hold up continue-as-new: its caller gets the state that is known', async () => {
     const silent = await Stack.start();
     try {
       silent.sandbox.faults.add([
@@ -447,7 +447,7 @@ describe('a cancel that the provider keeps refusing', () => {
 });
 
 describe('a payment that comes after the checkout was reported as cancelled', () => {
-  it('goes back by itself: it is never shown as paid, and the provider has one void of all of it', async () => {
+  it('is voided automatically and in full, and the checkout is never shown as paid', async () => {
     const late = await PATHS['paid-after-it-was-reported-cancelled']?.(stack);
     expect(late).toMatchObject({ status: 'refunded', refunded_amount: 150_000, attention: null });
     expect(await words(late?.id ?? '')).toEqual(expect.arrayContaining(['cancelled', 'paid', 'voided']));
@@ -456,7 +456,7 @@ describe('a payment that comes after the checkout was reported as cancelled', ()
 });
 
 describe('with LATE_PAYMENT=keep', () => {
-  it('a payment after the end was reported is kept, and a person is told', async () => {
+  it('a payment after the end was reported is accepted, and attention says so', async () => {
     const keeping = await Stack.start({ api: { LATE_PAYMENT: 'keep' } });
     try {
       const { body } = await keeping.create();

@@ -111,7 +111,7 @@ describe('tillflow', () => {
     expect(JSON.parse(forPrograms.out)).toMatchObject({ error: { code: 'usage' } });
   });
 
-  it.each(COMMANDS)('%s --help tells its options, and what it does', async (name) => {
+  it.each(COMMANDS)('%s --help lists its options and describes the command', async (name) => {
     const { exit, out } = await run([name, '--help'], {});
     expect(exit).toBe(0);
     expect(out).toMatch(new RegExp(`^Usage: pnpm tillflow ${name}`));
@@ -224,7 +224,7 @@ describe('refund', () => {
     expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
   });
 
-  it('refuses a whole number and another currency, names the readings, and gives nothing back', async () => {
+  it('refuses a whole number and another currency, names both readings, and refunds nothing', async () => {
     const paid = await pay();
     const refund = ['refund', paid.id, '--key', 'k', '--amount'] as const;
     const both = 'can mean THB 1,500.00 (write 1500.00) or THB 15.00 (write 15.00)';
@@ -244,7 +244,7 @@ describe('refund', () => {
     expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
   });
 
-  it('gives back once for a key, in major units with or without the currency, and the rest without an amount', async () => {
+  it('refunds once per key, in major units with or without the currency, and the rest without an amount', async () => {
     const paid = await pay();
     const first = ['refund', paid.reference, '--key', 'k-1', '--amount', '500.00', '--reason', 'cold'] as const;
     expect(await operate(...first)).toMatchObject({ code: 0, out: expect.stringContaining('refunded: THB 500.00') });
@@ -280,7 +280,7 @@ describe('refund', () => {
 });
 
 describe('a refund that an operator has stopped waiting for', () => {
-  it('is not told as one that was not made', async () => {
+  it('is not reported as one that was not made', async () => {
     const odd = await Stack.start({
       webhookUrl: null,
       api: {
@@ -328,7 +328,7 @@ describe.concurrent('resolve', () => {
     }
   });
 
-  it('with --adopt of what is not of this checkout, or is not there, says that it was not: 1', async () => {
+  it("with --adopt of an unknown id or of another checkout's charge says that it was not adopted: 1", async () => {
     const [mine, other] = [await opened(stack), await opened(stack)];
     for (const id of [chargeIdOf(other), 'rfnd_test_nowhere']) {
       const adopt = await operate('resolve', mine.id, '--adopt', id, '--reason', 'a guess');
@@ -338,7 +338,7 @@ describe.concurrent('resolve', () => {
     expect(await operate(...own)).toMatchObject({ code: 0, out: expect.stringContaining('done: adopt') });
   });
 
-  it('with --adopt of a refund that somebody else made takes it in as theirs, and says so: 1', async () => {
+  it('with --adopt of a refund made elsewhere counts it as made elsewhere, and says so: 1', async () => {
     const paid = await pay();
     await stack.refundElsewhere(chargeIdOf(paid), 700);
     const id = stack.sandbox.state().refunds.find(({ charge }) => charge === chargeIdOf(paid))?.id ?? '';
@@ -364,7 +364,7 @@ describe.concurrent('resolve', () => {
     }
   });
 
-  it('with --look finds a payment that no webhook told of', async () => {
+  it('with --look finds a payment without a webhook', async () => {
     const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
     try {
       const body = await opened(silent);
@@ -604,7 +604,7 @@ describe('backfill and notices', () => {
 describe('reconcile', () => {
   const agoMs = (milliseconds: number): string => new Date(Date.now() - milliseconds).toISOString();
 
-  it('that no worker takes ends with 3, soon, and says that it goes on by itself', async () => {
+  it('that no worker takes ends soon with 3, and says that it continues without the command', async () => {
     const idle = await Stack.start({ worker: false });
     try {
       const ended = await tillflow(['reconcile', '--from', agoMs(7_200_000), '--to', agoMs(0)], operatorOf(idle));

@@ -229,7 +229,7 @@ const ROUND_TRIPS: Readonly<Record<MethodName, () => Promise<unknown>>> = {
   },
 };
 
-/** What the sandbox's own suite wants of a reply of that endpoint; of each record where the method gives records. */
+/** The checks that the sandbox's own suite makes on a reply of that endpoint, or on each record of it. */
 function kindOf(name: MethodName): Kind {
   const { endpoint } = METHODS[name];
   const answers = ENDPOINTS.find(({ method, path }) => `${method} ${path}` === endpoint)?.answers;

@@ -44,7 +44,7 @@ async function address(): Promise<string> {
   return new URL(body.url).pathname;
 }
 
-/** What Temporal has of a checkout's input, as its UI would send it. */
+/** The stored input of a checkout, as Temporal's UI sends it. */
 async function storedInput(description: string): Promise<PayloadJson> {
   const { body } = await stack.create({ description });
   const { events } = await stack.temporal.client.workflow

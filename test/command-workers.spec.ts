@@ -43,7 +43,7 @@ function asking(stack: Stack, bodyOf: (stack: Stack) => object) {
   };
 }
 
-/** One plan, which is the one that was told of, and no create beyond it. */
+/** One plan, which is the one that the API answered with, and no further create. */
 function expectOnce(stack: Stack, id: string | null): void {
   expect(plansOf(stack).map((plan) => plan.id)).toEqual([id]);
 }

@@ -74,7 +74,7 @@ describe('a card', () => {
     },
   );
 
-  it('whose change is refused after an answer was lost may be changed, and nobody says otherwise', async () => {
+  it('whose change is refused after an answer was lost has an unknown outcome, and the API says so', async () => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { action: 'commit_then_status', status: 502, times: 4 });
     fault('PATCH', CARD_ROUTE, { action: 'status', status: 400, times: undefined });
@@ -84,7 +84,7 @@ describe('a card', () => {
     expect((await asOperator<CardJson>(stack, 'GET', path)).body.city).toBe('Trang');
   });
 
-  it('of which the provider repeats a word in its refusal leaves none of it in Temporal', async () => {
+  it('whose new value the provider repeats in a refusal leaves no trace of it in Temporal', async () => {
     const path = cardPath();
     const city = 'Nakhon Ratchasima';
     const body = JSON.stringify({ object: 'error', code: 'bad_request', message: `${city} is no city` });
@@ -225,7 +225,7 @@ describe('the audit of a command', () => {
       by: 'ops',
       request_id: headers.get('x-request-id'),
     });
-    // A hash of few words could be guessed.
+    // A plain hash of few values could be guessed.
     const { fingerprint } = (described.memo as CommandMemo).audit;
     const { customer, card } = seeded;
     const order = { card, customer, kind: 'update_card', params: { city, name, postal_code } };
@@ -259,7 +259,7 @@ describe('a command', () => {
     });
   });
 
-  it('that was promised is kept, although the provider takes no requests at first', async () => {
+  it('that was answered 202 is carried out, although the provider refuses requests at first', async () => {
     await withStack({ webhookUrl: null, api: { ...SETTINGS, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
       const { customer, card } = seedRecords(idle);
       const path = `/v1/customers/${customer}/cards/${card}`;

@@ -5,7 +5,7 @@ import { chargeIdOf, Stack } from './support/stack.js';
 const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) };
 const MOST_BYTES = 4_096;
 
-/** What Temporal Cloud bills of a run. A change of search attributes would be one more. Source: its pricing, "Actions". */
+/** The events of a run that Temporal Cloud bills. A change of search attributes would be one more. Source: its pricing, "Actions". */
 const BILLED = [
   'workflowExecutionStarted',
   'workflowExecutionUpdateAccepted',

@@ -1,6 +1,6 @@
 import { resolve } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { expectBooks } from './support/books.js';
+import { expectRecords } from './support/records.js';
 import { FULL } from './support/full.js';
 import {
   expectRightEnd,
@@ -17,7 +17,7 @@ import { chargeIdOf, newReference, type Stack } from './support/stack.js';
 import { withStack } from './support/with-stack.js';
 import type { WorkerProcess } from './support/worker-process.js';
 
-/** A call that takes a while is answered well within these. */
+/** A slow call is answered well within these times. */
 const PATIENT = { SEND_WITHIN_MS: '1500', CALL_DEADLINE_MS: '1000', ANSWER_WITHIN_MS: '500' };
 const ENOUGH_MS = 180_000;
 const SEND_WITHIN_MS = Number(FAST.api.SEND_WITHIN_MS);
@@ -31,7 +31,7 @@ async function expectOneChargeAndPay(stack: Stack, id: string): Promise<void> {
   expect(stack.chargesOf(id)).toHaveLength(1);
 }
 
-/** The thawed worker alone is left, and does some work: whatever it had still to write was written before. */
+/** Leaves only the thawed worker, and has it do some work: it has written before whatever it still had to write. */
 async function thaw(stack: Stack, worker: WorkerProcess, id: string): Promise<void> {
   await stack.stopWorker();
   worker.signal('SIGCONT');
@@ -39,7 +39,7 @@ async function thaw(stack: Stack, worker: WorkerProcess, id: string): Promise<vo
 }
 
 describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { timeout: ENOUGH_MS }, (call) => {
-  const expectEndAfterKill = (_: string, fault: Lost): Promise<void> =>
+  const expectEndAfterKill = (fault: Lost): Promise<void> =>
     withStack(FAST, async (stack, start) => {
       const victim = await start();
       const id = await call.prepare(stack);
@@ -51,7 +51,7 @@ describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { time
       await expectRightEnd(stack, call, id);
     });
 
-  const expectEndAfterFreeze = (_: string, fault: Lost): Promise<void> =>
+  const expectEndAfterFreeze = (fault: Lost): Promise<void> =>
     withStack(FAST, async (stack, start) => {
       const victim = await start();
       const id = await call.prepare(stack);
@@ -61,19 +61,28 @@ describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { time
       await stack.startWorker();
       await expectRightEnd(stack, call, id);
       await thaw(stack, victim, id);
-      await expectBooks(stack, id, call.expected);
+      await expectRecords(stack, id, call.expected);
     });
 
   const [tested, others] = [ONE_OF_EACH.filter(isDoneAndLost), ONE_OF_EACH.filter((fault) => !isDoneAndLost(fault))];
-  const afterKill = 'by %s, and its worker is killed: one effect, the right end, no person';
-  it.each(rows(tested))(afterKill, expectEndAfterKill);
-  it.each(rows(others))(afterKill, FULL, expectEndAfterKill);
-  const afterFreeze = 'by %s, and its worker is frozen and later thawed: one effect, the right end, no person';
-  it.each(rows(tested))(afterFreeze, expectEndAfterFreeze);
-  it.each(rows(others))(afterFreeze, FULL, expectEndAfterFreeze);
+  it.each(rows(tested))('by %s, and its worker is killed: one effect, the right end, no person', (_, fault) =>
+    expectEndAfterKill(fault),
+  );
+  it.each(rows(others))('by %s, and its worker is killed: one effect, the right end, no person', FULL, (_, fault) =>
+    expectEndAfterKill(fault),
+  );
+  it.each(rows(tested))(
+    'by %s, and its worker is frozen and later thawed: one effect, the right end, no person',
+    (_, fault) => expectEndAfterFreeze(fault),
+  );
+  it.each(rows(others))(
+    'by %s, and its worker is frozen and later thawed: one effect, the right end, no person',
+    FULL,
+    (_, fault) => expectEndAfterFreeze(fault),
+  );
 });
 
-/** The call whose every moment `pnpm test` tries. The moments after the provider did a call are tried with all calls above. */
+/** The call that `pnpm test` interrupts at every moment. The tests above interrupt every call after the provider did it. */
 const isTestedCall = ({ name }: MoneyCall): boolean => name === 'the create of a charge';
 
 describe.concurrent.each([
@@ -83,7 +92,7 @@ describe.concurrent.each([
   describe.each(calls)('just before $name leaves', { timeout: ENOUGH_MS, ...options }, (call) => {
     const { route } = call;
     const requests = (stack: Stack): number => stack.requests(`POST ${route}`).length;
-    /** Made, and nothing of it written: its send_by is asked for once more after this. */
+    /** The request is made and not yet written: the client checks send_by once more after this. */
     const beforeSending = { moment: 'undici:request:create', method: 'POST', route } as const;
 
     it('is killed: another worker makes the call, once', () =>
@@ -98,7 +107,7 @@ describe.concurrent.each([
         expect(requests(stack)).toBe(1);
       }));
 
-    // Three limits stop it: the time by which it may be sent, the call's deadline, the engine's own for the activity.
+    // Three limits stop it: send_by, the call's deadline, and the activity's timeout.
     it.each([
       ['the call was taken on', { moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' }],
       ['the request was made', { ...beforeSending, signal: 'SIGSTOP' }],
@@ -113,7 +122,7 @@ describe.concurrent.each([
           await stack.startWorker();
           await expectRightEnd(stack, call, id);
           await thaw(stack, victim, id);
-          await expectBooks(stack, id, call.expected);
+          await expectRecords(stack, id, call.expected);
           expect(requests(stack)).toBe(1);
         }),
     );
@@ -127,7 +136,7 @@ describe.concurrent.each([
         await new Promise((resolve) => setTimeout(resolve, SEND_WITHIN_MS + 100));
         only.signal('SIGCONT');
         await expectRightEnd(stack, call, id);
-        // Nothing is charged by a source: a machine that is slow besides may make another.
+        // A source charges nothing: on a slow machine the worker may create another.
         if (call.isFoundAgain) expect(requests(stack)).toBe(1);
         expect(await stack.activityResultsOf(id)).toContainEqual(expect.stringContaining('send_by_passed'));
       }));
@@ -172,10 +181,16 @@ describe.concurrent('in the very last moment before', { timeout: ENOUGH_MS }, ()
       expect(moved()).toEqual(books);
     });
 
-  const outcome = '$name leaves, its worker is frozen and writes too late: the provider does it once';
   const refusable = MONEY_CALLS.filter(({ name }) => name !== 'a refund');
-  it.each(refusable.filter(isTestedCall))(outcome, expectOneEffect);
-  it.each(refusable.filter((call) => !isTestedCall(call)))(outcome, FULL, expectOneEffect);
+  it.each(refusable.filter(isTestedCall))(
+    '$name leaves, its worker is frozen and writes too late: the provider does it once',
+    (call) => expectOneEffect(call),
+  );
+  it.each(refusable.filter((call) => !isTestedCall(call)))(
+    '$name leaves, its worker is frozen and writes too late: the provider does it once',
+    FULL,
+    (call) => expectOneEffect(call),
+  );
 });
 
 describe('a worker', { timeout: ENOUGH_MS }, () => {

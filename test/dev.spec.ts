@@ -67,7 +67,7 @@ it('dev keeps the stack running, starts a killed worker again, also one that was
       });
     const created = await create(`${mark}-1`);
     expect(created.status).toBe(201);
-    // What other machines reach the API at, where it is set.
+    // The address of the API for other machines, where it is set.
     expect(await created.json()).toMatchObject({
       qr: { image_url: expect.stringMatching(/^http:\/\/till\.example:3000\/v1\//) },
     });

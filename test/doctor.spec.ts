@@ -160,7 +160,7 @@ describe('tillflow doctor finds', () => {
     });
   });
 
-  it('that it was not told the webhook secret, or that there is none', async () => {
+  it('that the webhook secret is not set here, or that the API has none', async () => {
     const untold = await examine({ PROVIDER_WEBHOOK_SECRET: undefined });
     expect(untold.findings).toMatchObject([
       { code: 'setting_missing', what: 'PROVIDER_WEBHOOK_SECRET is not set here' },
@@ -213,7 +213,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it('a webhook address that is not set, is not ours, or does not answer', async () => {
+  it("a webhook address that is not set, is not the API's, or does not answer", async () => {
     await withProvider({ webhookUrl: undefined }, async (_, settings) => {
       expect(codesOf(await examine(settings))).toEqual(['webhook_uri_unset']);
     });
@@ -286,7 +286,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it('a key that payloads are encrypted with and that is not here, and takes no worker for dead by it', async () => {
+  it('a payload key that is missing here, and does not report its worker as dead', async () => {
     const key = `k1:${randomBytes(32).toString('base64')}`;
     const encrypting = await Stack.start({ shared: { PAYLOAD_KEYS: key } });
     try {
@@ -300,7 +300,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it("a clock of this machine that is ahead of everyone else's, and takes no worker for gone by it", async () => {
+  it('a clock of this machine that is ahead of all others, and does not report its worker as gone', async () => {
     const ahead = { CLOCK_SHIFT_MS: '200000' };
     const codes = codesOf(await examine(ahead, { inOwnProcess: true, nodeArgs: ['--import', SHIFTED_CLOCK] }));
     expect(new Set(codes)).toEqual(new Set(['clock_skew']));

@@ -9,7 +9,7 @@ import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './suppor
 import { withStack } from './support/with-stack.js';
 
 /** No webhook, and polls too far apart to help: what is seen, the tail brought. */
-const DEAF = {
+const WITHOUT_WEBHOOKS = {
   webhookUrl: null,
   shared: QUICK_TAIL,
   api: { POLL_INTERVAL_MS: '3600000', UNPAID_GRACE_MS: '200' },
@@ -29,7 +29,7 @@ function payLate(stack: Stack, checkout: CheckoutJson): void {
   stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful', force: true });
 }
 
-/** A charge that is none of ours, or says that it is. */
+/** A charge of another system, or one whose metadata names a checkout. */
 async function chargeElsewhere(stack: Stack, metadata: Readonly<Record<string, string>> = {}): Promise<string> {
   const response = await fetch(`${stack.sandboxUrl}/charges`, {
     method: 'POST',
@@ -48,7 +48,7 @@ describe('the event tail', () => {
   let stack: Stack;
   let tail: TailRun;
   beforeAll(async () => {
-    stack = await Stack.start(DEAF);
+    stack = await Stack.start(WITHOUT_WEBHOOKS);
     tail = await TailRun.start(stack);
   });
   afterAll(async () => {
@@ -68,7 +68,7 @@ describe('the event tail', () => {
     expect(given.refunded_amount).toBe(20_000);
   });
 
-  it('tells a checkout once: what it read again, and what a webhook brought, costs no signal', async () => {
+  it('signals a checkout once: an event that is read again, or that a webhook brought, costs no signal', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -95,14 +95,14 @@ describe('the event tail', () => {
     }
   });
 
-  it('gives back a payment of a checkout that has closed, which then is one checkout as before', async () => {
+  it('returns a payment of a closed checkout, which then is one checkout as before', async () => {
     const closed = await closedUnpaid(stack);
     payLate(stack, closed);
     const refunded = await stack.untilStatus(closed.id, 'refunded');
     expect(refunded).toMatchObject({ refunded_amount: 150_000, attention: null, created_at: closed.created_at });
     expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(150_000);
-    const told = (await stack.timeline(closed.id)).map(({ what }) => what);
-    expect(told).toEqual(expect.arrayContaining(['opened', 'failed', 'reopened', 'paid', 'voided']));
+    const entries = (await stack.timeline(closed.id)).map(({ what }) => what);
+    expect(entries).toEqual(expect.arrayContaining(['opened', 'failed', 'reopened', 'paid', 'voided']));
 
     const { reference, amount, currency } = closed;
     const again = await stack.post('/v1/checkouts', { reference, amount, currency });
@@ -118,7 +118,7 @@ describe('the event tail', () => {
     expect(await listed('&status=refunded')).toEqual(['refunded']);
   });
 
-  it('keeps such a payment where the checkout was begun so, and shows it to a person', async () => {
+  it("accepts such a payment where the checkout's policy says keep, and sets attention", async () => {
     const closed = await closedUnpaid(stack, { unpaidGraceMs: 200, latePayment: 'keep' });
     payLate(stack, closed);
     const kept = await stack.untilStatus(closed.id, 'paid');
@@ -168,7 +168,7 @@ describe('the event tail', () => {
     await expect.poll(remembered, { timeout: 20_000 }).toEqual([]);
   });
 
-  it('gives nothing back for a checkout that it cannot find, and tells a person', async () => {
+  it('refunds nothing for a checkout that it cannot find, and adds a notice', async () => {
     const missing = `chk_default_lost-${randomUUID()}`;
     const charge = await chargeElsewhere(stack, { checkout: missing, attempt: '1' });
     stack.sandbox.mark(charge, { status: 'successful' });
@@ -179,8 +179,8 @@ describe('the event tail', () => {
     expect(stack.sandbox.state(['charges']).charges?.find(({ id }) => id === charge)?.refunded_amount).toBe(0);
   });
 
-  it('tells of disputes, once, until a person has seen to it', async () => {
-    const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
+  it('adds one notice for a dispute, until a person dismisses it', async () => {
+    const { disputes } = stack.sandbox.seedBooks({ disputes: [{}] });
     const notices = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'dispute_opened');
     const [dispute = ''] = disputes;
     await expect.poll(notices, { timeout: 20_000 }).toMatchObject([{ subject: dispute, since: expect.any(String) }]);
@@ -190,14 +190,14 @@ describe('the event tail', () => {
     expect(await notices()).toEqual([]);
   });
 
-  it('reads again from where an operator says, and says what came of it', async () => {
+  it('reads again from where an operator says, and reports the result', async () => {
     const read = (from: string) => tail.handle.executeUpdate(backfill, { args: [{ from }] });
     const events = stack.sandbox.state(['events']).events?.length ?? 0;
     expect(await read('2000-01-01T00:00:00Z')).toMatchObject({ read: events, reopened: 0 });
     await expect(read('yesterday')).rejects.toMatchObject({ cause: { type: 'invalid_backfill' } });
   });
 
-  it('says when the provider does not answer, and goes on when it does', async () => {
+  it('says when the provider does not answer, and continues when it does', async () => {
     stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401 });
     const failing = async () => (await tail.memo()).failing ?? null;
     await expect.poll(failing, { timeout: 20_000 }).toMatchObject({ code: 'authentication_failure' });
@@ -213,8 +213,8 @@ describe('the event tail', () => {
     await expect.poll(found, { timeout: 20_000 }).toBe(200);
   });
 
-  it('tells of a plan that failed, and of one that the provider suspended', async () => {
-    const { schedules } = stack.sandbox.seedRecords({
+  it('adds notices for a plan that failed, and for one that the provider suspended', async () => {
+    const { schedules } = stack.sandbox.seedBooks({
       customers: [{ cards: [{ failure_code: 'insufficient_fund' }] }],
       schedules: [{ period: 'day', charge: { amount: 150_000, currency: 'THB' } }],
     });
@@ -224,7 +224,7 @@ describe('the event tail', () => {
     await expect.poll(codes, { timeout: 20_000 }).toEqual(['plan_occurrence_failed']);
     stack.sandbox.advance(3 * 86_400);
     await expect.poll(codes, { timeout: 20_000 }).toContain('plan_suspended');
-    // What was still to come of it.
+    // The occurrences that were still to come.
     expect(await codes()).toContain('plan_occurrence_skipped');
   });
 });
@@ -232,7 +232,7 @@ describe('the event tail', () => {
 describe('a tail that ended', () => {
   let stack: Stack;
   beforeAll(async () => {
-    stack = await Stack.start(DEAF);
+    stack = await Stack.start(WITHOUT_WEBHOOKS);
   });
   afterAll(async () => {
     const running = await runningTails();
@@ -258,11 +258,11 @@ describe('a tail that ended', () => {
   };
   const passAt = async () => (await findTailOf(stack))?.memo.pass?.at ?? null;
 
-  it('is started again by its Schedule, reads on where it ended, and knows what it told', async () => {
+  it('is started again by its Schedule, continues where it ended, and keeps its notices', async () => {
     await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
     const first = await onlyTail();
     await expect.poll(passAt, { timeout: 30_000 }).not.toBeNull();
-    stack.sandbox.seedRecords({ disputes: [{}] });
+    stack.sandbox.seedBooks({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
     await expect.poll(notices, { timeout: 20_000 }).toBe(1);
     const { runId, memo } = await first.describe();
@@ -282,15 +282,15 @@ describe('a tail that ended', () => {
     expect((await second.describe()).memo).toMatchObject({ notices: last.notices });
   });
 
-  it('by continuing as new is the same tail to its Schedule, and keeps what it knows', async () => {
+  it('by continuing as new is the same tail to its Schedule, and keeps its record', async () => {
     const before = await onlyTail();
     await before.terminate('a test');
     await schedule().update((previous) => ({ ...previous, action: { ...previous.action, args: [SHORT_LIVED] } }));
     const tail = await revived((await before.describe()).runId);
     const { runId } = await tail.describe();
-    stack.sandbox.seedRecords({ disputes: [{}] });
+    stack.sandbox.seedBooks({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
-    // It was started with nothing in mind, so it tells of the one before as well.
+    // It started without a record, so it adds the earlier notice as well.
     await expect.poll(notices, { timeout: 20_000 }).toBe(2);
     const run = async () => (await tail.describe()).runId;
     await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
@@ -325,7 +325,7 @@ describe('a tail that ended', () => {
 });
 
 describe('with the event tail', () => {
-  it('checkouts look less often themselves, and without it as often as before', async () => {
+  it('checkouts poll less often, and without it as often as before', async () => {
     const stack = await Stack.start({ webhookUrl: null, shared: QUICK_TAIL });
     const pollOf = async ({ reference }: CheckoutJson) => {
       const [[started] = []] = await stack.runsOf(reference);
@@ -369,7 +369,7 @@ describe('with the event tail', () => {
   });
 
   async function expectNoneMissing(count: number): Promise<void> {
-    const stack = await Stack.start(DEAF);
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     try {
       const checkouts: CheckoutJson[] = [];
       for (let batch = 0; batch < count / 20; batch += 1) {
@@ -400,12 +400,19 @@ describe('with the event tail', () => {
     }
   }
 
-  const outage = 'no payment is missing after the API was down for an hour in which %i customers paid';
-  it.each([40])(outage, { timeout: 300_000 }, expectNoneMissing);
-  it.each([200])(outage, { ...FULL, timeout: 300_000 }, expectNoneMissing);
+  it.each([40])(
+    'no payment is missing after the API was down for an hour in which %i customers paid',
+    { timeout: 300_000 },
+    (count) => expectNoneMissing(count),
+  );
+  it.each([200])(
+    'no payment is missing after the API was down for an hour in which %i customers paid',
+    { ...FULL, timeout: 300_000 },
+    (count) => expectNoneMissing(count),
+  );
 
-  it('nothing is missing after its worker was killed between the reading and the delivery', async () => {
-    await withStack(DEAF, async (stack, start) => {
+  it('no event is missing after its worker was killed between the reading and the delivery', async () => {
+    await withStack(WITHOUT_WEBHOOKS, async (stack, start) => {
       const first = await start();
       const tail = await TailRun.start(stack);
       const closed = await closedUnpaid(stack);
@@ -413,7 +420,7 @@ describe('with the event tail', () => {
       await first.stop();
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
       payLate(stack, closed);
-      // The closed one's charge is looked at after the events were read, and before it is told.
+      // The tail retrieves the closed checkout's charge after it read the events, and before it signals the checkout.
       const doomed = await start({
         signal: 'SIGKILL',
         moment: 'undici:request:create',
@@ -431,16 +438,16 @@ describe('with the event tail', () => {
 });
 
 describe('an event that cannot be read', () => {
-  it('stops nothing: a person is told, whom it names is told to look, all others are delivered', async () => {
-    const stack = await Stack.start(DEAF);
+  it('stops nothing: a notice is added, its checkout is signalled, and all other events are delivered', async () => {
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
-      // Nobody reads them before they are as they are to be read.
+      // The tail reads no event before the fault is in place.
       stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 503 });
       const { body: odd } = await stack.create();
       const { body: other } = await stack.create();
       stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
-      stack.sandbox.seedRecords({ disputes: [{}] });
+      stack.sandbox.seedBooks({ disputes: [{}] });
       stack.sandbox.mark(chargeIdOf(other), { status: 'successful' });
       const events = stack.sandbox.state(['events']).events ?? [];
       const payment = events.find(({ key, data }) => key === 'charge.complete' && data.id === chargeIdOf(odd));
@@ -452,8 +459,9 @@ describe('an event that cannot be read', () => {
 
       await stack.untilStatus(odd.id, 'paid');
       await stack.untilStatus(other.id, 'paid');
-      const told = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'event_unreadable');
-      await expect.poll(told, { timeout: 20_000 }).toMatchObject([
+      const unreadableEvents = async () =>
+        ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'event_unreadable');
+      await expect.poll(unreadableEvents, { timeout: 20_000 }).toMatchObject([
         {
           subject: payment.id,
           checkout_id: odd.id,
@@ -471,8 +479,8 @@ describe('an event that cannot be read', () => {
       expect(memo.pass?.watermark).toBe(events.at(-1)?.created_at);
 
       await tail.handle.signal(dismissNotice, { id: `event_unreadable:${payment.id}`, reason: 'it was the payment' });
-      await expect.poll(told, { timeout: 20_000 }).toMatchObject([{ subject: dispute.id }]);
-      // Once it can be read, it tells what it had to tell.
+      await expect.poll(unreadableEvents, { timeout: 20_000 }).toMatchObject([{ subject: dispute.id }]);
+      // Once the event can be read, it adds its notice.
       stack.sandbox.faults.clear();
       const unplaced = async () => (await tail.memo()).unplaced ?? [];
       await expect.poll(unplaced, { timeout: 90_000, interval: 500 }).toEqual([]);
@@ -485,8 +493,8 @@ describe('an event that cannot be read', () => {
     }
   }, 180_000);
 
-  it('and has no id is told of, and stops nothing either; a page that is no list is read again', async () => {
-    const stack = await Stack.start(DEAF);
+  it('without an id adds a notice and stops nothing; a page that is not a list is read again', async () => {
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
       stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'garbage_body' });
@@ -515,7 +523,7 @@ describe('an event that cannot be read', () => {
   });
 });
 
-describe('what one checkout or one operator does', () => {
+describe('one checkout or one operator', () => {
   /** A checkout whose memo is encrypted under a key that is gone, and that has this charge; no worker takes its tasks. */
   async function unreadable(stack: Stack, reference: string, chargeId: string) {
     const { connection } = stack.temporal;
@@ -539,7 +547,7 @@ describe('what one checkout or one operator does', () => {
   }
 
   it('a checkout that cannot be read, open or closed, stops no other', async () => {
-    const stack = await Stack.start(DEAF);
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     try {
       const foreign = await chargeElsewhere(stack);
       const open = await unreadable(stack, `open-${randomUUID()}`, foreign);
@@ -567,7 +575,7 @@ describe('what one checkout or one operator does', () => {
   });
 
   it('a backfill from before any event, and one while the provider does not answer, leave the tail running', async () => {
-    const stack = await Stack.start(DEAF);
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack, SHORT_LIVED);
     try {
       const read = (from: string) => tail.handle.executeUpdate(backfill, { args: [{ from }] });
@@ -584,7 +592,7 @@ describe('what one checkout or one operator does', () => {
   });
 
   it('a backfill delivers also what the worker has dealt with, as after a store that was restored from a backup', async () => {
-    const stack = await Stack.start(DEAF);
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
       const { body } = await stack.create();
@@ -619,15 +627,15 @@ describe('what one checkout or one operator does', () => {
     }
   });
 
-  it('a checkout that was terminated while late money was on its way back goes on giving it back', async () => {
-    const stack = await Stack.start(DEAF);
+  it('a checkout that was terminated during the return of late money continues to return it', async () => {
+    const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
       const closed = await closedUnpaid(stack);
       stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 429 });
       payLate(stack, closed);
-      const told = async () => (await stack.timeline(closed.id)).map(({ what }) => what);
-      await expect.poll(told, { timeout: 30_000 }).toContain('refund_requested');
+      const entries = async () => (await stack.timeline(closed.id)).map(({ what }) => what);
+      await expect.poll(entries, { timeout: 30_000 }).toContain('refund_requested');
       await stack.workflowOf(closed.id).terminate('a test');
       stack.sandbox.faults.clear();
       expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(0);

@@ -9,7 +9,7 @@ const ORIGIN = 'https://till.example';
 let stack: Stack;
 const readers: EventReader[] = [];
 beforeAll(async () => {
-  // The looks of a stream are too far apart to help: what is seen here, news brought.
+  // The polls of a stream are too far apart to help: only a notification shows a change.
   stack = await Stack.start({ api: { STREAM_POLL_MS: '60000', CORS_ORIGINS: `https://other.example, ${ORIGIN}` } });
 });
 afterAll(() => stack.stop());
@@ -33,7 +33,7 @@ async function openWithKey(checkout: CheckoutJson): Promise<EventReader> {
   return reader;
 }
 
-/** What a link shows of it, as `GET` with a key answers it. */
+/** The part of the checkout that a link shows too. */
 const inCommon = (seen: CheckoutJson): object =>
   Object.fromEntries(Object.entries(seen).filter(([name]) => name !== 'expires_at'));
 
@@ -61,7 +61,7 @@ describe('the events of a checkout', () => {
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
   });
 
-  it('tell what a request through this process changed', async () => {
+  it('show the change of a request through this process', async () => {
     const { body } = await stack.create();
     const reader = await openWithKey(body);
     await reader.until(() => true);
@@ -72,7 +72,7 @@ describe('the events of a checkout', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(checkout);
   });
 
-  it('tell all who watch', async () => {
+  it('reach every reader', async () => {
     const { body } = await stack.create();
     const watching = await Promise.all(Array.from({ length: 20 }, () => open(body)));
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -150,7 +150,7 @@ describe('the events of a checkout', () => {
     }
   });
 
-  it('of a closed checkout open by no link any more; a key is told the last state once', async () => {
+  it('of a closed checkout no longer open by a link; with a key they show the last state once', async () => {
     const { body } = await stack.create();
     await end(body);
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body.events_url).toBeNull();
@@ -163,8 +163,8 @@ describe('the events of a checkout', () => {
   });
 });
 
-describe('without news', () => {
-  it('a change is seen by looking, and the connection is kept alive', async () => {
+describe('without a notification', () => {
+  it('a change is seen by polling, and the connection is kept alive', async () => {
     const polling = await Stack.start({
       webhookUrl: null,
       api: { STREAM_POLL_MS: '50', STREAM_HEARTBEAT_MS: '50', POLL_INTERVAL_MS: '200' },
@@ -206,7 +206,7 @@ describe('while Temporal cannot be reached', () => {
 });
 
 describe('a process that stops', () => {
-  it('ends its streams, also one whose reader takes nothing, and waits for no connection without a request', async () => {
+  it('ends its streams, also one whose reader reads nothing, and waits for no connection without a request', async () => {
     const stopping = await Stack.start();
     const { body } = await stopping.create();
     const reader = await open(body);

@@ -65,7 +65,7 @@ function methodsOfClient(): { resource: string; prototype: object; method: strin
   });
 }
 
-/** What reads a list to its end reads it page by page: by this method. */
+/** The method by which a method that iterates reads each page. */
 function pageMethodOf(method: string): string {
   if (method === 'iterate') return 'list';
   return method === 'iterateSearch' ? 'search' : method.replace(/^iterate/, 'list');
@@ -162,7 +162,7 @@ describe('the routes of the API and the workflows behind them', () => {
     await expectDone('POST', '/v1/account/api-version', { confirm: true });
   });
 
-  it('use checkouts, whose charges are paid and refused as in a trial, looked for, let go and given back', async () => {
+  it('use checkouts, whose charges are marked as paid and failed, looked up, expired and refunded', async () => {
     const mark = (id: string, status: string) => expectDone('POST', `/v1/test-mode/charges/${id}/mark`, { status });
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
     const { body: lost } = await stack.create();

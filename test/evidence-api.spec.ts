@@ -131,7 +131,7 @@ describe('evidence', () => {
     expect((await documentsOf(dispute)).total).toBe(1);
   });
 
-  it('whose request was lost is sent again after the look', async () => {
+  it('whose request was lost is sent again after the lookup', async () => {
     const { dispute } = seedRecords(stack);
     lose('reset_before');
     expect((await send(dispute, [pdf()])).status).toBe(201);
@@ -228,7 +228,7 @@ it('who handed in evidence is in the log, and no name of a file', async () => {
   expect(stack.logs.join('')).not.toContain('somchai');
 });
 
-it.each([5, 5 * MB])('evidence of %i bytes that the disk does not take is no fault of the sender', async (size) => {
+it.each([5, 5 * MB])('evidence of %i bytes that the disk cannot store is answered as a server error', async (size) => {
   const full = await Stack.start({ webhookUrl: null, worker: false, api: { SPOOL_DIR: join(spool, 'missing') } });
   try {
     const { dispute } = seedRecords(full);
@@ -365,7 +365,7 @@ it('an upload that the sender breaks off leaves nothing behind and no place take
   await expect.poll(async () => (await send(dispute, [pdf()])).status, { timeout: 20_000 }).toBe(201);
 });
 
-it('no more than a few uploads are taken at a time; the others are told when to come back', async () => {
+it('no more than a few uploads are accepted at a time; the others get Retry-After', async () => {
   const { dispute } = seedRecords(stack);
   stack.sandbox.faults.add({ method: 'GET', path: '/disputes/{id}/documents', action: 'delay', delay_ms: 1_000 });
   const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => send<ProblemJson>(dispute, [pdf(`${n}.pdf`)])));

@@ -1,6 +1,6 @@
 import { cancel, newAttempt, refundRequest } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { auditOf, expectBooks } from './support/books.js';
+import { auditOf, expectRecords } from './support/records.js';
 import { FULL } from './support/full.js';
 import { FAST } from './support/money-calls.js';
 import { startDirectly } from './support/paths.js';
@@ -60,7 +60,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       expect(statuses(stack, id)).toEqual(['pending']);
       await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null && attempts[0]?.status === 'expired');
       await vi.waitUntil(() => statuses(stack, id)[0] === 'expired', { timeout: 30_000 });
-      await expectBooks(stack, id, { status: 'cancelled', refunds: [] });
+      await expectRecords(stack, id, { status: 'cancelled', refunds: [] });
     }));
 
   it('after a cancel, and was paid: the late-effect check finds the money, and Tillflow returns it', FULL, () =>
@@ -69,7 +69,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
       await payAt(stack, came, id);
       await stack.untilStatus(id, 'refunded');
-      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
+      await expectRecords(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
     }),
   );
 
@@ -119,7 +119,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
     return id;
   }
 
-  it('after it was made again is shown to a person: nobody else can tell the customer', () =>
+  it('after it was made again sets attention: only a person can settle it with the customer', () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const id = await paid(stack);
       const came = delayNext(stack, '/charges/{id}/refunds');
@@ -142,7 +142,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
       const status = amount === null ? 'refunded' : 'partially_refunded';
       await stack.untilStatus(id, status);
       await came;
-      await expectBooks(stack, id, { status, refunds: [amount ?? 150_000] });
+      await expectRecords(stack, id, { status, refunds: [amount ?? 150_000] });
     }),
   );
 });

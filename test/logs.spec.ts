@@ -8,7 +8,7 @@ import { WorkerProcess } from './support/worker-process.js';
 
 type Line = Readonly<Record<string, unknown>> & { readonly msg: string };
 
-/** Words that a caller gave, and that a log must not have. */
+/** Values of a caller that must not be in a log. */
 const SAID = {
   description: `two coffees for ${randomUUID()}`,
   customer: `Somchai ${randomUUID()}`,
@@ -92,7 +92,7 @@ it('a request can be followed to its workflow, the activity, and the name that t
       expect(line?.['run_id']).toMatch(/^[0-9a-f-]{36}$/);
       expect(requests).toContainEqual(expect.objectContaining({ method: 'POST', route, id: line?.['requestId'] }));
     }
-    // What one request brought about is never told of another.
+    // A line about one request never names the workflow of another.
     const refused = lines.filter(({ msg, status }) => msg === 'request' && status === 400);
     expect(refused.length).toBeGreaterThan(0);
     for (const line of refused) expect(line['workflow_id']).toBeUndefined();

@@ -15,7 +15,7 @@ afterAll(() => stack.stop());
 
 const handleOf = (reference: string) => stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
 
-/** A cancelled checkout whose grace is over while its last look is under way. */
+/** A cancelled checkout whose grace period ends while its last retrieve is under way. */
 async function atTheClose(own = stack) {
   const { id, reference } = await startDirectly(own, { unpaidGraceMs: 1_500 });
   await own.until(id, ({ qr }) => qr !== null);
@@ -24,13 +24,13 @@ async function atTheClose(own = stack) {
   const before = own.requests('GET /charges/{id}').length;
   own.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'delay', delay_ms: 1_200 });
   await handle.signal(hint, { eventId: 'evnt_1', eventKey: 'charge.expire' });
-  // The hint's look, and the two that are owed to it: 1 s and 4 s later.
+  // The retrieve for the hint, and its two rechecks: 1 s and 4 s later.
   await vi.waitUntil(() => own.requests('GET /charges/{id}').length >= before + 3, { timeout: 20_000 });
   return handle;
 }
 
 describe('at the close', () => {
-  it('a signal that arrives during the last look neither hangs the workflow nor kills the worker', async () => {
+  it('a signal that arrives during the last retrieve neither hangs the workflow nor kills the worker', async () => {
     const own = await Stack.start({ worker: false });
     const worker = await WorkerProcess.start(own.workerEnvironment());
     let code: number | null | 'alive' = 'alive';
@@ -48,7 +48,7 @@ describe('at the close', () => {
     }
   });
 
-  it('a resolve that arrives during the last look is answered', async () => {
+  it('a resolve that arrives during the last retrieve is answered', async () => {
     const handle = await atTheClose();
     const answer = await within(
       15_000,
@@ -182,11 +182,11 @@ describe('messages', () => {
 });
 
 describe('webhooks', () => {
-  it('one about a charge of ours that we do not know makes it known: the second payment goes back', async () => {
+  it('one about an unknown charge of this checkout makes it known: the second payment is returned', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
-    // A late writer, after every second look.
+    // A late writer, after every late-effect check.
     const post = async (path: string, form: Record<string, string>): Promise<{ id: string }> => {
       const response = await fetch(`${stack.sandboxUrl}${path}`, {
         method: 'POST',
@@ -212,7 +212,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('the QR is answered at once although a hint that outran it is still being looked into', async () => {
+  it('the QR is answered at once although a hint that arrived earlier is still being checked', async () => {
     const slow = await Stack.start({ api: { ANSWER_WITHIN_MS: '8000' } });
     try {
       slow.sandbox.faults.add([
@@ -224,7 +224,7 @@ describe('webhooks', () => {
       const handle = slow.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
       await vi.waitUntil(() => slow.requests('POST /charges').length > 0, { timeout: 10_000 });
       await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: 'chrg_test_unknown' });
-      // The look never ends: had the answer waited for it, it would be 202.
+      // The retrieve never ends: an answer that waits for it is a 202.
       expect(await opening).toMatchObject({ status: 201, body: { status: 'awaiting_payment' } });
     } finally {
       await slow.stop();

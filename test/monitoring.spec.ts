@@ -17,7 +17,7 @@ import { chargeIdOf, KEYS, newReference, Stack, type ProblemJson } from './suppo
 import { ApiProcess } from './support/api-process.js';
 import { CutLine } from './support/cut-line.js';
 import { operatorOf } from './support/tillflow.js';
-import { ReconciliationDesk } from './support/reconciliations.js';
+import { Reconciliations } from './support/reconciliations.js';
 import { WorkerProcess } from './support/worker-process.js';
 
 const ROOT = new URL('../', import.meta.url);
@@ -180,7 +180,7 @@ describe('what happens to the provider', () => {
     }
   });
 
-  it('is nobody told of where a QR runs out: the provider had ended its charge already', async () => {
+  it('raises no alert where a QR expires: the provider had ended its charge already', async () => {
     const [health = 0] = await freePorts(1);
     const shop = await Stack.start({ worker: false, webhookUrl: null });
     const selling = await WorkerProcess.start({ ...shop.workerEnvironment(), WORKER_HEALTH_PORT: String(health) });
@@ -219,14 +219,14 @@ describe('the scrape configuration', () => {
 });
 
 describe('the handbook', () => {
-  it('tells of every metric of ours with its labels, and of none that there is not', () => {
+  it('lists every metric of Tillflow with its labels, and no metric that does not exist', () => {
     const { api, worker: ofWorker } = families();
     const shown = new Map([...api, ...ofWorker]);
     const base = (name: string): string => name.replace(/_(bucket|sum|count)$/, '');
     const ours = new Set([...shown.keys()].filter((name) => name.startsWith('tillflow_')).map(base));
-    const told = [...operations.matchAll(/^\| `(tillflow_\w+)(?:\{([\w,]+)\})?`/gm)];
-    expect(new Set(told.map(([, name]) => name))).toEqual(ours);
-    for (const [, name = '', labels = ''] of told) {
+    const documented = [...operations.matchAll(/^\| `(tillflow_\w+)(?:\{([\w,]+)\})?`/gm)];
+    expect(new Set(documented.map(([, name]) => name))).toEqual(ours);
+    for (const [, name = '', labels = ''] of documented) {
       const seen = shown.get(name) ?? shown.get(`${name}_count`);
       const named = labels === '' ? [] : labels.split(',');
       if (seen !== undefined && seen.size > 0) expect(new Set(named)).toEqual(seen);
@@ -287,7 +287,7 @@ describe('GET /metrics of the API', () => {
     for (const text of [exposed.api, exposed.worker]) expect(text).not.toMatch(/(chrg|src|rfnd|evnt|chk|skey|pkey)_/);
   });
 
-  it('tells what needs a person: how many, since when, how much money', async () => {
+  it('shows the checkouts that need a person: how many, since when, how much money', async () => {
     const odd = await Stack.start({
       api: {
         METRICS_REFRESH_MS: '100',
@@ -321,7 +321,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('tells what the last reconciliation left', async () => {
+  it('shows the breaks that the last reconciliation left', async () => {
     const deaf = await Stack.start({
       api: { METRICS_REFRESH_MS: '100', POLL_INTERVAL_MS: '86400000' },
       sandbox: { now: new Date(Date.now() - 3_600_000).toISOString() },
@@ -378,13 +378,13 @@ describe('GET /metrics of the API', () => {
       const left = 'tillflow_reconciliation_breaks{type="missing_here"}';
       await expect.poll(async () => valueOf(await metrics(books), left), { timeout: 20_000 }).toBe(1);
 
-      const desk = new ReconciliationDesk(books);
+      const reconciliations = new Reconciliations(books);
       const now = Date.now();
       const narrow = { from: new Date(now - 7_200_000).toISOString(), to: new Date(now - 3_600_000).toISOString() };
-      const run = await desk.completed(await desk.start(narrow));
+      const run = await reconciliations.completed(await reconciliations.start(narrow));
       expect(run.breaks).toEqual([]);
       await expect
-        .poll(async () => (await desk.list()).map(({ id: listed, status }) => `${listed} ${status}`))
+        .poll(async () => (await reconciliations.list()).map(({ id: listed, status }) => `${listed} ${status}`))
         .toContain(`${run.id} completed`);
       const readAt = 'tillflow_business_read_timestamp_seconds';
       const listedAt = Date.now() / 1_000;
@@ -414,7 +414,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('tells of checkouts that a bug of ours holds up', async () => {
+  it('counts checkouts that a bug in the workflow code holds up', async () => {
     const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' } });
     const bug = { from: 'const { intent, resume } = input;', to: "throw new Error('bug');" };
     const { path: bundlePath, remove } = await bundleChanged(bug);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { ReconciliationDesk } from './support/reconciliations.js';
+import { Reconciliations } from './support/reconciliations.js';
 import { chargeIdOf, type CheckoutJson, type Stack } from './support/stack.js';
 import { type Tampering, withTampered } from './support/tampered-provider.js';
 
@@ -27,7 +27,7 @@ async function paid(stack: Stack, fields: Readonly<Record<string, unknown>> = {}
   return stack.untilStatus(body.id, 'paid');
 }
 
-function giveBack(stack: Stack, { id }: CheckoutJson, key: string, amount: number) {
+function requestRefund(stack: Stack, { id }: CheckoutJson, key: string, amount: number) {
   const headers = { 'idempotency-key': key };
   return stack.request<{ id: string | null; status: string }>('POST', `/v1/checkouts/${id}/refunds`, {
     body: { amount },
@@ -35,8 +35,8 @@ function giveBack(stack: Stack, { id }: CheckoutJson, key: string, amount: numbe
   });
 }
 
-/** Has the provider's charge looked at again, and waits until that is done. */
-async function lookAgain(stack: Stack, { id }: CheckoutJson): Promise<void> {
+/** Makes the checkout retrieve its charge again, and waits for that. */
+async function retrieveAgain(stack: Stack, { id }: CheckoutJson): Promise<void> {
   const before = stack.requests('GET /charges/{id}').length;
   await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
   await expect.poll(() => stack.requests('GET /charges/{id}').length, { timeout: 10_000 }).toBeGreaterThan(before + 1);
@@ -52,17 +52,17 @@ describe('a provider that keeps no metadata on refunds', () => {
     return { ...record, refunds: { ...refunds, data } };
   };
 
-  it('refunds as any other: its answer names the refund, by whose id later looks and the reconciliation know it', () =>
+  it("refunds as any other: the refund's id identifies it in later retrieves and in the reconciliation", () =>
     withTampered(FAST, forgetful, async (stack) => {
       const checkout = await paid(stack);
       for (const key of ['first', 'second']) {
-        const answer = await giveBack(stack, checkout, key, 50_000);
+        const answer = await requestRefund(stack, checkout, key, 50_000);
         expect(answer).toMatchObject({
           status: 201,
           body: { key, status: 'succeeded', id: expect.stringMatching(/^rfnd_/) },
         });
       }
-      await lookAgain(stack, checkout);
+      await retrieveAgain(stack, checkout);
       const { body } = await stack.get(`/v1/checkouts/${checkout.id}`);
       expect(body).toMatchObject({ status: 'partially_refunded', refunded_amount: 100_000, attention: null });
       const words = (await stack.timeline(checkout.id)).map(({ what }) => what);
@@ -73,23 +73,23 @@ describe('a provider that keeps no metadata on refunds', () => {
         'refunded',
       ]);
       expect(stack.requests('POST /charges/{id}/refunds')).toHaveLength(2);
-      expect((await new ReconciliationDesk(stack).run()).breaks).toEqual([]);
+      expect((await new Reconciliations(stack).run()).breaks).toEqual([]);
     }));
 
-  it('whose answer is lost leaves it to a person which refund is ours, and is never asked again', () =>
+  it("whose answer is lost leaves it to a person which refund is Tillflow's, and is never asked again", () =>
     withTampered(FAST, forgetful, async (stack) => {
       const checkout = await paid(stack);
-      await giveBack(stack, checkout, 'known', 50_000);
+      await requestRefund(stack, checkout, 'known', 50_000);
       const refunds = { method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_reset', times: 1 } as const;
       stack.sandbox.faults.add(refunds);
-      expect(await giveBack(stack, checkout, 'lost', 50_000)).toMatchObject({
+      expect(await requestRefund(stack, checkout, 'lost', 50_000)).toMatchObject({
         status: 202,
         body: { status: 'pending' },
       });
       const waiting = await stack.until(checkout.id, ({ attention }) => attention !== null);
       const unmatched = stack.sandbox.state().refunds.at(-1)?.id ?? '';
       expect(waiting.attention).toMatchObject({ code: 'refund_unmatched', detail: expect.stringContaining(unmatched) });
-      await lookAgain(stack, checkout);
+      await retrieveAgain(stack, checkout);
       expect(stack.requests('POST /charges/{id}/refunds')).toHaveLength(2);
 
       await stack
@@ -97,7 +97,10 @@ describe('a provider that keeps no metadata on refunds', () => {
         .executeUpdate('resolve', { args: [{ action: 'adopt', id: unmatched, reason: 'seen in the dashboard' }] });
       const settled = await stack.until(checkout.id, ({ attention }) => attention === null);
       expect(settled).toMatchObject({ status: 'partially_refunded', refunded_amount: 100_000 });
-      expect(await giveBack(stack, checkout, 'lost', 50_000)).toMatchObject({ status: 200, body: { id: unmatched } });
+      expect(await requestRefund(stack, checkout, 'lost', 50_000)).toMatchObject({
+        status: 200,
+        body: { id: unmatched },
+      });
       expect(stack.sandbox.state().refunds).toHaveLength(2);
     }));
 });
@@ -114,13 +117,13 @@ describe('a provider that writes currencies in lower case', () => {
     withTampered(FAST, inLowerCase, async (stack) => {
       const checkout = await paid(stack);
       expect(checkout).toMatchObject({ currency: 'THB', attention: null });
-      expect(await giveBack(stack, checkout, 'one', 50_000)).toMatchObject({
+      expect(await requestRefund(stack, checkout, 'one', 50_000)).toMatchObject({
         status: 201,
         body: { status: 'succeeded' },
       });
-      await lookAgain(stack, checkout);
+      await retrieveAgain(stack, checkout);
       expect((await stack.get(`/v1/checkouts/${checkout.id}`)).body).toMatchObject({ attention: null });
-      expect((await new ReconciliationDesk(stack).run()).breaks).toEqual([]);
+      expect((await new Reconciliations(stack).run()).breaks).toEqual([]);
     }));
 
   it('has a source that a client made taken for the one of its amount', () =>
@@ -155,7 +158,7 @@ describe('a provider that changes the metadata of a charge', () => {
     }));
 });
 
-describe('a provider that answers a look with another charge', () => {
+describe('a provider that answers a retrieve with another charge', () => {
   const ofAnother: Tampering = (record) =>
     record['object'] === 'charge' ? { ...record, id: 'chrg_test_of_another' } : record;
 

@@ -31,7 +31,7 @@ async function load(): Promise<Taken[]> {
   return Promise.all(asking);
 }
 
-/** Reads a known checkout all the while, as a till does. */
+/** Reads a known checkout during the load, as a till does. */
 async function readAllTheWhile(id: string, isOver: () => boolean): Promise<number[]> {
   const statuses: number[] = [];
   while (!isOver()) {

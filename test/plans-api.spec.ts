@@ -71,7 +71,7 @@ describe('a plan', () => {
     expect(made().length).toBe(before + 1);
   });
 
-  it('without a key is made once as long as it runs, and anew when it has ended', async () => {
+  it('without a key is made once as long as it runs, and again when it has ended', async () => {
     const body = chargePlan({ metadata: { member: randomUUID() } });
     const before = made().length;
     const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
@@ -160,7 +160,7 @@ describe.each([
     expect((await create(body, key)).body.id).toBe(answer.body.id);
   });
 
-  it('whose request was lost is made again only after the looks, and is there once', async () => {
+  it('whose request was lost is made again only after the lookups, and exists once', async () => {
     const [before, asked] = [made().length, creates()];
     lose('reset_before');
     const answer = await create(bodyOf());
@@ -179,7 +179,7 @@ it('a plan of a charge whose first request comes through after it was made again
   expect(plans.filter(({ status }) => status !== 'deleted').map(({ id }) => id)).toEqual([answer.body.id]);
 });
 
-it('a plan of a transfer that is there twice after a lost request is shown to a person, who alone can tell them apart', async () => {
+it('a plan of a transfer that exists twice after a lost request waits for a person to choose one', async () => {
   const before = made().length;
   const answer = await withLateFirst(stack, transferPlan(313_131), create);
   expect(answer).toMatchObject({ status: 202, body: { id: null, status: 'pending' } });
@@ -189,7 +189,7 @@ it('a plan of a transfer that is there twice after a lost request is shown to a 
   expect(plans.every(({ status }) => status === 'active')).toBe(true);
 });
 
-it('a plan with our key that is not as it was asked for is believed by nobody, and not made again', async () => {
+it('a plan with the right key and other content is not accepted, and not made again', async () => {
   const key = randomUUID();
   const before = made().length;
   loseCreate(stack, 'reset_before');
@@ -228,12 +228,12 @@ it('two transfers that are asked for alike under two keys are two plans, also wh
   expect(made().length).toBe(before + 1);
 });
 
-it('a plan whose outcome stays unknown is pending, and the same key tells later what became of it', async () => {
+it('a plan whose outcome stays unknown is pending, and the same key later answers with the outcome', async () => {
   const key = randomUUID();
   const body = chargePlan();
   const before = made().length;
   lose('commit_then_reset');
-  // The look before the create has to succeed: the provider goes blind with the create.
+  // The lookup before the create must succeed: the fault begins with the create.
   const off = stack.sandbox.on('committed', ({ method, route }) => {
     if (method === 'POST' && route === '/schedules') {
       stack.sandbox.faults.add({ method: 'GET', path: '/charges/schedules', action: 'status', status: 500 });

@@ -19,7 +19,7 @@ const PROVIDER = {
 
 type Ended = { readonly code: number | null; readonly out: string };
 
-/** Runs a command as a container would: its arguments, its environment, nothing of ours. */
+/** Runs a command as a container does: with its arguments and its environment only. */
 function run(command: readonly string[], environment: Readonly<Record<string, string>>) {
   const [, ...args] = command;
   const child = spawn(process.execPath, args, {

@@ -5,7 +5,7 @@ import type { reconcile } from '@tillflow/workflows/workflows';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
-import { ReconciliationDesk, type BreakJson } from './support/reconciliations.js';
+import { Reconciliations, type BreakJson } from './support/reconciliations.js';
 import { chargeIdOf, KEYS, newReference, Stack, type CheckoutJson } from './support/stack.js';
 import { TamperedProvider } from './support/tampered-provider.js';
 import { withStack } from './support/with-stack.js';
@@ -13,13 +13,13 @@ import { WorkerProcess } from './support/worker-process.js';
 
 /** The provider's clock: what is paid now was paid long enough ago to be compared. */
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
-/** Nobody looks by itself, and no webhook tells: only a reconciliation finds what was missed. */
-const DEAF = { api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now: hoursAgo(1) }, webhookUrl: null };
+/** No poll is due and no webhook arrives: only a reconciliation finds a missed payment. */
+const WITHOUT_WEBHOOKS = { api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now: hoursAgo(1) }, webhookUrl: null };
 const DAY_MS = 86_400_000;
 const yesterdayNoon = (): string => new Date((Math.floor(Date.now() / DAY_MS) - 0.5) * DAY_MS).toISOString();
 const ENOUGH_MS = 400_000;
 
-/** A QR that was shown, and paid at the provider unless told otherwise. */
+/** A checkout whose QR was shown, and whose charge is paid at the provider. */
 async function pay(stack: Stack, fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
   const { body } = await stack.create(fields);
   const open = await stack.until(body.id, ({ qr }) => qr !== null);
@@ -27,16 +27,16 @@ async function pay(stack: Stack, fields: Readonly<Record<string, unknown>> = {})
   return open;
 }
 
-/** What a webhook would bring about. */
-async function look(stack: Stack, { id }: CheckoutJson): Promise<CheckoutJson> {
+/** Signals the checkout, as a webhook does. */
+async function signalPayment(stack: Stack, { id }: CheckoutJson): Promise<CheckoutJson> {
   await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.update' });
   return stack.untilStatus(id, 'paid');
 }
 
 const paid = async (stack: Stack, fields?: Readonly<Record<string, unknown>>): Promise<CheckoutJson> =>
-  look(stack, await pay(stack, fields));
+  signalPayment(stack, await pay(stack, fields));
 
-/** A charge that nobody here asked for. */
+/** A charge that Tillflow did not create. */
 async function chargeElsewhere(stack: Stack, form: Readonly<Record<string, string>>): Promise<string> {
   const response = await fetch(`${stack.sandboxUrl}/charges`, {
     method: 'POST',
@@ -49,14 +49,14 @@ async function chargeElsewhere(stack: Stack, form: Readonly<Record<string, strin
 }
 
 /** As `type ids healed`. */
-const told = (breaks: readonly BreakJson[]): string[] =>
+const summaryOf = (breaks: readonly BreakJson[]): string[] =>
   breaks
     .map(({ type, checkout_id, healed }) => `${type} ${checkout_id ?? '-'} ${healed ? 'healed' : 'open'}`)
     .toSorted();
 
 describe('one break of each type', { timeout: ENOUGH_MS }, () => {
   async function expectAllFound(count: number): Promise<void> {
-    const stack = await Stack.start({ worker: false, ...DEAF });
+    const stack = await Stack.start({ worker: false, ...WITHOUT_WEBHOOKS });
     const provider = await TamperedProvider.before(stack.sandboxUrl);
     const environment = { ...stack.workerEnvironment(), PROVIDER_BASE_URL: provider.url };
     const workers: WorkerProcess[] = [];
@@ -66,7 +66,7 @@ describe('one break of each type', { timeout: ENOUGH_MS }, () => {
       return worker;
     };
     try {
-      const desk = new ReconciliationDesk(stack);
+      const reconciliations = new Reconciliations(stack);
       let worker = await start();
       const checkouts: CheckoutJson[] = [];
       const queue = Array.from({ length: count }, () => newReference());
@@ -131,12 +131,12 @@ describe('one break of each type', { timeout: ENOUGH_MS }, () => {
           resolve();
         });
       });
-      const id = await desk.start();
+      const id = await reconciliations.start();
       await killed;
       worker = await start();
 
-      const found = await desk.completed(id);
-      expect(told(found.breaks)).toEqual(
+      const found = await reconciliations.completed(id);
+      expect(summaryOf(found.breaks)).toEqual(
         [
           `missing_here ${lost} open`,
           `missing_there ${gone.id} open`,
@@ -157,10 +157,10 @@ describe('one break of each type', { timeout: ENOUGH_MS }, () => {
       const thb = found.totals.find(({ currency }) => currency === 'THB');
       expect(thb).toMatchObject({ checkouts: count, paid_here: count * 150_000, breaks: 9, foreign: 1 });
 
-      // What has healed is not told again, and all else is.
-      const again = await desk.completed(await desk.start());
-      const open = (breaks: readonly BreakJson[]) => told(breaks.filter(({ healed }) => !healed));
-      expect(told(again.breaks)).toEqual(open(found.breaks));
+      // A healed break is not reported again, and every other break is.
+      const again = await reconciliations.completed(await reconciliations.start());
+      const open = (breaks: readonly BreakJson[]) => summaryOf(breaks.filter(({ healed }) => !healed));
+      expect(summaryOf(again.breaks)).toEqual(open(found.breaks));
     } finally {
       await Promise.all(workers.map((worker) => worker.stop()));
       provider.close();
@@ -168,27 +168,32 @@ describe('one break of each type', { timeout: ENOUGH_MS }, () => {
     }
   }
 
-  const outcome =
-    'among %i checkouts is found and no other, with pages failing and the worker killed; the safe ones heal';
   // More than one page of the provider's lists.
-  it.each([110])(outcome, expectAllFound);
-  it.each([300])(outcome, FULL, expectAllFound);
+  it.each([110])(
+    'among %i checkouts is found and no other, with pages failing and the worker killed; the safe ones heal',
+    (count) => expectAllFound(count),
+  );
+  it.each([300])(
+    'among %i checkouts is found and no other, with pages failing and the worker killed; the safe ones heal',
+    FULL,
+    (count) => expectAllFound(count),
+  );
 });
 
 describe('a worker that is killed', { timeout: ENOUGH_MS }, () => {
   it('is replaced by one that goes on from where it was: nothing is read or counted twice', () =>
-    withStack({ ...DEAF, sandbox: { now: hoursAgo(10) } }, async (stack, start) => {
+    withStack({ ...WITHOUT_WEBHOOKS, sandbox: { now: hoursAgo(10) } }, async (stack, start) => {
       const victim = await start();
       for (let n = 0; n < 3; n += 1) await paid(stack);
       stack.sandbox.advance(3 * 3_600);
       const began = stack.sandbox.now();
       const missed = await pay(stack);
-      // The break is looked at a second time, and the provider is silent.
+      // The worker checks the break a second time, and the provider is silent.
       stack.sandbox.faults.add({ method: 'GET', path: `/charges/${chargeIdOf(missed)}`, action: 'hang' });
-      const desk = new ReconciliationDesk(stack);
-      const id = await desk.start();
+      const reconciliations = new Reconciliations(stack);
+      const id = await reconciliations.start();
       await vi.waitFor(
-        async () => expect(await desk.comparedUntil(id)).toBeGreaterThan(Date.parse(began) - 3_600_000),
+        async () => expect(await reconciliations.comparedUntil(id)).toBeGreaterThan(Date.parse(began) - 3_600_000),
         {
           timeout: 60_000,
         },
@@ -198,8 +203,8 @@ describe('a worker that is killed', { timeout: ENOUGH_MS }, () => {
       stack.sandbox.faults.clear();
       const before = stack.sandbox.state().requests.length;
       await start();
-      const { breaks, totals } = await desk.completed(id);
-      expect(told(breaks)).toEqual([`status ${missed.id} healed`]);
+      const { breaks, totals } = await reconciliations.completed(id);
+      expect(summaryOf(breaks)).toEqual([`status ${missed.id} healed`]);
       expect(totals).toMatchObject([{ currency: 'THB', checkouts: 3, charges: 4, breaks: 1 }]);
       const list = stack.sandbox
         .state()
@@ -211,14 +216,14 @@ describe('a worker that is killed', { timeout: ENOUGH_MS }, () => {
 
 describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
   let stack: Stack;
-  let desk: ReconciliationDesk;
+  let reconciliations: Reconciliations;
   beforeAll(async () => {
-    stack = await Stack.start(DEAF);
-    desk = new ReconciliationDesk(stack);
+    stack = await Stack.start(WITHOUT_WEBHOOKS);
+    reconciliations = new Reconciliations(stack);
   });
   afterAll(() => stack.stop());
 
-  it('of books that agree finds nothing, whatever was paid, refunded, cancelled or left open', async () => {
+  it('of records that agree finds nothing, whatever was paid, refunded, cancelled or left open', async () => {
     const one = await paid(stack);
     const other = await paid(stack, { currency: 'SGD', amount: 5_000 });
     await paid(stack, { currency: 'MYR', amount: 5_000 });
@@ -228,7 +233,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     const headers = { 'idempotency-key': 'one' };
     await stack.request('POST', `/v1/checkouts/${one.id}/refunds`, { body: { amount: 1_000 }, headers });
     await stack.request('POST', `/v1/checkouts/${other.id}/refunds`, { body: {}, headers });
-    const { breaks, foreign, totals } = await desk.completed(await desk.start());
+    const { breaks, foreign, totals } = await reconciliations.completed(await reconciliations.start());
     expect(breaks).toEqual([]);
     expect(foreign).toEqual([]);
     expect(totals.map(({ currency }) => currency)).toEqual(['MYR', 'SGD', 'THB']);
@@ -243,50 +248,50 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     }
   });
 
-  it('that is dry tells what is missed and changes nothing', async () => {
+  it('that is dry reports a missed payment and changes nothing', async () => {
     const missed = await pay(stack);
-    const dry = await desk.completed(await desk.start({ dry_run: true }));
-    expect(told(dry.breaks)).toEqual([`status ${missed.id} open`]);
+    const dry = await reconciliations.completed(await reconciliations.start({ dry_run: true }));
+    expect(summaryOf(dry.breaks)).toEqual([`status ${missed.id} open`]);
     expect((await stack.get(`/v1/checkouts/${missed.id}`)).body.status).toBe('awaiting_payment');
     expect((await stack.timeline(missed.id)).map(({ what }) => what)).not.toContain('reconciliation');
     const [found] = dry.breaks;
     expect(found?.suggested_action).toBe(`pnpm tillflow resolve ${missed.id} --look --reason reconciliation`);
-    const real = await desk.completed(await desk.start());
-    expect(told(real.breaks)).toEqual([`status ${missed.id} healed`]);
+    const real = await reconciliations.completed(await reconciliations.start());
+    expect(summaryOf(real.breaks)).toEqual([`status ${missed.id} healed`]);
   });
 
-  it('leaves a missed payment open when the checkout has closed and looks no more', () =>
-    withStack({ ...DEAF, worker: true }, async (stack) => {
+  it('leaves a missed payment open when the checkout has closed', () =>
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
       const open = await stack.until(id, ({ qr }) => qr !== null);
       stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
       await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
       await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).result();
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful', force: true });
-      const { breaks } = await new ReconciliationDesk(stack).run();
-      expect(told(breaks)).toEqual([`status ${id} open`]);
+      const { breaks } = await new Reconciliations(stack).run();
+      expect(summaryOf(breaks)).toEqual([`status ${id} open`]);
       expect(breaks[0]?.suggested_action).toMatch(/^pnpm tillflow backfill --from \d{4}-/);
     }));
 
-  it('calls nothing healed that it has not seen healed: a payment that its checkout does not believe stays open', () =>
-    withStack({ ...DEAF, worker: true }, async (stack) => {
+  it('reports no break as healed before it is: a payment that its checkout does not accept stays open', () =>
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       const { body } = await stack.create();
       const charge = await chargeElsewhere(stack, { 'metadata[checkout]': body.id, 'metadata[attempt]': '9' });
-      const { breaks } = await new ReconciliationDesk(stack).run();
-      expect(told(breaks)).toEqual([`status ${body.id} open`]);
+      const { breaks } = await new Reconciliations(stack).run();
+      expect(summaryOf(breaks)).toEqual([`status ${body.id} open`]);
       expect(breaks[0]?.charge_id).toBe(charge);
-      const looked = await stack.until(body.id, ({ attention }) => attention !== null);
-      expect(looked).toMatchObject({ status: 'awaiting_payment', attention: { code: 'integrity_mismatch' } });
+      const checked = await stack.until(body.id, ({ attention }) => attention !== null);
+      expect(checked).toMatchObject({ status: 'awaiting_payment', attention: { code: 'integrity_mismatch' } });
     }));
 
-  it('of a payment that another charge of an attempt was made besides finds nothing, and the same sums', () =>
-    withStack({ ...DEAF, worker: true }, async (stack) => {
+  it('of a checkout with a second, returned payment finds nothing, and the same sums', () =>
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       const { body: first } = await stack.create();
       await stack.until(first.id, ({ qr }) => qr !== null);
       await stack.post(`/v1/checkouts/${first.id}/attempts`, { after: 1 });
       const second = await stack.until(first.id, ({ attempts, qr }) => attempts.length === 2 && qr !== null);
       stack.sandbox.mark(second.attempts[1]?.charge_id ?? '', { status: 'successful' });
-      await look(stack, first);
+      await signalPayment(stack, first);
       // The charge of attempt 1 has expired; a customer pays another one of it.
       const besides = await chargeElsewhere(stack, { 'metadata[checkout]': first.id, 'metadata[attempt]': '1' });
       await stack
@@ -296,7 +301,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       await expect
         .poll(returned, { timeout: 20_000 })
         .toMatchObject([{ charge_id: besides, status: 'succeeded', amount: 150_000 }]);
-      const { breaks, totals } = await new ReconciliationDesk(stack).run();
+      const { breaks, totals } = await new Reconciliations(stack).run();
       expect(breaks).toEqual([]);
       expect(totals).toMatchObject([
         {
@@ -310,8 +315,8 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       ]);
     }));
 
-  it('of late money that went back finds nothing, and the same sums, also in the window of the next day', () =>
-    withStack({ ...DEAF, worker: true, sandbox: { now: hoursAgo(3) } }, async (stack) => {
+  it('of late money that was returned finds nothing, and the same sums, also in the window of the next day', () =>
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: hoursAgo(3) } }, async (stack) => {
       const { body } = await stack.create();
       const open = await stack.until(body.id, ({ qr }) => qr !== null);
       await stack.post(`/v1/checkouts/${body.id}/cancel`);
@@ -319,16 +324,16 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       const charge = chargeIdOf(open);
       stack.sandbox.mark(charge, { status: 'successful', force: true });
       const paidAt = stack.sandbox.now();
-      // It goes back an hour after it came, by the provider's clock: what took it there is of another window.
+      // The refund is made an hour after the payment, by the provider's clock: it belongs to another window.
       stack.sandbox.advance(3_600);
       await stack.workflowOf(body.id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
       const returned = async () => (await stack.memoOf(body.id)).refunds ?? [];
       await expect
         .poll(returned, { timeout: 20_000 })
         .toMatchObject([{ charge_id: charge, status: 'succeeded', amount: 150_000 }]);
-      const desk = new ReconciliationDesk(stack);
+      const reconciliations = new Reconciliations(stack);
       const boundary = new Date(Date.parse(paidAt) + 1_800_000).toISOString();
-      const paid = await desk.completed(await desk.start({ to: boundary }));
+      const paid = await reconciliations.completed(await reconciliations.start({ to: boundary }));
       expect(paid.breaks).toEqual([]);
       expect(paid.totals).toMatchObject([
         {
@@ -340,12 +345,12 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
           refunded_there: 150_000,
         },
       ]);
-      const given = await desk.completed(await desk.start({ from: boundary }));
+      const given = await reconciliations.completed(await reconciliations.start({ from: boundary }));
       expect([given.breaks, given.totals]).toEqual([[], []]);
     }));
 
   it('of a closed checkout that was opened again, of which the engine lists two runs, counts it once', () =>
-    withStack({ ...DEAF, worker: true, shared: QUICK_TAIL }, async (stack) => {
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true, shared: QUICK_TAIL }, async (stack) => {
       const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
       const open = await stack.until(id, ({ qr }) => qr !== null);
       const charge = chargeIdOf(open);
@@ -353,9 +358,9 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
       await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).result();
       stack.sandbox.mark(charge, { status: 'successful', force: true });
-      const desk = new ReconciliationDesk(stack);
-      const before = await desk.run();
-      expect(told(before.breaks)).toEqual([`status ${id} open`]);
+      const reconciliations = new Reconciliations(stack);
+      const before = await reconciliations.run();
+      expect(summaryOf(before.breaks)).toEqual([`status ${id} open`]);
       const tail = await TailRun.start(stack);
       try {
         const returned = async () => (await stack.memoOf(id)).refunds ?? [];
@@ -363,9 +368,9 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       } finally {
         await tail.stop();
       }
-      const checkouts = async () => (await desk.run()).totals.map((total) => total.checkouts);
+      const checkouts = async () => (await reconciliations.run()).totals.map((total) => total.checkouts);
       await expect.poll(checkouts, { timeout: 20_000 }).toEqual([1]);
-      const after = await desk.run();
+      const after = await reconciliations.run();
       expect(after.breaks).toEqual([]);
       expect(after.totals).toMatchObject([
         {
@@ -379,7 +384,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       ]);
     }));
 
-  it('tells and heals what it found of payments where receipts cannot be read, and says so', async () => {
+  it('reports and heals breaks of payments where receipts cannot be read, and names the receipts', async () => {
     const missed = await pay(stack);
     stack.sandbox.faults.add({
       method: 'GET',
@@ -389,52 +394,54 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       code: 'not_authorized',
     });
     try {
-      const id = await desk.start();
-      const { breaks, not_compared } = await desk.completed(id);
-      expect(told(breaks)).toEqual([`status ${missed.id} healed`]);
+      const id = await reconciliations.start();
+      const { breaks, not_compared } = await reconciliations.completed(id);
+      expect(summaryOf(breaks)).toEqual([`status ${missed.id} healed`]);
       expect(not_compared).toMatchObject([{ what: 'receipts', code: 'not_authorized' }]);
-      const csv = await desk.export(id, 'csv');
+      const csv = await reconciliations.export(id, 'csv');
       expect(String(csv.body)).toContain('\r\nnot_compared,receipts,,,,,,,,,not_authorized,,,,,,\r\n');
     } finally {
       stack.sandbox.faults.clear();
     }
   });
 
-  it('tells what it found where the provider shuts us out while checkouts look', async () => {
+  it('reports the breaks where the provider refuses the key while checkouts retrieve', async () => {
     const missed = await pay(stack);
-    // The break is looked at twice before it is told.
+    // The worker retrieves the charge twice before it reports the break.
     const path = `/charges/${chargeIdOf(missed)}`;
     const code = 'authentication_failure';
     stack.sandbox.faults.add({ method: 'GET', path, after: 2, action: 'status', status: 401, code });
     try {
-      const { breaks } = await desk.completed(await desk.start());
-      expect(told(breaks)).toEqual([`status ${missed.id} open`]);
+      const { breaks } = await reconciliations.completed(await reconciliations.start());
+      expect(summaryOf(breaks)).toEqual([`status ${missed.id} open`]);
     } finally {
       stack.sandbox.faults.clear();
     }
-    expect(told((await desk.completed(await desk.start())).breaks)).toEqual([`status ${missed.id} healed`]);
+    expect(summaryOf((await reconciliations.completed(await reconciliations.start())).breaks)).toEqual([
+      `status ${missed.id} healed`,
+    ]);
   });
 
   it('of a time long before there was anything to pay ends, and finds nothing', async () => {
-    const id = await desk.start({ from: '0001-01-01T00:00:00Z', to: '0001-01-31T00:00:00Z' });
-    await expect.poll(async () => (await desk.get(id)).status, { timeout: 20_000 }).toBe('completed');
-    expect(await desk.get(id)).toMatchObject({ breaks: [], totals: [], foreign: [] });
+    const id = await reconciliations.start({ from: '0001-01-01T00:00:00Z', to: '0001-01-31T00:00:00Z' });
+    await expect.poll(async () => (await reconciliations.get(id)).status, { timeout: 20_000 }).toBe('completed');
+    expect(await reconciliations.get(id)).toMatchObject({ breaks: [], totals: [], foreign: [] });
   });
 
-  it('is not found by an id that no engine would take', async () => {
+  it('is not found by an id that the engine refuses', async () => {
     const answer = await stack.request('GET', `/v1/reconciliations/rec_x_${'-'.repeat(36)}`, { key: KEYS.ops });
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 
-  it('takes what is of the other mode for no money', () =>
-    withStack({ ...DEAF }, async (stack) => {
+  it('ignores charges of the other mode', () =>
+    withStack({ ...WITHOUT_WEBHOOKS }, async (stack) => {
       const provider = await TamperedProvider.before(stack.sandboxUrl);
       const worker = await WorkerProcess.start({ ...stack.workerEnvironment(), PROVIDER_BASE_URL: provider.url });
       try {
         const live = await pay(stack);
         const foreign = await chargeElsewhere(stack, {});
         for (const id of [chargeIdOf(live), foreign]) provider.tamper(id, (charge) => ({ ...charge, livemode: true }));
-        const { breaks, foreign: others, totals } = await new ReconciliationDesk(stack).run();
+        const { breaks, foreign: others, totals } = await new Reconciliations(stack).run();
         expect([breaks, others, totals]).toEqual([[], [], []]);
       } finally {
         await worker.stop();
@@ -443,18 +450,18 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     }));
 
   it('keeps to its own task queue: another stack on the namespace has another provider', () =>
-    withStack({ ...DEAF, worker: true }, async (other) => {
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (other) => {
       await paid(other);
-      await withStack({ ...DEAF, worker: true }, async (own) => {
+      await withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (own) => {
         await paid(own);
-        const { breaks, totals } = await new ReconciliationDesk(own).run();
+        const { breaks, totals } = await new Reconciliations(own).run();
         expect(breaks).toEqual([]);
         expect(totals).toMatchObject([{ checkouts: 1, charges: 1 }]);
       });
     }));
 
-  it('counts all that it finds, and tells as much as one result can hold', () =>
-    withStack({ ...DEAF, worker: true }, async (stack) => {
+  it('counts every break, and lists as many as one result can hold', () =>
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       for (let n = 0; n < 3; n += 1) {
         await chargeElsewhere(stack, { 'metadata[checkout]': `chk_default_${newReference()}` });
         await chargeElsewhere(stack, {});
@@ -471,38 +478,41 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect(result.totals).toMatchObject([{ breaks: 3, foreign: 3 }]);
     }));
 
-  it('tells of a refund made outside once, also when the checkout knew of it before', async () => {
+  it('reports a refund made outside once, also when the checkout knew it before', async () => {
     const outside = await paid(stack);
     await stack.refundElsewhere(chargeIdOf(outside), 30_000);
     await stack.workflowOf(outside.id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
     await stack.untilStatus(outside.id, 'partially_refunded');
-    const dry = await desk.completed(await desk.start({ dry_run: true }));
-    expect(told(dry.breaks)).toEqual([`refund_made_outside ${outside.id} healed`]);
-    const first = await desk.completed(await desk.start());
-    expect(told(first.breaks)).toEqual([`refund_made_outside ${outside.id} healed`]);
+    const dry = await reconciliations.completed(await reconciliations.start({ dry_run: true }));
+    expect(summaryOf(dry.breaks)).toEqual([`refund_made_outside ${outside.id} healed`]);
+    const first = await reconciliations.completed(await reconciliations.start());
+    expect(summaryOf(first.breaks)).toEqual([`refund_made_outside ${outside.id} healed`]);
     // The list of runs is a moment behind.
-    await vi.waitFor(async () => expect((await desk.completed(await desk.start())).breaks).toEqual([]), {
-      timeout: 20_000,
-    });
+    await vi.waitFor(
+      async () => expect((await reconciliations.completed(await reconciliations.start())).breaks).toEqual([]),
+      {
+        timeout: 20_000,
+      },
+    );
   });
 
   it('finds a refund made outside of a payment that was made before the window', () =>
-    withStack({ ...DEAF, worker: true, sandbox: { now: hoursAgo(30) } }, async (stack) => {
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: hoursAgo(30) } }, async (stack) => {
       const old = await paid(stack);
       stack.sandbox.advance(29 * 3_600);
       await stack.refundElsewhere(chargeIdOf(old), 40_000);
-      const desk = new ReconciliationDesk(stack);
-      const { breaks, totals } = await desk.completed(await desk.start({ from: hoursAgo(24) }));
-      expect(told(breaks)).toEqual([`refund_made_outside ${old.id} healed`]);
+      const reconciliations = new Reconciliations(stack);
+      const { breaks, totals } = await reconciliations.completed(await reconciliations.start({ from: hoursAgo(24) }));
+      expect(summaryOf(breaks)).toEqual([`refund_made_outside ${old.id} healed`]);
       expect(totals).toMatchObject([{ checkouts: 0, charges: 0, breaks: 1 }]);
       expect((await stack.get(`/v1/checkouts/${old.id}`)).body.refunded_amount).toBe(40_000);
     }));
 
   it('leaves money that is younger than 15 minutes to the next run', async () => {
-    const young = await Stack.start({ ...DEAF, sandbox: {} });
+    const young = await Stack.start({ ...WITHOUT_WEBHOOKS, sandbox: {} });
     try {
       const missed = await pay(young);
-      const { breaks, totals, to, compared_until } = await new ReconciliationDesk(young).run();
+      const { breaks, totals, to, compared_until } = await new Reconciliations(young).run();
       expect([breaks, totals]).toEqual([[], []]);
       // Who goes on from here misses nothing.
       const until = Date.parse(compared_until ?? '');
@@ -517,33 +527,39 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
 
   it('is joined by a request for the same window while it runs, and is another one afterwards', async () => {
     await stack.stopWorker();
-    const body = desk.body();
-    const ids = await Promise.all([desk.start(body), desk.start(body), desk.start(body)]);
+    const body = reconciliations.body();
+    const ids = await Promise.all([
+      reconciliations.start(body),
+      reconciliations.start(body),
+      reconciliations.start(body),
+    ]);
     expect(new Set(ids).size).toBe(1);
-    const running = await desk.get(ids[0] ?? '');
+    const running = await reconciliations.get(ids[0] ?? '');
     expect(running).toMatchObject({ status: 'running', breaks: [], foreign: [], dry_run: false, failure: null });
-    expect(await desk.start({ ...body, dry_run: true })).not.toBe(ids[0]);
+    expect(await reconciliations.start({ ...body, dry_run: true })).not.toBe(ids[0]);
     await stack.startWorker();
-    await desk.completed(ids[0] ?? '');
-    expect(await desk.start(body)).not.toBe(ids[0]);
+    await reconciliations.completed(ids[0] ?? '');
+    expect(await reconciliations.start(body)).not.toBe(ids[0]);
   });
 
   it('is listed and read without a worker, and exported as a table and as JSON', async () => {
     const foreign = await chargeElsewhere(stack, {});
-    const id = await desk.start();
-    const found = await desk.completed(id);
+    const id = await reconciliations.start();
+    const found = await reconciliations.completed(id);
     await stack.stopWorker();
     try {
-      expect(await desk.get(id)).toEqual(found);
-      await vi.waitFor(async () => expect((await desk.list()).map((one) => one.id)).toContain(id), { timeout: 20_000 });
-      const csv = await desk.export(id, 'csv');
+      expect(await reconciliations.get(id)).toEqual(found);
+      await vi.waitFor(async () => expect((await reconciliations.list()).map((one) => one.id)).toContain(id), {
+        timeout: 20_000,
+      });
+      const csv = await reconciliations.export(id, 'csv');
       expect(csv.headers.get('content-type')).toBe('text/csv; charset=utf-8');
       const lines = String(csv.body).split('\r\n');
       expect(lines[0]).toMatch(/^record,type,checkout_id,charge_id/);
       expect(lines.filter((line) => line.startsWith(`foreign,,,${foreign},`))).toHaveLength(1);
       const thb = found.totals.find(({ currency }) => currency === 'THB');
       expect(lines).toContain(`total,paid_here,,,,,,,,,,${thb?.paid_here},THB,,,,`);
-      expect((await desk.export(id, 'json')).body).toEqual(found);
+      expect((await reconciliations.export(id, 'json')).body).toEqual(found);
     } finally {
       await stack.startWorker();
     }
@@ -558,10 +574,13 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       code: 'authentication_failure',
     });
     try {
-      const id = await desk.start(desk.body({ days: 2 }));
-      await vi.waitFor(async () => expect((await desk.get(id)).status).toBe('failed'), { timeout: 30_000 });
-      expect((await desk.get(id)).failure).toMatchObject({ code: 'authentication_failure' });
-      expect(await desk.export(id, 'csv')).toMatchObject({ status: 409, body: { code: 'reconciliation_incomplete' } });
+      const id = await reconciliations.start(reconciliations.body({ days: 2 }));
+      await vi.waitFor(async () => expect((await reconciliations.get(id)).status).toBe('failed'), { timeout: 30_000 });
+      expect((await reconciliations.get(id)).failure).toMatchObject({ code: 'authentication_failure' });
+      expect(await reconciliations.export(id, 'csv')).toMatchObject({
+        status: 409,
+        body: { code: 'reconciliation_incomplete' },
+      });
     } finally {
       stack.sandbox.faults.clear();
     }
@@ -570,7 +589,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
 
 describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
   it('compares the day before, and the days that were left out since the last; it is read like any other', () =>
-    withStack({ ...DEAF, worker: true, sandbox: { now: yesterdayNoon() } }, async (stack) => {
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: yesterdayNoon() } }, async (stack) => {
       const { schedule: schedules, workflow } = stack.temporal.client;
       const lost = `chk_default_${newReference()}`;
       await chargeElsewhere(stack, { 'metadata[checkout]': lost });
@@ -579,8 +598,8 @@ describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
       const tail = schedules.getHandle(nameOnQueue('event-tail', stack.taskQueue));
       try {
         expect((await schedule.describe()).spec.intervals).toMatchObject([{ every: DAY_MS, offset: 30 * 60_000 }]);
-        const desk = new ReconciliationDesk(stack);
-        const completed = async () => (await desk.list()).filter(({ status }) => status === 'completed');
+        const reconciliations = new Reconciliations(stack);
+        const completed = async () => (await reconciliations.list()).filter(({ status }) => status === 'completed');
         const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
         const day = (daysAgo: number): string => new Date(midnight - daysAgo * DAY_MS).toISOString();
 
@@ -595,9 +614,9 @@ describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
         await expect.poll(completed, { timeout: 30_000 }).toHaveLength(2);
         const [newest] = await completed();
         expect(newest?.id).toMatch(/^rec_daily-/);
-        const found = await desk.get(newest?.id ?? '');
+        const found = await reconciliations.get(newest?.id ?? '');
         expect(found).toMatchObject({ from: day(2), to: day(0), dry_run: false });
-        expect(told(found.breaks)).toEqual([`missing_here ${lost} open`]);
+        expect(summaryOf(found.breaks)).toEqual([`missing_here ${lost} open`]);
       } finally {
         const { info } = await tail.describe();
         await Promise.all([schedule.delete(), tail.delete()]);

@@ -17,12 +17,12 @@ async function paid(): Promise<CheckoutJson> {
   return stack.untilStatus(body.id, 'paid');
 }
 
-function giveBack<T = Refund>(id: string, key: string, body?: unknown): Promise<Answer<T>> {
+function requestRefund<T = Refund>(id: string, key: string, body?: unknown): Promise<Answer<T>> {
   return stack.request<T>('POST', `/v1/checkouts/${id}/refunds`, { body, headers: { 'idempotency-key': key } });
 }
 
-/** What the provider's books say was given back of the checkout's charges. */
-function givenBack(checkout: CheckoutJson): number[] {
+/** The refunded amounts of the checkout's charges in the provider's records. */
+function refundsOf(checkout: CheckoutJson): number[] {
   const charges = new Set(stack.chargesOf(checkout.id).map(({ id }) => id));
   const refunds = stack.sandbox.state().refunds.filter(({ charge }) => charges.has(charge));
   return refunds.map(({ amount }) => amount);
@@ -39,7 +39,7 @@ async function signalsOf({ reference }: CheckoutJson): Promise<string[]> {
 describe('a refund', () => {
   it('of a part is 201 once the provider gave it back, and the checkout says so', async () => {
     const checkout = await paid();
-    const { status, body } = await giveBack(checkout.id, 'return-1', { amount: 50_000, reason: 'One was cold' });
+    const { status, body } = await requestRefund(checkout.id, 'return-1', { amount: 50_000, reason: 'One was cold' });
     expect(status).toBe(201);
     expect(body).toMatchObject({
       key: 'return-1',
@@ -52,7 +52,7 @@ describe('a refund', () => {
       failure_code: null,
     });
     expect(body.id).toMatch(/^rfnd_/);
-    expect(givenBack(checkout)).toEqual([50_000]);
+    expect(refundsOf(checkout)).toEqual([50_000]);
     expect((await stack.get(`/v1/checkouts/${checkout.id}`)).body).toMatchObject({
       status: 'partially_refunded',
       refunded_amount: 50_000,
@@ -65,39 +65,39 @@ describe('a refund', () => {
 
   it('without an amount is all of it, or all that is left', async () => {
     const whole = await paid();
-    expect(await giveBack(whole.id, 'all')).toMatchObject({
+    expect(await requestRefund(whole.id, 'all')).toMatchObject({
       status: 201,
       body: { amount: PRICE, status: 'succeeded' },
     });
     expect((await stack.get(`/v1/checkouts/${whole.id}`)).body.status).toBe('refunded');
     const parted = await paid();
-    await giveBack(parted.id, 'part', { amount: 1_000 });
-    expect(await giveBack(parted.id, 'rest', {})).toMatchObject({ status: 201, body: { amount: PRICE - 1_000 } });
-    expect(givenBack(parted)).toEqual([1_000, PRICE - 1_000]);
+    await requestRefund(parted.id, 'part', { amount: 1_000 });
+    expect(await requestRefund(parted.id, 'rest', {})).toMatchObject({ status: 201, body: { amount: PRICE - 1_000 } });
+    expect(refundsOf(parted)).toEqual([1_000, PRICE - 1_000]);
     expect((await stack.get(`/v1/checkouts/${parted.id}`)).body).toMatchObject({
       status: 'refunded',
       refunded_amount: PRICE,
     });
   });
 
-  it('asked for again by its key is 200 with the same refund, and nothing more is given back', async () => {
+  it('requested again by its key is 200 with the same refund, and nothing more is refunded', async () => {
     const checkout = await paid();
-    const first = await giveBack(checkout.id, 'k', { amount: 50_000 });
-    expect(await giveBack(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
-    expect(givenBack(checkout)).toEqual([50_000]);
-    const conflict = await giveBack<ProblemJson>(checkout.id, 'k', { amount: 50_001 });
+    const first = await requestRefund(checkout.id, 'k', { amount: 50_000 });
+    expect(await requestRefund(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
+    expect(refundsOf(checkout)).toEqual([50_000]);
+    const conflict = await requestRefund<ProblemJson>(checkout.id, 'k', { amount: 50_001 });
     expect(conflict).toMatchObject({ status: 409, body: { code: 'idempotency_conflict' } });
-    expect(givenBack(checkout)).toEqual([50_000]);
+    expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
   it('asked for ten times at once by one key is one refund: ten equal answers, one of them 201', async () => {
     const checkout = await paid();
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => giveBack(checkout.id, 'once', { amount: 50_000 })),
+      Array.from({ length: 10 }, () => requestRefund(checkout.id, 'once', { amount: 50_000 })),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([...Array<number>(9).fill(200), 201]);
     expect(new Set(answers.map(({ body }) => JSON.stringify(body))).size).toBe(1);
-    expect(givenBack(checkout)).toEqual([50_000]);
+    expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
   it('asked for many times at once through two processes by one key is one refund, and one answer is 201', async () => {
@@ -121,7 +121,7 @@ describe('a refund', () => {
         const answers = await Promise.all(origins.map((origin) => ask(origin, checkout.id)));
         expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 200, 201]);
         expect(new Set(answers.map(({ body }) => body)).size).toBe(1);
-        expect(givenBack(checkout)).toEqual([50_000]);
+        expect(refundsOf(checkout)).toEqual([50_000]);
         expect((await ask(other.url, checkout.id)).status).toBe(200);
       }
     } finally {
@@ -131,7 +131,7 @@ describe('a refund', () => {
 
   it('never shows which request opened it', async () => {
     const checkout = await paid();
-    const { body } = await giveBack(checkout.id, 'k', { amount: 50_000 });
+    const { body } = await requestRefund(checkout.id, 'k', { amount: 50_000 });
     const { refunds = [] } = await stack.memoOf(checkout.id);
     expect(refunds).toMatchObject([{ nonce: expect.stringMatching(/^[\w-]{8}$/) }]);
     const listed = await stack.get<{ data: Refund[] }>(`/v1/checkouts/${checkout.id}/refunds`);
@@ -139,29 +139,29 @@ describe('a refund', () => {
     expect(listed.body.data).toEqual([body]);
   });
 
-  it('of many keys at once never gives back more than was paid', async () => {
+  it('of many keys at once never refunds more than was paid', async () => {
     const checkout = await paid();
     const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, n) => giveBack<ProblemJson>(checkout.id, `key-${n}`, { amount: 40_000 })),
+      Array.from({ length: 8 }, (_, n) => requestRefund<ProblemJson>(checkout.id, `key-${n}`, { amount: 40_000 })),
     );
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(3);
     for (const refused of answers.filter(({ status }) => status !== 201)) {
       expect(refused).toMatchObject({ status: 422, body: { code: 'refund_exceeds_paid' } });
     }
-    expect(givenBack(checkout)).toEqual([40_000, 40_000, 40_000]);
+    expect(refundsOf(checkout)).toEqual([40_000, 40_000, 40_000]);
   });
 
   it('of more than was paid is refused, and so is one of what is not paid', async () => {
     const checkout = await paid();
-    const more = await giveBack<ProblemJson>(checkout.id, 'k', { amount: PRICE + 1 });
+    const more = await requestRefund<ProblemJson>(checkout.id, 'k', { amount: PRICE + 1 });
     expect(more).toMatchObject({ status: 422, body: { code: 'refund_exceeds_paid' } });
     const { body } = await stack.create();
-    const unpaid = await giveBack<ProblemJson>(body.id, 'k');
+    const unpaid = await requestRefund<ProblemJson>(body.id, 'k');
     expect(unpaid).toMatchObject({ status: 409, body: { code: 'not_paid' } });
-    expect([...givenBack(checkout), ...givenBack(body)]).toEqual([]);
+    expect([...refundsOf(checkout), ...refundsOf(body)]).toEqual([]);
   });
 
-  it('that the provider refuses is rejected: its reason is told, and nothing was given back', async () => {
+  it('that the provider refuses is rejected with its reason, and nothing is refunded', async () => {
     const checkout = await paid();
     stack.sandbox.faults.add({
       method: 'POST',
@@ -171,11 +171,11 @@ describe('a refund', () => {
       code: 'failed_refund',
       times: 1,
     });
-    const { status, body } = await giveBack(checkout.id, 'k', { amount: 50_000 });
+    const { status, body } = await requestRefund(checkout.id, 'k', { amount: 50_000 });
     expect(status).toBe(201);
     expect(body).toMatchObject({ status: 'rejected', failure_code: 'failed_refund', id: null });
-    expect(await giveBack(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body });
-    expect(givenBack(checkout)).toEqual([]);
+    expect(await requestRefund(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body });
+    expect(refundsOf(checkout)).toEqual([]);
     expect((await stack.get(`/v1/checkouts/${checkout.id}`)).body).toMatchObject({
       status: 'paid',
       refunded_amount: 0,
@@ -184,7 +184,7 @@ describe('a refund', () => {
 });
 
 describe('a refund whose outcome is not known in time', () => {
-  it('is 202 and pending, durable, and learnt by its key; it is given back once', async () => {
+  it('is 202 and pending, durable, and known by its key; the money is returned once', async () => {
     const checkout = await paid();
     stack.sandbox.faults.add({
       method: 'POST',
@@ -193,7 +193,7 @@ describe('a refund whose outcome is not known in time', () => {
       delay_ms: 6_000,
       times: 1,
     });
-    const ask = () => giveBack(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' });
+    const ask = () => requestRefund(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' });
     const slow = await stack.withApi(IMPATIENT, ask);
     expect(slow).toMatchObject({
       status: 202,
@@ -212,32 +212,32 @@ describe('a refund whose outcome is not known in time', () => {
       .poll(async () => (await stack.memoOf(checkout.id)).refunds, { timeout: 20_000 })
       .toMatchObject([{ key: 'slow' }]);
     await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 50_000);
-    expect(await giveBack(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' })).toMatchObject({
+    expect(await requestRefund(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' })).toMatchObject({
       status: 200,
       body: { status: 'succeeded', amount: 50_000 },
     });
-    expect(givenBack(checkout)).toEqual([50_000]);
+    expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
   it('because the answer was lost is never called failed, and is found by its key', async () => {
     const checkout = await paid();
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_reset', times: 1 });
-    const first = await giveBack(checkout.id, 'lost', { amount: 50_000 });
+    const first = await requestRefund(checkout.id, 'lost', { amount: 50_000 });
     expect([201, 202]).toContain(first.status);
     expect(first.body.status).not.toBe('rejected');
     await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 50_000);
-    expect(await giveBack(checkout.id, 'lost', { amount: 50_000 })).toMatchObject({
+    expect(await requestRefund(checkout.id, 'lost', { amount: 50_000 })).toMatchObject({
       status: 200,
       body: { status: 'succeeded' },
     });
-    expect(givenBack(checkout)).toEqual([50_000]);
+    expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
-  it('because no worker runs is given back once one is back, in the words of the request until then', async () => {
+  it("because no worker runs is made once a worker is back, and until then repeats the request's fields", async () => {
     const checkout = await paid();
     await stack.stopWorker();
     try {
-      const ask = () => giveBack(checkout.id, 'later');
+      const ask = () => requestRefund(checkout.id, 'later');
       const slow = await stack.withApi(IMPATIENT, ask);
       expect(slow).toMatchObject({
         status: 202,
@@ -249,33 +249,33 @@ describe('a refund whose outcome is not known in time', () => {
       await stack.startWorker();
     }
     await stack.untilStatus(checkout.id, 'refunded');
-    expect(await giveBack(checkout.id, 'later')).toMatchObject({ status: 200, body: { status: 'succeeded' } });
-    expect(givenBack(checkout)).toEqual([PRICE]);
+    expect(await requestRefund(checkout.id, 'later')).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+    expect(refundsOf(checkout)).toEqual([PRICE]);
   });
 });
 
 describe('once the checkout has closed', () => {
   it('a known key is still answered, a new one is too late, and says until when it was possible', async () => {
     const checkout = await paid();
-    const first = await giveBack(checkout.id, 'k', { amount: 50_000 });
+    const first = await requestRefund(checkout.id, 'k', { amount: 50_000 });
     await end(checkout);
-    expect(await giveBack(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
-    expect(await giveBack<ProblemJson>(checkout.id, 'k', { amount: 1 })).toMatchObject({
+    expect(await requestRefund(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
+    expect(await requestRefund<ProblemJson>(checkout.id, 'k', { amount: 1 })).toMatchObject({
       status: 409,
       body: { code: 'idempotency_conflict' },
     });
-    const late = await giveBack<ProblemJson>(checkout.id, 'new', { amount: 50_000 });
+    const late = await requestRefund<ProblemJson>(checkout.id, 'new', { amount: 50_000 });
     expect(late).toMatchObject({ status: 409, body: { code: 'refund_window_closed' } });
     expect(late.body.detail).toContain(checkout.refundable_until);
-    expect(givenBack(checkout)).toEqual([50_000]);
+    expect(refundsOf(checkout)).toEqual([50_000]);
     expect((await stack.get<{ data: Refund[] }>(`/v1/checkouts/${checkout.id}/refunds`)).body.data).toEqual([
       first.body,
     ]);
   });
 
-  it('what was never paid cannot be given back', async () => {
+  it('a checkout that was never paid cannot be refunded', async () => {
     const { body } = await stack.create();
     await end(body);
-    expect(await giveBack<ProblemJson>(body.id, 'k')).toMatchObject({ status: 409, body: { code: 'not_paid' } });
+    expect(await requestRefund<ProblemJson>(body.id, 'k')).toMatchObject({ status: 409, body: { code: 'not_paid' } });
   });
 });

@@ -51,7 +51,7 @@ const cancel = ({ id }: CheckoutJson): Promise<Answer> => stack.post(`/v1/checko
 const again = ({ id }: CheckoutJson, after: number): Promise<Answer> =>
   stack.post(`/v1/checkouts/${id}/attempts`, { after });
 
-function giveBack({ id }: CheckoutJson, key: string, amount: number): Promise<Answer<Refund>> {
+function requestRefund({ id }: CheckoutJson, key: string, amount: number): Promise<Answer<Refund>> {
   const headers = { 'idempotency-key': key };
   return stack.request('POST', `/v1/checkouts/${id}/refunds`, { body: { amount }, headers });
 }
@@ -95,13 +95,13 @@ describe('a request that is repeated while no worker runs is written once', () =
 
   it('a refund by its key, another key of its own', async () => {
     const checkout = await left(true);
-    expect(await statusesOf(TIMES, () => giveBack(checkout, 'one', 10_000))).toEqual(accepted);
-    expect(await statusesOf(2, () => giveBack(checkout, 'two', 5_000))).toEqual([202, 202]);
+    expect(await statusesOf(TIMES, () => requestRefund(checkout, 'one', 10_000))).toEqual(accepted);
+    expect(await statusesOf(2, () => requestRefund(checkout, 'two', 5_000))).toEqual([202, 202]);
     expect(await signalsOf(checkout)).toEqual(['refundRequest', 'refundRequest']);
     await stack.startWorker();
     await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 15_000);
     // It was opened by a request that was answered 202 long ago.
-    expect(await giveBack(checkout, 'one', 10_000)).toMatchObject({ status: 200, body: { status: 'succeeded' } });
+    expect(await requestRefund(checkout, 'one', 10_000)).toMatchObject({ status: 200, body: { status: 'succeeded' } });
     expect(stack.sandbox.state().refunds.filter(({ charge }) => charge === chargeIdOf(checkout))).toHaveLength(2);
   });
 });
@@ -110,7 +110,7 @@ it('refunds by more keys than the server takes updates at a time are all written
   const checkout = await left(true);
   const keys = Array.from({ length: 13 }, (_, index) => `key-${index}`);
   const statuses: number[] = [];
-  for (const key of keys) statuses.push((await giveBack(checkout, key, 1_000)).status);
+  for (const key of keys) statuses.push((await requestRefund(checkout, key, 1_000)).status);
   expect(statuses).toEqual(keys.map(() => 202));
   await written(
     checkout,
@@ -122,7 +122,7 @@ describe('a request that is repeated while the first is under way, whose caller 
   it('a refund', async () => {
     const checkout = await left(true);
     await leaving(`/v1/checkouts/${checkout.id}/refunds`, { amount: 10_000 }, { 'idempotency-key': 'left' }, async () =>
-      expect(await giveBack(checkout, 'left', 10_000)).toMatchObject({ status: 202, body: { status: 'pending' } }),
+      expect(await requestRefund(checkout, 'left', 10_000)).toMatchObject({ status: 202, body: { status: 'pending' } }),
     );
     await written(checkout, ['refundRequest']);
   });
@@ -182,7 +182,7 @@ describe('a request that comes again for a reason is written again', () => {
 
   it('a refund that was refused before the payment was seen', async () => {
     const checkout = await left(false);
-    expect((await giveBack(checkout, 'early', 10_000)).status).toBe(202);
+    expect((await requestRefund(checkout, 'early', 10_000)).status).toBe(202);
     await stack.startWorker();
     await expect
       .poll(() => stack.timeline(checkout.id), { timeout: 20_000 })
@@ -191,7 +191,7 @@ describe('a request that comes again for a reason is written again', () => {
     await stack.workflowOf(checkout.id).signal('hint', { eventId: 'evnt_3', eventKey: 'charge.complete' });
     await stack.untilStatus(checkout.id, 'paid');
     await stack.stopWorker();
-    expect((await giveBack(checkout, 'early', 10_000)).status).toBe(202);
+    expect((await requestRefund(checkout, 'early', 10_000)).status).toBe(202);
     await stack.startWorker();
     await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 10_000);
   });
@@ -200,10 +200,10 @@ describe('a request that comes again for a reason is written again', () => {
 it('a refund that the workflow has written down needs no signal while the provider is slow', async () => {
   const checkout = await left(true);
   await withHeldAnswer(stack, { method: 'POST', route: '/charges/{id}/refunds' }, async ({ arrived, release }) => {
-    expect((await giveBack(checkout, 'slow', 10_000)).status).toBe(202);
+    expect((await requestRefund(checkout, 'slow', 10_000)).status).toBe(202);
     await arrived;
     const signals = await signalsOf(checkout);
-    expect(await statusesOf(5, () => giveBack(checkout, 'slow', 10_000))).toEqual(Array<number>(5).fill(202));
+    expect(await statusesOf(5, () => requestRefund(checkout, 'slow', 10_000))).toEqual(Array<number>(5).fill(202));
     expect(await signalsOf(checkout)).toEqual(signals);
     release();
     await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 10_000);

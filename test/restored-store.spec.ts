@@ -1,4 +1,4 @@
-import { RestartableTemporal } from '@tillflow/tools';
+import { MortalTemporal } from '@tillflow/tools';
 import { expect, it, vi } from 'vitest';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
@@ -6,8 +6,8 @@ import { operatorOf, tillflow } from './support/tillflow.js';
 
 vi.setConfig({ testTimeout: 240_000 });
 
-it('a store restored from an older backup learns what was paid and given back since, and what it forgot comes back', async () => {
-  const temporal = await RestartableTemporal.start(() => {});
+it('a store restored from an older backup learns the payments and refunds since, and restores the checkouts it lost', async () => {
+  const temporal = await MortalTemporal.start(() => {});
   const stack = await Stack.start({ shared: { ...QUICK_TAIL, TEMPORAL_ADDRESS: temporal.address } });
   const operate = (...args: string[]) => tillflow(args, operatorOf(stack));
   const opened = async (fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> => {

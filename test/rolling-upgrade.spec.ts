@@ -44,7 +44,7 @@ const handleOf = ({ reference }: CheckoutJson) =>
 const refundOf = (checkout: CheckoutJson, amount: number) =>
   handleOf(checkout).executeUpdate(refund, { args: [{ key: randomUUID(), amount, reason: null }] });
 
-/** As a till does: it repeats its request until there is a QR. */
+/** Repeats each request until there is a QR, as a till does. */
 async function open(count: number): Promise<CheckoutJson[]> {
   const one = async (): Promise<CheckoutJson> => {
     const reference = newReference();

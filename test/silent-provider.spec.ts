@@ -1,6 +1,6 @@
 import { resolve, type Resolution } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { expectBooks } from './support/books.js';
+import { expectRecords } from './support/records.js';
 import { FULL } from './support/full.js';
 import { expectRightEnd, FAST, MONEY_CALLS, strike, type MoneyCall } from './support/money-calls.js';
 import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
@@ -40,7 +40,7 @@ const UNSETTLED = ['creating', 'awaiting_payment', 'paid'];
 describe.concurrent('a provider that never answers again', { timeout: ENOUGH_MS }, () => {
   const rows = MONEY_CALLS.flatMap((call) => [true, false].map((made) => [call.name, made, call] as const));
 
-  const expectAttention = (_: string, made: boolean, call: MoneyCall): Promise<void> =>
+  const expectAttention = (made: boolean, call: MoneyCall): Promise<void> =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, call, made, 'reset_before');
@@ -60,9 +60,15 @@ describe.concurrent('a provider that never answers again', { timeout: ENOUGH_MS 
 
   const isTested = ([name, made]: (typeof rows)[number]): boolean =>
     (name === 'the create of a charge' && made) || (name === 'a refund' && !made);
-  const outcome = 'after %s (done: %s): attention says so, and no call is shown as failed';
-  it.each(rows.filter(isTested))(outcome, expectAttention);
-  it.each(rows.filter((row) => !isTested(row)))(outcome, FULL, expectAttention);
+  it.each(rows.filter(isTested))(
+    'after %s (done: %s): attention says so, and no call is shown as failed',
+    (_, made, call) => expectAttention(made, call),
+  );
+  it.each(rows.filter((row) => !isTested(row)))(
+    'after %s (done: %s): attention says so, and no call is shown as failed',
+    FULL,
+    (_, made, call) => expectAttention(made, call),
+  );
 
   it.each(MONEY_CALLS)('and lets every request hang after $name: attention says so', FULL, (call) =>
     withStack(WAITING, async (stack) => {
@@ -130,7 +136,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       expect((await stack.memoOf(id)).refunds).toMatchObject([{ key: 'the-only-one', status: 'succeeded' }]);
     }));
 
-  it('gives up a charge, and it was made: it is found later, and ended', () =>
+  it('abandons a charge that was made: it is found later, and expired', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, CHARGE, true, 'reset_before');
@@ -141,10 +147,10 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       await decide(stack, id, { action: 'look', reason: 'it is back' });
       await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null);
       await vi.waitUntil(() => stack.chargesOf(id)[0]?.status === 'expired', { timeout: 30_000 });
-      await expectBooks(stack, id, { status: 'expired', refunds: [] });
+      await expectRecords(stack, id, { status: 'expired', refunds: [] });
     }));
 
-  it('gives up a charge, and it was paid: the money goes back', () =>
+  it('abandons a charge that was paid: the money is returned', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, CHARGE, true, 'reset_before');
@@ -154,10 +160,10 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       stack.sandbox.faults.clear();
       await decide(stack, id, { action: 'look', reason: 'it is back' });
       await stack.untilStatus(id, 'refunded');
-      await expectBooks(stack, id, { status: 'refunded', refunds: [150_000] });
+      await expectRecords(stack, id, { status: 'refunded', refunds: [150_000] });
     }));
 
-  it('gives up a refund, and it was made: our books say so as soon as it shows', () =>
+  it('abandons a refund that was made: the checkout shows it as soon as the provider does', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, REFUND, true, 'reset_before');

@@ -6,7 +6,7 @@ import { KEYS, newReference, Stack, type Answer, type ProblemJson } from './supp
 
 /** The worker has a line of its own, so that only the API sees a slow engine. */
 const ANSWER_WITHIN_MS = 1_500;
-/** What a busy machine needs besides. */
+/** The extra time that a busy machine needs. */
 const SLACK_MS = 1_000;
 
 let line: CutLine;
@@ -103,7 +103,7 @@ it('a start that was lost on the way is sent again: the 202 holds for a caller t
   line.freeze();
   const answer = await stack.create();
   expect(answer.status).toBe(202);
-  // What the line holds is lost with its connections.
+  // The bytes that the line holds are lost with its connections.
   line.cut();
   line.mend();
   await stack.untilStatus(answer.body.id, 'awaiting_payment');

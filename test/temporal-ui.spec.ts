@@ -44,7 +44,7 @@ it('the details of an open checkout say the amount in major units, the state, th
   expect(details).toContain(`expire at ${open.attempts[0]?.expires_at}`);
 });
 
-it('the details of a paid one say what was given back, and until when a void and a refund are possible', async () => {
+it('the details of a paid one show the refunded amount, and until when a void and a refund are possible', async () => {
   const metadata = await handleOf(refunded).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   const details = metadata.currentDetails ?? '';
   expect(details).toContain('partially_refunded');

@@ -33,7 +33,7 @@ describe.each(MONEY_CALLS)('when the answer to $name is lost', (call) => {
   });
   afterAll(() => stack.stop());
 
-  async function expectOneEffect(_: string, fault: Lost): Promise<void> {
+  async function expectOneEffect(fault: Lost): Promise<void> {
     const id = await call.prepare(stack);
     const before = stack.requests(`POST ${call.route}`).length;
     const struck = strike(stack, call, fault);
@@ -46,9 +46,12 @@ describe.each(MONEY_CALLS)('when the answer to $name is lost', (call) => {
 
   // One that the provider did and one that it did not do: only the second is repeated.
   const [tested, others] = [LOST_ANSWERS.filter(isTested), LOST_ANSWERS.filter((fault) => !isTested(fault))];
-  const outcome = 'by %s, a lookup finds the outcome: one effect, the right end, no person';
-  it.each(rows(tested))(outcome, expectOneEffect);
-  it.each(rows(others))(outcome, FULL, expectOneEffect);
+  it.each(rows(tested))('by %s, a lookup finds the outcome: one effect, the right end, no person', (_, fault) =>
+    expectOneEffect(fault),
+  );
+  it.each(rows(others))('by %s, a lookup finds the outcome: one effect, the right end, no person', FULL, (_, fault) =>
+    expectOneEffect(fault),
+  );
 });
 
 let stack: Stack;
@@ -58,7 +61,7 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 describe('when the answer to a retrieve is lost', () => {
-  async function expectSeen(_: string, fault: Lost): Promise<void> {
+  async function expectSeen(fault: Lost): Promise<void> {
     const { body } = await stack.create();
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', ...fault, times: 1 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -66,9 +69,12 @@ describe('when the answer to a retrieve is lost', () => {
   }
 
   const [tested, others] = [LOST_ANSWERS.filter(isTested), LOST_ANSWERS.filter((fault) => !isTested(fault))];
-  const outcome = 'by %s, the worker retrieves the charge again, and the payment is seen';
-  it.each(rows(tested))(outcome, expectSeen);
-  it.each(rows(others))(outcome, FULL, expectSeen);
+  it.each(rows(tested))('by %s, the worker retrieves the charge again, and the payment is seen', (_, fault) =>
+    expectSeen(fault),
+  );
+  it.each(rows(others))('by %s, the worker retrieves the charge again, and the payment is seen', FULL, (_, fault) =>
+    expectSeen(fault),
+  );
 });
 
 describe('while the provider', () => {
@@ -80,7 +86,7 @@ describe('while the provider', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
-  it('refuses a create that follows one of unknown outcome, the refusal is not believed before a look', async () => {
+  it('refuses a create that follows one of unknown outcome, the refusal counts only after a lookup', async () => {
     stack.sandbox.faults.add([
       { method: 'POST', path: '/charges', action: 'reset_before', times: 1 },
       { method: 'POST', path: '/charges', action: 'commit_then_status', status: 400, times: 1 },
@@ -99,7 +105,7 @@ describe('while the provider', () => {
       ],
     ],
   ] as const)(
-    'refuses a create that it made all the same (%j), its charge is found before anything is called failed',
+    'refuses a create that it made (%j), its charge is found before the attempt is shown as failed',
     async (faults) => {
       stack.sandbox.faults.add(faults.map((fault) => ({ method: 'POST', path: '/charges', ...fault })));
       const { body } = await stack.create();
@@ -108,7 +114,7 @@ describe('while the provider', () => {
     },
   );
 
-  it('shows no charge for long, a cancel does not wait for the next look', async () => {
+  it('shows no charge for long, a cancel does not wait for the next lookup', async () => {
     const slow = await Stack.start({
       api: { ...FAST, LOOK_DELAYS_MS: '50,3600000', SETTLE_DELAY_MS: '50', ANSWER_WITHIN_MS: '1500' },
     });
@@ -130,7 +136,7 @@ describe('while the provider', () => {
     }
   });
 
-  it('takes longer than our patience and then makes the charge, the create is not repeated meanwhile', async () => {
+  it("takes longer than the call's deadline and then makes the charge, the create is not repeated meanwhile", async () => {
     const before = stack.requests('POST /charges').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 750, times: 1 });
     const { body } = await stack.create();
@@ -139,7 +145,7 @@ describe('while the provider', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
-  it('takes seven seconds to answer, which is within the default patience, there is no doubt at all', async () => {
+  it('takes seven seconds to answer, which is within the default deadline, the outcome is known', async () => {
     const patient = await Stack.start({ api: IMPATIENT });
     try {
       patient.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 7_000, times: 1 });
@@ -156,21 +162,18 @@ describe('while the provider', () => {
   it.each([
     ['behind', { now: new Date(Date.now() - 7_200_000).toISOString() }, 0],
     ['ahead', {}, 7_200],
-  ] as const)(
-    'has a clock far %s, a charge whose answer was lost is found all the same',
-    async (_, sandbox, seconds) => {
-      const skewed = await Stack.start({ api: FAST, sandbox });
-      try {
-        skewed.sandbox.advance(seconds);
-        skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
-        const { body } = await skewed.create({ expires_in: 86_400 });
-        expect(body).toMatchObject({ status: 'awaiting_payment' });
-        expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
-      } finally {
-        await skewed.stop();
-      }
-    },
-  );
+  ] as const)('has a clock far %s, a charge whose answer was lost is found', async (_, sandbox, seconds) => {
+    const skewed = await Stack.start({ api: FAST, sandbox });
+    try {
+      skewed.sandbox.advance(seconds);
+      skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
+      const { body } = await skewed.create({ expires_in: 86_400 });
+      expect(body).toMatchObject({ status: 'awaiting_payment' });
+      expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
+    } finally {
+      await skewed.stop();
+    }
+  });
 
   it('stays silent, an unknown charge is never failed: attention says so, and the first answer settles it', async () => {
     const slow = await Stack.start({ api: { ...FAST, ATTENTION_AFTER_MS: '300', ANSWER_WITHIN_MS: '1000' } });

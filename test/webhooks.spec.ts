@@ -50,7 +50,7 @@ function deliverSigned<T = Receipt>(body: string): Promise<Answer<T>> {
   return deliver<T>(body, signed(body));
 }
 
-/** Long enough for a look to have happened: the looks that the provider saw, not a time, say so. */
+/** Waits until the provider has received a retrieve, whatever time that takes. */
 async function untilLookedAt(checkout: CheckoutJson, looks: number): Promise<void> {
   const seen = (): number =>
     stack.sandbox
@@ -96,7 +96,7 @@ describe('a webhook', () => {
     await stack.untilStatus(body.id, 'paid');
   });
 
-  it('repeated many times is one payment, and costs few looks', async () => {
+  it('repeated many times is one payment, and costs few retrieves', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = eventAbout(body, { status: 'successful' });
@@ -119,7 +119,7 @@ describe('a webhook', () => {
     expect((await stack.get(`/v1/checkouts/${other.id}`)).body.status).toBe('awaiting_payment');
   });
 
-  it('that comes before the provider shows the payment is not lost: the charge is looked at again', async () => {
+  it('that comes before the provider shows the payment is not lost: the charge is retrieved again', async () => {
     const { body } = await stack.create();
     await deliverSigned(eventAbout(body, { status: 'successful' }));
     await untilLookedAt(body, 1);
@@ -127,7 +127,7 @@ describe('a webhook', () => {
     await stack.untilStatus(body.id, 'paid', 10_000);
   });
 
-  it('that concerns no checkout of ours is answered and changes nothing', async () => {
+  it('that concerns no checkout is answered and changes nothing', async () => {
     const { body } = await stack.create();
     const strangers = [
       eventAbout(body, { metadata: {} }),
@@ -144,7 +144,7 @@ describe('a webhook', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
   });
 
-  it('that is signed and not of the shape that is known is a hint all the same, as far as it says what about', async () => {
+  it('that is signed and of an unknown shape is a hint, where it names a charge or checkout', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = JSON.parse(eventAbout(body, {})) as object;
@@ -181,7 +181,7 @@ describe('a webhook', () => {
   });
 });
 
-describe('a webhook about money given back', () => {
+describe('a webhook about a refund', () => {
   const refundEvent = (chargeId: string): string =>
     JSON.stringify({
       object: 'event',
@@ -217,7 +217,7 @@ describe('a webhook about money given back', () => {
     expect(refunded.refunded_amount).toBe(20_000);
   });
 
-  it('of a charge is not lost among repeated news of its payment, which a paid checkout pays no heed to', async () => {
+  it('of a charge is not lost among repeated webhooks of its payment, which a paid checkout ignores', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
@@ -228,7 +228,7 @@ describe('a webhook about money given back', () => {
     await expect.poll(() => hintsOf(body), { timeout: 10_000 }).toContainEqual(others);
   });
 
-  it('of a charge that is not ours changes nothing, however often it comes', async () => {
+  it('of an unrecognized charge changes nothing, however often it comes', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => deliverSigned(refundEvent('chrg_test_of_someone_else'))),
     );
@@ -249,7 +249,7 @@ describe('a webhook about money given back', () => {
   });
 });
 
-it('a webhook tells the checkout which charge is worth a look', async () => {
+it('a webhook names the charge that the checkout retrieves', async () => {
   const { body } = await stack.create();
   await deliverSigned(eventAbout(body, {}));
   const { events } = await stack.temporal.client.workflow
@@ -263,7 +263,7 @@ it('a webhook tells the checkout which charge is worth a look', async () => {
 });
 
 describe('when no webhook comes at all', () => {
-  it('the payment is noticed by looking, within 30 s at the default settings', async () => {
+  it('a poll notices the payment within 30 s at the default settings', async () => {
     const polling = await Stack.start({ webhookUrl: null });
     try {
       const { body } = await polling.create();

@@ -36,7 +36,7 @@ function warningIn(line: string): { readonly msg: string; readonly level: number
 }
 
 describe.concurrent('a worker that cannot reach Temporal when it starts', () => {
-  it('says what is wrong and what to set, is live and not ready, and ends with 0 when it is told to', () =>
+  it('logs the cause and the setting to change, is live and not ready, and ends with 0 on SIGTERM', () =>
     withWorker({ TEMPORAL_ADDRESS: NOBODY }, async ({ worker, health }) => {
       const { msg, level, pause_ms: pause } = warningIn(await worker.line('Cannot reach Temporal'));
       expect(level).toBe(40);
@@ -49,7 +49,7 @@ describe.concurrent('a worker that cannot reach Temporal when it starts', () => 
       expect(await worker.exited).toBe(0);
     }));
 
-  it('goes on once Temporal is there', async () => {
+  it('continues once Temporal is there', async () => {
     const line = await CutLine.to(inject('temporalAddress'));
     line.cut();
     try {
@@ -112,7 +112,7 @@ describe('tillflow setup', () => {
     }
   });
 
-  it.each(['-1', '1.5', 'long', '3601'])('takes no wait of %s', async (wait) => {
+  it.each(['-1', '1.5', 'long', '3601'])('refuses --wait=%s', async (wait) => {
     const { exit, err } = await run(['setup', `--wait=${wait}`], { TEMPORAL_ADDRESS: NOBODY });
     expect(exit).toBe(2);
     expect(err).toContain('--wait is a whole number of seconds');

@@ -15,7 +15,7 @@ afterEach(async () => {
   await stack.stop();
 });
 
-/** Pays it, and tells which builds took its steps, in their order. */
+/** Pays the checkout. Returns the builds that took its steps, in their order. */
 async function pay(checkout: CheckoutJson): Promise<(string | undefined)[]> {
   stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
   await stack.untilStatus(checkout.id, 'paid');
@@ -23,7 +23,7 @@ async function pay(checkout: CheckoutJson): Promise<(string | undefined)[]> {
 }
 
 describe('a worker with a build id', () => {
-  it('takes over when it is started, and an open checkout goes on with it', async () => {
+  it('takes over when it is started, and an open checkout continues with it', async () => {
     const a = await releases.start('a');
     expect(await releases.current()).toBe('a');
     const { body } = await stack.create();
@@ -36,7 +36,7 @@ describe('a worker with a build id', () => {
     expect(builds.at(-1)).toBe('b');
   });
 
-  it('that is started again after it was replaced takes nothing back', async () => {
+  it('that is started again after it was replaced takes over no checkout', async () => {
     await releases.stop(await releases.start('a'));
     await releases.start('b');
     await releases.start('a');
@@ -45,7 +45,7 @@ describe('a worker with a build id', () => {
     expect(new Set(await pay(body))).toEqual(new Set(['b']));
   });
 
-  it('leaves the current build alone when it is told to', async () => {
+  it('leaves the current build unchanged where WORKER_MAKE_CURRENT is false', async () => {
     await releases.start('a');
     await releases.start('b', { WORKER_MAKE_CURRENT: 'false' });
     expect(await releases.current()).toBe('a');

@@ -25,7 +25,7 @@ const LIVE: Environment = {
   PAYLOAD_KEYS: `k1:${Buffer.alloc(32, 7).toString('base64')}`,
 };
 
-/** What a program that begins with these settings says against them; null when it would start. */
+/** The error of a program that starts with these settings; null when it starts. */
 function refusal(read: (environment: Environment) => unknown, environment: Environment): string | null {
   try {
     read(environment);

@@ -163,7 +163,7 @@ describe('a signed link', () => {
     const answerTo = async (path: string): Promise<string> => {
       const { status, text } = await rawRequest(stack.api.url, path);
       expect([400, 401, 404]).toContain(status);
-      // No link gets as far as to the look for a checkout.
+      // No link reaches the search for a checkout.
       expect(text).not.toContain('No checkout has this id');
       expect(text).not.toContain(eventsOf(mine).searchParams.get('sig'));
       return `${status} ${text.replace(/"request_id":"[^"]*"/, '')}`;

@@ -144,7 +144,7 @@ describe('the address of a client', () => {
         expect(many).toEqual(new Map([[404, COUNT]]));
         const one = await statusesOf(COUNT, () => limited.fetch('/nothing', from('198.51.100.7')));
         expect(one.get(429) ?? 0).toBeGreaterThan(0);
-        // What a client writes in front of what the proxy adds is not believed.
+        // The API ignores addresses that a client wrote before the one that the proxy added.
         const forged = await statusesOf(COUNT, (n) => limited.fetch('/nothing', from(`192.0.2.${n}, 198.51.100.8`)));
         expect(forged.get(429) ?? 0).toBeGreaterThan(0);
       });

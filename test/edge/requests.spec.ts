@@ -110,7 +110,7 @@ describe('a body', () => {
     }
   });
 
-  it('that only looks deep, inside a text, is read', async () => {
+  it('that only seems deep, inside a text, is read', async () => {
     const answer = await post(JSON.stringify({ reference: '[{'.repeat(1_000) + '"'.repeat(3) }));
     expect(await answer.json()).toMatchObject({ code: 'invalid_request', detail: 'See errors' });
   });
@@ -212,7 +212,7 @@ describe('a method that a route does not have', () => {
   });
 });
 
-describe('what is not HTTP', () => {
+describe('bytes that are not HTTP', () => {
   it.each([
     ['no request line', 'nonsense\r\n\r\n', 400, 'invalid_request'],
     ['a broken header', `GET / HTTP/1.1\r\n${CLOSE}\r\na b: c\r\n\r\n`, 400, 'invalid_request'],

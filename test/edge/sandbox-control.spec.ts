@@ -67,7 +67,7 @@ const CONTROL_ROUTES = (charge: string): readonly (readonly [string, string, str
   ['POST', '/reset', '{}'],
 ];
 
-/** What a page of another site could want to change. */
+/** Requests by which a page of another site could change something. */
 function changeable({ sandbox }: Bench): unknown {
   const { charges, customers, faults, account, frozen } = sandbox.state();
   return { charges, customers, faults, account, frozen, rate: sandbox.rateLimit };

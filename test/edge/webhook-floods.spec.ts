@@ -100,11 +100,11 @@ describe('where the provider does not sign', () => {
     expect(new Set(await Promise.all(flood))).toEqual(new Set([200]));
     const hints = await hintsOf(body);
     expect(hints.length).toBeLessThan(30);
-    // What was sent together speaks for every charge.
+    // A merged hint concerns every charge of the checkout.
     expect(hints.map(({ chargeId }) => chargeId)).toContain(null);
   });
 
-  it('a payment is noticed in the middle of a flood of other news of its checkout', async () => {
+  it('a payment is noticed in the middle of a flood of other webhooks of its checkout', async () => {
     const { body } = await stack.create();
     const charge = chargeIdOf(body);
     stack.sandbox.mark(charge, { status: 'successful' });

@@ -1,7 +1,7 @@
 /** A series as Prometheus' own tests write it: a value for each minute, or a start, what is added, and how often. */
 type Series = readonly [series: string, values: string];
 
-/** What makes an alert fire, what it then says, and what is close to it and does not. */
+/** The series that make an alert fire, its text, and similar series that do not. */
 export type AlertCase = {
   readonly alert: string;
   readonly fires: readonly Series[];
@@ -9,7 +9,7 @@ export type AlertCase = {
   readonly labels?: Readonly<Record<string, string>>;
   readonly summary: string;
   readonly quiet: readonly Series[];
-  /** When it is looked at; minute 50 unless told. */
+  /** The minute of the evaluation; default 50. */
   readonly at?: string;
 };
 

@@ -91,7 +91,7 @@ export const COMMAND_PATHS: Readonly<Record<string, CommandPath>> = {
       stack.sandbox.faults.add({ method: 'PATCH', path: CARD, action: 'hang', times: 15 });
     }),
   'card-changed-as-promised': async (stack) => {
-    // Nobody takes it while someone waits for the answer; then the provider is busy for a while.
+    // No worker takes it while the caller waits; then the provider is busy for a while.
     await stack.stopWorker();
     return changeCard(
       stack,

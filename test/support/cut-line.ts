@@ -38,7 +38,7 @@ export class CutLine {
     this.#holds = new Set(['there', 'back']);
   }
 
-  /** What goes by the connections that are there is lost without a word, as behind a router that forgot them. */
+  /** Bytes on the present connections are lost without an error, as behind a router that forgot them. */
   forget(): void {
     for (const socket of this.#sockets) this.#forgotten.add(socket);
   }

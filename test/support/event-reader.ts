@@ -3,7 +3,7 @@ import type { CheckoutJson } from './stack.js';
 
 type SeenEvent = { readonly id: number; readonly event: string; readonly checkout: CheckoutJson };
 
-/** A reader of an event stream, as a page would be one. */
+/** A reader of an event stream, as a page is one. */
 export class EventReader {
   readonly events: SeenEvent[] = [];
   /** Lines that only keep the connection alive. */

@@ -14,9 +14,9 @@ export type MoneyCall = {
   prepare(stack: Stack): Promise<string>;
   /** Asks for the call. Returns when that is durable, whether or not the call was made. */
   provoke(stack: Stack, id: string): Promise<void>;
-  /** Goes on with the checkout after the call, as its people do. */
+  /** Continues the checkout after the call, as its till and customer do. */
   finish(stack: Stack, id: string): Promise<void>;
-  /** Whether a look finds what the call made. A source without a charge is left behind instead. */
+  /** Whether a lookup finds the record that the call made. A source without a charge is left behind instead. */
   readonly isFoundAgain: boolean;
   readonly expected: Expected;
 };
@@ -26,7 +26,7 @@ const ALL = 150_000;
 
 const idOf = (reference: string): string => `chk_default_${reference}`;
 
-/** As a till does that is told to come again: the same request is safe. */
+/** Repeats the same request, as a till does after a 503. */
 async function begin(stack: Stack, id: string): Promise<void> {
   const reference = id.slice(idOf('').length);
   const isBegun = async (): Promise<boolean> => (await stack.create({ reference })).status < 300;
@@ -52,7 +52,7 @@ async function paid(stack: Stack): Promise<string> {
   return id;
 }
 
-/** As a caller does that is told to come again: the same key is the same refund. */
+/** Repeats the request with the same key, as a caller does after a 503. */
 const askForRefund =
   (amount: number | null) =>
   async (stack: Stack, id: string): Promise<void> => {
@@ -178,7 +178,7 @@ export function strike(
 /** A worker that dies is known after its heartbeat, a restarted one takes over after that. */
 const AFTER_A_DEATH_MS = 90_000;
 
-/** The right end, without a person, and the books of both sides line by line. */
+/** The right end, without a person, and equal records of both sides. */
 export async function expectRightEnd(stack: Stack, call: MoneyCall, id: string): Promise<void> {
   await call.finish(stack, id);
   await stack.untilStatus(id, call.expected.status, AFTER_A_DEATH_MS);

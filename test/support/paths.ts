@@ -245,7 +245,7 @@ async function resolveBy(stack: Stack, { reference }: CheckoutJson, resolution: 
   await handle.executeUpdate(resolve, { args: [resolution] });
 }
 
-/** A checkout whose charge was made, and which the provider does not list: nobody knows of it. */
+/** A checkout whose charge was made, whose answer was lost, and which the provider does not list. */
 async function unknownCharge(stack: Stack) {
   lose(stack, '/charges', 'commit_then_reset');
   stack.sandbox.faults.add({ method: 'GET', path: '/charges', action: 'status', status: 500 });

@@ -30,7 +30,7 @@ export function valueOf(text: string, series: string): number | null {
   return line === undefined ? null : Number(line.slice(series.length + 1));
 }
 
-/** What an expression reads: each metric with the labels that it names. @throws where it is no PromQL. */
+/** The metrics that an expression reads, each with the labels that it names. @throws where it is not PromQL. */
 export function readExpression(expression: string): { readonly metric: string; readonly labels: readonly string[] }[] {
   const read: { metric: string; labels: string[] }[] = [];
   parser.parse(expression).iterate({

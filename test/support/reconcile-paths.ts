@@ -10,10 +10,10 @@ const HOUR_MS = 3_600_000;
 /** Hours that the provider's clock must be behind: its payments are then old enough, and have room to move on. */
 export const PROVIDER_BEHIND_HOURS = 10;
 
-/** Every path through the workflow, where no webhook and no look tells of a payment. The histories of all of them are committed and replayed. */
+/** Every path through the workflow, where no webhook and no poll shows a payment. The histories of all of them are committed and replayed. */
 export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
   'reconcile-agreeing': async (stack) => {
-    await payAndTell(stack);
+    await payAndSignal(stack);
     return run(stack, {});
   },
   'reconcile-healing': async (stack) => {
@@ -27,7 +27,7 @@ export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
     return run(stack, { dry_run: true });
   },
   'reconcile-recalling': async (stack) => {
-    const paid = await payAndTell(stack);
+    const paid = await payAndSignal(stack);
     await stack.refundElsewhere(chargeIdOf(paid), 20_000);
     await stack.workflowOf(paid.id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
     await stack.untilStatus(paid.id, 'partially_refunded');
@@ -35,14 +35,14 @@ export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
   },
   'reconcile-in-many-calls': async (stack) => {
     for (let n = 0; n < 3; n += 1) {
-      await payAndTell(stack);
+      await payAndSignal(stack);
       stack.sandbox.advance(7_200);
     }
     return run(stack, { policy: { chargesPerCall: 1 } });
   },
   'reconcile-empty': (stack) => run(stack, { to: Date.now() - 24 * HOUR_MS }),
   'reconcile-daily': async (stack) => {
-    await payAndTell(stack);
+    await payAndSignal(stack);
     return start(stack, []);
   },
 };
@@ -54,7 +54,7 @@ async function pay(stack: Stack): Promise<CheckoutJson> {
   return open;
 }
 
-async function payAndTell(stack: Stack): Promise<CheckoutJson> {
+async function payAndSignal(stack: Stack): Promise<CheckoutJson> {
   const { id } = await pay(stack);
   await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
   return stack.untilStatus(id, 'paid');

@@ -30,7 +30,7 @@ type Body = { from: string; to: string; dry_run?: boolean };
 const DAY_MS = 86_400_000;
 
 /** Reconciliations as an operator asks for them. */
-export class ReconciliationDesk {
+export class Reconciliations {
   constructor(private readonly stack: Stack) {}
 
   /** A window that everything of a test is in. */
@@ -71,7 +71,7 @@ export class ReconciliationDesk {
     return this.completed(await this.start());
   }
 
-  /** Until when payments were compared, in ms, as the worker's last heartbeat tells; 0 before it. */
+  /** The time until which payments were compared, in ms, from the worker's last heartbeat; 0 before it. */
   async comparedUntil(id: string): Promise<number> {
     const [, name, runId] = /^rec_(.+)_([0-9a-f-]+)$/.exec(id) ?? [];
     const { pendingActivities } = await this.stack.temporal.connection.workflowService.describeWorkflowExecution({

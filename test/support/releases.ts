@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { startWorker, workerSettings, type RunningWorker, type StartOptions } from '@tillflow/worker';
 import type { Stack } from './stack.js';
 
-/** Builds of one deployment, each started as a release would start it. */
+/** Builds of one deployment, each started as a release starts it. */
 export class Releases {
   readonly deployment = `test-${randomUUID()}`;
   readonly #running = new Set<RunningWorker>();

@@ -36,17 +36,17 @@ export type StackOptions = {
   readonly shared?: Environment;
   /** False: the test starts workers itself. */
   readonly worker?: boolean;
-  /** Where the sandbox sends webhooks; the API unless told otherwise, nowhere for null. */
+  /** The address that the sandbox sends webhooks to; default the API, null for none. */
   readonly webhookUrl?: string | null;
   readonly sandbox?: SandboxOptions;
   /** Puts something between the product and the sandbox. Returns the provider's address for API and worker. */
   readonly before?: (sandboxUrl: string) => Promise<string>;
 };
 
-// Once a process: the engine's own log lines would bury the tests'.
+// Once per process: the engine's own log lines would hide those of the tests.
 Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
 
-/** East of UTC by so much, the whole day of a payment is before its cut-off: tests void at any hour. */
+/** With this offset the whole day of a payment is before its cut-off, so tests can void at any hour. */
 export const ALWAYS_VOIDABLE_MINUTES = 480;
 
 export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
@@ -54,7 +54,7 @@ export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as 
 /** Settings of an API that answers 202 soon. */
 export const IMPATIENT = { ANSWER_WITHIN_MS: '1500' } as const;
 
-/** What the stack's links are signed with. */
+/** The key that signs the stack's links. */
 export const SIGNING_KEY = 'signs the links of tests and nothing else';
 
 /** Every part of the product, real, on the run's Temporal server and a task queue of its own. */
@@ -93,7 +93,7 @@ export class Stack {
     if (worker !== false) await this.startWorker();
   }
 
-  /** Starts the API anew, after it was closed, where it was before. */
+  /** Starts the API again, after it was closed, at its previous port. */
   async restartApi(port: string): Promise<void> {
     this.api = await startApi(apiSettings({ ...this.apiEnvironment(), PORT: port }), this.logger);
   }
@@ -207,7 +207,7 @@ export class Stack {
     return this.request<T>('GET', path);
   }
 
-  /** A checkout over THB 1,500.00 unless told otherwise. */
+  /** A checkout over THB 1,500.00, unless the fields differ. */
   create(fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
     return this.post('/v1/checkouts', { reference: newReference(), amount: 150_000, currency: 'THB', ...fields });
   }
@@ -229,7 +229,7 @@ export class Stack {
     return (await this.workflowOf(id).describe()).memo as CheckoutMemo;
   }
 
-  /** What the checkout's calls were answered with, each as JSON, in all of its runs. */
+  /** The results of the checkout's activities, each as JSON, in all of its runs. */
   async activityResultsOf(id: string): Promise<string[]> {
     const { workflowId } = this.workflowOf(id);
     const results: string[] = [];
@@ -243,7 +243,7 @@ export class Stack {
     return results;
   }
 
-  /** Waits until the server has given up a call of the checkout: no worker is needed for that. */
+  /** Waits until the server has given up a call of the checkout, which needs no worker. */
   async untilCallTimedOut(id: string): Promise<void> {
     await vi.waitFor(
       async () => {
@@ -309,7 +309,7 @@ export class Stack {
     return this.sandbox.state().requests.filter(({ method, route }) => `${method} ${route}` === methodAndRoute);
   }
 
-  /** As a person does in the provider's dashboard: without our key, so that only a look tells us. */
+  /** Refunds as a person does in the provider's dashboard: without a refund key, so that only a retrieve shows it. */
   async refundElsewhere(chargeId: string, amount: number): Promise<void> {
     const response = await fetch(`${this.sandboxUrl}/charges/${chargeId}/refunds`, {
       method: 'POST',

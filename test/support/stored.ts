@@ -3,7 +3,7 @@ import type { Stack } from './stack.js';
 /** A value as Temporal stores it, and where it is: `[12].activityTaskScheduledEventAttributes.input.payloads[0]`. */
 export type Stored = { readonly path: string; readonly encoding: string; readonly keyId: string | null };
 
-/** What the store shows without any key: every history of a checkout, and its memo as describe and list show it. */
+/** The stored data without any key: every history of a checkout, and its memo as describe and list return it. */
 export async function storedOf(stack: Stack, reference: string): Promise<unknown[]> {
   const { workflowService } = stack.temporal.connection;
   const workflowId = `checkout/default/${reference}`;

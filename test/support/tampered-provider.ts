@@ -4,7 +4,7 @@ import { Stack, type StackOptions } from './stack.js';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** What a provider that is wrong shows of one record: another one, or nothing. */
+/** Replaces one record in the provider's answers by another one, or by nothing. */
 export type Tampering = (record: Json) => Json | null;
 
 /**

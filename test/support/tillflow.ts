@@ -41,7 +41,7 @@ export function operatorOf(stack: Stack): Record<string, string> {
   };
 }
 
-/** Ends what `setup` had Temporal begin by itself on this stack's queue. */
+/** Deletes the schedules that `setup` made on this stack's queue, and ends the workflows that they started. */
 export async function forgetSchedules({ temporal, taskQueue }: Stack): Promise<void> {
   const { schedule, workflow } = temporal.client;
   for await (const { scheduleId } of schedule.list()) {

@@ -43,7 +43,7 @@ const chargePlan = () => chargePlanOf(stack, customer);
 /** The machine's name for the plan of a key. */
 const requestOf = (key: string): string => createHash('sha256').update(key).digest('hex').slice(0, 32);
 
-/** The provider makes a plan like it, for somebody else, while ours is under way. */
+/** The provider makes the same plan for another system while the create is under way. */
 function madeByAnother(form: Readonly<Record<string, string>>): Promise<Response> {
   return new Promise((resolve, reject) => {
     const off = stack.sandbox.on('request', ({ method, route }) => {
@@ -61,7 +61,7 @@ function madeByAnother(form: Readonly<Record<string, string>>): Promise<Response
 const isPlan = (record: Readonly<Record<string, unknown>>): boolean => record['object'] === 'schedule';
 
 describe('a plan that the provider makes otherwise than it was asked for', () => {
-  it('is made once, and named to a person', async () => {
+  it('is made once, and its id is shown to a person', async () => {
     const rounded: Tampering = (record) =>
       isPlan(record) ? { ...record, transfer: { percentage_of_balance: 33 } } : record;
     await withTampered(FAST, rounded, async (own) => {
@@ -73,7 +73,7 @@ describe('a plan that the provider makes otherwise than it was asked for', () =>
     });
   });
 
-  it('only in that it keeps no metadata is taken as it is', async () => {
+  it('only in that it keeps no metadata is accepted', async () => {
     const forgetful: Tampering = (record) =>
       isPlan(record) ? { ...record, charge: { ...(record['charge'] as object), metadata: {} } } : record;
     await withTampered(FAST, forgetful, async (own) => {
@@ -84,7 +84,7 @@ describe('a plan that the provider makes otherwise than it was asked for', () =>
   });
 });
 
-it('a plan of a transfer that is never answered and never shown is asked for three times, and no more by itself', async () => {
+it('a plan of a transfer that is never answered and never shown is requested three times at most', async () => {
   const hidden: Tampering = (record) => (isPlan(record) ? null : record);
   await withTampered(FAST, hidden, async (own) => {
     own.sandbox.faults.add({ method: 'POST', path: '/schedules', action: 'status', status: 500 });
@@ -116,7 +116,7 @@ it.each(['charge', 'transfer'])(
   },
 );
 
-it('a plan whose command was ended before it could tell is found by the same key', async () => {
+it('a plan whose command was ended before it could answer is found by the same key', async () => {
   const key = randomUUID();
   const body = chargePlan();
   const before = made().length;
@@ -134,7 +134,7 @@ it('a plan whose command was ended before it could tell is found by the same key
   expect(made().length).toBe(before + 1);
 });
 
-it('a surplus plan that cannot be stopped is told of', async () => {
+it('a surplus plan that cannot be stopped is shown to a person', async () => {
   const before = made().length;
   stack.sandbox.faults.add({ method: 'DELETE', path: '/schedules/{id}', action: 'status', status: 400 });
   const answer = await withLateFirst(stack, chargePlan(), create);
@@ -153,7 +153,7 @@ it('a plan that was stopped without an answer, and is refused to be stopped agai
   expect(stopped).toMatchObject({ status: 200, body: { id: body.id, status: 'deleted' } });
 });
 
-it('a plan that the provider does not show is not taken for one that runs, and no other is made', async () => {
+it('a plan that the provider does not show does not count as running, and no other is made', async () => {
   const body = { ...chargePlan(), charge: { ...chargePlan().charge, description: randomUUID() } };
   const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
   const { body: first } = await post();
@@ -170,7 +170,7 @@ it.each([
   [429, 503, 'provider_busy'],
   [500, 502, 'provider_unavailable'],
 ])(
-  'a plan before which the look is answered with %i is not asked for: %i %s',
+  'a plan whose first lookup is answered with %i is not requested: %i %s',
   async (status, answered, code) => {
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/schedules', action: 'status', status });
     const before = creates();
@@ -193,7 +193,7 @@ it('two transfers that are asked for alike at the same time are two plans, also 
   expect(made().length).toBe(before + 2);
 });
 
-it("somebody else's plan that shows no key is not taken for ours, whose request was lost", async () => {
+it("another system's plan without a key is not mistaken for the plan whose request was lost", async () => {
   const before = made().length;
   loseCreate(stack, 'reset_before');
   const { end_date, charge } = chargePlan();
@@ -213,7 +213,7 @@ it("somebody else's plan that shows no key is not taken for ours, whose request 
   expect(answer.body.detail).toContain(plans[0]?.id);
 });
 
-describe('a plan that nobody can tell from another', () => {
+describe('a plan that cannot be told from another', () => {
   /** Two plans are there, under a key that is undecided. */
   async function undecided() {
     const key = randomUUID();
@@ -247,7 +247,7 @@ describe('a plan that nobody can tell from another', () => {
     expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'closed' } });
   });
 
-  it('is the one that is left once a person has ended the other, and looks', async () => {
+  it('is the remaining plan once a person has stopped the other and resolves with --look', async () => {
     const { key, body, request, first, second } = await undecided();
     expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'undecided' } });
     expect((await asOperator(stack, 'DELETE', `/v1/recurring-plans/${first}`)).status).toBe(200);
@@ -255,7 +255,7 @@ describe('a plan that nobody can tell from another', () => {
     expect(await create(body, key)).toMatchObject({ status: 200, body: { id: second } });
   });
 
-  it('is made anew under its key once it was abandoned', async () => {
+  it('is made again under its key once it was abandoned', async () => {
     const { key, body, request, first, second } = await undecided();
     for (const id of [first, second]) await asOperator(stack, 'DELETE', `/v1/recurring-plans/${id}`);
     expect(await resolve(request, '--abandon')).toMatchObject({ exit: 0, json: { outcome: 'abandoned' } });
