@@ -1,7 +1,7 @@
 import { cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDirectly } from './support/paths.js';
-import { chargeIdOf, newReference, Stack } from './support/stack.js';
+import { chargeIdOf, IMPATIENT, newReference, Stack } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
 
 const within = <T>(ms: number, work: Promise<T>): Promise<T | 'no answer'> =>
@@ -9,7 +9,7 @@ const within = <T>(ms: number, work: Promise<T>): Promise<T | 'no answer'> =>
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await Stack.start({ api: { LOOK_DELAYS_MS: '50,100,200,400', ANSWER_WITHIN_MS: '1000' } });
+  stack = await Stack.start({ api: { LOOK_DELAYS_MS: '50,100,200,400' } });
 });
 afterAll(() => stack.stop());
 
@@ -77,8 +77,8 @@ describe('a cancellation from the Temporal UI', () => {
   });
 
   it('does not fail `begin`, whose answer repeats for ever', async () => {
-    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 3_000, times: 1 });
-    const { body, status } = await stack.create();
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
+    const { body, status } = await stack.withApi(IMPATIENT, () => stack.create());
     expect(status).toBe(202);
     const handle = handleOf(body.reference);
     await handle.cancel();
@@ -95,7 +95,9 @@ describe('many updates', () => {
   it.each([5, 12])('%i cancels that wait for the provider do not lock the operator out', async (count) => {
     const { body } = await stack.create();
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
-    for (let index = 0; index < count; index += 1) await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    await stack.withApi({ ANSWER_WITHIN_MS: '500' }, async () => {
+      for (let index = 0; index < count; index += 1) await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    });
     const answer = await within(
       8_000,
       handleOf(body.reference)
@@ -213,7 +215,7 @@ describe('webhooks', () => {
   });
 
   it('the QR is answered at once although a hint that arrived earlier is still being checked', async () => {
-    const slow = await Stack.start({ api: { ANSWER_WITHIN_MS: '8000' } });
+    const slow = await Stack.start();
     try {
       slow.sandbox.faults.add([
         { method: 'POST', path: '/charges', action: 'delay', delay_ms: 1_000, times: 1 },
