@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/support/closing-line.js';
 
@@ -10,7 +11,7 @@ export default defineConfig({
     // Every spec needs the same large libraries: each process loads them once. A spec undoes what it changes in its process.
     isolate: false,
     // Specs with a stack spend most of their time waiting. Five processes keep two cores busy; each takes up to 1 GB.
-    maxWorkers: 5,
+    maxWorkers: Math.max(5, availableParallelism()),
     testTimeout: 60_000,
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
     maxConcurrency: 10,

@@ -51,12 +51,12 @@ function deliverSigned<T = Receipt>(body: string): Promise<Answer<T>> {
 }
 
 /** Waits until the provider has received a retrieve, whatever time that takes. */
-async function untilLookedAt(checkout: CheckoutJson, looks: number): Promise<void> {
+async function untilRetrieved(checkout: CheckoutJson, times: number): Promise<void> {
   const seen = (): number =>
     stack.sandbox
       .state()
       .requests.filter(({ method, path }) => method === 'GET' && path === `/charges/${chargeIdOf(checkout)}`).length;
-  await expect.poll(seen, { timeout: 15_000 }).toBeGreaterThanOrEqual(looks);
+  await expect.poll(seen, { timeout: 15_000 }).toBeGreaterThanOrEqual(times);
 }
 
 describe('a webhook', () => {
@@ -67,7 +67,7 @@ describe('a webhook', () => {
     );
     expect(answer).toMatchObject({ status: 200, body: { outcome: 'hinted' } });
     // At once, after 1 s and after 5 s.
-    await untilLookedAt(body, 3);
+    await untilRetrieved(body, 3);
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
   });
 
@@ -122,7 +122,7 @@ describe('a webhook', () => {
   it('that comes before the provider shows the payment is not lost: the charge is retrieved again', async () => {
     const { body } = await stack.create();
     await deliverSigned(eventAbout(body, { status: 'successful' }));
-    await untilLookedAt(body, 1);
+    await untilRetrieved(body, 1);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid', 10_000);
   });
