@@ -5,14 +5,14 @@ import { BUNDLE_PATH } from '@tillflow/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMAND_PATHS } from './support/command-paths.js';
 import { QUICK_TAIL } from './support/event-tail.js';
+import { FULL } from './support/full.js';
 import { PATHS, TAIL_PATHS } from './support/paths.js';
 import { PROVIDER_BEHIND_HOURS, RECONCILE_PATHS } from './support/reconcile-paths.js';
 import { Stack } from './support/stack.js';
 
 /**
- * Committed histories, a folder for each release and a file for each run: whatever runs in production was started by
- * one of them.
- * `RECORD=<release> pnpm test test/histories.spec.ts` adds a folder; a recorded one is never changed.
+ * Committed histories, a folder for each release and a file for each run. `pnpm test` replays them; `pnpm test:full` also
+ * takes every path and replays the new history. `RECORD=<release> pnpm test:full test/histories.spec.ts` adds a folder.
  */
 const HISTORIES = new URL('./histories/', import.meta.url);
 const RECORD = process.env['RECORD'];
@@ -34,7 +34,7 @@ describe('the workflow code', async () => {
   });
 });
 
-describe('a workflow', () => {
+describe('a workflow', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
@@ -63,7 +63,7 @@ describe('a workflow', () => {
   });
 });
 
-describe('a reconciliation', () => {
+describe('a reconciliation', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     const now = new Date(Date.now() - PROVIDER_BEHIND_HOURS * 3_600_000).toISOString();
@@ -77,7 +77,7 @@ describe('a reconciliation', () => {
   });
 });
 
-describe('a command', () => {
+describe('a command', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
