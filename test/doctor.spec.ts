@@ -81,7 +81,7 @@ describe('tillflow doctor', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^warn +configuration/m);
     expect(out).toMatch(/^warning metrics_open: .+\n {2}means {2}.+\n {2}do {5}.+$/m);
-    expect(out).toMatch(/^Nothing is wrong\.\n\d warnings\.$/m);
+    expect(out).toMatch(/^No problem found\.\n\d warnings\.$/m);
   });
 
   it('says of each finding what it is, what it means and what to do', async () => {
@@ -89,7 +89,7 @@ describe('tillflow doctor', () => {
     expect(code).toBe(1);
     expect(out).toMatch(/^FOUND {2}keys/m);
     expect(out).toMatch(/^test_key_on_live: .+\n {2}means {2}.+\n {2}do {5}.+$/m);
-    expect(out).toMatch(/^1 found\.$/m);
+    expect(out).toMatch(/^1 problem found\.$/m);
   });
 
   it('shows no key and no secret', async () => {

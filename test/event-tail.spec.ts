@@ -180,7 +180,7 @@ describe('the event tail', () => {
   });
 
   it('adds one notice for a dispute, until a person dismisses it', async () => {
-    const { disputes } = stack.sandbox.seedBooks({ disputes: [{}] });
+    const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'dispute_opened');
     const [dispute = ''] = disputes;
     await expect.poll(notices, { timeout: 20_000 }).toMatchObject([{ subject: dispute, since: expect.any(String) }]);
@@ -214,7 +214,7 @@ describe('the event tail', () => {
   });
 
   it('adds notices for a plan that failed, and for one that the provider suspended', async () => {
-    const { schedules } = stack.sandbox.seedBooks({
+    const { schedules } = stack.sandbox.seedRecords({
       customers: [{ cards: [{ failure_code: 'insufficient_fund' }] }],
       schedules: [{ period: 'day', charge: { amount: 150_000, currency: 'THB' } }],
     });
@@ -262,7 +262,7 @@ describe('a tail that ended', () => {
     await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
     const first = await onlyTail();
     await expect.poll(passAt, { timeout: 30_000 }).not.toBeNull();
-    stack.sandbox.seedBooks({ disputes: [{}] });
+    stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
     await expect.poll(notices, { timeout: 20_000 }).toBe(1);
     const { runId, memo } = await first.describe();
@@ -288,7 +288,7 @@ describe('a tail that ended', () => {
     await schedule().update((previous) => ({ ...previous, action: { ...previous.action, args: [SHORT_LIVED] } }));
     const tail = await revived((await before.describe()).runId);
     const { runId } = await tail.describe();
-    stack.sandbox.seedBooks({ disputes: [{}] });
+    stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
     // It started without a record, so it adds the earlier notice as well.
     await expect.poll(notices, { timeout: 20_000 }).toBe(2);
@@ -447,7 +447,7 @@ describe('an event that cannot be read', () => {
       const { body: odd } = await stack.create();
       const { body: other } = await stack.create();
       stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
-      stack.sandbox.seedBooks({ disputes: [{}] });
+      stack.sandbox.seedRecords({ disputes: [{}] });
       stack.sandbox.mark(chargeIdOf(other), { status: 'successful' });
       const events = stack.sandbox.state(['events']).events ?? [];
       const payment = events.find(({ key, data }) => key === 'charge.complete' && data.id === chargeIdOf(odd));

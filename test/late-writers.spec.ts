@@ -1,6 +1,6 @@
 import { cancel, newAttempt, refundRequest } from '@tillflow/workflows';
 import { describe, expect, it, vi } from 'vitest';
-import { auditOf, expectRecords } from './support/records.js';
+import { findingsOf, expectRecords } from './support/records.js';
 import { FULL } from './support/full.js';
 import { FAST } from './support/money-calls.js';
 import { startDirectly } from './support/paths.js';
@@ -13,9 +13,9 @@ const POLICY = {
   sendWithinMs: 300,
   callDeadlineMs: 300,
   settleMs: 100,
-  lookDelaysMs: [50, 100, 200],
+  lookupDelaysMs: [50, 100, 200],
   pollIntervalMs: 60_000,
-  secondLookMs: LATE_MS + 4_000,
+  lateEffectCheckMs: LATE_MS + 4_000,
 };
 /** No webhook helps: only the late-effect check can find what came late. */
 const WITHOUT_WEBHOOKS: StackOptions = { ...FAST, webhookUrl: null };
@@ -104,7 +104,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       await payAt(stack, came, id);
       await vi.waitUntil(() => stack.sandbox.state().refunds.length === 1, { timeout: 30_000 });
       await stack.until(id, ({ status, attention }) => status === 'paid' && attention === null);
-      expect((await auditOf(stack, id)).breaches).toEqual([]);
+      expect((await findingsOf(stack, id)).breaches).toEqual([]);
       expect(stack.chargesOf(id).map(({ refunded_amount }) => refunded_amount)).toEqual([0, 150_000]);
     }));
 });

@@ -1,4 +1,4 @@
-import { MortalTemporal } from '@tillflow/tools';
+import { RestartableTemporal } from '@tillflow/tools';
 import { expect, it, vi } from 'vitest';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
@@ -7,7 +7,7 @@ import { operatorOf, tillflow } from './support/tillflow.js';
 vi.setConfig({ testTimeout: 240_000 });
 
 it('a store restored from an older backup learns the payments and refunds since, and restores the checkouts it lost', async () => {
-  const temporal = await MortalTemporal.start(() => {});
+  const temporal = await RestartableTemporal.start(() => {});
   const stack = await Stack.start({ shared: { ...QUICK_TAIL, TEMPORAL_ADDRESS: temporal.address } });
   const operate = (...args: string[]) => tillflow(args, operatorOf(stack));
   const opened = async (fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> => {

@@ -1,9 +1,10 @@
-import { audit, AUDITED_SECTIONS, type Findings, type ProviderBooks } from '@tillflow/tools/chaos';
+import { COMPARED_SECTIONS, compareRecords, type ProviderRecords } from '@tillflow/tools/chaos';
+import type { Findings } from '@tillflow/workflows/testing';
 import { expect } from 'vitest';
 import { ALWAYS_VOIDABLE_MINUTES, type Stack } from './stack.js';
 
-/** Less than deadline and settle delay of every policy that these tests use. */
-const QUIET_MS = 350;
+/** Less than the deadline and the settle delay of every policy in these tests. */
+const IN_FLIGHT_MS = 350;
 
 export type Expected = {
   readonly status: string;
@@ -12,16 +13,16 @@ export type Expected = {
   readonly kind?: 'void' | 'refund';
 };
 
-/** Compares the checkout's own records with the provider's, line by line. */
-export async function auditOf(stack: Stack, id: string): Promise<Findings> {
-  const books = stack.sandbox.state(AUDITED_SECTIONS) as ProviderBooks;
+/** Compares the checkout's records with the provider's. */
+export async function findingsOf(stack: Stack, id: string): Promise<Findings> {
+  const records = stack.sandbox.state(COMPARED_SECTIONS) as ProviderRecords;
   const memo = await stack.memoOf(id);
-  return audit(books, { memo, voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, quietMs: QUIET_MS });
+  return compareRecords(records, { memo, voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, inFlightMs: IN_FLIGHT_MS });
 }
 
-/** Both sides have one charge and these refunds; no call was repeated blindly, and no person is needed. */
+/** Expects one charge and these refunds in both records, no blind repetition and no attention. */
 export async function expectRecords(stack: Stack, id: string, { status, refunds, kind }: Expected): Promise<void> {
-  expect((await auditOf(stack, id)).breaches).toEqual([]);
+  expect((await findingsOf(stack, id)).breaches).toEqual([]);
   const [charge, ...others] = stack.chargesOf(id);
   expect(others).toEqual([]);
   const made = stack.sandbox.state().refunds.filter((refund) => refund.charge === charge?.id);

@@ -3,7 +3,7 @@ import type { Temporal } from '@tillflow/temporal';
 import { pino } from 'pino';
 import { Clocks } from './clocks.js';
 
-/** A Temporal that takes every poller and shows none. */
+/** A Temporal that accepts every poller and lists none. */
 const temporal = {
   client: { options: { namespace: 'default' } },
   connection: {
@@ -27,7 +27,7 @@ it(
     const clocks = await Clocks.begin(temporal, 'worker', settings, logger);
     expect(clocks.isRight).toBe(true);
     expect(Math.abs(clocks.temporal.now() - Date.now())).toBeLessThan(1_000);
-    expect(logs.join('')).toContain('goes by the clock of this machine');
+    expect(logs.join('')).toContain('uses the clock of this machine');
     await clocks.end();
   },
 );
