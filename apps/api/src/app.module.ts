@@ -1,10 +1,9 @@
-import { Module, type DynamicModule } from '@nestjs/common';
+import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { PaymentsClient } from '@tillflow/payments-client';
 import type { Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { Signatures } from './auth/signatures.js';
 import { SignedLinks } from './auth/signed-links.js';
-import { AttemptsController } from './checkouts/attempts.controller.js';
 import { AttemptsService } from './checkouts/attempts.service.js';
 import { CheckoutsController } from './checkouts/checkouts.controller.js';
 import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
@@ -50,24 +49,25 @@ export type AppParts = {
   readonly logger: Logger;
 };
 
+export const CONTROLLERS: Type[] = [
+  CheckoutsController,
+  RefundsController,
+  StreamsController,
+  WebhooksController,
+  HealthController,
+  MetricsController,
+  CodecController,
+  ReconciliationsController,
+  ErrorsController,
+  ...RESOURCE_CONTROLLERS,
+];
+
 @Module({})
 export class AppModule {
   static of({ settings, limits, temporal, provider, logger }: AppParts): DynamicModule {
     return {
       module: AppModule,
-      controllers: [
-        CheckoutsController,
-        AttemptsController,
-        RefundsController,
-        StreamsController,
-        WebhooksController,
-        HealthController,
-        MetricsController,
-        CodecController,
-        ReconciliationsController,
-        ErrorsController,
-        ...RESOURCE_CONTROLLERS,
-      ],
+      controllers: CONTROLLERS,
       providers: [
         { provide: Settings, useValue: settings },
         { provide: Limits, useValue: limits },

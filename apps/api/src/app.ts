@@ -4,7 +4,7 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { PaymentsClient } from '@tillflow/payments-client';
 import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { Logger } from 'pino';
-import { AppModule, type AppParts } from './app.module.js';
+import { AppModule, CONTROLLERS, type AppParts } from './app.module.js';
 import { takeBodies } from './edge/bodies.js';
 import { Edge } from './edge/edge.js';
 import { Limits } from './edge/limits.js';
@@ -71,7 +71,7 @@ async function createApp(parts: AppParts): Promise<NestFastifyApplication> {
   refuseOtherMethods(edge.server);
   takeBodies(edge.server);
   await app.init();
-  if (settings.values.DOCS_OPEN) await serveDescription(edge.server, openApiDocument(app));
+  if (settings.values.DOCS_OPEN) await serveDescription(edge.server, openApiDocument(CONTROLLERS));
   return app;
 }
 

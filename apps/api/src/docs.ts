@@ -6,7 +6,7 @@ import { documents } from './documents.js';
 /** Writes what is made from the code into `docs`: the OpenAPI document, and a page for each error. */
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
-const pages = await documents();
+const pages = documents();
 await mkdir(`${DOCS}errors`, { recursive: true });
 for (const file of await readdir(`${DOCS}errors`)) {
   if (!pages.has(`errors/${file}`)) await rm(`${DOCS}errors/${file}`);

@@ -11,10 +11,8 @@ import { PlansController } from './plans/plans.controller.js';
 import { PlansService } from './plans/plans.service.js';
 import { ProviderLists } from './provider/provider-lists.js';
 import { ProviderReads } from './provider/provider-reads.js';
-import { ProviderEventsController } from './records/provider-events.controller.js';
-import { ReceiptsController } from './records/receipts.controller.js';
+import { RecordsController } from './records/records.controller.js';
 import { RecordsService } from './records/records.service.js';
-import { TransactionsController } from './records/transactions.controller.js';
 import { TestModeController } from './test-mode/test-mode.controller.js';
 import { TestModeService } from './test-mode/test-mode.service.js';
 
@@ -24,9 +22,7 @@ export const RESOURCE_CONTROLLERS = [
   DisputesController,
   CustomersController,
   AccountController,
-  ReceiptsController,
-  TransactionsController,
-  ProviderEventsController,
+  RecordsController,
   TestModeController,
 ];
 

@@ -8,10 +8,10 @@ export type CheckoutId = string & { readonly [checkoutIdBrand]: true };
 
 export const DEFAULT_ACCOUNT = 'default';
 
-const REFERENCE = /^[A-Za-z0-9._-]{1,64}$/;
+export const REFERENCE = /^[A-Za-z0-9._-]{1,64}$/;
 /** Contains no underscore, so that the first underscore after the prefix ends it. */
 const ACCOUNT = /^[a-z0-9-]{1,32}$/;
-const CHECKOUT_ID = /^chk_([a-z0-9-]{1,32})_([A-Za-z0-9._-]{1,64})$/;
+export const CHECKOUT_ID = /^chk_([a-z0-9-]{1,32})_([A-Za-z0-9._-]{1,64})$/;
 
 export function isReference(text: string): boolean {
   return REFERENCE.test(text);

@@ -1,12 +1,15 @@
 export { applyChargeStatus, chargeStatus, isFinalCharge, type ChargeStatus } from './charge.js';
 export { CHECKOUT_STATUSES, isAwaitingPayment, isCheckoutStatus, isPaid, type CheckoutStatus } from './checkout.js';
 export {
+  CHECKOUT_ID,
   checkoutId,
   checkoutWorkflowId,
   DEFAULT_ACCOUNT,
   isReference,
   parseCheckoutId,
   parseCheckoutWorkflowId,
+  REFERENCE,
+  type CheckoutId,
   type CheckoutKey,
   OWN_KEY_PREFIX,
 } from './ids.js';

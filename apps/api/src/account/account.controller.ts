@@ -1,13 +1,11 @@
 import { Body, Controller, Get, Patch, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import type { Account, AccountVersions } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/asker.js';
 import { pendingChange, type PendingChange } from '../commands/pending.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/resource-examples.js';
-import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/resource-problems.js';
+import { Answers, Describes, Tag } from '../openapi/decorators.js';
+import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/problem-sets.js';
 import {
   accountReply,
   accountVersionsReply,
@@ -18,15 +16,9 @@ import {
 } from './account.schema.js';
 import { AccountService } from './account.service.js';
 
-const CHANGE_PROBLEMS = [
-  ...COMMAND_PROBLEMS,
-  'change_in_progress',
-  'body_too_large',
-  'unsupported_media_type',
-] as const;
+const CHANGE_PROBLEMS = [...COMMAND_PROBLEMS, 'change_in_progress'] as const;
 
-@ApiTags('account')
-@ApiBearerAuth()
+@Tag('account')
 @Controller('v1/account')
 export class AccountController {
   constructor(private readonly account: AccountService) {}
@@ -34,16 +26,20 @@ export class AccountController {
   @Get()
   @Requires('ops')
   @Describes('getAccount', `Reads the merchant's settings at the provider`, READ_PROBLEMS)
-  @Answers(200, 'The account as the provider shows it', accountReply, examples.account)
+  @Answers(200, 'The account as the provider shows it', accountReply)
   get(): Promise<Account> {
     return this.account.get();
   }
 
   @Patch()
   @Requires('ops')
-  @Describes('updateAccount', 'Changes settings at the provider; what is left out stays', CHANGE_PROBLEMS)
-  @Answers(200, 'The account after the change', accountReply, examples.account)
-  @Answers(202, 'Its outcome is not known yet: repeat the request', pendingChange, examples.pendingChange)
+  @Describes(
+    'updateAccount',
+    'Changes settings at the provider. Fields that are left out keep their values',
+    CHANGE_PROBLEMS,
+  )
+  @Answers(200, 'The account after the change', accountReply)
+  @Answers(202, 'The outcome is not known yet. Repeat the request', pendingChange)
   async update(
     @Body({ schema: updateAccount }) body: UpdateAccount,
     @AskedBy() asker: Asker,
@@ -56,8 +52,8 @@ export class AccountController {
 
   @Get('api-versions')
   @Requires('ops')
-  @Describes('listApiVersions', 'Reads which versions of its API the provider has', READ_PROBLEMS)
-  @Answers(200, 'The account, with the versions it can have', accountVersionsReply, examples.accountVersions)
+  @Describes('listApiVersions', "Lists the versions of the provider's API", READ_PROBLEMS)
+  @Answers(200, 'The account, and the versions that it can use', accountVersionsReply)
   versions(): Promise<AccountVersions> {
     return this.account.versions();
   }
@@ -65,8 +61,8 @@ export class AccountController {
   @Post('api-version')
   @Requires('ops')
   @Describes('upgradeApiVersion', 'Moves the account to the newest version of the API', CHANGE_PROBLEMS)
-  @Answers(200, 'The account in its new version', accountReply, examples.account)
-  @Answers(202, 'Its outcome is not known yet: repeat the request', pendingChange, examples.pendingChange)
+  @Answers(200, 'The account with its new version', accountReply)
+  @Answers(202, 'The outcome is not known yet. Repeat the request', pendingChange)
   async upgrade(
     @Body({ schema: upgradeApiVersion }) _confirmed: UpgradeApiVersion,
     @AskedBy() asker: Asker,

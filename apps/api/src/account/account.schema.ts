@@ -1,44 +1,48 @@
 import { z } from 'zod';
-import { text } from '../checkouts/fields.js';
-import * as examples from '../openapi/resource-examples.js';
+import { providerId, text, withAnyField } from '../fields.schema.js';
+
+/** In the characters of RFC 3986: a URL of another alphabet has an ASCII form. */
+const URI = /^https?:\/\/(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$/;
 
 const address = z
-  .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+  .url({ error: 'must be an http(s) address' })
+  .regex(URI, 'must be an http(s) address')
   .max(2_048)
   .nullable();
 
-const exportKey = text(64).min(1);
+const exportKey = text(64, 1);
 
-export const updateAccount = z
-  .strictObject({
+const MAX_EXPORT_NAMES = 20;
+
+export const updateAccount = withAnyField(
+  z.strictObject({
     chain_enabled: z.boolean().optional(),
     zero_interest_installments: z.boolean().optional(),
     chain_return_uri: address.optional().meta({ description: 'Null clears it' }),
-    webhook_uri: address.optional().meta({ description: 'Where webhooks are sent; null: nowhere' }),
+    webhook_uri: address.optional().meta({ description: 'Where the provider sends webhooks. Null: nowhere' }),
     metadata_export_keys: z
       .record(z.string().regex(/^[A-Za-z0-9_]{1,64}$/), z.union([exportKey, z.array(exportKey).min(1).max(50)]))
-      .refine((keys) => Object.keys(keys).length > 0, 'needs at least one name; null clears them')
-      .refine((keys) => Object.keys(keys).length <= 20, 'at most 20 names')
+      .refine((keys) => Object.keys(keys).length > 0, 'needs at least one name. Null clears them')
+      .refine((keys) => Object.keys(keys).length <= MAX_EXPORT_NAMES, `at most ${MAX_EXPORT_NAMES} names`)
+      .meta({ minProperties: 1, maxProperties: MAX_EXPORT_NAMES })
       .nullable()
       .optional()
-      .meta({ description: 'Names of metadata that exports carry, by kind of record; null clears them' }),
-  })
-  .refine((change) => Object.keys(change).length > 0, 'needs at least one field')
-  .meta({ id: 'UpdateAccount', example: examples.accountChange });
+      .meta({ description: 'Names of metadata that exports contain, by kind of record. Null clears them' }),
+  }),
+).meta({ id: 'UpdateAccount', examples: [{ webhook_uri: 'https://pay.example/webhooks/provider' }] });
 export type UpdateAccount = z.output<typeof updateAccount>;
 
 export const upgradeApiVersion = z
   .strictObject({
     confirm: z.literal(true).meta({
-      description:
-        'That it is meant: every request without a version of its own is answered in the newest from then on',
+      description: 'Confirms the upgrade: the provider then answers every request without a version in the newest one',
     }),
   })
-  .meta({ id: 'UpgradeApiVersion', example: { confirm: true } });
+  .meta({ id: 'UpgradeApiVersion', examples: [{ confirm: true }] });
 export type UpgradeApiVersion = z.output<typeof upgradeApiVersion>;
 
 const fields = {
-  id: z.string(),
+  id: providerId,
   api_version: z.string().nullish(),
   webhook_uri: z.string().nullish(),
   chain_enabled: z.boolean().nullish(),
@@ -48,11 +52,17 @@ const fields = {
   supported_currencies: z.array(z.string()).nullish(),
 };
 
+const example = {
+  object: 'account',
+  id: 'account_test_9i6u3y0t7r',
+  api_version: '2025-06-09',
+  webhook_uri: 'https://pay.example/webhooks/provider',
+  supported_currencies: ['THB', 'SGD', 'MYR'],
+};
+
 /** The provider's account. Fields that are not named here are passed on. */
-export const accountReply = z.looseObject(fields).meta({ id: 'Account' });
-export type AccountReply = z.output<typeof accountReply>;
+export const accountReply = z.looseObject(fields).meta({ id: 'Account', examples: [example] });
 
 export const accountVersionsReply = z
   .looseObject({ ...fields, versions: z.array(z.string()).nullish().meta({ description: 'Oldest first' }) })
-  .meta({ id: 'AccountVersions' });
-export type AccountVersionsReply = z.output<typeof accountVersionsReply>;
+  .meta({ id: 'AccountVersions', examples: [{ ...example, versions: ['2025-05-27', '2025-06-09'] }] });

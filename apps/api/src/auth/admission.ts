@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { CodecLinks } from '../codec/codec-links.js';
 import { addressKey } from '../edge/address-key.js';
 import { countOf } from '../edge/host.js';
-import type { Limits } from '../edge/limits.js';
+import type { Bucket, Limits } from '../edge/limits.js';
 import { Problem } from '../problems/problem.js';
 import type { Settings } from '../settings.provider.js';
 import type { Access } from './access.js';
@@ -48,21 +48,18 @@ export class Admission {
     } else if (this.#wantsKey(access)) request.caller = nameOf(key, access, request);
   }
 
-  #count({ ip, params }: FastifyRequest, key: ApiKey | null, link: LinkState): void {
+  #count(request: Caller, key: ApiKey | null, link: LinkState): void {
     const { keys, links, oneLink, anonymous } = this.parts.limits;
-    const address = addressKey(ip);
+    const address = addressKey(request.ip);
     if (key !== null) {
-      if (!keys.take(key.name)) throw tooMany('More requests than this key may make in a second');
+      take(request, keys, key.name, 'More requests than this key may make in a second');
     } else if (link.kind === 'valid') {
-      if (!links.take(address)) throw tooMany('More requests by links than one address may make in a second');
-      // The Temporal UI reads a whole history at an address of the codec, which does not say when it expires.
-      const isCodec = link.expires === null;
-      if (!isCodec && !oneLink.take(`${address} ${JSON.stringify(params)}`)) {
-        throw tooMany('More requests by one link than one address may make in a second');
-      }
-    } else if (!anonymous.take(address)) {
-      throw tooMany('More requests without a known key than one address may make in a second');
-    }
+      take(request, links, address, 'More requests by links than one address may make in a second');
+      // The Temporal UI reads a whole history at an address of the codec, which has no expiry of its own.
+      if (link.expires === null) return;
+      const caller = `${address} ${JSON.stringify(request.params)}`;
+      take(request, oneLink, caller, 'More requests by one link than one address may make in a second');
+    } else take(request, anonymous, address, 'More requests without a known key than one address may make in a second');
   }
 
   #keyOf({ headers: { authorization }, raw }: FastifyRequest): ApiKey | null {
@@ -94,6 +91,13 @@ function whyNoKey(or: Access['or'], authorization = ''): string {
   if (or === 'codec link')
     return 'The API did not sign this address, or it has expired: ask for a new one at /v1/codec-address';
   return BEARER.test(authorization) ? 'The key is not known' : 'Send Authorization: Bearer <key>';
+}
+
+/** Counts one request of the caller. @throws {Problem} `rate_limited` */
+function take(request: Caller, bucket: Bucket, caller: string, detail: string): void {
+  const isWithin = bucket.take(caller);
+  request.share = bucket.shareOf(caller);
+  if (!isWithin) throw tooMany(detail);
 }
 
 /** Each second has a count of its own. */

@@ -1,10 +1,13 @@
 import type { FastifyRequest } from 'fastify';
+import type { Share } from '../edge/limits.js';
 
 /** Who asks, for audits and logs. */
 export type Caller = FastifyRequest & {
   caller?: string;
   /** Set when a signed link opened the route: Unix seconds. */
   linkExpires?: number;
+  /** What the limit leaves to the caller. Absent before the request is counted, and on unlimited routes. */
+  share?: Share;
 };
 
 /** No key has a colon in its name. */

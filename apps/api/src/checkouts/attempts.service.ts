@@ -5,7 +5,7 @@ import type { AttemptView } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/asker.js';
 import { Problem } from '../problems/problem.js';
-import type { NewAttempt } from './attempts.schema.js';
+import type { NewAttempt } from './checkouts.schema.js';
 import { keyOf } from './checkout-key.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
 import type { CheckoutReply } from './checkouts.schema.js';

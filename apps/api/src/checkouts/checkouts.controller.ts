@@ -1,44 +1,59 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiProduces, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires, RequiresKeyOrLink } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
 import { AskedBy, type Asker } from '../auth/asker.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/examples.js';
+import { Answers, AnswersWith, Describes, Tag, type Link } from '../openapi/decorators.js';
+import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
+import { AttemptsService } from './attempts.service.js';
 import {
   checkoutPath,
   checkoutReply,
   checkoutsReply,
   createCheckout,
   listCheckouts,
+  newAttempt,
   timelineReply,
   type CheckoutPath,
   type CheckoutReply,
   type CheckoutsReply,
   type CreateCheckout,
   type ListCheckouts,
+  type NewAttempt,
   type TimelineReply,
 } from './checkouts.schema.js';
 import { CheckoutsService } from './checkouts.service.js';
 import { QrService } from './qr.service.js';
 
-@ApiTags('checkouts')
-@ApiBearerAuth()
+/** The routes of the checkout that an answer holds. */
+const CREATED = [
+  'getCheckout',
+  'cancelCheckout',
+  'createAttempt',
+  'getTimeline',
+  'createRefund',
+  'listRefunds',
+  'getQrImage',
+];
+const LINKS: readonly Link[] = CREATED.map((operationId) => ({
+  operationId,
+  parameters: { id: '$response.body#/id' },
+}));
+const AT_LOCATION = { headers: ['Location'], links: LINKS } as const;
+
+@Tag('checkouts')
 @Controller('v1/checkouts')
 export class CheckoutsController {
   constructor(
     private readonly checkouts: CheckoutsService,
+    private readonly attempts: AttemptsService,
     private readonly qrs: QrService,
   ) {}
 
   @Post()
   @Requires('checkout')
-  @Describes('createCheckout', 'Begins a checkout, or answers with the one that its reference has', [
-    'invalid_request',
+  @Describes('createCheckout', 'Creates a checkout, or answers with the one that already has this reference', [
     'reference_conflict',
-    'body_too_large',
-    'unsupported_media_type',
     'amount_out_of_range',
     'unsupported_currency',
     'source_mismatch',
@@ -47,13 +62,13 @@ export class CheckoutsController {
     'temporal_unavailable',
     'overloaded',
   ])
-  @Answers(201, 'A new checkout, with its QR', checkoutReply, examples.awaiting)
-  @Answers(200, 'The checkout that this reference has, also after it closed', checkoutReply, examples.paid)
+  @Answers(201, 'A new checkout with its QR code', checkoutReply, AT_LOCATION)
+  @Answers(200, 'The checkout that already has this reference, open or closed', checkoutReply, AT_LOCATION)
   @Answers(
     202,
-    'The QR is not there yet, or nothing confirmed in time that the checkout began: repeat the request, or poll `location`, after `Retry-After`',
+    'The QR code is not there yet, or Temporal did not confirm the checkout in time. After `Retry-After`, repeat the request or read `location`',
     checkoutReply,
-    examples.creating,
+    AT_LOCATION,
   )
   async create(
     @Body({ schema: createCheckout }) body: CreateCheckout,
@@ -67,12 +82,11 @@ export class CheckoutsController {
 
   @Get()
   @Requires('checkout')
-  @Describes('listCheckouts', 'Lists checkouts', ['invalid_request', 'temporal_unavailable', 'overloaded'])
+  @Describes('listCheckouts', 'Lists checkouts', ['temporal_unavailable', 'overloaded'])
   @Answers(
     200,
-    'Open ones (`creating`, `awaiting_payment`) first, then all others; in each the newest first by `created_at`, then by `id`. The order is the same across pages. A page may have fewer than `limit`: only `next_cursor` null is the end',
+    'Open checkouts (`creating`, `awaiting_payment`) come first. Each part is sorted by `created_at`, the newest first, then by `id`. The order is the same on all pages. A page may have fewer than `limit` checkouts: only a null `next_cursor` marks the end',
     checkoutsReply,
-    examples.checkouts,
   )
   list(@Query({ schema: listCheckouts }) query: ListCheckouts): Promise<CheckoutsReply> {
     return this.checkouts.list(query);
@@ -80,14 +94,8 @@ export class CheckoutsController {
 
   @Get(':id')
   @Requires('checkout')
-  @Describes('getCheckout', 'Reads a checkout', [
-    'invalid_request',
-    'not_found',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @Answers(200, 'The checkout as it is known now', checkoutReply, examples.paid)
+  @Describes('getCheckout', 'Reads a checkout', CHECKOUT_PROBLEMS)
+  @Answers(200, 'The checkout in its latest known state', checkoutReply)
   get(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<CheckoutReply> {
     return this.checkouts.get(id);
   }
@@ -95,16 +103,9 @@ export class CheckoutsController {
   @Post(':id/cancel')
   @HttpCode(200)
   @Requires('checkout')
-  @Describes('cancelCheckout', 'Ends an unpaid checkout', [
-    'invalid_request',
-    'not_found',
-    'already_paid',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @Answers(200, 'The checkout, which takes no payment any more', checkoutReply, examples.cancelled)
-  @Answers(202, 'A customer may be confirming: poll `location`', checkoutReply, examples.withdrawn)
+  @Describes('cancelCheckout', 'Ends an unpaid checkout', [...CHECKOUT_PROBLEMS, 'already_paid'])
+  @Answers(200, 'The checkout, which accepts no payment any more', checkoutReply, AT_LOCATION)
+  @Answers(202, 'The customer may be confirming the payment. Read `location`', checkoutReply, AT_LOCATION)
   async cancel(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @AskedBy() asker: Asker,
@@ -115,41 +116,57 @@ export class CheckoutsController {
     return checkout;
   }
 
+  @Post(':id/attempts')
+  @Requires('checkout')
+  @Describes('createAttempt', 'Creates a new attempt in place of an open, expired or failed one', [
+    ...CHECKOUT_PROBLEMS,
+    'already_paid',
+    'checkout_closed',
+    'attempt_unknown',
+    'too_many_attempts',
+  ])
+  @Answers(
+    201,
+    'The checkout with the new attempt. The same `after` gives the same attempt again',
+    checkoutReply,
+    AT_LOCATION,
+  )
+  @Answers(
+    202,
+    'The outcome is not known yet. Repeat the request with the same `after`, or read `location`',
+    checkoutReply,
+    AT_LOCATION,
+  )
+  async attempt(
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @Body({ schema: newAttempt }) body: NewAttempt,
+    @AskedBy() asker: Asker,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<CheckoutReply> {
+    const { checkout, status } = await this.attempts.open(id, body, asker);
+    void reply.status(status).header('location', checkout.location);
+    return checkout;
+  }
+
   @Get(':id/timeline')
   @Requires('checkout')
-  @Describes('getTimeline', 'Reads what happened to a checkout', [
-    'invalid_request',
-    'not_found',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @Answers(200, 'What happened, the oldest first', timelineReply, examples.timeline)
+  @Describes('getTimeline', 'Reads what happened to a checkout', CHECKOUT_PROBLEMS)
+  @Answers(200, 'What happened, the oldest first', timelineReply)
   timeline(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<TimelineReply> {
     return this.checkouts.timeline(id);
   }
 
   @Get(':id/qr')
   @RequiresKeyOrLink('checkout')
-  @ApiSecurity('link')
-  @Describes('getQrImage', 'Shows the QR as an image', [
-    'invalid_request',
-    'not_found',
-    'qr_gone',
-    'provider_unavailable',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @ApiProduces('image/svg+xml', 'image/png', 'image/jpeg')
-  @ApiResponse({ status: 200, description: 'The image', schema: { type: 'string', format: 'binary' } })
+  @Describes('getQrImage', 'Reads the QR code as an image', [...CHECKOUT_PROBLEMS, 'qr_gone', 'provider_unavailable'])
+  @AnswersWith(200, 'The image', { content: { 'image/svg+xml': {}, 'image/png': {}, 'image/jpeg': {} } })
   async qr(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Req() { linkExpires }: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     const { type, bytes } = await this.qrs.image(id, linkExpires !== undefined);
-    // An SVG opened by itself could run a script.
+    // An SVG that a browser opens as a page could run a script.
     void reply.type(type).header('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox");
     void reply.header('cache-control', 'private, max-age=5');
     return bytes;

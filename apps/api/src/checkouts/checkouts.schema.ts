@@ -1,57 +1,103 @@
-import { CHECKOUT_STATUSES, isReference } from '@tillflow/domain';
+import { CHECKOUT_STATUSES, chargeLimits, CURRENCIES, REFERENCE } from '@tillflow/domain';
 import { z } from 'zod';
-import * as examples from '../openapi/examples.js';
-import { ASKER, metadataFields, readableTime, text, time } from './fields.js';
+import {
+  ASKER,
+  checkoutId,
+  currency,
+  cursor,
+  metadataFields,
+  nextCursor,
+  paymentCurrency,
+  providerId,
+  readableTime,
+  text,
+  time,
+  wholeNumber,
+} from '../fields.schema.js';
 
-/** Names in a charge's metadata that route its webhooks; a caller may not set them. */
-const OUR_METADATA = ['checkout', 'attempt', 'refund_key'] as const;
+/** Names in a charge's metadata that route its webhooks. */
+const RESERVED_METADATA = ['checkout', 'attempt', 'refund_key'] as const;
 
 const reference = z
   .string()
-  .refine(isReference, '1 to 64 of A-Z a-z 0-9 . _ -')
-  .meta({ description: 'Unique per account: the same reference is the same checkout', example: 'till-7-000142' });
+  .regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -')
+  .meta({ description: 'Unique per account: the same reference is the same checkout', examples: ['till-7-000142'] });
+
+/** The provider's limits in each currency. An amount outside has a problem of its own, `amount_out_of_range`. */
+const LIMITS = {
+  anyOf: CURRENCIES.map((code) => {
+    const { min: minimum, max: maximum } = chargeLimits(code);
+    return { properties: { currency: { const: code }, amount: { minimum, maximum } } };
+  }),
+};
 
 export const createCheckout = z
   .strictObject({
     reference,
-    amount: z.int().positive().meta({ description: 'Smallest currency unit', example: 150_000 }),
-    currency: z.string().length(3).meta({ description: 'THB, SGD or MYR', example: 'THB' }),
+    amount: z.int().positive().meta({ description: 'In the smallest currency unit' }),
+    currency: paymentCurrency,
     description: text(255).optional(),
-    metadata: metadataFields(OUR_METADATA).optional(),
-    expires_in: z.int().min(5).max(86_400).default(900).meta({ description: 'Seconds the customer has to pay' }),
-    terminal: text(64).min(1).optional(),
+    metadata: metadataFields(RESERVED_METADATA).optional(),
+    expires_in: z
+      .int()
+      .min(5)
+      .max(86_400)
+      .default(900)
+      .meta({ description: 'Seconds that the customer has to pay. Default: 900' }),
+    terminal: text(64, 1).optional(),
     source: z
       .string()
       .regex(/^src_[0-9A-Za-z_]{1,64}$/)
       .optional()
-      .meta({ description: 'A source that a client made with the public key' }),
+      .meta({ description: 'A source that a client made with the public key. Default: Tillflow makes one' }),
   })
-  .meta({ id: 'CreateCheckout', example: examples.creation });
+  .meta({
+    id: 'CreateCheckout',
+    allOf: [LIMITS],
+    examples: [
+      {
+        reference: 'till-7-000142',
+        amount: 150_000,
+        currency: 'THB',
+        description: 'Two coffees',
+        metadata: { order: '142' },
+        terminal: 'till-7',
+      },
+    ],
+  });
 export type CreateCheckout = z.output<typeof createCheckout>;
 
-export const checkoutPath = z.object({ id: z.string().max(128) });
+export const newAttempt = z
+  .strictObject({
+    after: z.int().min(1).optional().meta({
+      description: 'The number of the attempt to replace. The same number gives the same attempt. Default: the newest',
+    }),
+  })
+  // The body may be left out.
+  .default({})
+  .meta({ id: 'NewAttempt', examples: [{ after: 1 }] });
+export type NewAttempt = z.output<typeof newAttempt>;
+
+export const checkoutPath = z.object({ id: checkoutId });
 export type CheckoutPath = z.output<typeof checkoutPath>;
 
 export const listCheckouts = z.strictObject({
   status: z.enum(CHECKOUT_STATUSES).optional(),
   reference: reference.optional(),
-  from: readableTime.optional(),
-  to: readableTime.optional(),
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20),
-  cursor: z.string().max(4_096).optional(),
+  from: readableTime.optional().meta({ description: 'Created at this time or later' }),
+  to: readableTime.optional().meta({ description: 'Created before this time' }),
+  limit: wholeNumber(1, 100).default(20).meta({ description: 'Page size. Default: 20' }),
+  cursor: cursor
+    .optional()
+    .meta({ description: 'The `next_cursor` of the page before, with the same other parameters' }),
 });
 export type ListCheckouts = z.output<typeof listCheckouts>;
 
 const attempt = z
   .object({
     number: z.int().positive(),
-    source_id: z.string().nullable(),
-    charge_id: z.string().nullable(),
+    source_id: providerId.nullable(),
+    charge_id: providerId.nullable(),
     status: z.enum(['pending', 'successful', 'failed', 'expired']),
     failure_code: z.string().nullable(),
     failure_message: z.string().nullable(),
@@ -62,82 +108,162 @@ const attempt = z
 
 const qr = z
   .object({
-    image_url: z
-      .url()
-      .meta({ description: 'The QR as an image; opens without a key until one day after the time to pay' }),
-    download_uri: z.url().meta({ description: 'The same at the provider' }),
+    image_url: z.url().meta({
+      description: 'The QR code as an image. The link opens without a key until one day after the time to pay',
+    }),
+    download_uri: z.url().meta({ description: 'The same image at the provider' }),
     raw_data: z.string().nullable(),
     expires_at: time,
   })
   .meta({ id: 'Qr' });
 
-const version = z.int().nonnegative().meta({ description: 'Grows with each change: the id of an event in its stream' });
+const version = z
+  .int()
+  .nonnegative()
+  .meta({ description: 'Grows with each change. It is the id of the event in the stream' });
 
 const attention = z.object({ code: z.string(), since: time, detail: z.string() }).meta({ id: 'Attention' });
 
+const summary = {
+  id: checkoutId,
+  status: z.enum(CHECKOUT_STATUSES).meta({ id: 'CheckoutStatus' }),
+  amount: z.int().positive().meta({ description: 'In the smallest currency unit' }),
+  currency,
+  qr: qr.nullable().meta({ description: 'Null unless the customer can pay with it now' }),
+  paid_at: time.nullable(),
+  version,
+  created_at: time,
+  updated_at: time,
+};
+
+const example = {
+  id: 'chk_default_till-7-000142',
+  status: 'awaiting_payment' as const,
+  amount: 150_000,
+  currency: 'THB',
+  qr: {
+    image_url:
+      'https://pay.example/v1/checkouts/chk_default_till-7-000142/qr?expires=1795326319&sig=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+    download_uri: 'https://provider.example/qr/54ysb6vvosm3svj5ds6htpae.svg',
+    raw_data: 'https://provider.example/wallet/54ysb6vvosm3svj5ds6htpae',
+    expires_at: '2026-11-21T05:45:18.021Z',
+  },
+  paid_at: null,
+  version: 2,
+  created_at: '2026-11-21T05:30:18.021Z',
+  updated_at: '2026-11-21T05:30:18.264Z',
+};
+
 export const checkoutReply = z
   .object({
-    id: z.string(),
-    reference: z.string(),
-    status: z.enum(CHECKOUT_STATUSES),
-    amount: z.int().positive(),
-    currency: z.string(),
+    ...summary,
+    reference: z.string().meta({ pattern: REFERENCE.source }),
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
     attempts: z.array(attempt),
-    qr: qr.nullable(),
-    paid_at: time.nullable(),
-    refunded_amount: z.int().nonnegative(),
+    refunded_amount: z.int().nonnegative().meta({ description: 'In the smallest currency unit' }),
     voidable_until: time.nullable(),
     refundable_until: time.nullable(),
-    attention: attention.nullable(),
-    created_at: time,
-    updated_at: time,
-    version,
+    attention: attention.nullable().meta({ description: 'Why a person should look at the checkout' }),
     events_url: z.url().nullable().meta({
       description:
-        'Its changes as a stream of what the customer may see; opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',
+        'A stream of the changes that the customer may see. The link opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',
     }),
-    location: z.string().meta({ description: 'Where to read this checkout again' }),
+    location: z.string().meta({ pattern: '^/v1/checkouts/', description: 'Where to read this checkout again' }),
   })
-  .meta({ id: 'Checkout' });
+  .meta({
+    id: 'Checkout',
+    examples: [
+      {
+        ...example,
+        reference: 'till-7-000142',
+        description: 'Two coffees',
+        metadata: { order: '142' },
+        attempts: [
+          {
+            number: 1,
+            source_id: 'src_test_ri530ptpmphvl9vorbi',
+            charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+            status: 'pending',
+            failure_code: null,
+            failure_message: null,
+            created_at: '2026-11-21T05:30:18.021Z',
+            expires_at: '2026-11-21T05:45:18.021Z',
+          },
+        ],
+        refunded_amount: 0,
+        voidable_until: null,
+        refundable_until: null,
+        attention: null,
+        events_url:
+          'https://pay.example/v1/checkouts/chk_default_till-7-000142/events?expires=1795326319&sig=ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8',
+        location: '/v1/checkouts/chk_default_till-7-000142',
+      },
+    ],
+  });
 export type CheckoutReply = z.output<typeof checkoutReply>;
 
+/** What a signed link shows of a checkout. */
 export const customerCheckoutReply = z
-  .object({
-    id: z.string(),
-    status: z.enum(CHECKOUT_STATUSES),
-    amount: z.int().positive(),
-    currency: z.string(),
-    qr: qr.nullable(),
-    expires_at: time.meta({ description: 'When the time to pay ends or ended' }),
-    paid_at: time.nullable(),
-    version,
-    created_at: time,
-    updated_at: time,
-  })
-  .meta({ id: 'CustomerCheckout', description: 'What a signed link shows of a checkout' });
+  .object({ ...summary, expires_at: time.meta({ description: 'The end of the time to pay' }) })
+  .meta({
+    id: 'CustomerCheckout',
+    description: 'A checkout as a signed link shows it',
+    examples: [{ ...example, expires_at: '2026-11-21T05:45:18.021Z' }],
+  });
 export type CustomerCheckoutReply = z.output<typeof customerCheckoutReply>;
 
+/** An event of the stream. */
+export const checkoutEvent = z
+  .object({
+    id: z.string().meta({ pattern: '^\\d+$', description: 'The `version` of the checkout' }),
+    event: z.literal('checkout'),
+    data: z.string().meta({
+      description: 'With a key a `Checkout`, with a link a `CustomerCheckout`, as JSON',
+      contentMediaType: 'application/json',
+      contentSchema: {
+        anyOf: [{ $ref: '#/components/schemas/Checkout' }, { $ref: '#/components/schemas/CustomerCheckout' }],
+      },
+    }),
+  })
+  .meta({
+    id: 'CheckoutEvent',
+    description: 'A server-sent event',
+    examples: [{ id: '2', event: 'checkout', data: JSON.stringify(example) }],
+  });
+
 export const checkoutsReply = z
-  .object({ data: z.array(checkoutReply), next_cursor: z.string().nullable() })
-  .meta({ id: 'Checkouts' });
+  .object({ data: z.array(checkoutReply), next_cursor: nextCursor })
+  .meta({ id: 'CheckoutPage' });
 export type CheckoutsReply = z.output<typeof checkoutsReply>;
 
 export const timelineReply = z
   .object({
     data: z.array(
-      z.object({
-        at: time,
-        what: z.string(),
-        detail: z.string().optional(),
-        by: z
-          .string()
-          .optional()
-          .meta({ description: `Who asked for it: ${ASKER}. Left out where it follows from something else` }),
-      }),
+      z
+        .object({
+          at: time,
+          what: z.string(),
+          detail: z.string().optional(),
+          by: z
+            .string()
+            .optional()
+            .meta({ description: `Who asked for it: ${ASKER}. Missing when it follows from something else` }),
+        })
+        .meta({ id: 'TimelineEntry' }),
     ),
-    next_cursor: z.string().nullable(),
+    next_cursor: nextCursor,
   })
-  .meta({ id: 'Timeline' });
+  .meta({
+    id: 'Timeline',
+    examples: [
+      {
+        data: [
+          { at: '2026-11-21T05:30:18.021Z', what: 'opened', by: 'till-7' },
+          { at: '2026-11-21T05:30:18.264Z', what: 'charge_created', detail: 'chrg_test_ym45mfiva1bdny558nb' },
+        ],
+        next_cursor: null,
+      },
+    ],
+  });
 export type TimelineReply = z.output<typeof timelineReply>;

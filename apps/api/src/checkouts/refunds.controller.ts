@@ -1,14 +1,14 @@
 import { Body, Controller, Get, Headers, Param, Post, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/asker.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/examples.js';
+import { Answers, Describes, Tag } from '../openapi/decorators.js';
+import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
 import { checkoutPath, type CheckoutPath } from './checkouts.schema.js';
 import { idempotencyKey } from './idempotency-key.js';
 import {
   createRefund,
+  idempotencyKeyHeader,
   refundReply,
   refundsReply,
   type CreateRefund,
@@ -17,39 +17,47 @@ import {
 } from './refunds.schema.js';
 import { RefundsService } from './refunds.service.js';
 
-@ApiTags('refunds')
-@ApiBearerAuth()
+const LINKS = [
+  { operationId: 'listRefunds', parameters: { id: '$request.path.id' } },
+  { operationId: 'getCheckout', parameters: { id: '$request.path.id' } },
+];
+
+@Tag('refunds')
 @Controller('v1/checkouts/:id/refunds')
 export class RefundsController {
   constructor(private readonly refunds: RefundsService) {}
 
   @Post()
   @Requires('checkout')
-  @ApiHeader({
-    name: 'Idempotency-Key',
-    required: true,
-    description: 'Names the refund: the same key is the same refund',
-    example: examples.refund.key,
-    schema: { type: 'string', pattern: '^(?!auto:)[\\x21-\\x7e]{1,128}$' },
+  @Describes(
+    'createRefund',
+    'Returns money to the customer: by a void where that is possible, otherwise by a refund',
+    [
+      ...CHECKOUT_PROBLEMS,
+      'idempotency_key_required',
+      'not_paid',
+      'refund_window_closed',
+      'idempotency_conflict',
+      'too_many_refunds',
+      'refund_exceeds_paid',
+    ],
+    {
+      headers: [
+        {
+          name: 'Idempotency-Key',
+          required: true,
+          description: 'Names the refund: the same key is the same refund',
+          schema: idempotencyKeyHeader,
+        },
+      ],
+    },
+  )
+  @Answers(201, 'A new refund. `status` says how the provider decided', refundReply, { links: LINKS })
+  @Answers(200, 'The refund that already has this key', refundReply, { links: LINKS })
+  @Answers(202, 'The outcome is not known yet. Repeat the request with the same key', refundReply, {
+    headers: ['Location'],
+    links: LINKS,
   })
-  @Describes('createRefund', 'Gives money back: by a void where that is possible, else by a refund', [
-    'invalid_request',
-    'idempotency_key_required',
-    'not_found',
-    'not_paid',
-    'refund_window_closed',
-    'idempotency_conflict',
-    'too_many_refunds',
-    'body_too_large',
-    'unsupported_media_type',
-    'refund_exceeds_paid',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @Answers(201, 'A new refund that the provider has decided: `status` says how', refundReply, examples.refund)
-  @Answers(200, 'The refund that this key has', refundReply, examples.refund)
-  @Answers(202, 'Its outcome is not known yet: repeat with the same key', refundReply, examples.pendingRefund)
   async create(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Headers('idempotency-key') key: string | undefined,
@@ -65,14 +73,8 @@ export class RefundsController {
 
   @Get()
   @Requires('checkout')
-  @Describes('listRefunds', 'Lists the refunds of a checkout', [
-    'invalid_request',
-    'not_found',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @Answers(200, 'In the order in which they were asked for', refundsReply, examples.refunds)
+  @Describes('listRefunds', 'Lists the refunds of a checkout', CHECKOUT_PROBLEMS)
+  @Answers(200, 'The refunds in the order of their requests', refundsReply)
   list(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<RefundsReply> {
     return this.refunds.list(id);
   }

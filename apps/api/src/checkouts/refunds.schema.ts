@@ -1,45 +1,70 @@
+import { OWN_KEY_PREFIX } from '@tillflow/domain';
 import { z } from 'zod';
-import * as examples from '../openapi/examples.js';
-import { ASKER, text, time } from './fields.js';
+import { ASKER, currency, nextCursor, providerId, text, time } from '../fields.schema.js';
 
-/** A body may be left out: all of its fields may be. */
+/** Visible ASCII. A space or a comma with a space would be two headers in one. */
+export const idempotencyKeyHeader = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+  .refine((key) => !key.startsWith(OWN_KEY_PREFIX), `must not begin with ${OWN_KEY_PREFIX}`)
+  .meta({ pattern: `^(?!${OWN_KEY_PREFIX})[\\x21-\\x7e]{1,128}$`, examples: ['return-17'] });
+
 export const createRefund = z
   .strictObject({
     amount: z
       .int()
       .positive()
       .optional()
-      .meta({ description: 'Smallest currency unit; all that is left when left out', example: 50_000 }),
-    reason: text(200).optional().meta({ description: 'Kept with the refund, for people' }),
+      .meta({ description: 'In the smallest currency unit. Default: everything that is left' }),
+    reason: text(200).optional().meta({ description: 'Stored with the refund, for people' }),
   })
+  // The body may be left out.
   .default({})
-  .meta({ id: 'CreateRefund', example: examples.refundRequest });
+  .meta({ id: 'CreateRefund', examples: [{ amount: 50_000, reason: 'One coffee was cold' }] });
 export type CreateRefund = z.output<typeof createRefund>;
 
 export const refundReply = z
   .object({
-    id: z.string().nullable().meta({ description: `The provider's id; null until it is known` }),
-    key: z.string().meta({ description: 'The Idempotency-Key; of money given back without one, a name of ours' }),
-    charge_id: z.string().nullable(),
-    amount: z.int().positive(),
-    currency: z.string(),
-    kind: z.enum(['void', 'refund']).meta({ description: 'While it is pending: what it is expected to be' }),
-    status: z
-      .enum(['pending', 'succeeded', 'rejected'])
-      .meta({ description: 'pending: not known yet; rejected: the provider refused it, and no money was given back' }),
+    id: providerId.nullable().meta({ description: "The provider's id. Null until it is known" }),
+    key: z.string().meta({ description: 'The Idempotency-Key. A refund without one has a name that Tillflow gives' }),
+    charge_id: providerId.nullable(),
+    amount: z.int().positive().meta({ description: 'In the smallest currency unit' }),
+    currency,
+    kind: z.enum(['void', 'refund']).meta({ description: 'While the refund is pending: the expected kind' }),
+    status: z.enum(['pending', 'succeeded', 'rejected']).meta({
+      description: '`pending`: the outcome is not known yet. `rejected`: the provider refused it, and no money moved',
+    }),
     reason: z.string().nullable(),
     failure_code: z.string().nullable(),
     failure_message: z.string().nullable(),
     requested_by: z
       .string()
       .nullable()
-      .meta({ description: `Who asked for it: ${ASKER}; null where that is not known` }),
+      .meta({ description: `Who asked for it: ${ASKER}. Null when it is not known` }),
     created_at: time,
   })
-  .meta({ id: 'Refund' });
+  .meta({
+    id: 'Refund',
+    examples: [
+      {
+        id: 'rfnd_test_5xk0h3u6a0s1c8w2m4z',
+        key: 'return-17',
+        charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+        amount: 50_000,
+        currency: 'THB',
+        kind: 'refund',
+        status: 'succeeded',
+        reason: 'One coffee was cold',
+        failure_code: null,
+        failure_message: null,
+        requested_by: 'till-7',
+        created_at: '2026-11-21T06:02:11.480Z',
+      },
+    ],
+  });
 export type RefundReply = z.output<typeof refundReply>;
 
 export const refundsReply = z
-  .object({ data: z.array(refundReply), next_cursor: z.string().nullable() })
-  .meta({ id: 'Refunds' });
+  .object({ data: z.array(refundReply), next_cursor: nextCursor })
+  .meta({ id: 'RefundPage' });
 export type RefundsReply = z.output<typeof refundsReply>;

@@ -1,15 +1,13 @@
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
-import { ApiBearerAuth, ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { Requires, RequiresCodecLink } from '../auth/access.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/examples.js';
+import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { Problem } from '../problems/problem.js';
 import { CodecLinks } from './codec-links.js';
 import { codecAddress, payloads, type CodecAddress, type PayloadsJson } from './codec.schema.js';
 import { CodecService } from './codec.service.js';
 
 /** Shows encrypted payloads to the Temporal UI and command line. Source: Temporal's remote codec protocol. */
-@ApiTags('operations')
+@Tag('operations')
 @Controller()
 export class CodecController {
   constructor(
@@ -19,9 +17,8 @@ export class CodecController {
 
   @Get('v1/codec-address')
   @Requires('ops')
-  @ApiBearerAuth()
-  @Describes('getCodecAddress', 'Makes an address at which the Temporal UI can read encrypted payloads', [])
-  @Answers(200, 'Opens the codec, to read only, without a key', codecAddress, examples.codecAddress)
+  @Describes('getCodecAddress', 'Creates an address at which the Temporal UI can read encrypted payloads', [])
+  @Answers(200, 'The address decodes without a key. It does not encode', codecAddress)
   address(): CodecAddress {
     return this.links.address(Date.now());
   }
@@ -29,7 +26,6 @@ export class CodecController {
   @Post('codec/encode')
   @HttpCode(200)
   @Requires('ops')
-  @ApiExcludeEndpoint()
   encode(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.encode(body);
   }
@@ -37,7 +33,6 @@ export class CodecController {
   @Post('codec/decode')
   @HttpCode(200)
   @Requires('ops')
-  @ApiExcludeEndpoint()
   decode(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.decode(body);
   }
@@ -45,7 +40,6 @@ export class CodecController {
   @Post('codec/:token/decode')
   @HttpCode(200)
   @RequiresCodecLink()
-  @ApiExcludeEndpoint()
   decodeByLink(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.decode(body);
   }
@@ -53,7 +47,6 @@ export class CodecController {
   /** An address is for reading: whoever has one must not be able to write what our workflows would believe. */
   @Post('codec/:token/encode')
   @RequiresCodecLink()
-  @ApiExcludeEndpoint()
   encodeByLink(): never {
     throw new Problem('forbidden', 'This address decodes only: use an ops key');
   }

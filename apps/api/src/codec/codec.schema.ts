@@ -13,8 +13,16 @@ export type PayloadsJson = z.output<typeof payloads>;
 
 export const codecAddress = z
   .object({
-    url: z.url().meta({ description: 'To paste into the Temporal UI as its codec endpoint; keep it to yourself' }),
+    url: z.url().meta({ description: 'Paste it into the Temporal UI as the codec endpoint. Keep it secret' }),
     expires_at: z.iso.datetime(),
   })
-  .meta({ id: 'CodecAddress' });
+  .meta({
+    id: 'CodecAddress',
+    examples: [
+      {
+        url: 'https://pay.example/codec/1795282218.AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+        expires_at: '2026-11-21T17:30:18.000Z',
+      },
+    ],
+  });
 export type CodecAddress = z.output<typeof codecAddress>;

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { text } from '../checkouts/fields.js';
-import * as examples from '../openapi/resource-examples.js';
-import { pageOf, providerId } from '../provider/lists.schema.js';
+import { providerId, text, withAnyField } from '../fields.schema.js';
+import { pageOf } from '../provider/lists.schema.js';
 
 export const customerPath = z.object({ id: providerId });
 export type CustomerPath = z.output<typeof customerPath>;
@@ -9,22 +8,34 @@ export type CustomerPath = z.output<typeof customerPath>;
 export const cardPath = z.object({ id: providerId, card_id: providerId });
 export type CardPath = z.output<typeof cardPath>;
 
-export const updateCard = z
-  .strictObject({
-    name: text(255).min(1).optional().meta({ description: `The holder's` }),
+export const updateCard = withAnyField(
+  z.strictObject({
+    name: text(255, 1).optional().meta({ description: 'The name of the holder' }),
     expiration_month: z.int().min(1).max(12).optional(),
     expiration_year: z.int().min(2000).max(9999).optional(),
     postal_code: text(32).nullable().optional().meta({ description: 'Null clears it' }),
     city: text(128).nullable().optional().meta({ description: 'Null clears it' }),
-  })
-  .refine((change) => Object.keys(change).length > 0, 'needs at least one field')
-  .meta({ id: 'UpdateCard', example: examples.cardChange });
+  }),
+).meta({ id: 'UpdateCard', examples: [{ expiration_month: 12, expiration_year: 2029 }] });
 export type UpdateCard = z.output<typeof updateCard>;
+
+const example = {
+  object: 'card',
+  id: 'card_test_8f0z5x2c1b',
+  name: 'Somchai Prasert',
+  brand: 'Visa',
+  last_digits: '4242',
+  expiration_month: 12,
+  expiration_year: 2029,
+  city: 'Bangkok',
+  postal_code: '10320',
+  deleted: false,
+};
 
 /** The provider's card. Fields that are not named here are passed on. */
 export const cardReply = z
   .looseObject({
-    id: z.string(),
+    id: providerId,
     name: z.string().nullish(),
     brand: z.string().nullish(),
     last_digits: z.string().nullish(),
@@ -34,16 +45,19 @@ export const cardReply = z
     city: z.string().nullish(),
     deleted: z.boolean().nullish(),
   })
-  .meta({ id: 'Card' });
-export type CardReply = z.output<typeof cardReply>;
+  .meta({ id: 'Card', examples: [example] });
 
-export const cardsReply = pageOf(cardReply, 'Cards');
+export const cardsReply = pageOf(cardReply, 'CardPage');
 
 export const customerReply = z
   .looseObject({
-    id: z.string(),
+    id: providerId,
     default_card: z.string().nullish(),
     cards: z.looseObject({ data: z.array(cardReply) }).meta({ description: 'The first 100' }),
   })
-  .meta({ id: 'Customer' });
-export type CustomerReply = z.output<typeof customerReply>;
+  .meta({
+    id: 'Customer',
+    examples: [
+      { object: 'customer', id: 'cust_test_3m1kq0v7d2', default_card: example.id, cards: { data: [example] } },
+    ],
+  });

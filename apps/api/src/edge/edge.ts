@@ -5,7 +5,7 @@ import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest }
 import type { Logger } from 'pino';
 import { budgetOf, withBudget } from '../temporal/request-budget.js';
 import { Admission } from '../auth/admission.js';
-import { keyNameOf } from '../auth/caller.js';
+import { keyNameOf, type Caller } from '../auth/caller.js';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import { CodecLinks } from '../codec/codec-links.js';
@@ -19,7 +19,7 @@ import type { Settings } from '../settings.provider.js';
 import { allowOrigins } from '../streams/cors.js';
 import { boundArrival, hasBody } from './arrival.js';
 import { askForBody, decideExpectations } from './expectations.js';
-import { setCommonHeaders } from './headers.js';
+import { setCommonHeaders, setRateLimitHeaders } from './headers.js';
 import { mustHaveOneHost } from './host.js';
 import { refuseUnfitNames } from './json.js';
 import type { Limits } from './limits.js';
@@ -100,13 +100,14 @@ export class Edge {
   }
 
   /** @returns why the request is refused; undefined when it may go on. */
-  #refusalOf(request: FastifyRequest, reply: FastifyReply): Problem | undefined {
+  #refusalOf(request: Caller, reply: FastifyReply): Problem | undefined {
     setCommonHeaders(request, reply, this.#settings.publicUrl);
     const refusal = problemIn(() => {
       this.#admission.admit(request);
       mustHaveOneHost(request.raw);
       refuseUnfitNames(request.query);
     });
+    setRateLimitHeaders(request, reply);
     this.#boundArrival(request, reply, refusal === undefined);
     if (refusal === undefined && !request.is404) askForBody(request.raw, reply.raw);
     // Many clients name JSON on a POST without a body.

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Caller } from '../auth/caller.js';
 
 /** A browser shows nothing of an answer but what the answer itself says. Routes with a page of their own say more. */
 const COMMON = {
@@ -21,4 +22,14 @@ export function commonHeaders(publicUrl: string): Readonly<Record<string, string
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
   void reply.headers(commonHeaders(publicUrl)).header('x-request-id', request.id);
   if (request.protocol === 'https') void reply.headers(OVER_TLS);
+}
+
+/** What the limit leaves to the caller. A count lasts at most a second. */
+export function setRateLimitHeaders({ share }: Caller, reply: FastifyReply): void {
+  if (share === undefined) return;
+  void reply.headers({
+    'x-ratelimit-limit': share.limit,
+    'x-ratelimit-remaining': share.remaining,
+    'x-ratelimit-reset': 1,
+  });
 }

@@ -3,6 +3,9 @@ const MAX_CALLERS = 10_000;
 /** Stands for every caller for whom there is no more room. */
 const OTHERS = 'others';
 
+/** The requests that a caller may make in one second, and those that are left in this one. */
+export type Share = { readonly limit: number; readonly remaining: number };
+
 /** Counts by caller, in each second anew. Its memory is bounded. */
 export class Bucket {
   #since = Number.NEGATIVE_INFINITY;
@@ -17,6 +20,12 @@ export class Bucket {
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
     return count <= this.limit;
+  }
+
+  /** What is left to the caller in this second. Counts nothing. */
+  shareOf(caller: string, now = performance.now()): Share {
+    const count = this.#counts.get(this.#keyOf(caller, now)) ?? 0;
+    return { limit: this.limit, remaining: Math.max(0, this.limit - count) };
   }
 
   /** Whether the caller has had its share of this second. Counts nothing. */

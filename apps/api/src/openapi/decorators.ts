@@ -1,36 +1,98 @@
-import { applyDecorators } from '@nestjs/common';
-import { ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
+import { SetMetadata } from '@nestjs/common';
 import type { z } from 'zod';
 import type { ProblemCode } from '../problems/catalog.js';
 
-/** The extension under which an operation's problems wait until the document is completed; not part of it. */
-export const PROBLEMS_EXTENSION = 'x-problems';
+/** Under these names the document finds what the decorators say. */
+export const TAG_METADATA = 'openapi:tag';
+export const OPERATION_METADATA = 'openapi:operation';
+export const ANSWERS_METADATA = 'openapi:answers';
 
-/** What any route behind a key may answer. */
-const ALWAYS: readonly ProblemCode[] = ['unauthorized', 'forbidden', 'rate_limited', 'internal_error'];
+/** A header that a route reads. */
+export type RequestHeader = {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description: string;
+  readonly schema: z.ZodType;
+};
 
-/** Names an operation for the document, and every problem that it may answer besides those of all routes with a key. */
-export function Describes(operationId: string, summary: string, problems: readonly ProblemCode[]): MethodDecorator {
-  return applyDecorators(
-    ApiOperation({ operationId, summary }),
-    ApiExtension(PROBLEMS_EXTENSION, [...ALWAYS, ...problems]),
-  );
+/** The body of a route that reads its bytes itself, where no `@Body` names a schema. */
+type RawBody = {
+  readonly type: string;
+  readonly schema: z.ZodType;
+  readonly encoding?: Readonly<Record<string, { readonly contentType: string }>>;
+};
+
+export type OperationMetadata = {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly problems: readonly ProblemCode[];
+  readonly headers?: readonly RequestHeader[];
+  readonly body?: RawBody;
+};
+
+/** Another operation that takes what this answer holds. Values are runtime expressions, such as `$response.body#/id`. */
+export type Link = { readonly operationId: string; readonly parameters: Readonly<Record<string, string>> };
+
+export type Content = { readonly schema?: z.ZodType; readonly example?: unknown };
+
+export type AnswerMetadata = {
+  readonly status: number;
+  readonly description: string;
+  readonly content: Readonly<Record<string, Content>>;
+  readonly headers: readonly AnswerHeader[];
+  readonly links: readonly Link[];
+};
+
+/** Headers that only some answers have. The document adds the headers of all answers. */
+export type AnswerHeader = 'Location' | 'Content-Disposition';
+
+/** Groups the operations of a controller. */
+export const Tag = (name: string): ClassDecorator => SetMetadata(TAG_METADATA, name);
+
+/**
+ * Describes an operation and names its own problems. The document adds the problems that follow from the route: its
+ * access and its body.
+ */
+export function Describes(
+  operationId: string,
+  summary: string,
+  problems: readonly ProblemCode[],
+  takes: Pick<OperationMetadata, 'headers' | 'body'> = {},
+): MethodDecorator {
+  return SetMetadata(OPERATION_METADATA, { operationId, summary, problems, ...takes } satisfies OperationMetadata);
 }
 
-/** As {@link Describes}, of a route that is for everyone. */
-export function DescribesOpen(operationId: string, summary: string, problems: readonly ProblemCode[]): MethodDecorator {
-  return applyDecorators(
-    ApiOperation({ operationId, summary, security: [] }),
-    ApiExtension(PROBLEMS_EXTENSION, ['rate_limited', 'internal_error', ...problems]),
-  );
-}
-
-/** An answer, with an example of it. */
+/** A JSON answer. */
 export function Answers<T>(
   status: number,
   description: string,
   schema: z.ZodType<T>,
-  example: T,
-): MethodDecorator & ClassDecorator {
-  return ApiResponse({ status, description, standardSchema: schema, example });
+  more: { readonly example?: T; readonly headers?: readonly AnswerHeader[]; readonly links?: readonly Link[] } = {},
+): MethodDecorator {
+  const { example, headers, links } = more;
+  return AnswersWith(status, description, { content: { 'application/json': { schema, example } }, headers, links });
+}
+
+/** An answer in other media types, or without a body. */
+export function AnswersWith(
+  status: number,
+  description: string,
+  {
+    content = {},
+    headers = [],
+    links = [],
+  }: {
+    readonly content?: Readonly<Record<string, Content>>;
+    readonly headers?: readonly AnswerHeader[] | undefined;
+    readonly links?: readonly Link[] | undefined;
+  } = {},
+): MethodDecorator {
+  const answer: AnswerMetadata = { status, description, content, headers, links };
+  return (target, key, descriptor) => {
+    const method: unknown = descriptor.value;
+    if (typeof method !== 'function') return;
+    // Decorators run from the last to the first.
+    const others = (Reflect.getMetadata(ANSWERS_METADATA, method) ?? []) as readonly AnswerMetadata[];
+    Reflect.defineMetadata(ANSWERS_METADATA, [answer, ...others], method);
+  };
 }

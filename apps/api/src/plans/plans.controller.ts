@@ -1,13 +1,12 @@
 import { Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { Occurrence, Schedule } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
-import { optionalIdempotencyKey } from '../checkouts/idempotency-key.js';
 import { AskedBy, type Asker } from '../auth/asker.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/resource-examples.js';
-import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/resource-problems.js';
+import { optionalIdempotencyKey } from '../checkouts/idempotency-key.js';
+import { idempotencyKeyHeader } from '../checkouts/refunds.schema.js';
+import { Answers, Describes, Tag } from '../openapi/decorators.js';
+import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/problem-sets.js';
 import { listQuery, type ListQuery, type Page } from '../provider/lists.schema.js';
 import {
   createPlan,
@@ -24,31 +23,38 @@ import {
 } from './plans.schema.js';
 import { PlansService } from './plans.service.js';
 
-@ApiTags('recurring plans')
-@ApiBearerAuth()
+const CREATED = ['getRecurringPlan', 'listOccurrences', 'stopRecurringPlan'];
+const AT_LOCATION = {
+  headers: ['Location'],
+  links: CREATED.map((operationId) => ({ operationId, parameters: { id: '$response.body#/id' } })),
+} as const;
+
+@Tag('recurring plans')
 @Controller('v1/recurring-plans')
 export class PlansController {
   constructor(private readonly plans: PlansService) {}
 
   @Post()
   @Requires('ops')
-  @ApiHeader({
-    name: 'Idempotency-Key',
-    required: false,
-    description: 'Names the plan: the same key is the same plan. Without one the same content is, as long as it runs',
-    example: 'membership-17',
-    schema: { type: 'string', pattern: '^(?!auto:)[\\x21-\\x7e]{1,128}$' },
-  })
-  @Describes('createRecurringPlan', 'Makes a plan that charges a card, or transfers, again and again', [
-    ...COMMAND_PROBLEMS,
-    'idempotency_key_required',
-    'idempotency_conflict',
-    'body_too_large',
-    'unsupported_media_type',
-  ])
-  @Answers(201, 'A new plan', planReply, examples.plan)
-  @Answers(200, 'The plan that this key, or this content, made', planReply, examples.plan)
-  @Answers(202, 'Its outcome is not known yet: repeat the same request', pendingPlan, examples.pendingPlan)
+  @Describes(
+    'createRecurringPlan',
+    'Creates a plan that charges a card, or transfers money, again and again',
+    [...COMMAND_PROBLEMS, 'idempotency_key_required', 'idempotency_conflict'],
+    {
+      headers: [
+        {
+          name: 'Idempotency-Key',
+          required: false,
+          description:
+            'Names the plan: the same key is the same plan. Without a key, the same content is the same plan while it runs',
+          schema: idempotencyKeyHeader,
+        },
+      ],
+    },
+  )
+  @Answers(201, 'A new plan', planReply, AT_LOCATION)
+  @Answers(200, 'The plan that this key, or this content, already made', planReply, AT_LOCATION)
+  @Answers(202, 'The outcome is not known yet. Repeat the same request', pendingPlan)
   async create(
     @Headers('idempotency-key') key: string | undefined,
     @Body({ schema: createPlan }) body: CreatePlan,
@@ -63,16 +69,16 @@ export class PlansController {
 
   @Get()
   @Requires('ops')
-  @Describes('listRecurringPlans', 'Lists plans, or searches those of charges', READ_PROBLEMS)
-  @Answers(200, 'One page of plans', plansReply, examples.plans)
+  @Describes('listRecurringPlans', 'Lists plans, or searches plans of charges', READ_PROBLEMS)
+  @Answers(200, 'One page of plans', plansReply)
   list(@Query({ schema: listPlans }) query: ListPlans): Promise<Page<Schedule>> {
     return this.plans.list(query);
   }
 
   @Get(':id')
   @Requires('ops')
-  @Describes('getRecurringPlan', 'Reads a plan with its occurrences and what became of each', READ_PROBLEMS)
-  @Answers(200, 'The plan as the provider shows it now', planReply, examples.plan)
+  @Describes('getRecurringPlan', 'Reads a plan with its occurrences and their results', READ_PROBLEMS)
+  @Answers(200, 'The plan as the provider shows it now', planReply)
   get(@Param({ schema: planPath }) { id }: PlanPath): Promise<Schedule> {
     return this.plans.get(id);
   }
@@ -80,7 +86,7 @@ export class PlansController {
   @Get(':id/occurrences')
   @Requires('ops')
   @Describes('listOccurrences', 'Lists the days on which a plan was or is due', READ_PROBLEMS)
-  @Answers(200, 'One page of occurrences', occurrencesReply, examples.occurrences)
+  @Answers(200, 'One page of occurrences', occurrencesReply)
   occurrences(
     @Param({ schema: planPath }) { id }: PlanPath,
     @Query({ schema: listQuery }) query: ListQuery,
@@ -90,9 +96,9 @@ export class PlansController {
 
   @Delete(':id')
   @Requires('ops')
-  @Describes('stopRecurringPlan', 'Ends a plan: nothing further becomes due', COMMAND_PROBLEMS)
-  @Answers(200, 'The plan, which moves no money any more', planReply, examples.stoppedPlan)
-  @Answers(202, 'Its outcome is not known yet: repeat the request', pendingPlan, examples.pendingStop)
+  @Describes('stopRecurringPlan', 'Ends a plan: nothing more becomes due', COMMAND_PROBLEMS)
+  @Answers(200, 'The plan, which moves no money any more', planReply)
+  @Answers(202, 'The outcome is not known yet. Repeat the request', pendingPlan)
   async stop(
     @Param({ schema: planPath }) { id }: PlanPath,
     @AskedBy() asker: Asker,

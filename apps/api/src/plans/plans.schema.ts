@@ -1,186 +1,216 @@
 import { z } from 'zod';
-import { metadataFields, text } from '../checkouts/fields.js';
-import * as examples from '../openapi/resource-examples.js';
-import { asList, listFields, pageOf, providerId } from '../provider/lists.schema.js';
+import { currency as anyCurrency, metadataFields, providerId, text, wholeNumber, withOneOf } from '../fields.schema.js';
+import { asSearchableList, listFields, pageOf } from '../provider/lists.schema.js';
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;
 const WEEKDAY_OF_MONTH = new RegExp(`^(1st|2nd|3rd|4th|last)_(${WEEKDAYS.join('|')})$`);
 
-/** The greatest `every` for each period. Source: assumption, "Schedules and occurrences". */
-const MAX_EVERY = { day: 365, week: 52, month: 12 } as const;
-
-/** Names in the metadata of what a plan charges that are ours: the first three would make it a checkout's charge. */
-const OUR_METADATA = ['checkout', 'attempt', 'refund_key', 'plan'] as const;
+/** Names in the metadata of a plan's charges. The first three would make it the charge of a checkout. */
+const RESERVED_METADATA = ['checkout', 'attempt', 'refund_key', 'plan'] as const;
 
 const currency = z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters');
-const amount = z.int().positive().meta({ description: 'Smallest currency unit', example: 50_000 });
-
-const on = z
-  .strictObject({
-    weekdays: z.array(z.enum(WEEKDAYS)).min(1).max(7).optional(),
-    days_of_month: z.array(z.int().min(1).max(31)).min(1).max(31).optional(),
-    weekday_of_month: z
-      .string()
-      .regex(WEEKDAY_OF_MONTH, 'must be such as 1st_tuesday, 4th_sunday or last_friday')
-      .optional(),
-  })
-  .meta({ description: '`weekdays` for a week, one of the other two for a month, none for a day' });
+const amount = z.int().positive().meta({ description: 'In the smallest currency unit' });
 
 const charge = z.strictObject({
-  customer: providerId.meta({ description: 'Whose card is charged' }),
-  card: providerId.optional().meta({ description: `The customer's default card when left out` }),
+  customer: providerId.meta({ description: 'The customer whose card is charged' }),
+  card: providerId.optional().meta({ description: "Default: the customer's default card" }),
   amount,
   currency,
   description: text(255).optional(),
-  metadata: metadataFields(OUR_METADATA).optional(),
+  metadata: metadataFields(RESERVED_METADATA).optional(),
 });
 
-const transfer = z
-  .strictObject({
-    recipient: providerId.optional().meta({ description: `The merchant's own bank account when left out` }),
+const transfer = withOneOf(
+  z.strictObject({
+    recipient: providerId.optional().meta({ description: "Default: the merchant's own bank account" }),
     amount: amount.optional(),
     percentage_of_balance: z.number().gt(0).max(100).multipleOf(0.0001).optional(),
     currency: currency.optional(),
-  })
-  .refine((given) => (given.amount === undefined) !== (given.percentage_of_balance === undefined), {
-    error: 'needs amount or percentage_of_balance, one of them',
-  });
+  }),
+  'amount',
+  'percentage_of_balance',
+);
 
-type On = z.output<typeof on>;
-type Rule = { readonly every: number; readonly period: keyof typeof MAX_EVERY; readonly on?: On | undefined };
+const shared = {
+  start_date: z.iso.date().optional().meta({ description: 'Default: today' }),
+  end_date: z.iso.date().meta({ description: 'Not before `start_date`' }),
+  charge: charge.optional(),
+  transfer: transfer.optional(),
+};
 
-/** Whether the days are those of the period. */
-function fitsPeriod({ period, on: days = {} }: Rule): boolean {
-  const given = Object.keys(days).join();
-  switch (period) {
-    case 'day':
-      return given === '';
-    case 'week':
-      return given === 'weekdays';
-    case 'month':
-      return given === 'days_of_month' || given === 'weekday_of_month';
-  }
-}
+/** The greatest `every` of each period. Source: assumption, "Schedules and occurrences". */
+const every = (max: number) => z.int().min(1).max(max).meta({ description: 'Runs in every n-th period' });
 
-export const createPlan = z
-  .strictObject({
-    every: z.int().min(1).max(MAX_EVERY.day).meta({ description: 'Runs in every n-th period' }),
-    period: z.enum(['day', 'week', 'month']),
-    on: on.optional(),
-    start_date: z.iso.date().optional().meta({ description: 'Today when left out' }),
-    end_date: z.iso.date(),
-    charge: charge.optional(),
-    transfer: transfer.optional(),
-  })
-  .refine(({ every, period }) => every <= MAX_EVERY[period], {
-    error: 'at most 365 days, 52 weeks or 12 months',
-    path: ['every'],
-  })
-  .refine(fitsPeriod, { error: 'names the days of another period, or none', path: ['on'] })
+const monthly = z.union([
+  z.strictObject({ days_of_month: z.array(z.int().min(1).max(31)).min(1).max(31) }),
+  z.strictObject({
+    weekday_of_month: z
+      .string()
+      .regex(WEEKDAY_OF_MONTH, 'must be such as 1st_tuesday, 4th_sunday or last_friday')
+      .meta({ examples: ['1st_tuesday'] }),
+  }),
+]);
+
+export const createPlan = withOneOf(
+  z.discriminatedUnion('period', [
+    z.strictObject({ every: every(365), period: z.literal('day'), on: z.strictObject({}).optional(), ...shared }),
+    z.strictObject({
+      every: every(52),
+      period: z.literal('week'),
+      on: z.strictObject({ weekdays: z.array(z.enum(WEEKDAYS)).min(1).max(7) }),
+      ...shared,
+    }),
+    z.strictObject({ every: every(12), period: z.literal('month'), on: monthly, ...shared }),
+  ]),
+  'charge',
+  'transfer',
+)
   .refine(({ start_date: start, end_date: end }) => start === undefined || start <= end, {
     error: 'must not be before start_date',
     path: ['end_date'],
   })
-  .refine((plan) => (plan.charge === undefined) !== (plan.transfer === undefined), {
-    error: 'needs charge or transfer, one of them',
-    path: ['charge'],
-  })
-  .meta({ id: 'CreateRecurringPlan', example: examples.planRequest });
+  .meta({
+    id: 'CreateRecurringPlan',
+    examples: [
+      {
+        every: 1,
+        period: 'month',
+        on: { days_of_month: [1] },
+        start_date: '2026-12-01',
+        end_date: '2027-11-30',
+        charge: { customer: 'cust_test_3m1kq0v7d2', amount: 50_000, currency: 'THB', description: 'Membership' },
+      },
+    ],
+  });
 export type CreatePlan = z.output<typeof createPlan>;
 
 export const planPath = z.object({ id: providerId });
 export type PlanPath = z.output<typeof planPath>;
 
-/** What the provider searches plans of charges by; it has no search for transfers. */
+/** What the provider searches plans of charges by. It has no search for transfers. */
 const SEARCHED = ['query', 'status', 'active', 'amount', 'created', 'card_last_digits'] as const;
 
-export const listPlans = asList(
+/** Whether the provider's search answers the request, rather than its list. */
+export function isSearch(given: { readonly [name in (typeof SEARCHED)[number]]?: unknown }): boolean {
+  return SEARCHED.some((name) => given[name] !== undefined);
+}
+
+export const listPlans = asSearchableList(
   z.strictObject({
     ...listFields,
-    kind: z.enum(['charge', 'transfer']).optional().meta({ description: 'Both when left out' }),
-    query: text(200).min(1).optional().meta({ description: 'Words to look for' }),
-    status: z.enum(['running', 'active', 'expiring', 'expired', 'deleted', 'suspended']).optional(),
-    active: z.enum(['true', 'false']).optional(),
-    amount: z
-      .string()
-      .regex(/^[1-9]\d{0,11}$/, 'must be a whole number')
+    kind: z
+      .enum(['charge', 'transfer'])
       .optional()
-      .meta({ description: 'Smallest currency unit' }),
+      .meta({ description: 'Default: both. Transfers cannot be searched' }),
+    query: text(200, 1)
+      .optional()
+      .meta({ description: 'Words to search for. A search takes no `from`, `to`, `offset` and `limit`' }),
+    status: z.enum(['running', 'active', 'expiring', 'expired', 'deleted', 'suspended']).optional(),
+    active: z
+      .enum(['true', 'false'])
+      .transform((given) => given === 'true')
+      .pipe(z.boolean())
+      .optional(),
+    amount: wholeNumber(1, 999_999_999_999).optional().meta({ description: 'In the smallest currency unit' }),
     created: z.iso.date().optional().meta({ description: 'The day (UTC)' }),
     card_last_digits: z
       .string()
       .regex(/^\d{4}$/, 'must be four digits')
       .optional(),
   }),
-)
-  .refine((given) => given.kind !== 'transfer' || SEARCHED.every((name) => given[name] === undefined), {
-    error: 'transfer cannot be searched: the provider searches plans of charges only',
-    path: ['kind'],
-  })
-  .refine((given) => !isSearch(given) || NOT_SEARCHED.every((name) => given[name] === undefined), {
-    error: 'from, to, offset and limit are not for a search',
-    path: ['limit'],
-  })
-  .meta({ id: 'ListRecurringPlans' });
+  isSearch,
+).refine((given) => given.kind !== 'transfer' || !isSearch(given), {
+  error: 'transfer cannot be searched: the provider searches plans of charges only',
+  path: ['kind'],
+});
 export type ListPlans = z.output<typeof listPlans>;
 
-const NOT_SEARCHED = ['from', 'to', 'offset', 'limit'] as const;
-
-/** Whether the provider's search answers it, rather than its list. */
-export function isSearch(given: { readonly [name in (typeof SEARCHED)[number]]?: unknown }): boolean {
-  return SEARCHED.some((name) => given[name] !== undefined);
-}
+const PLAN = 'schd_test_4g7h0j3k6l';
 
 const occurrence = z
   .looseObject({
-    id: z.string(),
-    status: z.string().meta({ description: 'scheduled, successful, failed, skipped; or what the provider adds' }),
+    id: providerId,
+    status: z
+      .string()
+      .meta({ description: '`scheduled`, `successful`, `failed`, `skipped`. The provider may add others' }),
     scheduled_on: z.string().nullish(),
     retry_on: z.string().nullish(),
     processed_at: z.string().nullish(),
     message: z.string().nullish().meta({ description: 'Why it failed' }),
     result: z.string().nullish().meta({ description: 'The charge or transfer that it made' }),
   })
-  .meta({ id: 'Occurrence' });
-
-const scheduleFields = {
-  every: z.int().nullish(),
-  period: z.string().nullish(),
-  on: z.looseObject({}).nullish(),
-  start_on: z.string().nullish(),
-  end_on: z.string().nullish(),
-  charge: z.looseObject({}).nullish(),
-  transfer: z.looseObject({}).nullish(),
-};
+  .meta({
+    id: 'Occurrence',
+    examples: [
+      {
+        object: 'occurrence',
+        id: 'occu_test_6y9u2i5o8p',
+        schedule: PLAN,
+        scheduled_on: '2026-12-01',
+        retry_on: null,
+        processed_at: '2026-12-01T00:00:00.000Z',
+        status: 'successful',
+        message: null,
+        result: 'chrg_test_2q5w8e1r4t',
+      },
+    ],
+  });
 
 /** The provider's schedule. Fields that are not named here are passed on. */
 export const planReply = z
   .looseObject({
-    id: z.string(),
-    status: z
-      .string()
-      .nullish()
-      .meta({ description: 'running, active, expiring, expired, deleted, suspended; or what the provider adds' }),
+    id: providerId,
+    status: z.string().nullish().meta({
+      description: '`running`, `active`, `expiring`, `expired`, `deleted`, `suspended`. The provider may add others',
+    }),
     active: z.boolean().nullish(),
-    ...scheduleFields,
+    every: z.int().nullish(),
+    period: z.string().nullish(),
+    on: z.looseObject({}).nullish(),
+    start_on: z.string().nullish(),
+    end_on: z.string().nullish(),
+    charge: z.looseObject({ amount: z.int().nullish(), currency: anyCurrency.nullish() }).nullish(),
+    transfer: z.looseObject({}).nullish(),
     next_occurrences_on: z.array(z.string()).nullish(),
     occurrences: z
       .looseObject({ data: z.array(occurrence) })
       .nullish()
-      .meta({ description: 'The newest 100 of one plan, the newest first; in a list, what the provider shows there' }),
+      .meta({
+        description: 'For one plan: the newest 100, the newest first. In a list: those that the provider shows there',
+      }),
     created_at: z.string().nullish(),
   })
-  .meta({ id: 'RecurringPlan' });
-export type PlanReply = z.output<typeof planReply>;
+  .meta({
+    id: 'RecurringPlan',
+    examples: [
+      {
+        object: 'schedule',
+        id: PLAN,
+        status: 'active',
+        active: true,
+        every: 1,
+        period: 'month',
+        on: { days_of_month: [1] },
+        start_on: '2026-12-01',
+        end_on: '2027-11-30',
+        charge: { customer: 'cust_test_3m1kq0v7d2', card: null, amount: 50_000, currency: 'THB' },
+        next_occurrences_on: ['2027-01-01', '2027-02-01'],
+        created_at: '2026-11-21T05:30:18.000Z',
+      },
+    ],
+  });
 
 export const pendingPlan = z
   .looseObject({
-    id: z.string().nullable().meta({ description: 'Null while nobody knows whether there is one' }),
+    id: providerId.nullable().meta({ description: 'Null while it is not known whether the plan exists' }),
     status: z.literal('pending'),
     detail: z.string(),
   })
-  .meta({ id: 'PendingRecurringPlan' });
+  .meta({
+    id: 'PendingRecurringPlan',
+    examples: [{ object: 'schedule', id: null, status: 'pending', detail: 'The outcome is not known yet' }],
+  });
 export type PendingPlan = z.output<typeof pendingPlan>;
 
-export const plansReply = pageOf(planReply, 'RecurringPlans');
-export const occurrencesReply = pageOf(occurrence, 'Occurrences');
+export const plansReply = pageOf(planReply, 'RecurringPlanPage');
+export const occurrencesReply = pageOf(occurrence, 'OccurrencePage');

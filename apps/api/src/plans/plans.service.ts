@@ -115,8 +115,8 @@ export class PlansService {
   }: ListPlans): Promise<Page<Schedule>> {
     const filters = {
       status,
-      active: active === undefined ? undefined : active === 'true',
-      amount: amount === undefined ? undefined : Number(amount),
+      active,
+      amount,
       created,
       card_last_digits,
     };

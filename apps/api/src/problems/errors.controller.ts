@@ -1,12 +1,10 @@
 import { Controller, Get, Header, Param } from '@nestjs/common';
-import { ApiExcludeController } from '@nestjs/swagger';
 import { Open } from '../auth/access.js';
 import { isProblemCode } from './catalog.js';
 import { errorPage } from './page.js';
 import { Problem } from './problem.js';
 
 /** What the `type` of every problem links to. */
-@ApiExcludeController()
 @Controller('errors')
 export class ErrorsController {
   @Get(':code')

@@ -2,20 +2,36 @@ import { z } from 'zod';
 import { PROBLEMS, type ProblemCode } from './catalog.js';
 import type { Problem } from './problem.js';
 
+const CODES = Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]];
+
 /** The body of every error. Source: RFC 9457. */
-export const problemDocument = z.object({
-  type: z.string().meta({ description: 'The address of a page that says what the error means for the money' }),
-  title: z.string(),
-  status: z.int().positive(),
-  code: z.string().meta({ description: 'A fixed word, for programs' }),
-  detail: z.string().meta({ description: 'For people: what is wrong with this request' }),
-  request_id: z.string().meta({ description: 'Names the request in the logs' }),
-  errors: z
-    .array(z.object({ path: z.string(), message: z.string() }))
-    .optional()
-    .meta({ description: 'Each wrong field' }),
-  provider_code: z.string().optional().meta({ description: `The provider's own word for why it refused` }),
-});
+export const problemDocument = z
+  .object({
+    type: z.url().meta({ description: 'A page that says what the error means for the money' }),
+    title: z.string(),
+    status: z.int().min(400).max(599),
+    code: z.enum(CODES).meta({ id: 'ProblemCode', description: 'For programs. It does not change' }),
+    detail: z.string().meta({ description: 'For people: what is wrong with this request' }),
+    request_id: z.string().meta({ description: 'Names the request in the logs' }),
+    errors: z
+      .array(z.object({ path: z.string(), message: z.string() }))
+      .optional()
+      .meta({ description: 'Each wrong field' }),
+    provider_code: z.string().optional().meta({ description: "The provider's own code for its refusal" }),
+  })
+  .meta({
+    id: 'Problem',
+    examples: [
+      {
+        type: 'https://pay.example/errors/not_found',
+        title: PROBLEMS.not_found.title,
+        status: 404,
+        code: 'not_found',
+        detail: PROBLEMS.not_found.example,
+        request_id: '7b1f8a52-0f4e-4f0e-9c58-2f1d7f3a9a10',
+      },
+    ],
+  });
 
 /** The body of one error. */
 export function problemBody(

@@ -1,11 +1,11 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
 import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/asker.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/examples.js';
+import { Answers, AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
+  exportExample,
   exportReconciliation,
   listReconciliations,
   reconciliationPath,
@@ -23,8 +23,15 @@ import {
 } from './reconciliations.schema.js';
 import { ReconciliationsService } from './reconciliations.service.js';
 
-@ApiTags('reconciliations')
-@ApiBearerAuth()
+const AT_LOCATION = {
+  headers: ['Location'],
+  links: ['getReconciliation', 'exportReconciliation'].map((operationId) => ({
+    operationId,
+    parameters: { id: '$response.body#/id' },
+  })),
+} as const;
+
+@Tag('reconciliations')
 @Controller('v1/reconciliations')
 export class ReconciliationsController {
   constructor(private readonly reconciliations: ReconciliationsService) {}
@@ -32,17 +39,14 @@ export class ReconciliationsController {
   @Post()
   @HttpCode(202)
   @Requires('ops')
-  @Describes('startReconciliation', "Compares the payments of a window with the provider's books", [
-    'invalid_request',
-    'body_too_large',
-    'unsupported_media_type',
+  @Describes('startReconciliation', "Compares the payments of a window with the provider's records", [
     'temporal_unavailable',
   ])
   @Answers(
     202,
-    'Begun, or joined: one of the same window was running. Read `location`',
+    'The reconciliation has started, or one of the same window was already running. Read `location`',
     reconciliationStarted,
-    examples.reconciliationStarted,
+    AT_LOCATION,
   )
   async start(
     @Body({ schema: startReconciliation }) body: StartReconciliation,
@@ -56,16 +60,16 @@ export class ReconciliationsController {
 
   @Get()
   @Requires('ops')
-  @Describes('listReconciliations', 'Lists reconciliations', ['invalid_request', 'temporal_unavailable'])
-  @Answers(200, 'Running ones first, then the newest', reconciliationsReply, examples.reconciliations)
+  @Describes('listReconciliations', 'Lists reconciliations', ['temporal_unavailable'])
+  @Answers(200, 'Running reconciliations first, then the newest', reconciliationsReply)
   list(@Query({ schema: listReconciliations }) query: ListReconciliations): Promise<ReconciliationsReply> {
     return this.reconciliations.list(query);
   }
 
   @Get(':id')
   @Requires('ops')
-  @Describes('getReconciliation', 'Reads a reconciliation', ['invalid_request', 'not_found', 'temporal_unavailable'])
-  @Answers(200, 'What it has found', reconciliationReply, examples.reconciliation)
+  @Describes('getReconciliation', 'Reads a reconciliation', ['not_found', 'temporal_unavailable'])
+  @Answers(200, 'The reconciliation and what it has found', reconciliationReply)
   get(@Param({ schema: reconciliationPath }) { id }: ReconciliationPath): Promise<ReconciliationReply> {
     return this.reconciliations.get(id);
   }
@@ -73,15 +77,16 @@ export class ReconciliationsController {
   @Get(':id/export')
   @Requires('ops')
   @Describes('exportReconciliation', 'Exports what a reconciliation found, with totals for each currency', [
-    'invalid_request',
     'not_found',
     'reconciliation_incomplete',
     'temporal_unavailable',
   ])
-  @Answers(200, 'One table, or the reconciliation as it is read', reconciliationReply, examples.reconciliation)
-  @ApiResponse({
-    status: 200,
-    content: { 'text/csv': { schema: { type: 'string' }, example: examples.reconciliationCsv } },
+  @AnswersWith(200, 'One table (CSV), or the reconciliation as `getReconciliation` answers it (JSON)', {
+    content: {
+      'text/csv': { schema: z.string(), example: exportExample },
+      'application/json': { schema: reconciliationReply },
+    },
+    headers: ['Content-Disposition'],
   })
   async export(
     @Param({ schema: reconciliationPath }) { id }: ReconciliationPath,

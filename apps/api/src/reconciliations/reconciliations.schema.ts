@@ -1,122 +1,202 @@
-import { BREAK_TYPES } from '@tillflow/domain';
+import { BREAK_TYPES, toCsv } from '@tillflow/domain';
 import { z } from 'zod';
-import { readableTime, time, timeBetween } from '../checkouts/fields.js';
-import * as examples from '../openapi/examples.js';
+import {
+  checkoutId,
+  currency,
+  cursor,
+  nextCursor,
+  providerId,
+  readableTime,
+  time,
+  timeBetween,
+  wholeNumber,
+} from '../fields.schema.js';
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 31;
 
 export const startReconciliation = z
   .strictObject({
-    from: readableTime.meta({ description: 'Payments made from here on are compared' }),
-    to: readableTime.meta({ description: 'Payments made before this are compared; at most 31 days after `from`' }),
-    dry_run: z.boolean().default(false).meta({ description: 'Nothing is healed: it is only told what was found' }),
+    from: readableTime.meta({ description: 'Payments from this time on are compared' }),
+    to: readableTime.meta({
+      description: `Payments before this time are compared. Not before \`from\`, and at most ${MOST_DAYS} days after it`,
+    }),
+    dry_run: z
+      .boolean()
+      .default(false)
+      .meta({ description: 'Only reports what differs, and heals nothing. Default: false' }),
   })
   .refine(({ from, to }) => (timeBetween(from, to) ?? 0) >= 0, { path: ['to'], error: 'must not be before from' })
   .refine(({ from, to }) => (timeBetween(from, to) ?? 0) <= MOST_DAYS * DAY_MS, {
     path: ['to'],
     error: `must be at most ${MOST_DAYS} days after from`,
   })
-  .meta({ id: 'StartReconciliation', example: examples.reconciliationRequest });
+  .meta({
+    id: 'StartReconciliation',
+    examples: [{ from: '2026-11-20T00:00:00Z', to: '2026-11-21T00:00:00Z', dry_run: false }],
+  });
 export type StartReconciliation = z.output<typeof startReconciliation>;
 
-export const reconciliationPath = z.object({ id: z.string().max(200) });
+const reconciliationId = z.string().max(200).meta({
+  pattern: '^rec_[A-Za-z0-9:.-]{1,64}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+});
+
+export const reconciliationPath = z.object({ id: reconciliationId });
 export type ReconciliationPath = z.output<typeof reconciliationPath>;
 
 export const listReconciliations = z.strictObject({
-  limit: z
-    .string()
-    .regex(/^\d{1,4}$/)
-    .transform(Number)
-    .pipe(z.int().min(1).max(100))
-    .default(20),
-  cursor: z.string().max(4_096).optional(),
+  limit: wholeNumber(1, 100).default(20).meta({ description: 'Page size. Default: 20' }),
+  cursor: cursor.optional().meta({ description: 'The `next_cursor` of the page before' }),
 });
 export type ListReconciliations = z.output<typeof listReconciliations>;
 
-export const exportReconciliation = z.strictObject({ format: z.enum(['csv', 'json']).default('csv') });
+export const exportReconciliation = z.strictObject({
+  format: z.enum(['csv', 'json']).default('csv').meta({ description: 'Default: csv' }),
+});
 export type ExportReconciliation = z.output<typeof exportReconciliation>;
+
+const money = z.int().meta({ description: 'In the smallest currency unit' });
 
 const totals = z
   .object({
-    currency: z.string(),
-    checkouts: z.int().meta({ description: 'Our paid checkouts' }),
-    paid_here: z.int(),
-    refunded_here: z.int(),
-    charges: z.int().meta({ description: "The provider's paid charges of ours" }),
-    paid_there: z.int(),
-    refunded_there: z.int(),
-    fees: z.int().meta({ description: 'VAT included' }),
-    credited: z.int().meta({ description: 'What the balance shows of these charges' }),
+    currency,
+    checkouts: z.int().meta({ description: "Tillflow's paid checkouts" }),
+    paid_here: money,
+    refunded_here: money,
+    charges: z.int().meta({ description: "The provider's paid charges of these checkouts" }),
+    paid_there: money,
+    refunded_there: money,
+    fees: money.meta({ description: 'With VAT' }),
+    credited: money.meta({ description: 'What the balance shows for these charges' }),
     foreign: z.int().meta({ description: 'Paid charges of other systems on the same account' }),
-    foreign_amount: z.int(),
-    breaks: z.int().meta({ description: 'All that were found, told or not' }),
+    foreign_amount: money,
+    breaks: z.int().meta({ description: 'All breaks, also those that are not listed' }),
   })
   .meta({ id: 'ReconciliationTotals' });
 
-const stated = z
-  .object({ status: z.string().nullable(), amount: z.int(), currency: z.string() })
-  .meta({ id: 'StatedMoney' });
+const stated = z.object({ status: z.string().nullable(), amount: money, currency }).meta({ id: 'StatedMoney' });
 
 const found = z
   .object({
     type: z.enum(BREAK_TYPES),
-    checkout_id: z.string().nullable(),
-    charge_id: z.string().nullable(),
-    refund_id: z.string().nullable(),
-    transaction_id: z.string().nullable(),
-    receipt_id: z.string().nullable(),
+    checkout_id: checkoutId.nullable(),
+    charge_id: providerId.nullable(),
+    refund_id: providerId.nullable(),
+    transaction_id: providerId.nullable(),
+    receipt_id: providerId.nullable(),
     expected: stated
       .nullable()
-      .meta({ description: 'What our books say, or what follows from the rates; null: nothing' }),
-    actual: stated.nullable().meta({ description: 'What the provider says; null: nothing' }),
+      .meta({ description: "What Tillflow's records say, or what follows from the rates. Null: nothing" }),
+    actual: stated.nullable().meta({ description: "What the provider's records say. Null: nothing" }),
     age_seconds: z.int().nonnegative(),
     suggested_action: z.string().meta({ description: 'A command for an operator' }),
-    healed: z.boolean().meta({ description: 'Our books have caught up since' }),
+    healed: z.boolean().meta({ description: "Tillflow's records are correct again" }),
   })
   .meta({ id: 'Break' });
 
 const summary = {
-  id: z.string(),
+  id: reconciliationId,
   status: z.enum(['running', 'completed', 'failed']),
   from: time,
   to: time,
   compared_until: time.nullable().meta({
-    description: 'What was paid from here on was too young, and is left to the next run; null until it is known',
+    description: 'Payments after this time are too young, and are left to the next run. Null until it is known',
   }),
   dry_run: z.boolean(),
   totals: z.array(totals),
   created_at: time,
-  location: z.string().meta({ description: 'Where to read it' }),
+  location: z.string().meta({ pattern: '^/v1/reconciliations/', description: 'Where to read the reconciliation' }),
 };
+
+const ID = 'rec_1795132800000-1795219200000_01993f5e-8a52-7f4e-9c58-2f1d7f3a9a10';
+const LOCATION = `/v1/reconciliations/${ID}`;
 
 export const reconciliationStarted = z
   .object({ id: summary.id, status: summary.status, location: summary.location })
-  .meta({ id: 'ReconciliationStarted' });
+  .meta({ id: 'ReconciliationStarted', examples: [{ id: ID, status: 'running', location: LOCATION }] });
 export type ReconciliationStarted = z.output<typeof reconciliationStarted>;
+
+const summaryExample = {
+  id: ID,
+  status: 'completed' as const,
+  from: '2026-11-20T00:00:00.000Z',
+  to: '2026-11-21T00:00:00.000Z',
+  compared_until: '2026-11-21T00:00:00.000Z',
+  dry_run: false,
+  totals: [
+    {
+      currency: 'THB',
+      checkouts: 2,
+      paid_here: 300_000,
+      refunded_here: 50_000,
+      charges: 3,
+      paid_there: 450_000,
+      refunded_there: 50_000,
+      fees: 7_944,
+      credited: 442_056,
+      foreign: 1,
+      foreign_amount: 20_000,
+      breaks: 1,
+    },
+  ],
+  created_at: '2026-11-21T00:30:00.004Z',
+  location: LOCATION,
+};
+
+const example = {
+  ...summaryExample,
+  breaks: [
+    {
+      type: 'status' as const,
+      checkout_id: 'chk_default_till-7-000142',
+      charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+      refund_id: null,
+      transaction_id: 'trxn_test_8d0s6m2xk4vq9p1h7ze',
+      receipt_id: null,
+      expected: { status: 'awaiting_payment', amount: 150_000, currency: 'THB' },
+      actual: { status: 'successful', amount: 150_000, currency: 'THB' },
+      age_seconds: 61_200,
+      suggested_action: 'pnpm tillflow resolve chk_default_till-7-000142 --look --reason reconciliation',
+      healed: true,
+    },
+  ],
+  foreign: [
+    {
+      charge_id: 'chrg_test_3n7c5b9d2f4g6h8j0kl',
+      amount: 20_000,
+      currency: 'THB',
+      paid_at: '2026-11-20T09:12:44.000Z',
+    },
+  ],
+  omitted: { breaks: 0, foreign: 0 },
+  not_compared: [],
+  failure: null,
+};
+
+/** The example as its CSV. */
+export const exportExample = toCsv(example);
 
 export const reconciliationReply = z
   .object({
     ...summary,
     breaks: z.array(found),
-    foreign: z.array(z.object({ charge_id: z.string(), amount: z.int(), currency: z.string(), paid_at: time })),
+    foreign: z.array(z.object({ charge_id: providerId, amount: money, currency, paid_at: time })),
     omitted: z
       .object({ breaks: z.int(), foreign: z.int() })
-      .meta({ description: 'Found and counted, but too many to be told: narrow the window to see them' }),
+      .meta({ description: 'Found and counted, but too many to list. Use a shorter window to see them' }),
     not_compared: z
       .array(z.object({ what: z.enum(['receipts']), code: z.string(), detail: z.string() }))
-      .meta({ description: 'Books that could not be read: nothing is said of them' }),
+      .meta({ description: "The provider's records that could not be read, and are not compared" }),
     failure: z.object({ code: z.string(), detail: z.string() }).nullable(),
   })
-  .meta({ id: 'Reconciliation' });
+  .meta({ id: 'Reconciliation', examples: [example] });
 export type ReconciliationReply = z.output<typeof reconciliationReply>;
 
+const listed = z
+  .object({ ...summary, breaks_count: z.int(), healed_count: z.int() })
+  .meta({ id: 'ReconciliationSummary', examples: [{ ...summaryExample, breaks_count: 1, healed_count: 1 }] });
+
 export const reconciliationsReply = z
-  .object({
-    data: z.array(
-      z.object({ ...summary, breaks_count: z.int(), healed_count: z.int() }).meta({ id: 'ReconciliationSummary' }),
-    ),
-    next_cursor: z.string().nullable(),
-  })
-  .meta({ id: 'Reconciliations' });
+  .object({ data: z.array(listed), next_cursor: nextCursor })
+  .meta({ id: 'ReconciliationPage' });
 export type ReconciliationsReply = z.output<typeof reconciliationsReply>;

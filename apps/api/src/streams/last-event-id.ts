@@ -1,15 +1,20 @@
+import { z } from 'zod';
 import { Problem } from '../problems/problem.js';
 
-const VERSION = /^\d{1,15}$/;
+/** A browser may send the header without a value before the first event. */
+export const lastEventIdHeader = z
+  .string()
+  .regex(/^\d{0,15}$/, 'must be the id of an event of this stream')
+  .meta({ examples: ['2'] });
 
 /**
  * The version in a `Last-Event-ID`, or null without one.
- * @throws {Problem} `invalid_request` for what is none of our ids.
+ * @throws {Problem} `invalid_request` when it is not the id of an event.
  */
 export function lastEventId(header: string | undefined): number | null {
   if (header === undefined || header === '') return null;
-  if (VERSION.test(header)) return Number(header);
-  throw new Problem('invalid_request', 'See errors', {
-    errors: [{ path: 'Last-Event-ID', message: 'must be the id of an event of this stream' }],
-  });
+  const { success, data, error } = lastEventIdHeader.safeParse(header);
+  if (success) return Number(data);
+  const errors = error.issues.map(({ message }) => ({ path: 'Last-Event-ID', message }));
+  throw new Problem('invalid_request', 'See errors', { errors });
 }

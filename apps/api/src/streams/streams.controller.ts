@@ -1,13 +1,12 @@
 import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nestjs/common';
-import { ApiBearerAuth, ApiExcludeEndpoint, ApiHeader, ApiResponse, ApiSecurity, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { RequiresKeyOrLink } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
-import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
-import { Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/examples.js';
+import { checkoutPath, checkoutEvent, type CheckoutPath } from '../checkouts/checkouts.schema.js';
+import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
+import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
 import type { EventStream } from './event-stream.js';
-import { lastEventId } from './last-event-id.js';
+import { lastEventId, lastEventIdHeader } from './last-event-id.js';
 import { StreamsService } from './streams.service.js';
 
 const STREAM_HEADERS = {
@@ -15,21 +14,19 @@ const STREAM_HEADERS = {
   'cache-control': 'no-store',
   // Some proxies would collect the events.
   'x-accel-buffering': 'no',
-  // It is the last answer of its connection, which can then be closed when the process stops.
+  // The connection ends with the stream, so that a process that stops can close it.
   connection: 'close',
 };
 
-@ApiTags('checkouts')
-@ApiBearerAuth()
+@Tag('checkouts')
 @Controller('v1/checkouts/:id/events')
 export class StreamsController {
   constructor(private readonly streams: StreamsService) {}
 
-  /** Before `GET`, whose stream would never end. */
+  /** Declared before `GET`. Otherwise the router would answer HEAD with the stream of `GET`, which does not end. */
   @Head()
   @HttpCode(200)
   @RequiresKeyOrLink('checkout')
-  @ApiExcludeEndpoint()
   async head(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Req() { linkExpires }: Caller,
@@ -41,28 +38,27 @@ export class StreamsController {
 
   @Get()
   @RequiresKeyOrLink('checkout')
-  @ApiSecurity('link')
-  @Describes('watchCheckout', 'Streams the changes of a checkout as server-sent events', [
-    'invalid_request',
-    'not_found',
-    'checkout_unreadable',
-    'temporal_unavailable',
-    'overloaded',
-    'too_many_streams',
-  ])
-  @ApiHeader({
-    name: 'Last-Event-ID',
-    required: false,
-    description: 'The newest state seen',
-    schema: { type: 'string' },
-  })
-  @ApiResponse({
-    status: 200,
-    description:
-      'Events named `checkout`: the state now unless it was seen, then each change. By a key the data is a `Checkout`, by a link a `CustomerCheckout`',
-    content: { 'text/event-stream': { schema: { type: 'string' }, examples: examples.events } },
-  })
-  @ApiResponse({ status: 204, description: 'The checkout has closed: there is nothing more to tell' })
+  @Describes(
+    'watchCheckout',
+    'Streams the changes of a checkout as server-sent events',
+    [...CHECKOUT_PROBLEMS, 'too_many_streams'],
+    {
+      headers: [
+        {
+          name: 'Last-Event-ID',
+          required: false,
+          description: 'The id of the newest event that the client has seen',
+          schema: lastEventIdHeader,
+        },
+      ],
+    },
+  )
+  @AnswersWith(
+    200,
+    'Events with the name `checkout`: the current state, unless `Last-Event-ID` names it, then the state after each change. Intermediate states may be skipped; the latest state is always sent.',
+    { content: { 'text/event-stream': { schema: checkoutEvent } } },
+  )
+  @AnswersWith(204, 'The checkout has closed and will not change again')
   async open(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Headers('last-event-id') seen: string | undefined,

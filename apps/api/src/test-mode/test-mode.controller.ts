@@ -1,9 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiBearerAuth, ApiTags } from '@nestjs/swagger';
 import { Requires } from '../auth/access.js';
-import { Answers, Describes } from '../openapi/decorators.js';
-import * as examples from '../openapi/resource-examples.js';
-import { READ_PROBLEMS } from '../openapi/resource-problems.js';
+import { Answers, Describes, Tag } from '../openapi/decorators.js';
+import { READ_PROBLEMS } from '../openapi/problem-sets.js';
 import {
   markCharge,
   markedCharge,
@@ -14,8 +12,7 @@ import {
 } from './test-mode.schema.js';
 import { TestModeService } from './test-mode.service.js';
 
-@ApiTags('test mode')
-@ApiBearerAuth()
+@Tag('test mode')
 @Controller('v1/test-mode')
 export class TestModeController {
   constructor(private readonly testMode: TestModeService) {}
@@ -23,14 +20,12 @@ export class TestModeController {
   @Post('charges/:id/mark')
   @HttpCode(200)
   @Requires('ops')
-  @Describes('markCharge', 'Lets a pending charge be paid or refused, as a customer would; with a test key only', [
-    ...READ_PROBLEMS,
-    'live_mode',
-    'body_too_large',
-    'unsupported_media_type',
-    'outcome_unknown',
-  ])
-  @Answers(200, 'The charge', markedCharge, examples.markedCharge)
+  @Describes(
+    'markCharge',
+    'Marks a pending charge as paid or failed, as a customer would. Only with a test key of the provider',
+    [...READ_PROBLEMS, 'live_mode', 'outcome_unknown'],
+  )
+  @Answers(200, 'The charge after the change', markedCharge)
   mark(
     @Param({ schema: markPath }) { id }: MarkPath,
     @Body({ schema: markCharge }) body: MarkCharge,

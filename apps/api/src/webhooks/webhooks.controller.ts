@@ -1,14 +1,13 @@
 import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
-import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { OpenForBytes } from '../auth/access.js';
 import { addressKey } from '../edge/address-key.js';
-import { Answers, DescribesOpen } from '../openapi/decorators.js';
-import * as examples from '../openapi/examples.js';
+import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { Problem } from '../problems/problem.js';
-import { receipt, WebhooksService, type Receipt } from './webhooks.service.js';
+import { SIGNATURE_HEADERS, webhookBody, webhookReceipt, type WebhookReceipt } from './webhooks.schema.js';
+import { WebhooksService } from './webhooks.service.js';
 
-@ApiTags('webhooks')
+@Tag('webhooks')
 @Controller('webhooks')
 export class WebhooksController {
   constructor(private readonly webhooks: WebhooksService) {}
@@ -16,21 +15,14 @@ export class WebhooksController {
   @Post('provider')
   @HttpCode(200)
   @OpenForBytes()
-  @ApiBody({
-    description: 'An event, as the provider signed it',
-    schema: { type: 'object' },
-    examples: { payment: { value: examples.event } },
-  })
-  @DescribesOpen('receiveWebhook', 'Takes an event of the provider as a hint to look', [
-    'invalid_request',
-    'signature_invalid',
-    'body_too_large',
-    'unsupported_media_type',
-    'temporal_unavailable',
-    'overloaded',
-  ])
-  @Answers(200, 'Durable: it need not be sent again', receipt, { received: true, outcome: 'hinted' })
-  receive(@Body() bytes: unknown, @Req() { headers, ip }: FastifyRequest): Promise<Receipt> {
+  @Describes(
+    'receiveWebhook',
+    'Receives an event of the provider. The API uses it only as a hint to read the charge',
+    ['signature_invalid', 'rate_limited', 'temporal_unavailable', 'overloaded'],
+    { headers: SIGNATURE_HEADERS, body: { type: 'application/json', schema: webhookBody } },
+  )
+  @Answers(200, 'The hint is stored. The provider need not send the event again', webhookReceipt)
+  receive(@Body() bytes: unknown, @Req() { headers, ip }: FastifyRequest): Promise<WebhookReceipt> {
     if (!Buffer.isBuffer(bytes)) throw new Problem('invalid_request', 'The body is empty');
     return this.webhooks.receive({ bytes, headers, address: addressKey(ip) });
   }

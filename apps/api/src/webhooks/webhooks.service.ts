@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { mayChangeCheckout, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import { tooMany } from '../auth/admission.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { parseJson } from '../edge/json.js';
@@ -13,11 +12,7 @@ import { Problem } from '../problems/problem.js';
 import { Settings } from '../settings.provider.js';
 import { HintGate } from './hint-gate.js';
 import { mergedNews, PAYMENT } from './merged-news.js';
-
-export const receipt = z
-  .object({ received: z.literal(true), outcome: z.enum(['hinted', 'coalesced', 'ignored']) })
-  .meta({ id: 'Receipt' });
-export type Receipt = z.output<typeof receipt>;
+import type { WebhookReceipt } from './webhooks.schema.js';
 
 /** A webhook as it came. */
 export type Delivery = {
@@ -45,7 +40,7 @@ export class WebhooksService {
    * @throws {Problem} `signature_invalid`; `invalid_request` for what is no JSON; `rate_limited` when the sender was
    * refused too often; `temporal_unavailable`, so that the provider sends it again.
    */
-  async receive(delivery: Delivery): Promise<Receipt> {
+  async receive(delivery: Delivery): Promise<WebhookReceipt> {
     const sent = this.#isSigned ? this.#verified(delivery) : this.#unsigned(delivery);
     try {
       const taken = await this.#take(routeEvent(sent), delivery.address);
@@ -64,7 +59,7 @@ export class WebhooksService {
     return !(secrets.length === 1 && secrets[0] === 'off');
   }
 
-  async #take(event: RoutedEvent | null, address: string): Promise<Receipt> {
+  async #take(event: RoutedEvent | null, address: string): Promise<WebhookReceipt> {
     if (event === null || !mayChangeCheckout(event)) this.#countUnsigned(address);
     if (event === null) return this.#ignored('not an event that concerns a charge');
     if (!mayChangeCheckout(event)) return this.#ignored('no news of a checkout', event);
@@ -76,10 +71,10 @@ export class WebhooksService {
   }
 
   /** Looks for the checkout that has the charge; each charge once a second at most. */
-  async #hintOwner(event: RoutedEvent, address: string): Promise<Receipt['outcome']> {
+  async #hintOwner(event: RoutedEvent, address: string): Promise<WebhookReceipt['outcome']> {
     const { chargeId } = event;
     if (chargeId === null) return 'ignored';
-    let taken: Receipt['outcome'] = 'ignored';
+    let taken: WebhookReceipt['outcome'] = 'ignored';
     const passed = await this.#gate.pass(gateOf(`charge ${chargeId}`, event), event, async (news) => {
       if (!this.#isSigned && !this.limits.unsignedSearches.take('all')) throw tooMany('Too many searches by charge');
       const owner = await this.#tried(address, () => this.checkouts.findByCharge(chargeId));
@@ -89,7 +84,7 @@ export class WebhooksService {
   }
 
   /** Each checkout gets two hints a second at most: one of payments, one of everything else. */
-  async #hint(checkout: CheckoutKey, event: RoutedEvent, address: string): Promise<Receipt['outcome']> {
+  async #hint(checkout: CheckoutKey, event: RoutedEvent, address: string): Promise<WebhookReceipt['outcome']> {
     let isTaken = true;
     const passed = await this.#gate.pass(gateOf(checkout.reference, event), event, async (news) => {
       const { id, key, chargeId } = news;
@@ -149,7 +144,7 @@ export class WebhooksService {
     return found;
   }
 
-  #ignored(reason: string, event?: RoutedEvent): Receipt {
+  #ignored(reason: string, event?: RoutedEvent): WebhookReceipt {
     this.logger.debug({ reason, event_id: event?.id, event_key: event?.key }, 'webhook ignored');
     return { received: true, outcome: 'ignored' };
   }

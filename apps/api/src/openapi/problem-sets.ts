@@ -1,8 +1,15 @@
 import type { ProblemCode } from '../problems/catalog.js';
 
-/** What a read of the provider's records may answer. */
+/** A read or a change of one checkout. */
+export const CHECKOUT_PROBLEMS = [
+  'not_found',
+  'checkout_unreadable',
+  'temporal_unavailable',
+  'overloaded',
+] as const satisfies readonly ProblemCode[];
+
+/** A read of the provider's records. */
 export const READ_PROBLEMS = [
-  'invalid_request',
   'not_found',
   'provider_refused',
   'provider_key_refused',
@@ -11,9 +18,8 @@ export const READ_PROBLEMS = [
   'provider_timeout',
 ] as const satisfies readonly ProblemCode[];
 
-/** What a change of the provider's records may answer. */
+/** A change of the provider's records, which the worker makes. */
 export const COMMAND_PROBLEMS = [
-  'invalid_request',
   'not_found',
   'provider_refused',
   'command_unreadable',
