@@ -31,7 +31,7 @@ async function main(): Promise<number> {
   let stack: Stack | undefined;
   try {
     stack = await startStack({
-      env: { ...process.env, ...SETTINGS, API_KEYS: '' },
+      env: { ...process.env, ...SETTINGS, API_KEYS: '', PROVIDER_BASE_URL: '' },
       onLine: (service, line) => void lines.push(`${service}: ${line}`),
       log: (line) => console.log(line),
       signal,
@@ -42,8 +42,8 @@ async function main(): Promise<number> {
   }
 }
 
-async function fuzz(schemathesis: string, { apiUrl, settings }: Stack): Promise<number> {
-  const key = settings.madeUpKeys.find(({ role }) => role === 'ops')?.secret ?? '';
+async function fuzz(schemathesis: string, { apiUrl, sandboxUrl, settings }: Stack): Promise<number> {
+  const key = settings.generatedKeys.find(({ role }) => role === 'ops')?.secret ?? '';
   const child = spawn(
     schemathesis,
     [
@@ -61,11 +61,24 @@ async function fuzz(schemathesis: string, { apiUrl, settings }: Stack): Promise<
         ...process.env,
         PYTHONPATH: FUZZ,
         WEBHOOK_SECRET: settings.providerKeys.PROVIDER_WEBHOOK_SECRET,
+        RECORDS: await seededRecords(sandboxUrl),
       },
     },
   );
   const [code] = (await once(child, 'exit')) as [number | null];
   return code ?? 1;
+}
+
+/** Makes records that only the provider can make. @returns their ids, as JSON */
+async function seededRecords(sandboxUrl = ''): Promise<string> {
+  const seed = { customers: [{ cards: [{}, {}, {}] }], disputes: [{}, {}], receipts: [{}] };
+  const response = await fetch(`${sandboxUrl}/__sandbox/seed`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(seed),
+  });
+  if (!response.ok) throw new Error(`The sandbox did not take the records: ${await response.text()}`);
+  return response.text();
 }
 
 /** The path of the pinned Schemathesis in a virtual environment of its own; null where it cannot be had. */

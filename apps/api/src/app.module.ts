@@ -2,44 +2,84 @@ import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { PaymentsClient } from '@tillflow/payments-client';
 import type { Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
+import { AccountController } from './account/account.controller.js';
+import { AccountService } from './account/account.service.js';
 import { Signatures } from './auth/signatures.js';
 import { SignedLinks } from './auth/signed-links.js';
 import { AttemptsService } from './checkouts/attempts.service.js';
+import { CheckoutChanges } from './checkouts/checkout-changes.js';
 import { CheckoutsController } from './checkouts/checkouts.controller.js';
 import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
 import { CheckoutsService } from './checkouts/checkouts.service.js';
 import { EventTailWatch } from './checkouts/event-tail-watch.js';
-import { CustomerLooks } from './checkouts/customer-looks.js';
-import { CheckoutNews } from './checkouts/news.js';
+import { LinkReads } from './checkouts/link-reads.js';
 import { CheckoutPresenter } from './checkouts/presenter.js';
 import { QrService } from './checkouts/qr.service.js';
 import { RefundsController } from './checkouts/refunds.controller.js';
 import { RefundsService } from './checkouts/refunds.service.js';
 import { SourceCheck } from './checkouts/source-check.js';
-import { Cursors } from './checkouts/cursor.js';
-import { CodecController } from './codec/codec.controller.js';
 import { CodecLinks } from './codec/codec-links.js';
+import { CodecController } from './codec/codec.controller.js';
 import { CodecService } from './codec/codec.service.js';
+import { Commands } from './commands/commands.service.js';
+import { CustomersController } from './customers/customers.controller.js';
+import { CustomersService } from './customers/customers.service.js';
+import { DisputesController } from './disputes/disputes.controller.js';
+import { DisputesService } from './disputes/disputes.service.js';
+import { EvidenceService } from './disputes/evidence.service.js';
+import { SameDocument } from './disputes/same-document.js';
 import { Limits } from './edge/limits.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
-import { LOGGER } from './logger.provider.js';
 import { AdmissionMetrics } from './metrics/admission.js';
 import { BusinessMetrics } from './metrics/business.js';
 import { MetricsController } from './metrics/metrics.controller.js';
 import { Metrics } from './metrics/metrics.js';
+import { PlansController } from './plans/plans.controller.js';
+import { PlansService } from './plans/plans.service.js';
 import { ErrorsController } from './problems/errors.controller.js';
+import { ProviderLists } from './provider/provider-lists.js';
+import { ProviderReads } from './provider/provider-reads.js';
+import { LOGGER, Settings } from './providers.js';
 import { ReconciliationsController } from './reconciliations/reconciliations.controller.js';
 import { ReconciliationsService } from './reconciliations/reconciliations.service.js';
-import { RESOURCE_CONTROLLERS, RESOURCE_PROVIDERS } from './resources.js';
+import { RecordsController } from './records/records.controller.js';
+import { RecordsService } from './records/records.service.js';
 import { placesIn } from './settings.js';
-import { Settings } from './settings.provider.js';
+import { Cursors } from './shared/cursors.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
 import { Watches } from './streams/watches.js';
 import { TemporalAccess } from './temporal/temporal.provider.js';
+import { TestModeController } from './test-mode/test-mode.controller.js';
+import { TestModeService } from './test-mode/test-mode.service.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
+
+/** The routes of the provider's resources beyond checkouts. */
+export const RESOURCE_CONTROLLERS = [
+  PlansController,
+  DisputesController,
+  CustomersController,
+  AccountController,
+  RecordsController,
+  TestModeController,
+];
+
+/** What those routes need. */
+export const RESOURCE_PROVIDERS = [
+  ProviderReads,
+  ProviderLists,
+  Commands,
+  PlansService,
+  DisputesService,
+  EvidenceService,
+  SameDocument,
+  CustomersService,
+  AccountService,
+  RecordsService,
+  TestModeService,
+];
 
 export type AppParts = {
   readonly settings: Settings;
@@ -80,8 +120,8 @@ export class AppModule {
         BusinessMetrics,
         Signatures,
         SignedLinks,
-        CheckoutNews,
-        CustomerLooks,
+        CheckoutChanges,
+        LinkReads,
         CheckoutPresenter,
         CheckoutsRepository,
         Cursors,

@@ -14,8 +14,8 @@ import { openApiDocument } from './openapi/document.js';
 import { serveDescription } from './openapi/pages.js';
 import { Problem } from './problems/problem.js';
 import type { ApiSettings } from './settings.js';
-import { Settings } from './settings.provider.js';
-import { closeUnusedConnections } from './unused-connections.js';
+import { Settings } from './providers.js';
+import { closeUnusedConnections } from './edge/connections.js';
 
 export type RunningApi = {
   /** `http://host:port` as it listens. */

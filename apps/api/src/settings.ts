@@ -4,7 +4,7 @@ import { flag, integer, list, readSettings, temporalSettings, unsafeWithLiveKey 
 import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
-import { trustProxy } from './edge/trust-proxy.js';
+import { trustProxy } from './edge/client-address.js';
 import { isImageHost } from './checkouts/image-hosts.js';
 import type { Places } from './temporal/temporal.provider.js';
 

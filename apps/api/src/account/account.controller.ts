@@ -2,8 +2,8 @@ import { Body, Controller, Get, Patch, Post, Res } from '@nestjs/common';
 import type { Account, AccountVersions } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
-import { pendingChange, type PendingChange } from '../commands/pending.js';
+import { AskedBy, type Asker } from '../auth/caller.js';
+import { pendingChange, type PendingChange } from '../commands/commands.schema.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/problem-sets.js';
 import {

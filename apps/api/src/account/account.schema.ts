@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { providerId, text, withAnyField } from '../fields.schema.js';
+import { providerId, text, withAnyField } from '../shared/fields.schema.js';
 
 /** In the characters of RFC 3986: a URL of another alphabet has an ASCII form. */
 const URI = /^https?:\/\/(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$/;

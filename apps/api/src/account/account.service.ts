@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Account, type AccountVersions } from '@tillflow/payments-client';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Commands } from '../commands/commands.service.js';
 import type { Order } from '../commands/order.js';
-import type { Changed } from '../commands/pending.js';
+import type { Changed } from '../commands/commands.schema.js';
 import { ProviderReads } from '../provider/provider-reads.js';
 import type { UpdateAccount } from './account.schema.js';
 

@@ -1,10 +1,10 @@
 import type { FastifyRequest } from 'fastify';
 import type { CodecLinks } from '../codec/codec-links.js';
-import { addressKey } from '../edge/address-key.js';
-import { countOf } from '../edge/host.js';
+import { addressKey } from '../edge/client-address.js';
+import { countOf } from '../edge/headers.js';
 import type { Bucket, Limits } from '../edge/limits.js';
 import { Problem } from '../problems/problem.js';
-import type { Settings } from '../settings.provider.js';
+import type { Settings } from '../providers.js';
 import type { Access } from './access.js';
 import { findKey, mayActAs, type ApiKey } from './api-keys.js';
 import { linkCaller, type Caller } from './caller.js';

@@ -1,6 +1,6 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 
 /** What a signature is good for: one that was made for one purpose proves nothing for another. */
 export type Purpose = 'link' | 'codec' | 'cursor';

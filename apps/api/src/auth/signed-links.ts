@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 import { Signatures } from './signatures.js';
 
 type Params = Readonly<Record<string, string>>;

@@ -3,13 +3,12 @@ import { isPaid } from '@tillflow/domain';
 import { newestAttempt, type RequestResult, type StoredCheckout } from '@tillflow/temporal';
 import type { AttemptView } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../temporal/request-budget.js';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import type { NewAttempt } from './checkouts.schema.js';
-import { keyOf } from './checkout-key.js';
-import { CheckoutsRepository } from './checkouts.repository.js';
+import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import type { CheckoutReply } from './checkouts.schema.js';
-import { InFlight } from './in-flight.js';
+import { InFlight } from '../shared/in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { refusal } from '../temporal/failures.js';
 

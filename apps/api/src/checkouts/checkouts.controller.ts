@@ -1,8 +1,7 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Requires, RequiresKeyOrLink } from '../auth/access.js';
-import type { Caller } from '../auth/caller.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
+import { AskedBy, type Asker, type Caller } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag, type Link } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
 import { AttemptsService } from './attempts.service.js';

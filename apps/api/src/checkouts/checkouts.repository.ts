@@ -5,7 +5,14 @@ import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowUpdateFailedError,
 } from '@temporalio/client';
-import { checkoutId, checkoutWorkflowId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
+import {
+  checkoutId,
+  checkoutWorkflowId,
+  DEFAULT_ACCOUNT,
+  parseCheckoutId,
+  type CheckoutKey,
+  type CheckoutStatus,
+} from '@tillflow/domain';
 import { addCorrelation } from '@tillflow/telemetry';
 import {
   CheckoutList,
@@ -32,13 +39,12 @@ import {
   type StoredRefund,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
-import { LEAST_LOOK_MS } from '../temporal/request-budget.js';
-import { LOGGER } from '../logger.provider.js';
+import { CheckoutChanges } from './checkout-changes.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
-import { TemporalAccess } from '../temporal/temporal.provider.js';
-import { CheckoutNews } from './news.js';
+import { LOGGER, Settings } from '../providers.js';
 import { unavailable } from '../temporal/failures.js';
+import { LEAST_LOOK_MS } from '../temporal/request-budget.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 /** A read that takes longer is given up, however long a request may take. Milliseconds. */
 const READ_WITHIN_MS = 5_000;
@@ -69,7 +75,7 @@ export class CheckoutsRepository {
     private readonly temporal: TemporalAccess,
     private readonly settings: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
-    private readonly news: CheckoutNews,
+    private readonly news: CheckoutChanges,
   ) {
     const readWithinMs = Math.min(Math.max(settings.values.ANSWER_WITHIN_MS, LEAST_LOOK_MS), READ_WITHIN_MS);
     this.#checkouts = new Checkouts(temporal, {
@@ -232,4 +238,11 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     throw unavailable(error);
   }
+}
+
+/** @throws {Problem} `not_found` for what cannot be the id of a checkout of ours. */
+export function keyOf(id: string): CheckoutKey {
+  const key = parseCheckoutId(id);
+  if (key === null || key.account !== DEFAULT_ACCOUNT) throw new Problem('not_found', 'No checkout has this id');
+  return key;
 }

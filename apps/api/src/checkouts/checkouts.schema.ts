@@ -13,7 +13,7 @@ import {
   text,
   time,
   wholeNumber,
-} from '../fields.schema.js';
+} from '../shared/fields.schema.js';
 
 /** Names in a charge's metadata that route its webhooks. */
 const RESERVED_METADATA = ['checkout', 'attempt', 'refund_key'] as const;

@@ -18,12 +18,11 @@ import {
 import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
 import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
 import { timeBeforeFollowUp, timeBeforeLook } from '../temporal/request-budget.js';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
-import { Settings } from '../settings.provider.js';
-import { keyOf } from './checkout-key.js';
-import { CheckoutsRepository } from './checkouts.repository.js';
+import { Settings } from '../providers.js';
+import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import type {
   CheckoutReply,
   CheckoutsReply,
@@ -31,9 +30,9 @@ import type {
   ListCheckouts,
   TimelineReply,
 } from './checkouts.schema.js';
-import { Cursors } from './cursor.js';
+import { Cursors } from '../shared/cursors.js';
 import { EventTailWatch } from './event-tail-watch.js';
-import { InFlight } from './in-flight.js';
+import { InFlight } from '../shared/in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
 import { refusal, retryAfterSeconds } from '../temporal/failures.js';

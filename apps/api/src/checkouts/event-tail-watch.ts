@@ -1,8 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { findEventTail, type EventTailMemo } from '@tillflow/workflows';
 import type { Logger } from 'pino';
-import { LOGGER } from '../logger.provider.js';
-import { Settings } from '../settings.provider.js';
+import { LOGGER, Settings } from '../providers.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 /** How long what is known of the tail is good for, and how long a look may take. */

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import type { ApiSettings } from '../settings.js';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 import { CheckoutPresenter } from './presenter.js';
 
 const intent: CheckoutIntent = {

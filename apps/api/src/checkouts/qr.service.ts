@@ -2,12 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Logger } from 'pino';
 import { Agent, request } from 'undici';
 import { renderSVG } from 'uqr';
-import { LOGGER } from '../logger.provider.js';
+import { LOGGER, Settings } from '../providers.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
-import { keyOf } from './checkout-key.js';
+import { keyOf } from './checkouts.repository.js';
 import { CheckoutsService } from './checkouts.service.js';
-import { CustomerLooks } from './customer-looks.js';
+import { LinkReads } from './link-reads.js';
 import { ImageCache, type QrImage } from './image-cache.js';
 import { ImageHosts } from './image-hosts.js';
 import { CheckoutPresenter } from './presenter.js';
@@ -35,7 +34,7 @@ export class QrService {
 
   constructor(
     private readonly checkouts: CheckoutsService,
-    private readonly looks: CustomerLooks,
+    private readonly looks: LinkReads,
     private readonly presenter: CheckoutPresenter,
     { values }: Settings,
     @Inject(LOGGER) private readonly logger: Logger,

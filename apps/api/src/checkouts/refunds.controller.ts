@@ -1,14 +1,13 @@
 import { Body, Controller, Get, Headers, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
+import { AskedBy, type Asker } from '../auth/caller.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
 import { checkoutPath, type CheckoutPath } from './checkouts.schema.js';
-import { idempotencyKey } from './idempotency-key.js';
+import { idempotencyKeyHeader, idempotencyKey } from '../shared/idempotency-key.js';
 import {
   createRefund,
-  idempotencyKeyHeader,
   refundReply,
   refundsReply,
   type CreateRefund,

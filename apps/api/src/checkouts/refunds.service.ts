@@ -20,11 +20,10 @@ import {
   type StoredRefund,
 } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../temporal/request-budget.js';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
-import { keyOf } from './checkout-key.js';
-import { CheckoutsRepository } from './checkouts.repository.js';
-import { InFlight } from './in-flight.js';
+import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
+import { InFlight } from '../shared/in-flight.js';
 import type { CreateRefund, RefundReply, RefundsReply } from './refunds.schema.js';
 import { refusal } from '../temporal/failures.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Signatures } from '../auth/signatures.js';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 import type { CodecAddress } from './codec.schema.js';
 
 /** A working day. An address that says more was not made by an API whose clock is right. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { EncryptionCodec, UnreadablePayloadError, type Payload } from '@tillflow/temporal';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 import type { PayloadJson, PayloadsJson } from './codec.schema.js';
 
 /** What the workflows' own codec does to payloads, for tools that have no keys. */

@@ -21,15 +21,22 @@ import {
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { unavailable } from '../temporal/failures.js';
-import { LOGGER } from '../logger.provider.js';
+import { LOGGER, Settings } from '../providers.js';
 import { Problem } from '../problems/problem.js';
 import { problemOfRead, problemOfRejection } from '../provider/provider-problems.js';
 import { checkoutPolicy } from '../settings.js';
-import { Settings } from '../settings.provider.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
-import type { Asker } from '../auth/asker.js';
-import { targetAtProvider } from './target.js';
-import { fieldsOf, fingerprintOf, isMadeAnew, targetOf, toCommand, workflowIdOf, type Order } from './order.js';
+import type { Asker } from '../auth/caller.js';
+import {
+  fieldsOf,
+  fingerprintOf,
+  isMadeAnew,
+  targetAtProvider,
+  targetOf,
+  toCommand,
+  workflowIdOf,
+  type Order,
+} from './order.js';
 
 /** What became of a command. */
 export type Carried =

@@ -1,6 +1,12 @@
 import { createHash, createHmac } from 'node:crypto';
 import { DEFAULT_ACCOUNT, OWN_KEY_PREFIX } from '@tillflow/domain';
-import type { AccountUpdateParams, CardUpdateParams, ScheduleCreateParams } from '@tillflow/payments-client';
+import type {
+  AccountUpdateParams,
+  CardUpdateParams,
+  PaymentsClient,
+  RequestOptions,
+  ScheduleCreateParams,
+} from '@tillflow/payments-client';
 import type { Command } from '@tillflow/workflows';
 
 /** A command as the API takes it: with its parameters in the open, which never leave this process so. */
@@ -115,4 +121,24 @@ function canonical(value: unknown): string {
     if (typeof part !== 'object' || part === null || Array.isArray(part)) return part;
     return Object.fromEntries(Object.entries(part).toSorted(([a], [b]) => (a < b ? -1 : 1)));
   });
+}
+
+/** Reads the record that an order is to change; null for an order that makes one, or is about the account. */
+export function targetAtProvider(
+  provider: PaymentsClient,
+  order: Order,
+): ((options: RequestOptions) => Promise<unknown>) | null {
+  switch (order.kind) {
+    case 'stop_plan':
+      return (options) => provider.schedules.retrieve(order.plan, options);
+    case 'update_card':
+    case 'remove_card':
+      return (options) => provider.customers.retrieveCard(order.customer, order.card, options);
+    case 'delete_document':
+      return (options) => provider.disputes.retrieveDocument(order.dispute, order.document, options);
+    case 'create_plan':
+    case 'update_account':
+    case 'upgrade_api_version':
+      return null;
+  }
 }

@@ -2,8 +2,8 @@ import { Body, Controller, Delete, Get, Param, Patch, Query, Res } from '@nestjs
 import type { Card, Customer } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
-import { pendingChange, removed, type PendingChange, type Removed } from '../commands/pending.js';
+import { AskedBy, type Asker } from '../auth/caller.js';
+import { pendingChange, removed, type PendingChange, type Removed } from '../commands/commands.schema.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/problem-sets.js';
 import { listQuery, type ListQuery, type Page } from '../provider/lists.schema.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { providerId, text, withAnyField } from '../fields.schema.js';
+import { providerId, text, withAnyField } from '../shared/fields.schema.js';
 import { pageOf } from '../provider/lists.schema.js';
 
 export const customerPath = z.object({ id: providerId });

@@ -1,12 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Card, type Customer } from '@tillflow/payments-client';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Commands } from '../commands/commands.service.js';
-import type { Changed, Removed } from '../commands/pending.js';
-import { FAR_AHEAD } from '../provider/far-ahead.js';
+import type { Changed, Removed } from '../commands/commands.schema.js';
+import { FAR_AHEAD, ProviderReads } from '../provider/provider-reads.js';
 import type { ListQuery, Page } from '../provider/lists.schema.js';
 import { ProviderLists } from '../provider/provider-lists.js';
-import { ProviderReads } from '../provider/provider-reads.js';
 import type { CardPath, UpdateCard } from './customers.schema.js';
 
 /** Cards that a customer shows; all of them have a route of their own. */

@@ -2,8 +2,8 @@ import { Controller, Delete, Get, Param, Post, Query, Req, Res } from '@nestjs/c
 import type { Document, Dispute } from '@tillflow/payments-client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Requires, RequiresForFiles } from '../auth/access.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
-import { pendingChange, removed, type PendingChange, type Removed } from '../commands/pending.js';
+import { AskedBy, type Asker } from '../auth/caller.js';
+import { pendingChange, removed, type PendingChange, type Removed } from '../commands/commands.schema.js';
 import { Answers, Describes, Tag, type Link } from '../openapi/decorators.js';
 import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/problem-sets.js';
 import { listQuery, type ListQuery, type Page } from '../provider/lists.schema.js';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, currency, providerId, text } from '../fields.schema.js';
+import { amount, currency, providerId, text } from '../shared/fields.schema.js';
 import { pageOf } from '../provider/lists.schema.js';
 import { MAX_FILES, MAX_KIND_LENGTH } from './upload.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Document, type Dispute } from '@tillflow/payments-client';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Commands } from '../commands/commands.service.js';
-import type { Changed, Removed } from '../commands/pending.js';
+import type { Changed, Removed } from '../commands/commands.schema.js';
 import type { ListQuery, Page } from '../provider/lists.schema.js';
 import { ProviderLists } from '../provider/provider-lists.js';
 import { ProviderReads } from '../provider/provider-reads.js';

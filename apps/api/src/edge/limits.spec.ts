@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { addressKey } from './address-key.js';
+import { addressKey, trustProxy } from './client-address.js';
 import { Bucket } from './limits.js';
-import { trustProxy } from './trust-proxy.js';
 
 describe('a limit', () => {
   it('counts each caller for itself, and begins anew each second', () => {

@@ -5,7 +5,7 @@ import type { ConnectionError, FastifyInstance } from 'fastify';
 import { PROBLEMS, type ProblemCode } from '../problems/catalog.js';
 import { problemBody } from '../problems/problem-document.js';
 import { Problem } from '../problems/problem.js';
-import type { Settings } from '../settings.provider.js';
+import type { Settings } from '../providers.js';
 import { commonHeaders } from './headers.js';
 
 /** What the parser of Node refuses has no request yet, so its answer is written by hand. */

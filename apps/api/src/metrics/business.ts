@@ -16,8 +16,7 @@ import {
 import { ATTENTION_CODES, findEventTail, type AttentionCode } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
-import { LOGGER } from '../logger.provider.js';
-import { Settings } from '../settings.provider.js';
+import { LOGGER, Settings } from '../providers.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { EventTailGauges, type RunningTail } from './event-tail.js';
 import { Metrics } from './metrics.js';

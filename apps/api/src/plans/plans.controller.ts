@@ -2,9 +2,8 @@ import { Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from 
 import type { Occurrence, Schedule } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
-import { optionalIdempotencyKey } from '../checkouts/idempotency-key.js';
-import { idempotencyKeyHeader } from '../checkouts/refunds.schema.js';
+import { AskedBy, type Asker } from '../auth/caller.js';
+import { idempotencyKeyHeader, optionalIdempotencyKey } from '../shared/idempotency-key.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { COMMAND_PROBLEMS, READ_PROBLEMS } from '../openapi/problem-sets.js';
 import { listQuery, type ListQuery, type Page } from '../provider/lists.schema.js';

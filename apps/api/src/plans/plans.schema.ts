@@ -1,5 +1,12 @@
 import { z } from 'zod';
-import { currency as anyCurrency, metadataFields, providerId, text, wholeNumber, withOneOf } from '../fields.schema.js';
+import {
+  currency as anyCurrency,
+  metadataFields,
+  providerId,
+  text,
+  wholeNumber,
+  withOneOf,
+} from '../shared/fields.schema.js';
 import { asSearchableList, listFields, pageOf } from '../provider/lists.schema.js';
 
 const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const;

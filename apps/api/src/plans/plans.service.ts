@@ -1,13 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { PaymentsClient, type Occurrence, type Schedule } from '@tillflow/payments-client';
-import type { Asker } from '../auth/asker.js';
+import type { Asker } from '../auth/caller.js';
 import { Commands } from '../commands/commands.service.js';
 import { contentKey, planKey } from '../commands/order.js';
 import { Problem } from '../problems/problem.js';
-import { FAR_AHEAD } from '../provider/far-ahead.js';
+import { FAR_AHEAD, ProviderReads } from '../provider/provider-reads.js';
 import type { ListQuery, Page } from '../provider/lists.schema.js';
 import { ProviderLists } from '../provider/provider-lists.js';
-import { ProviderReads } from '../provider/provider-reads.js';
 import { isSearch, type CreatePlan, type ListPlans, type PendingPlan } from './plans.schema.js';
 
 export type AskedPlan =

@@ -1,7 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { Settings } from '../settings.provider.js';
+import type { Settings } from '../providers.js';
 import { PROBLEMS, type ProblemCode } from './catalog.js';
 import { problemBody } from './problem-document.js';
 import { Problem } from './problem.js';

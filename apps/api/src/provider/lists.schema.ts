@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { cursor, nextCursor, readableTime, timeBetween, wholeNumber } from '../fields.schema.js';
+import { cursor, nextCursor, readableTime, timeBetween, wholeNumber } from '../shared/fields.schema.js';
 
 /** The provider's list parameters, and Tillflow's cursor. Source: reference, "Shared list parameters". */
 export const listFields = {

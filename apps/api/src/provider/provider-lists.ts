@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { List, ListParams, RequestOptions, Search } from '@tillflow/payments-client';
-import { Cursors } from '../checkouts/cursor.js';
+import { Cursors } from '../shared/cursors.js';
 import type { ListQuery, Page } from './lists.schema.js';
 import { ProviderReads } from './provider-reads.js';
 

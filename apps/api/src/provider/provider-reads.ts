@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { RequestOptions } from '@tillflow/payments-client';
-import { Settings } from '../settings.provider.js';
 import { problemOfRead } from './provider-problems.js';
+import { Settings } from '../providers.js';
 
 /** Reads of the provider, bounded in time: a till's proxy does not wait longer than `ANSWER_WITHIN_MS`. */
 @Injectable()
@@ -19,3 +19,6 @@ export class ProviderReads {
     }
   }
 }
+
+/** After every record that there can be: the provider's clock may be ahead of ours. ISO 8601 UTC. */
+export const FAR_AHEAD = '9999-01-01T00:00:00.000Z';

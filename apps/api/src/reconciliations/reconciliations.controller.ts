@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestj
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { Requires } from '../auth/access.js';
-import { AskedBy, type Asker } from '../auth/asker.js';
+import { AskedBy, type Asker } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
   exportExample,

@@ -10,7 +10,7 @@ import {
   time,
   timeBetween,
   wholeNumber,
-} from '../fields.schema.js';
+} from '../shared/fields.schema.js';
 
 const DAY_MS = 86_400_000;
 const MOST_DAYS = 31;

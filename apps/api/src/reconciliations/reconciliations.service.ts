@@ -6,11 +6,11 @@ import {
   type FullReconciliation,
   type StoredReconciliation,
 } from '@tillflow/temporal';
-import type { Asker } from '../auth/asker.js';
-import { Cursors } from '../checkouts/cursor.js';
+import type { Asker } from '../auth/caller.js';
+import { Cursors } from '../shared/cursors.js';
 import { unavailable } from '../temporal/failures.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import type {
   ListReconciliations,

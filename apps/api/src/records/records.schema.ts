@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { amount, currency, providerId, text } from '../fields.schema.js';
+import { amount, currency, providerId, text } from '../shared/fields.schema.js';
 import { asList, asSearchableList, listFields, pageOf } from '../provider/lists.schema.js';
 
 export const recordPath = z.object({ id: providerId });

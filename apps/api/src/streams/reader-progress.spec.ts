@@ -3,8 +3,7 @@ import { createServer, type Server } from 'node:http';
 import { connect, type AddressInfo, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { EventStream } from './event-stream.js';
-import { ReaderProgress } from './reader-progress.js';
+import { EventStream, ReaderProgress } from './event-stream.js';
 
 const HEARTBEAT_MS = 20;
 /** More than the operating system buffers between two sockets of one machine. */

@@ -6,7 +6,7 @@ import { checkoutPath, checkoutEvent, type CheckoutPath } from '../checkouts/che
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
 import type { EventStream } from './event-stream.js';
-import { lastEventId, lastEventIdHeader } from './last-event-id.js';
+import { lastEventId, lastEventIdHeader } from './streams.schema.js';
 import { StreamsService } from './streams.service.js';
 
 const STREAM_HEADERS = {

@@ -6,14 +6,13 @@ import type { StoredCheckout } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import type { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
-import { CustomerLooks } from '../checkouts/customer-looks.js';
-import { CheckoutNews } from '../checkouts/news.js';
+import { LinkReads } from '../checkouts/link-reads.js';
+import { CheckoutChanges } from '../checkouts/checkout-changes.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
 import { Problem } from '../problems/problem.js';
 import type { ApiSettings } from '../settings.js';
-import { Settings } from '../settings.provider.js';
-import type { EventStream } from './event-stream.js';
-import type { Connection } from './reader-progress.js';
+import { Settings } from '../providers.js';
+import type { Connection, EventStream } from './event-stream.js';
 import { StreamsService, type StreamRequest } from './streams.service.js';
 import { Watches } from './watches.js';
 
@@ -56,10 +55,10 @@ function service(limit = 10) {
     PUBLIC_URL: 'http://pay.example',
   } as unknown as ApiSettings);
   const repository = { get, look: get } as unknown as CheckoutsRepository;
-  const news = new CheckoutNews();
+  const news = new CheckoutChanges();
   const watches = new Watches(repository, settings, pino({ enabled: false }), news);
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
-  const streams = new StreamsService(repository, new CustomerLooks(repository, news), presenter, watches, settings);
+  const streams = new StreamsService(repository, new LinkReads(repository, news), presenter, watches, settings);
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
     streams.open({ id: ID, seen: null, link: null, connection: NOWHERE, ...request });
   return { stored, get, news, streams, open };

@@ -1,16 +1,14 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { CheckoutKey } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
-import { addressKey } from '../edge/address-key.js';
-import { keyOf } from '../checkouts/checkout-key.js';
-import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
-import { CustomerLooks } from '../checkouts/customer-looks.js';
+import { addressKey } from '../edge/client-address.js';
+import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
+import { LinkReads } from '../checkouts/link-reads.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
-import { EventStream } from './event-stream.js';
+import { Settings } from '../providers.js';
+import { EventStream, ReaderProgress, type Connection } from './event-stream.js';
 import { Places } from './places.js';
-import { ReaderProgress, type Connection } from './reader-progress.js';
 import { Watches } from './watches.js';
 
 export type StreamRequest = {
@@ -47,7 +45,7 @@ export class StreamsService implements BeforeApplicationShutdown {
 
   constructor(
     private readonly repository: CheckoutsRepository,
-    private readonly looks: CustomerLooks,
+    private readonly looks: LinkReads,
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
     private readonly settings: Settings,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { checkoutId, providerId } from '../fields.schema.js';
+import { checkoutId, providerId } from '../shared/fields.schema.js';
 
 export const markPath = z.object({ id: providerId });
 export type MarkPath = z.output<typeof markPath>;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PaymentsClient, PaymentsError } from '@tillflow/payments-client';
 import { Problem } from '../problems/problem.js';
 import { problemOfRead } from '../provider/provider-problems.js';
-import { Settings } from '../settings.provider.js';
+import { Settings } from '../providers.js';
 import type { MarkCharge, MarkedCharge } from './test-mode.schema.js';
 
 /** Keys of test mode begin so. Source: assumption. */

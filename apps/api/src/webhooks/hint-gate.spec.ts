@@ -1,7 +1,6 @@
 import type { RoutedEvent } from '@tillflow/domain';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { HintGate } from './hint-gate.js';
-import { mergedNews } from './merged-news.js';
+import { HintGate, mergedNews } from './hint-gate.js';
 
 const merge = (earlier: string, later: string): string => `${earlier}+${later}`;
 

@@ -1,3 +1,5 @@
+import type { RoutedEvent } from '@tillflow/domain';
+
 const WINDOW_MS = 1_000;
 
 type Trailing<News> = { news: News; sent: Promise<void> };
@@ -52,4 +54,20 @@ export class HintGate<News> {
       if (this.#windows.get(subject) === window && window.trailing === null) this.#windows.delete(subject);
     }, WINDOW_MS).unref();
   }
+}
+
+/** The event of a payment. */
+export const PAYMENT = 'charge.complete';
+
+/** The kind of a hint that stands for events about several charges. No event of the provider has it. */
+const SEVERAL = 'several events';
+
+/**
+ * One piece of news that makes a checkout look at whatever either would: at one charge, or at all of them.
+ * Both are payments, or neither is.
+ */
+export function mergedNews(earlier: RoutedEvent, later: RoutedEvent): RoutedEvent {
+  if (earlier.chargeId === later.chargeId && later.chargeId !== null) return later;
+  // Not as a payment: a checkout whose charges are all paid would not look.
+  return { ...later, key: SEVERAL, chargeId: null };
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post, Req } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { OpenForBytes } from '../auth/access.js';
-import { addressKey } from '../edge/address-key.js';
+import { addressKey } from '../edge/client-address.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { Problem } from '../problems/problem.js';
 import { SIGNATURE_HEADERS, webhookBody, webhookReceipt, type WebhookReceipt } from './webhooks.schema.js';

@@ -6,12 +6,10 @@ import { tooMany } from '../auth/admission.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { parseJson } from '../edge/json.js';
 import { Limits } from '../edge/limits.js';
-import { LOGGER } from '../logger.provider.js';
+import { LOGGER, Settings } from '../providers.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Problem } from '../problems/problem.js';
-import { Settings } from '../settings.provider.js';
-import { HintGate } from './hint-gate.js';
-import { mergedNews, PAYMENT } from './merged-news.js';
+import { HintGate, mergedNews, PAYMENT } from './hint-gate.js';
 import type { WebhookReceipt } from './webhooks.schema.js';
 
 /** A webhook as it came. */

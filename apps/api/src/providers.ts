@@ -15,3 +15,6 @@ export class Settings {
     this.#listeningAt = url.replace(/\/+$/, '');
   }
 }
+
+/** The token under which the program's pino logger is injected. */
+export const LOGGER = Symbol('logger');

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 
 /** Tells the streams of this process that a checkout may have changed, so that they need not wait for their next look. */
 @Injectable()
-export class CheckoutNews {
+export class CheckoutChanges {
   readonly #listeners = new EventEmitter();
 
   /** Costs nothing when no one watches. */

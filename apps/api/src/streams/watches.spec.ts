@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
-import { Watch, type Watcher } from './watch.js';
+import { Watch, type Watcher } from './watches.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { providerId } from '../fields.schema.js';
+import { providerId } from '../shared/fields.schema.js';
 
 /** The answer to a change whose outcome is not known yet. */
 export const pendingChange = z

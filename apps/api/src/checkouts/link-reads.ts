@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { checkoutId, type CheckoutKey } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
+import { CheckoutChanges } from './checkout-changes.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
-import { CheckoutNews } from './news.js';
 
 /** How long a look answers later requests. Milliseconds. */
 const KEEP_MS = 500;
@@ -12,12 +12,12 @@ const KEEP_MS = 500;
  * takes no place from callers with a key.
  */
 @Injectable()
-export class CustomerLooks {
+export class LinkReads {
   readonly #looks = new Map<string, Promise<StoredCheckout>>();
 
   constructor(
     private readonly repository: CheckoutsRepository,
-    news: CheckoutNews,
+    news: CheckoutChanges,
   ) {
     news.listen((id) => this.#looks.delete(id));
   }

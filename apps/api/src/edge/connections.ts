@@ -1,0 +1,58 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * Bounds the time in which the body of a request arrives. Node's own `requestTimeout` has one value for all routes and is
+ * looked at rarely.
+ * @param onSlow is called when the body is not complete by then.
+ */
+export function boundArrival(request: IncomingMessage, withinMs: number, onSlow: () => void): void {
+  if (!hasBody(request)) return;
+  const timer = setTimeout(() => {
+    if (!request.complete) onSlow();
+  }, withinMs);
+  timer.unref();
+  const stop = (): void => clearTimeout(timer);
+  request.once('end', stop).once('close', stop);
+}
+
+export function hasBody({ headers }: IncomingMessage): boolean {
+  const { 'content-length': length, 'transfer-encoding': encoding } = headers;
+  return encoding !== undefined || (length !== undefined && length !== '0');
+}
+
+/**
+ * Node would ask for the body of every request that says `Expect: 100-continue`, and answer any other expectation with an
+ * empty 417. Here each is a request like any other: its head decides. Source: RFC 9110, section 10.1.1.
+ */
+export function decideExpectations({ server }: Pick<FastifyInstance, 'server'>): void {
+  for (const event of ['checkContinue', 'checkExpectation'] as const) {
+    server.on(event, (request, response) => void server.emit('request', request, response));
+  }
+}
+
+/** To be called for a request that was admitted: its sender may wait for this before it sends the body. */
+export function askForBody({ headers }: IncomingMessage, response: ServerResponse): void {
+  if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
+}
+
+/**
+ * Closes, when the process stops, the connections that never brought a request: browsers open such in advance, and
+ * Node counts them as busy until its header timeout of a minute.
+ */
+export function closeUnusedConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
+  const unused = new Set<Socket>();
+  let isClosing = false;
+  server.server.on('connection', (socket) => {
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+    if (isClosing) socket.destroy();
+  });
+  server.server.on('request', ({ socket }) => unused.delete(socket));
+  server.addHook('preClose', (done) => {
+    isClosing = true;
+    for (const socket of unused) socket.destroy();
+    done();
+  });
+}
