@@ -18,13 +18,13 @@ import { Settings } from './providers.js';
 import { closeUnusedConnections } from './edge/connections.js';
 
 export type RunningApi = {
-  /** `http://host:port` as it listens. */
+  /** `http://host:port` at which it listens. */
   readonly url: string;
-  /** Answers what was asked, takes no more, closes its connections. */
+  /** Finishes the requests in progress, accepts no more, and closes all connections. */
   close(): Promise<void>;
 };
 
-/** Starts the API. It starts without Temporal too, and says so at `/health/ready`. */
+/** Starts the API. It also starts without Temporal; `/health/ready` then answers 503. */
 export async function startApi(values: ApiSettings, logger: Logger): Promise<RunningApi> {
   warnIfUnencrypted(values, logger);
   const settings = new Settings(values);

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { documents } from './documents.js';
 
-/** Writes what is made from the code into `docs`: the OpenAPI document, and a page for each error. */
+/** Writes the generated documents into `docs`: the OpenAPI document, and a page for each error. */
 const DOCS = fileURLToPath(new URL('../../../docs/', import.meta.url));
 
 const pages = documents();

@@ -1,12 +1,12 @@
 import type { ApiSettings } from './settings.js';
 
-/** The program's settings, read once, injectable by this class. */
+/** The program's settings. This class is their injection token. */
 export class Settings {
   #listeningAt: string | undefined;
 
   constructor(readonly values: ApiSettings) {}
 
-  /** Where links point to: `PUBLIC_URL`, or the address the server found itself listening at. No trailing slash. */
+  /** The base of links: `PUBLIC_URL`, or the address at which the server listens. No trailing slash. */
   get publicUrl(): string {
     return this.values.PUBLIC_URL ?? this.#listeningAt ?? `http://${this.values.HOST}:${this.values.PORT}`;
   }
@@ -16,5 +16,5 @@ export class Settings {
   }
 }
 
-/** The token under which the program's pino logger is injected. */
+/** The injection token of the program's logger. */
 export const LOGGER = Symbol('logger');

@@ -17,78 +17,78 @@ const schema = z.object({
   ...temporalSettings,
   PORT: integer(3000, 0, 65_535),
   HOST: z.string().default('127.0.0.1'),
-  /** The address that tills and browsers reach the API at; it is written into links. */
+  /** The address at which tills and browsers reach the API. The API writes it into links. */
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
   API_KEYS: apiKeys,
-  /** Signs links, cursors and addresses of the codec. Several, comma-separated: the first signs, all verify. */
+  /** Signs links, cursors and codec addresses. Several, comma-separated: the first signs, all verify. */
   URL_SIGNING_KEY: list().refine(
     (secrets) => secrets.every(({ length }) => length >= 32),
     'each must have at least 32 characters',
   ),
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
-  /** Hosts that QR images may be fetched from. Unset: the provider's own, as `ImageHosts` says. */
+  /** Hosts from which the API may fetch QR images. Unset: the provider's own hosts (`ImageHosts`). */
   QR_IMAGE_HOSTS: list()
     .refine((hosts) => hosts.every(isImageHost), 'each must be host or host:port')
     .optional(),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
-  /** A version date of the provider's API, the worker's; unset: the account's own. */
+  /** The version date of the provider's API, the same as the worker's. Unset: the version of the account. */
   PROVIDER_API_VERSION: z
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
     .optional(),
-  /** Several while one is rotated. `off` when the provider does not sign: then only the look decides. */
+  /** Several while one is rotated. `off` when the provider does not sign. A webhook is only a hint in any case. */
   PROVIDER_WEBHOOK_SECRET: list().refine(
     (secrets) => (secrets.length === 1 && secrets[0] === 'off') || secrets.every((secret) => BASE64.test(secret)),
     'each must be base64, or off alone',
   ),
-  /** Where the Temporal UI is, to let its pages call the codec; several, comma-separated. */
+  /** The addresses of the Temporal UI, whose pages may call the codec. Comma-separated. */
   TEMPORAL_UI_URL: list()
     .refine((urls) => urls.every((url) => HTTP_URL.safeParse(url).success), 'must be http(s) addresses')
     .transform((urls) => urls.map((url) => new URL(url).origin))
     .default([]),
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
-  /** Where evidence waits on its way to the provider: up to 100 MB for each of four requests at a time. */
+  /** Where evidence is stored on its way to the provider: up to 100 MB for each of four requests at a time. */
   SPOOL_DIR: z.string().default(tmpdir()),
-  /** Whose `X-Forwarded-For` says who the client is. Unset: the API trusts none. */
+  /** The proxies whose `X-Forwarded-For` the API trusts. Unset: none. */
   TRUST_PROXY: trustProxy.optional(),
-  /** Requests per second and key; by signed links, per second and address. */
+  /** Requests per second for each key; with signed links, for each address. */
   RATE_LIMIT: integer(500, 1, 100_000),
-  /** Requests without a known key, webhooks with a wrong signature, and requests by the links of one checkout, each per second and address. */
+  /** Requests without a known key, webhooks with a wrong signature, and requests with the links of one checkout: each per second and address. */
   OPEN_RATE_LIMIT: integer(50, 1, 100_000),
-  /** How long a request may take to arrive, head and body (evidence has the time of an upload), and an answer may stay unread. */
+  /** How long the headers and the body of a request may take to arrive (evidence has the time of an upload), and how long an answer may stay unread. */
   REQUEST_TIMEOUT_MS: integer(30_000, 100, 3_600_000),
   /** Whether `/docs` and `/openapi.json` are served. */
   DOCS_OPEN: flag(true),
-  /** Whether `/metrics` is for everyone who reaches the port, without an ops key. */
+  /** Whether `/metrics` is open to everyone who reaches the port. */
   METRICS_OPEN: flag(false),
-  /** The metrics of the business are read from Temporal at most this often, however often they are asked for. */
+  /** The API reads business metrics from Temporal at most this often. */
   METRICS_REFRESH_MS: integer(15_000, 100, 3_600_000),
-  /** What is sold in; checkouts in another currency are refused. */
+  /** The currencies of checkouts. The API refuses any other. */
   CURRENCIES: list()
     .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
     .transform((codes) => codes.filter(isCurrency))
     .default([...CURRENCIES]),
-  /** A payment made less than this before a reconciliation is left to the next one. */
+  /** A reconciliation leaves a payment younger than this to the next one. */
   RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
-  /** How long a request may take in front of a proxy's own limit; a slow provider is answered with 202 before. */
+  /** How long a request may take. Less than the limit of a proxy: when the provider is slow, the API answers 202 before. */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
-  /** Checkouts that this process begins or changes at Temporal at a time; the others wait for a place, or get 503. */
+  /** Checkouts that this process creates or changes at the same time. Other requests wait for a place, or get 503. */
   TEMPORAL_MAX_WRITES: integer(32, 1, 10_000),
-  /** The same for looks at one checkout. */
+  /** The same for reads of one checkout. */
   TEMPORAL_MAX_READS: integer(32, 1, 10_000),
   /** The same for pages of the list of checkouts. */
   TEMPORAL_MAX_LISTS: integer(4, 1, 10_000),
-  /** The same for webhooks; one that gets 503 is sent again by the provider. */
+  /** The same for webhooks. The provider sends a webhook again that gets 503. */
   TEMPORAL_MAX_HINTS: integer(16, 1, 10_000),
-  /** The longest time between two looks at a checkout whose events someone watches. */
+  /** The longest time between two polls of a checkout that has an open stream. */
   STREAM_POLL_MS: integer(1_000, 10, 60_000),
   STREAM_HEARTBEAT_MS: integer(15_000, 10, 300_000),
-  /** Event streams that this process holds open. The shares in it: `Places`. */
+  /** The limit of open event streams in this process. `Places` divides it. */
   STREAM_LIMIT: integer(1_000, 1, 100_000),
-  /** Origins whose pages may read event streams and QR images by a signed link. */
+  /** Origins whose pages may read event streams and QR images with a signed link. */
   CORS_ORIGINS: list()
     .refine(
       (origins) => origins.every(isOrigin),
@@ -118,12 +118,12 @@ const schema = z.object({
 
 export type ApiSettings = z.output<typeof schema>;
 
-/** @throws {SettingsError} with every mistake, and with what is unsafe with a live key. */
+/** @throws {SettingsError} with every mistake, and with every setting that is unsafe with a live key. */
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
   return readSettings(schema, environment, unsafeWithLiveKey);
 }
 
-/** Streams and metrics have a small share of their own. */
+/** The calls for streams and metrics. */
 const BACKGROUND_PLACES = 8;
 
 export function placesIn(settings: ApiSettings): Places {

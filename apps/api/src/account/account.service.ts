@@ -28,7 +28,7 @@ export class AccountService {
     return this.#change({ kind: 'update_account', params }, asker);
   }
 
-  /** Moves the account to the newest version, if it is not there yet. */
+  /** Moves the account to the newest version of the API. */
   upgradeApiVersion(asker: Asker): Promise<Changed<Account>> {
     return this.#change({ kind: 'upgrade_api_version' }, asker);
   }

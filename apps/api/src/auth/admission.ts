@@ -13,8 +13,8 @@ import type { LinkState, SignedLinks } from './signed-links.js';
 const NO_LINK: LinkState = { kind: 'none' };
 
 const LINK_REFUSED: Readonly<Record<'invalid' | 'expired', string>> = {
-  invalid: 'The link is not one that the API signed: read the checkout for its links',
-  expired: 'The link has expired: read the checkout for a new one',
+  invalid: 'The API did not sign this link. Read the checkout for its links',
+  expired: 'The link has expired. Read the checkout for a new one',
 };
 
 const BEARER = /^bearer +(\S+)$/i;
@@ -26,12 +26,12 @@ type Parts = {
   readonly codecLinks: CodecLinks;
 };
 
-/** Decides, from the head of a request alone, who asks, whether that was too often, and whether the route is open to them. */
+/** Decides from the headers of a request who the caller is, whether the caller exceeds a limit, and whether the route is permitted. */
 export class Admission {
   constructor(private readonly parts: Parts) {}
 
   /**
-   * Counts the request. Notes the caller on it. A path without a route is only counted.
+   * Counts the request, and sets its caller. A path without a route is only counted.
    * @throws {Problem} `rate_limited`, `unauthorized`, `forbidden`
    */
   admit(request: Caller): void {
@@ -40,7 +40,7 @@ export class Admission {
     const link = key === null ? this.#linkOf(request, access) : NO_LINK;
     if (access?.isUnlimited !== true) this.#count(request, key, link);
     if (request.is404) return;
-    if (access === undefined) throw new Problem('forbidden', 'This route is closed');
+    if (access === undefined) throw new Problem('forbidden', 'This route permits no one');
     if (link.kind === 'invalid' || link.kind === 'expired') throw new Problem('unauthorized', LINK_REFUSED[link.kind]);
     if (link.kind === 'valid') {
       request.caller = linkCaller(request.ip);
@@ -52,14 +52,14 @@ export class Admission {
     const { keys, links, oneLink, anonymous } = this.parts.limits;
     const address = addressKey(request.ip);
     if (key !== null) {
-      take(request, keys, key.name, 'More requests than this key may make in a second');
+      take(request, keys, key.name, 'This key made too many requests in one second');
     } else if (link.kind === 'valid') {
-      take(request, links, address, 'More requests by links than one address may make in a second');
+      take(request, links, address, 'This address made too many requests with links in one second');
       // The Temporal UI reads a whole history at an address of the codec, which has no expiry of its own.
       if (link.expires === null) return;
       const caller = `${address} ${JSON.stringify(request.params)}`;
-      take(request, oneLink, caller, 'More requests by one link than one address may make in a second');
-    } else take(request, anonymous, address, 'More requests without a known key than one address may make in a second');
+      take(request, oneLink, caller, 'This address made too many requests with one link in one second');
+    } else take(request, anonymous, address, 'This address made too many requests without a known key in one second');
   }
 
   #keyOf({ headers: { authorization }, raw }: FastifyRequest): ApiKey | null {
@@ -83,14 +83,15 @@ export class Admission {
 
 function nameOf(key: ApiKey | null, { role, or }: Access, { headers }: FastifyRequest): string {
   if (key === null) throw new Problem('unauthorized', whyNoKey(or, headers.authorization));
-  if (role !== null && !mayActAs(key.role, role)) throw new Problem('forbidden', `The key's role may not do this`);
+  if (role !== null && !mayActAs(key.role, role))
+    throw new Problem('forbidden', `The role of this key is not allowed to do this`);
   return key.name;
 }
 
 function whyNoKey(or: Access['or'], authorization = ''): string {
   if (or === 'codec link')
-    return 'The API did not sign this address, or it has expired: ask for a new one at /v1/codec-address';
-  return BEARER.test(authorization) ? 'The key is not known' : 'Send Authorization: Bearer <key>';
+    return 'The API did not sign this address, or it has expired. Get a new one at /v1/codec-address';
+  return BEARER.test(authorization) ? 'The key is unknown' : 'Send Authorization: Bearer <key>';
 }
 
 /** Counts one request of the caller. @throws {Problem} `rate_limited` */
@@ -100,7 +101,7 @@ function take(request: Caller, bucket: Bucket, caller: string, detail: string): 
   if (!isWithin) throw tooMany(detail);
 }
 
-/** Each second has a count of its own. */
+/** A limit counts each second anew. */
 export function tooMany(detail: string): Problem {
   return new Problem('rate_limited', detail, { retryAfterSeconds: 1 });
 }

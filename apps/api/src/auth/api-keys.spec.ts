@@ -5,7 +5,7 @@ import { apiKeys, findKey, mayActAs } from './api-keys.js';
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 describe('API keys', () => {
-  it('are found by the token, and only by it', () => {
+  it('are found only by their token', () => {
     const keys = apiKeys.parse(`till:checkout:${hash('one')}, ops:ops:${hash('two').toUpperCase()}`);
     expect(findKey(keys, 'one')).toMatchObject({ name: 'till', role: 'checkout' });
     expect(findKey(keys, 'two')).toMatchObject({ name: 'ops', role: 'ops' });
@@ -13,7 +13,7 @@ describe('API keys', () => {
     expect(findKey(keys, hash('one'))).toBeNull();
   });
 
-  it('of the role ops may do what checkout may, not the other way round', () => {
+  it('with the role ops may do what checkout may, but not the other way round', () => {
     expect(mayActAs('ops', 'checkout')).toBe(true);
     expect(mayActAs('checkout', 'checkout')).toBe(true);
     expect(mayActAs('checkout', 'ops')).toBe(false);

@@ -1,14 +1,14 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 
-/** `checkout` may create, read, cancel and refund; `ops` may do everything. */
+/** `checkout` may create, read, cancel and refund checkouts. `ops` may do everything. */
 export type Role = 'checkout' | 'ops';
 
 export type ApiKey = { readonly name: string; readonly role: Role; readonly hash: Buffer };
 
 const ENTRY = /^([A-Za-z0-9._-]{1,64}):(checkout|ops):([0-9a-fA-F]{64})$/;
 
-/** The setting `API_KEYS`: `name:role:sha256hex`, comma-separated. Only hashes are ever configured. */
+/** The setting `API_KEYS`: `name:role:sha256hex`, comma-separated. The setting has only hashes. */
 export const apiKeys = z.string('is needed').transform((text, context): ApiKey[] => {
   const keys: ApiKey[] = [];
   for (const [index, entry] of text.split(',').entries()) {
@@ -23,7 +23,7 @@ export const apiKeys = z.string('is needed').transform((text, context): ApiKey[]
   return keys;
 });
 
-/** The key that a bearer token is, compared in constant time, or null. */
+/** The key of a bearer token, compared in constant time; null for an unknown one. */
 export function findKey(keys: readonly ApiKey[], token: string): ApiKey | null {
   const hash = createHash('sha256').update(token).digest();
   let found: ApiKey | null = null;

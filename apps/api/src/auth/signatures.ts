@@ -2,12 +2,12 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Settings } from '../providers.js';
 
-/** What a signature is good for: one that was made for one purpose proves nothing for another. */
+/** The purpose of a signature. A signature for one purpose is not valid for another. */
 export type Purpose = 'link' | 'codec' | 'cursor';
 
 /**
- * Signs what callers bring back, with `URL_SIGNING_KEY`: its first secret signs, all of them verify. The same text gives
- * the same signature on every instance.
+ * Signs what callers send back, with `URL_SIGNING_KEY`. Its first secret signs, all of its secrets verify. The same text
+ * has the same signature on every instance.
  */
 @Injectable()
 export class Signatures {

@@ -10,15 +10,15 @@ export type LinkState =
   | { readonly kind: 'none' }
   | { readonly kind: 'invalid' }
   | { readonly kind: 'expired' }
-  /** @property expires Unix seconds; null for an address of the codec, whose answer ends with the request. */
+  /** @property expires Unix seconds; null for a codec address. */
   | { readonly kind: 'valid'; readonly expires: number | null };
 
 const EXPIRES = /^[1-9]\d{0,11}$/;
 
 /**
- * Addresses that open one route for one resource without a key, until they expire. The signature covers what the router
- * found (the route's template and its parameters) and the expiry; never the text of the address, which the router may
- * read in another way.
+ * Addresses that permit one route for one resource without a key, until they expire. The signature covers the route's
+ * template, its parameters and the expiry. It does not cover the text of the address, which the router may read
+ * differently.
  */
 @Injectable()
 export class SignedLinks {
@@ -37,7 +37,7 @@ export class SignedLinks {
     return `${this.settings.publicUrl}${path}?expires=${expires}&sig=${signature}`;
   }
 
-  /** Judges the link of a request that has been routed. @param now milliseconds. */
+  /** Checks the link of a request that the router has assigned to a route. @param now milliseconds. */
   check({ routeOptions, params, query }: RoutedRequest, now: number): LinkState {
     const { expires, sig, ...others } = query as Readonly<Record<string, unknown>>;
     if (expires === undefined && sig === undefined) return { kind: 'none' };

@@ -14,10 +14,10 @@ import { refusal } from '../temporal/failures.js';
 
 export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 201 | 202 };
 
-/** New attempts at a checkout, asked for by the number they follow, so that a repeated request makes no second one. */
+/** New attempts of a checkout. A request names the attempt that it replaces, so a repeated request creates no second one. */
 @Injectable()
 export class AttemptsService {
-  readonly #asking = new InFlight<RequestResult<number>>();
+  readonly #inFlight = new InFlight<RequestResult<number>>();
 
   constructor(
     private readonly repository: CheckoutsRepository,
@@ -25,13 +25,13 @@ export class AttemptsService {
   ) {}
 
   /**
-   * The checkout with attempt `after` + 1: 201 once the provider has made it or refused it, 202 before that.
+   * The checkout with attempt `after` + 1: 201 once the provider has created or refused its charge, 202 before.
    * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`.
    */
   async open(id: string, request: NewAttempt, { by }: Asker): Promise<AskedAttempt> {
     const key = keyOf(id);
     const after = request.after ?? newestAttempt(await this.repository.get(key));
-    const { answer: asked } = await this.#asking.join(`${id} ${after}`, () =>
+    const { answer: asked } = await this.#inFlight.join(`${id} ${after}`, () =>
       this.repository.newAttempt(key, { after, by }, timeBeforeFollowUp()),
     );
     if (asked.kind === 'refused') throw refusal(asked);
@@ -40,12 +40,12 @@ export class AttemptsService {
     const checkout = this.presenter.present(stored);
     const made = stored.state.attempts.find(({ number }) => number === after + 1);
     if (made !== undefined && isAnswered(made)) return { checkout, status: 201 };
-    // The QR that the memo may still show is being withdrawn.
+    // The workflow withdraws the QR code that the memo may still show.
     return { checkout: { ...checkout, qr: null }, status: 202 };
   }
 }
 
-/** The provider made its charge, or it never will be made. */
+/** The provider has created the charge, or will not create it. */
 function isAnswered({ status, charge_id }: AttemptView): boolean {
   return status !== 'pending' || charge_id !== null;
 }

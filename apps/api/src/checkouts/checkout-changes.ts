@@ -1,17 +1,16 @@
 import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
-/** Tells the streams of this process that a checkout may have changed, so that they need not wait for their next look. */
+/** Announces to the streams of this process that a checkout may have changed, so that they read it before their next poll. */
 @Injectable()
 export class CheckoutChanges {
   readonly #listeners = new EventEmitter();
 
-  /** Costs nothing when no one watches. */
   announce(checkoutId: string): void {
-    this.#listeners.emit('news', checkoutId);
+    this.#listeners.emit('change', checkoutId);
   }
 
   listen(listener: (checkoutId: string) => void): void {
-    this.#listeners.on('news', listener);
+    this.#listeners.on('change', listener);
   }
 }

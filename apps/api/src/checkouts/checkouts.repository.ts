@@ -46,36 +46,36 @@ import { unavailable } from '../temporal/failures.js';
 import { LEAST_LOOK_MS } from '../temporal/request-budget.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 
-/** A read that takes longer is given up, however long a request may take. Milliseconds. */
+/** The longest read, however long a request may take. Milliseconds. */
 const READ_WITHIN_MS = 5_000;
-/** A hint has to be durable by then, or the provider is to send its webhook again. */
+/** A hint that Temporal has not stored by then is refused, so that the provider sends its webhook again. Milliseconds. */
 const HINT_WITHIN_MS = 1_300;
 
-/** Pauses before a start that nothing confirmed is sent again. Milliseconds. */
+/** Pauses before Tillflow sends an unconfirmed start again. Milliseconds. */
 const START_AGAIN_AFTER_MS: readonly number[] = [250, 2_000, 8_000, 20_000];
 const START_AGAIN_WITHIN_MS = 5_000;
 
-/** What became of a request to begin a checkout. */
+/** The result of a request to begin a checkout. */
 export type BeginOutcome =
-  /** The checkout, when this request opened it. */
+  /** This request opened the checkout. */
   | { readonly kind: 'opened'; readonly checkout: StoredCheckout }
-  /** It is to be read: it was there before, or has closed. */
+  /** The checkout existed before, open or closed: read it. */
   | { readonly kind: 'there' }
-  /** Nothing confirmed it. `mayBegin` is false when it is proved that Temporal did not take it. */
+  /** Temporal did not confirm the start. `mayBegin` is false when Temporal provably did not accept it. */
   | { readonly kind: 'unconfirmed'; readonly mayBegin: boolean; readonly problem: unknown };
 
-/** The checkouts that Temporal keeps, for the API: failures are problems, and who watches hears of every request. */
+/** Checkouts in Temporal: failures become problems, and every request is announced to the streams. */
 @Injectable()
 export class CheckoutsRepository {
   readonly #checkouts: Checkouts;
-  /** For what no caller waits for. */
+  /** For calls that no request waits for. */
   readonly #inBackground: Checkouts;
 
   constructor(
     private readonly temporal: TemporalAccess,
     private readonly settings: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
-    private readonly news: CheckoutChanges,
+    private readonly changes: CheckoutChanges,
   ) {
     const readWithinMs = Math.min(Math.max(settings.values.ANSWER_WITHIN_MS, LEAST_LOOK_MS), READ_WITHIN_MS);
     this.#checkouts = new Checkouts(temporal, {
@@ -87,9 +87,8 @@ export class CheckoutsRepository {
   }
 
   /**
-   * Starts the checkout, or joins the one that has its reference, and waits for its QR.
-   * Returns when it is there or when `withinMs` have passed.
-   * @throws {Problem} `overloaded`: it was not sent.
+   * Starts the checkout, or joins the one with the same reference, and waits for its QR code, at most `withinMs`.
+   * @throws {Problem} `overloaded`: nothing was sent.
    */
   async begin(input: CheckoutInput, requestNonce: string, withinMs: number): Promise<BeginOutcome> {
     const { intent } = input;
@@ -108,7 +107,7 @@ export class CheckoutsRepository {
           }),
         async () => !(await this.#inBackground.isBeginning(intent).catch(() => true)),
       );
-      // The first answer is repeated for ever: it is news only to the request that opened the checkout.
+      // Temporal repeats the first answer for ever: it is current only for the request that opened the checkout.
       if (begun.requestNonce !== requestNonce) return { kind: 'there' };
       const checkout = {
         intent,
@@ -126,13 +125,13 @@ export class CheckoutsRepository {
       if (!(problem instanceof Problem) || problem.code === 'overloaded') throw problem;
       return { kind: 'unconfirmed', mayBegin: !hadNoEffect(error), problem };
     } finally {
-      this.news.announce(intent.id);
+      this.changes.announce(intent.id);
     }
   }
 
   /**
-   * Starts the checkout once more, in the background, after nothing confirmed that it began: its caller has a 202, and may
-   * only poll. It can be started any number of times, because a reference has one workflow.
+   * Starts the checkout again, in the background, after Temporal did not confirm the start: the caller has a 202, and may
+   * only poll. A repeated start is safe, because a reference has one workflow.
    */
   startLater(input: CheckoutInput, requestNonce: string): void {
     void this.#startUntilConfirmed(input, requestNonce);
@@ -163,22 +162,22 @@ export class CheckoutsRepository {
     return { ...checkoutStart({ intent: input.intent, requestNonce }, taskQueue), args: [input] };
   }
 
-  /** Asks for the end of an unpaid checkout. */
+  /** Requests the end of an unpaid checkout. */
   cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<RequestResult<CheckoutStatus>> {
     return this.#announced(key, () => this.#checkouts.cancel(key, request, withinMs));
   }
 
-  /** Asks for attempt `after` + 1; answers with its number. */
+  /** Requests attempt `after` + 1, and answers with its number. */
   newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<RequestResult<number>> {
     return this.#announced(key, () => this.#checkouts.newAttempt(key, request, withinMs));
   }
 
-  /** Asks for money to be given back. */
+  /** Requests a refund. */
   refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<RequestResult<StoredRefund>> {
     return this.#announced(key, () => this.#checkouts.refund(key, request, withinMs));
   }
 
-  /** @returns false when no open checkout has this key. Durable when it returns true. */
+  /** @returns true once Temporal has stored the hint; false when no open checkout has this key. */
   hint(key: CheckoutKey, news: Hint): Promise<boolean> {
     return this.#announced(key, () => this.#checkouts.hint(key, news));
   }
@@ -189,13 +188,13 @@ export class CheckoutsRepository {
     return asked(() => this.#checkouts.get(key));
   }
 
-  /** As {@link get}, for who watches a checkout: no caller waits for it. */
-  look(key: CheckoutKey): Promise<StoredCheckout> {
+  /** As {@link get}, for streams and links: no request waits for it. */
+  getInBackground(key: CheckoutKey): Promise<StoredCheckout> {
     return asked(() => this.#inBackground.get(key));
   }
 
   /**
-   * The open checkout that has this charge, or null. A charge is found a moment after its checkout wrote it down.
+   * The open checkout with this charge, or null. Temporal's search finds a new charge after a moment.
    * @param chargeId letters, digits and underscores only: it becomes part of a search.
    */
   findByCharge(chargeId: string): Promise<CheckoutKey | null> {
@@ -212,22 +211,22 @@ export class CheckoutsRepository {
     }
   }
 
-  /** One page of the checkouts that are meant, from a place on; from the beginning for null. */
+  /** One page of the checkouts that match. @param place null: the first page */
   list(filters: CheckoutFilters, limit: number, place: ListPlace | null): Promise<ListPage> {
     return asked(() => new CheckoutList(this.#checkouts, filters, this.#leaveOut).page(limit, place));
   }
 
   readonly #leaveOut = (workflow: string, err: UnreadablePayloadError): void => {
-    this.logger.error({ err, workflow_id: workflow }, 'a checkout cannot be read and is left out of a list');
+    this.logger.error({ err, workflow_id: workflow }, 'a checkout cannot be read, and a list leaves it out');
   };
 
-  /** @throws {Problem} `temporal_unavailable`: it may have happened; the same request again is safe. */
+  /** @throws {Problem} `temporal_unavailable`: the change may have happened. The same request again is safe. */
   async #announced<T>(key: CheckoutKey, work: () => Promise<T>): Promise<T> {
     addCorrelation({ workflow_id: checkoutWorkflowId(key) });
     try {
       return await asked(work);
     } finally {
-      this.news.announce(checkoutId(key));
+      this.changes.announce(checkoutId(key));
     }
   }
 }
@@ -240,7 +239,7 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** @throws {Problem} `not_found` for what cannot be the id of a checkout of ours. */
+/** @throws {Problem} `not_found` when the text is not the id of a checkout. */
 export function keyOf(id: string): CheckoutKey {
   const key = parseCheckoutId(id);
   if (key === null || key.account !== DEFAULT_ACCOUNT) throw new Problem('not_found', 'No checkout has this id');

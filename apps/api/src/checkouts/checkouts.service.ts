@@ -39,7 +39,7 @@ import { refusal, retryAfterSeconds } from '../temporal/failures.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
 
-/** What the API promises about checkouts, in terms of the workflow that keeps each. */
+/** Checkouts: what the API promises, carried out by one workflow for each. */
 @Injectable()
 export class CheckoutsService {
   readonly #beginning = new InFlight<StoredCheckout | null>();
@@ -54,15 +54,16 @@ export class CheckoutsService {
   ) {}
 
   /**
-   * The checkout of this reference: a new one, or the one there is; 202 also when nothing confirmed it and it may begin.
+   * The checkout of this reference: a new one, or the existing one. 202 also when Temporal did not confirm it in time and
+   * it may still begin.
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
-   * `overloaded`, `temporal_unavailable`: it did not begin.
+   * `overloaded`, `temporal_unavailable`: the checkout did not begin.
    */
   async begin(request: CreateCheckout, { by }: Asker): Promise<Begun> {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
     const requestNonce = randomUUID();
-    // Updates of one workflow wait for each other: requests for the same checkout that arrive together ask once.
+    // Updates of one workflow wait for each other, so simultaneous requests for the same checkout share one.
     const sameRequest = JSON.stringify([intent.id, money, request.source]);
     const { answer: stored } = await this.#beginning.join(sameRequest, () =>
       this.#begin(request, money, { intent, by }, requestNonce),
@@ -70,7 +71,7 @@ export class CheckoutsService {
     if (stored === null) return { checkout: this.#expected(intent), status: 202 };
     const { amount, currency } = stored.intent;
     if (amount !== money.amount || currency !== money.currency) {
-      throw new Problem('reference_conflict', `${intent.reference} is a checkout over ${formatMoney(stored.intent)}`);
+      throw new Problem('reference_conflict', `${intent.reference} is a checkout of ${formatMoney(stored.intent)}`);
     }
     const checkout = this.presenter.present(stored);
     if (checkout.status === 'creating') return { checkout, status: 202 };
@@ -86,7 +87,7 @@ export class CheckoutsService {
     return { data: [...timeline], next_cursor: null };
   }
 
-  /** One order from the first page to the last: open ones, then those that ended, the newest first in each. */
+  /** In one order across all pages: open checkouts, then ended ones, each part with the newest first. */
   async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
     const list = ['checkouts', JSON.stringify(filters)];
     const token = cursor === undefined ? null : this.cursors.read(cursor, list).token;
@@ -97,19 +98,19 @@ export class CheckoutsService {
     };
   }
 
-  /** @throws {Problem} `already_paid` when the customer was faster. */
+  /** @throws {Problem} `already_paid` when the customer has paid first. */
   async cancel(id: string, { by }: Asker): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
     const asked = await this.repository.cancel(key, { by }, timeBeforeFollowUp());
     if (asked.kind === 'refused') throw refusal(asked);
     const present = this.presenter.present(await this.repository.get(key));
-    // It is being withdrawn, although the workflow may not have said so yet.
+    // The workflow withdraws the QR code, although the memo may still show it.
     const checkout = { ...present, qr: null };
     if (isPaid(checkout.status)) throw new Problem('already_paid', `Paid at ${checkout.paid_at ?? 'an unknown time'}`);
     return { checkout, status: UNPAID_ENDS.has(checkout.status) ? 200 : 202 };
   }
 
-  /** One that the checkout of this reference uses already fits: the same request may come twice at once. */
+  /** A source that this checkout already uses is accepted: the same request may arrive twice at the same time. */
   async #sourceMustFit(source: string, money: Money, key: CheckoutKey): Promise<void> {
     if (await this.repository.has(key)) return;
     try {
@@ -119,7 +120,7 @@ export class CheckoutsService {
     }
   }
 
-  /** @returns null when nothing shows the checkout, and it may begin. */
+  /** @returns null when the checkout cannot be read yet and may still begin. */
   async #begin(
     request: CreateCheckout,
     money: Money,
@@ -135,7 +136,7 @@ export class CheckoutsService {
     } catch (error) {
       if (!(error instanceof Problem) || !UNSEEN.has(error.code)) throw error;
       if (begun.kind === 'there' && error.code === 'not_found') {
-        throw new Problem('temporal_unavailable', 'The payment engine did not take it', {
+        throw new Problem('temporal_unavailable', 'The payment engine did not accept the request', {
           retryAfterSeconds: retryAfterSeconds(),
         });
       }
@@ -147,7 +148,7 @@ export class CheckoutsService {
     }
   }
 
-  /** A checkout as its request describes it, before Temporal shows it. */
+  /** The checkout as its request describes it, before Temporal has it. */
   #expected(intent: CheckoutIntent): CheckoutReply {
     const state = initialState(intent);
     return this.presenter.present({
@@ -162,7 +163,7 @@ export class CheckoutsService {
   }
 }
 
-/** Why a checkout is not seen, when it may be there. */
+/** Why a checkout cannot be read although it may exist. */
 const UNSEEN: ReadonlySet<string> = new Set(['not_found', 'temporal_unavailable', 'overloaded']);
 
 const UNPAID_ENDS: ReadonlySet<CheckoutStatus> = new Set(['cancelled', 'expired', 'failed']);
@@ -176,7 +177,7 @@ function chargeable(amount: number, currency: string, sold: readonly Currency[])
   const { min, max } = chargeLimits(currency);
   throw new Problem(
     'amount_out_of_range',
-    `One payment may be from ${formatMoney({ amount: min, currency })} to ${formatMoney({ amount: max, currency })}`,
+    `A payment can be from ${formatMoney({ amount: min, currency })} to ${formatMoney({ amount: max, currency })}`,
   );
 }
 

@@ -5,19 +5,19 @@ const AT = Date.parse('2026-03-10T09:00:00.000Z');
 const pass = { at: '2026-03-10T09:00:00.000Z', watermark: '2026-03-10T08:59:00.000Z', interval_ms: 15_000 };
 
 describe('the event tail', () => {
-  it('is awake for three of its pauses, 30 s at least', () => {
+  it('is reliable for three of its intervals, at least 30 s', () => {
     expect(isAwake({ pass }, AT + 45_000, 25_000)).toBe(true);
     expect(isAwake({ pass }, AT + 45_001, 25_000)).toBe(false);
     expect(isAwake({ pass: { ...pass, interval_ms: 1_000 } }, AT + 30_000, 25_000)).toBe(true);
     expect(isAwake({ pass: { ...pass, interval_ms: 1_000 } }, AT + 30_001, 25_000)).toBe(false);
   });
 
-  it('is not relied on where its last pass is in the future: by that clock it would be awake long after its end', () => {
+  it('is not reliable when its last pass is in the future, because one of the clocks is wrong', () => {
     expect(isAwake({ pass }, AT - 45_000, 25_000)).toBe(true);
     expect(isAwake({ pass }, AT - 45_001, 25_000)).toBe(false);
   });
 
-  it('is not relied on before its first pass, while its passes fail, or when it looks less often than a checkout would', () => {
+  it('is not reliable before its first pass, while its passes fail, or when it runs less often than a checkout polls', () => {
     expect(isAwake({}, AT, 25_000)).toBe(false);
     expect(isAwake({ pass, failing: { since: pass.at, code: 'timeout', message: 'm' } }, AT, 25_000)).toBe(false);
     expect(isAwake({ pass }, AT, 14_999)).toBe(false);

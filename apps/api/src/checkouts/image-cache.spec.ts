@@ -19,7 +19,7 @@ function cache() {
 }
 
 describe('the cache of images', () => {
-  it('loads an image once for all who ask at once and within the time, and then again', async () => {
+  it('loads an image once for all requests within its time, and then again', async () => {
     const { get, loads } = cache();
     await Promise.all([get('a'), get('a'), get('b')]);
     await vi.advanceTimersByTimeAsync(4_999);
@@ -30,7 +30,7 @@ describe('the cache of images', () => {
     expect(loads).toEqual(['a', 'b', 'a']);
   });
 
-  it('asks a source that fails no more often', async () => {
+  it('caches failures as well', async () => {
     const { get, loads } = cache();
     const fail = async (): Promise<QrImage> => {
       throw new Error('down');
@@ -40,7 +40,7 @@ describe('the cache of images', () => {
     expect(loads).toEqual(['a']);
   });
 
-  it('keeps the newest within its limits of entries and bytes', async () => {
+  it('stores the newest images within its limits of entries and bytes', async () => {
     const { get, loads } = cache();
     for (const key of ['a', 'b', 'c', 'd']) await get(key);
     await get('d');
@@ -54,7 +54,7 @@ describe('the cache of images', () => {
     expect(loads.slice(7)).toEqual(['too large', 'too large']);
   });
 
-  it('loads only so many at once', async () => {
+  it('limits the images that load at the same time', async () => {
     const { get } = cache();
     const never = (): Promise<QrImage> => new Promise(() => {});
     const results = ['a', 'b', 'c', 'd', 'e', 'a'].map((key) => get(key, never));

@@ -15,7 +15,7 @@ describe("the provider's own hosts", () => {
     ['http://127.0.0.1:4010', 'http://127.0.0.1:4011/qr.svg'],
     ['http://sandbox:4010', 'http://sandbox:4010/qr.svg'],
     ['http://sandbox:4010', 'https://sandbox/qr.svg'],
-  ])('of %s are those of %s', (provider, address) => {
+  ])('of %s include that of %s', (provider, address) => {
     expect(new ImageHosts(provider, undefined).allows(address)).toBe(true);
   });
 
@@ -40,12 +40,12 @@ describe("the provider's own hosts", () => {
     ['http://10.0.0.1', 'http://evil.0.0.1.example/qr.svg'],
     ['http://[::1]:4010', 'http://[::2]:4010/qr.svg'],
     ['http://sandbox:4010', 'http://api.other:4010/qr.svg'],
-  ])('of %s are not those of %s', (provider, address) => {
+  ])('of %s do not include that of %s', (provider, address) => {
     expect(new ImageHosts(provider, undefined).allows(address)).toBe(false);
   });
 });
 
-describe('hosts that are listed', () => {
+describe('listed hosts', () => {
   const hosts = new ImageHosts('https://api.provider.example', ['cdn.example', 'images.example:8443', '[2001:db8::1]']);
 
   it.each([
@@ -57,21 +57,21 @@ describe('hosts that are listed', () => {
     ['https://a.cdn.example/a.svg', false],
     ['https://api.provider.example/a.svg', false],
     ['http://cdn.example/a.svg', false],
-  ])('take the place of the provider: %s is allowed: %s', (address, isAllowed) => {
+  ])('replace those of the provider: %s is allowed: %s', (address, isAllowed) => {
     expect(hosts.allows(address)).toBe(isAllowed);
   });
 
-  it('with the usual port are those without one', () => {
+  it('with the default port equal those without a port', () => {
     expect(new ImageHosts('https://a.example', ['cdn.example:443']).allows('https://cdn.example/a.svg')).toBe(true);
     expect(new ImageHosts('http://a.example', ['cdn.example:443']).allows('http://cdn.example/a.svg')).toBe(false);
   });
 
-  it.each(['cdn.example', 'cdn.example:8443', '127.0.0.1:1', '[::1]:80', 'sandbox'])('may read %s', (text) => {
+  it.each(['cdn.example', 'cdn.example:8443', '127.0.0.1:1', '[::1]:80', 'sandbox'])('can be %s', (text) => {
     expect(isImageHost(text)).toBe(true);
   });
 
   it.each(['', 'https://cdn.example', 'cdn.example/', 'a@b', '*.example', 'a:99999', 'a b', '-a', 'a:'])(
-    'may not read "%s"',
+    'cannot be "%s"',
     (text) => {
       expect(isImageHost(text)).toBe(false);
     },

@@ -4,45 +4,45 @@ import type { StoredCheckout } from '@tillflow/temporal';
 import { CheckoutChanges } from './checkout-changes.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
 
-/** How long a look answers later requests. Milliseconds. */
+/** How long one read answers later requests. Milliseconds. */
 const KEEP_MS = 500;
 
 /**
- * Looks at checkouts for callers with a link, whom the API does not know: one look per checkout answers all of them, and
+ * Reads checkouts for callers with a link, whom the API does not know. One read per checkout answers all of them, and
  * takes no place from callers with a key.
  */
 @Injectable()
 export class LinkReads {
-  readonly #looks = new Map<string, Promise<StoredCheckout>>();
+  readonly #reads = new Map<string, Promise<StoredCheckout>>();
 
   constructor(
     private readonly repository: CheckoutsRepository,
-    news: CheckoutChanges,
+    changes: CheckoutChanges,
   ) {
-    news.listen((id) => this.#looks.delete(id));
+    changes.listen((id) => this.#reads.delete(id));
   }
 
-  /** A watch has seen something newer: whoever comes back must not see an older state. */
+  /** Forgets a read: a stream has shown a newer state, and its reader must not see an older one afterwards. */
   drop(key: CheckoutKey): void {
-    this.#looks.delete(checkoutId(key));
+    this.#reads.delete(checkoutId(key));
   }
 
   /**
-   * The checkout as it was at most half a second ago; never from before a change that this process made or has seen.
+   * The checkout as it was at most half a second ago, and never older than a change that this process made or saw.
    * @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`.
    */
   get(key: CheckoutKey): Promise<StoredCheckout> {
     const id = checkoutId(key);
-    const known = this.#looks.get(id);
+    const known = this.#reads.get(id);
     if (known !== undefined) return known;
-    const look = this.repository.look(key);
-    this.#looks.set(id, look);
-    const forgetLater = (): void => void setTimeout(() => this.#forget(id, look), KEEP_MS).unref();
-    look.then(forgetLater, forgetLater);
-    return look;
+    const read = this.repository.getInBackground(key);
+    this.#reads.set(id, read);
+    const forgetLater = (): void => void setTimeout(() => this.#forget(id, read), KEEP_MS).unref();
+    read.then(forgetLater, forgetLater);
+    return read;
   }
 
-  #forget(id: string, look: Promise<StoredCheckout>): void {
-    if (this.#looks.get(id) === look) this.#looks.delete(id);
+  #forget(id: string, read: Promise<StoredCheckout>): void {
+    if (this.#reads.get(id) === read) this.#reads.delete(id);
   }
 }

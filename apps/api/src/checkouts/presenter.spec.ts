@@ -27,14 +27,14 @@ const settings = new Settings({
 } as unknown as ApiSettings);
 const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
 
-/** As the memo says it, which is as old as the workflow's last word. */
+/** A checkout whose memo may be old. */
 function shown(windows: { readonly voidable_until: string; readonly refundable_until: string }) {
   const state = { ...initialState(intent), status: 'paid', ...windows } as const;
   return presenter.present({ intent, state, requestNonce: '', timeline: [], refunds: [], version: 1, closed: false });
 }
 
-describe('a checkout, as the API shows it', () => {
-  it('has no window that is over, also while no worker says so', () => {
+describe('a checkout in an answer', () => {
+  it('has no window that is over, also while no worker updates the memo', () => {
     const [past, ahead] = [-1_000, 3_600_000].map((by) => new Date(Date.now() + by).toISOString());
     if (past === undefined || ahead === undefined) throw new Error('two');
     expect(shown({ voidable_until: past, refundable_until: ahead })).toMatchObject({

@@ -8,7 +8,7 @@ const QR_ROUTE = '/v1/checkouts/:id/qr';
 const EVENTS_ROUTE = '/v1/checkouts/:id/events';
 const DAY_SECONDS = 86_400;
 
-/** A checkout as every route shows it: with the addresses that only the API knows. */
+/** A checkout as every route shows it, with the addresses that only the API knows. */
 @Injectable()
 export class CheckoutPresenter {
   constructor(private readonly links: SignedLinks) {}
@@ -18,7 +18,7 @@ export class CheckoutPresenter {
     const checkout = toCheckout(intent, state);
     const { id } = intent;
     const location = `/v1/checkouts/${id}`;
-    // The memo may be older: a QR, or a window, past its time is never shown.
+    // The memo may be older: the API hides a QR code or a window that is over.
     const now = Date.now();
     const { voidable_until: voidable, refundable_until: refundable } = checkout;
     const qr = checkout.qr !== null && now < Date.parse(checkout.qr.expires_at) ? checkout.qr : null;
@@ -37,7 +37,7 @@ export class CheckoutPresenter {
     };
   }
 
-  /** What a link shows: what the customer sees at the till anyway, and nothing that the shop keeps about the sale. */
+  /** A checkout as a link shows it: only what the customer sees at the till anyway. */
   presentToCustomer(stored: StoredCheckout): CustomerCheckoutReply {
     const { id, status, amount, currency, qr, paid_at, version, created_at, updated_at } = this.present(stored);
     const expires_at = openUntil(stored);
@@ -45,7 +45,7 @@ export class CheckoutPresenter {
   }
 }
 
-/** When the time to pay ends or ended: the newest attempt's, or what was asked for while there is none. ISO 8601 UTC. */
+/** The end of the time to pay: of the newest attempt, or as requested before the first one. ISO 8601 UTC. */
 function openUntil({ intent, state }: StoredCheckout): string {
   const newest = state.attempts.at(-1);
   return newest?.expires_at ?? new Date(Date.parse(intent.created_at) + intent.expires_in * 1_000).toISOString();

@@ -13,14 +13,14 @@ import { CheckoutPresenter } from './presenter.js';
 
 const IMAGE_TYPES = new Set(['image/svg+xml', 'image/png', 'image/jpeg']);
 const MAX_BYTES = 1_048_576;
-/** From the request to the last byte, waiting for a connection included. Milliseconds. */
+/** From the request to the last byte, with the wait for a connection. Milliseconds. */
 const FETCH_WITHIN_MS = 3_000;
 const CONNECTIONS = 16;
 const CACHE = { keepMs: 5_000, maxEntries: 500, maxBytes: 16 * MAX_BYTES, maxLoading: 100 };
-/** Hosts that a warning was written about. The provider names them, so their number is bounded. */
+/** At most so many hosts get a warning: the provider names them. */
 const MAX_WARNINGS = 20;
 
-/** The QR as the provider draws it, handed on so that a till's page needs no access to the provider. */
+/** The provider's image of a QR code, passed on so that a till's page needs no access to the provider. */
 @Injectable()
 export class QrService {
   readonly #images = new ImageCache(CACHE);
@@ -34,7 +34,7 @@ export class QrService {
 
   constructor(
     private readonly checkouts: CheckoutsService,
-    private readonly looks: LinkReads,
+    private readonly linkReads: LinkReads,
     private readonly presenter: CheckoutPresenter,
     { values }: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
@@ -42,16 +42,16 @@ export class QrService {
     this.#hosts = new ImageHosts(values.PROVIDER_BASE_URL, values.QR_IMAGE_HOSTS);
   }
 
-  /** @throws {Problem} `qr_gone` when there is nothing to pay with, `provider_unavailable`. */
+  /** @throws {Problem} `qr_gone` when the checkout has no QR code to pay with, `provider_unavailable`. */
   async image(id: string, isByLink: boolean): Promise<QrImage> {
     const { qr, status } = isByLink
-      ? this.presenter.present(await this.looks.get(keyOf(id)))
+      ? this.presenter.present(await this.linkReads.get(keyOf(id)))
       : await this.checkouts.get(id);
     if (qr === null) throw new Problem('qr_gone', `The checkout is ${status}`);
     try {
       return await this.#provided(id, qr.download_uri);
     } catch (error) {
-      // The same code, drawn by us: a till must not stand without a QR because an image server is down.
+      // The API draws the same code itself: the till needs a QR code also when an image server is down.
       if (qr.raw_data === null || !(error instanceof Problem)) throw error;
       return { type: 'image/svg+xml', bytes: Buffer.from(renderSVG(qr.raw_data)) };
     }
@@ -71,7 +71,7 @@ export class QrService {
     return image;
   }
 
-  /** Follows no redirect: it could lead to another host. */
+  /** Does not follow redirects, which could lead to another host. */
   async #fetch(address: string): Promise<QrImage> {
     try {
       const signal = AbortSignal.timeout(FETCH_WITHIN_MS);

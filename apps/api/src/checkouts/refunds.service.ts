@@ -29,12 +29,12 @@ import { refusal } from '../temporal/failures.js';
 
 export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 | 201 | 202 };
 
-/** A refund, and the nonce of the request that opened it, where that is known. */
+/** A refund, and the nonce of the request that created it, if known. */
 type Shown = { readonly refund: RefundReply; readonly requestNonce?: string | undefined };
 
 type Asking = { readonly nonce: string; readonly asked: RequestResult<StoredRefund> };
 
-/** Money given back: one refund for each key, however often it is asked for. */
+/** Refunds: one for each key, however often it is requested. */
 @Injectable()
 export class RefundsService {
   readonly #asking = new InFlight<Asking>();
@@ -42,15 +42,15 @@ export class RefundsService {
   constructor(private readonly repository: CheckoutsRepository) {}
 
   /**
-   * The refund of this key: 201 for the request that opened it, once the provider has decided; 200 for every other one;
-   * 202 while its outcome is not known.
+   * The refund with this key: 201 for the request that created it, once the provider has decided; 200 for every other
+   * request; 202 while the outcome is not known.
    * @throws {Problem} `not_found`, `not_paid`, `refund_window_closed`, `refund_exceeds_paid`, `idempotency_conflict`,
    * `too_many_refunds`.
    */
   async create(id: string, idempotencyKey: string, body: CreateRefund, { by }: Asker): Promise<AskedRefund> {
     const { amount = null, reason = null } = body;
     const request: RefundRequest = { key: idempotencyKey, amount, reason, by };
-    // A workflow takes ten updates at a time: those that ask the same of this process at once share one.
+    // A workflow accepts ten updates at a time, so equal requests at the same time share one.
     const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () => this.#ask(id, request));
     const { nonce, asked } = answer;
     if (asked.kind === 'refused') throw refusal(asked);
@@ -70,7 +70,7 @@ export class RefundsService {
     return { nonce, asked: await this.repository.refund(keyOf(id), { ...request, nonce }, timeBeforeFollowUp()) };
   }
 
-  /** What the memo says of the request; nothing yet, while the checkout is open: it is pending. */
+  /** The refund as the memo shows it. While the checkout is open, a refund that the memo does not have yet is pending. */
   async #withoutAnswer(id: string, request: RefundRequest, kind: 'undecided' | 'closed'): Promise<Shown> {
     const stored = await this.repository.get(keyOf(id));
     const found = stored.refunds.find(({ key }) => key === request.key);
@@ -84,7 +84,7 @@ export class RefundsService {
   }
 }
 
-/** Eight characters: they tell the requests for one key of one checkout apart, and are kept with the refund for a year. */
+/** Eight characters distinguish the requests for one key of one checkout. The refund stores them for a year. */
 const NONCE_BYTES = 6;
 
 function shown(stored: StoredRefund): Shown {
@@ -93,13 +93,13 @@ function shown(stored: StoredRefund): Shown {
 
 function closed({ state }: StoredCheckout): Problem {
   if (!isPaid(state.status)) return new Problem('not_paid', `The checkout is ${state.status} and has closed`);
-  // The closed checkout itself shows no window any more.
+  // A closed checkout no longer shows its refund window.
   const until =
     state.paid_at === null ? 'an unknown time' : formatInstant(refundableUntil(parseInstant(state.paid_at)));
-  return new Problem('refund_window_closed', `The checkout has closed: it could be refunded until ${until}`);
+  return new Problem('refund_window_closed', `The checkout has closed. Refunds were possible until ${until}`);
 }
 
-/** A refund that the workflow has not published yet, as far as the request and the checkout say. */
+/** A refund that the workflow has not stored yet, as the request and the checkout describe it. */
 function expected(stored: StoredCheckout, request: RefundRequest): RefundReply {
   const { intent, state, timeline } = stored;
   const now = instant(Date.now());

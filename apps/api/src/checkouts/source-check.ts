@@ -4,21 +4,21 @@ import { NotFoundError, PaymentsClient, PaymentsError } from '@tillflow/payments
 import { timeLeft } from '../temporal/request-budget.js';
 import { Problem } from '../problems/problem.js';
 
-/** The checkout has to be begun in the time that is left. Milliseconds. */
+/** At most, in milliseconds: the request still has to start the checkout. */
 const MOST_MS = 3_000;
 
-/** Checks a source that a client made before anything is charged on it. */
+/** Checks a source that a client made, before Tillflow creates a charge with it. */
 @Injectable()
 export class SourceCheck {
   constructor(private readonly provider: PaymentsClient) {}
 
-  /** @throws {Problem} `source_mismatch`, or `provider_unavailable` when it cannot be checked. */
+  /** @throws {Problem} `source_mismatch`, or `provider_unavailable` when the provider does not answer. */
   async mustFit(sourceId: string, money: Money): Promise<void> {
     const source = await this.#retrieve(sourceId);
     if (source.type !== 'wallet_mpm') throw new Problem('source_mismatch', `${sourceId} is not a QR source`);
-    if (source.charge_status !== 'unknown') throw new Problem('source_mismatch', `${sourceId} was used already`);
+    if (source.charge_status !== 'unknown') throw new Problem('source_mismatch', `${sourceId} was already used`);
     if (source.amount !== money.amount || source.currency !== money.currency) {
-      throw new Problem('source_mismatch', `${sourceId} is not over ${formatMoney(money)}`);
+      throw new Problem('source_mismatch', `${sourceId} is not a source of ${formatMoney(money)}`);
     }
   }
 

@@ -3,14 +3,14 @@ import { Signatures } from '../auth/signatures.js';
 import { Settings } from '../providers.js';
 import type { CodecAddress } from './codec.schema.js';
 
-/** A working day. An address that says more was not made by an API whose clock is right. */
+/** A working day. An address with a later expiry was made with a wrong clock. */
 const LIFETIME_MS = 12 * 3_600_000;
-/** An address lives so much shorter, so that an instance whose clock is behind takes it too. */
+/** An address expires this much earlier, so that an instance with a slow clock accepts it too. */
 const CLOCK_SKEW_MS = 30_000;
 
 const TOKEN = /^(\d{1,15})\.([A-Za-z0-9_-]{43})$/;
 
-/** Addresses of the codec for the Temporal UI, which cannot send a key of ours. */
+/** Codec addresses for the Temporal UI, which cannot send a key. */
 @Injectable()
 export class CodecLinks {
   constructor(

@@ -44,10 +44,10 @@ export class CodecController {
     return this.codec.decode(body);
   }
 
-  /** An address is for reading: whoever has one must not be able to write what our workflows would believe. */
+  /** An address only decodes: its owner must not be able to encode payloads that workflows would trust. */
   @Post('codec/:token/encode')
   @RequiresCodecLink()
   encodeByLink(): never {
-    throw new Problem('forbidden', 'This address decodes only: use an ops key');
+    throw new Problem('forbidden', 'This address only decodes. Use an ops key to encode');
   }
 }

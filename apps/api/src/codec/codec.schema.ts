@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Bytes as protobuf's JSON has them: base64 of either alphabet, with or without padding. */
+/** Bytes in protobuf's JSON: base64 in either alphabet, with or without padding. */
 const bytes = z.string().regex(/^[A-Za-z0-9+/_-]*={0,2}$/, 'must be base64');
 
-/** Fields that we do not know stay where they are. */
+/** Unknown fields stay as they are. */
 const payload = z.looseObject({ metadata: z.record(z.string(), bytes).default({}), data: bytes.default('') });
 export type PayloadJson = z.output<typeof payload>;
 
-/** Body and answer of Temporal's remote codec protocol. The API has refused deep JSON before: `edge/json.ts`. */
+/** Body and answer of Temporal's remote codec protocol. `edge/json.ts` has refused deep JSON before. */
 export const payloads = z.looseObject({ payloads: z.array(payload).default([]) });
 export type PayloadsJson = z.output<typeof payloads>;
 

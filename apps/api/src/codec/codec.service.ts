@@ -3,7 +3,7 @@ import { EncryptionCodec, UnreadablePayloadError, type Payload } from '@tillflow
 import { Settings } from '../providers.js';
 import type { PayloadJson, PayloadsJson } from './codec.schema.js';
 
-/** What the workflows' own codec does to payloads, for tools that have no keys. */
+/** Encodes and decodes payloads as the workflows do, for tools that have no keys. */
 @Injectable()
 export class CodecService {
   readonly #codec: EncryptionCodec;
@@ -16,7 +16,7 @@ export class CodecService {
     return each(body, (payload) => this.#codec.encode([payload]));
   }
 
-  /** One that cannot be read stays encrypted, and shows its key: the others are worth reading. */
+  /** A payload that cannot be decrypted stays as it is, with the id of its key. The others are decoded. */
   decode(body: PayloadsJson): Promise<PayloadsJson> {
     return each(body, async (payload) => {
       try {

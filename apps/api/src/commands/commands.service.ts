@@ -38,30 +38,30 @@ import {
   type Order,
 } from './order.js';
 
-/** What became of a command. */
+/** The result of a command. */
 export type Carried =
   | {
       readonly kind: 'done';
       readonly id: string | null;
       /** The provider's reply; null when it was sealed under another secret. */
       readonly reply: unknown;
-      /** This request brought it about, not an earlier one. */
+      /** True for the request that started the command; false for one that joined it. */
       readonly isFirst: boolean;
     }
-  /** Durable, and its outcome not known yet. The same request again is safe, and learns it. */
+  /** The command is stored, and its outcome is not known yet. The same request again is safe, and answers with it. */
   | { readonly kind: 'pending'; readonly detail: string };
 
-/** What the log tells of a command. */
+/** What the log says about a command. */
 type Audit = Omit<CommandAudit, 'fingerprint'>;
 
 type Run = {
   readonly workflow: WorkflowHandle;
   readonly isFirst: boolean;
-  /** What a person has to decide before it ends. */
+  /** What an operator has to decide before the command can end. */
   readonly question: OpenQuestion | null;
 };
 
-/** What people change at the provider: carried out by the worker, once, with an audit that stays in the history. */
+/** Changes at the provider. The worker makes each once, and its history keeps the audit. */
 @Injectable()
 export class Commands {
   readonly #seal: Seal;
@@ -76,9 +76,9 @@ export class Commands {
   }
 
   /**
-   * Starts the command, or joins the one that is the same, and waits for its outcome.
+   * Starts the command, or joins a running one that is equal, and waits for the outcome.
    * @throws {Problem} what the provider refused; `change_in_progress`, `idempotency_conflict`; `outcome_unknown`;
-   * `temporal_unavailable`: it may have started, and the same request again is safe.
+   * `temporal_unavailable`: the command may have started. The same request again is safe.
    */
   async carryOut(order: Order, { by, requestId }: Asker): Promise<Carried> {
     const answerBy = Date.now() + this.settings.values.ANSWER_WITHIN_MS;
@@ -135,8 +135,8 @@ export class Commands {
   }
 
   /**
-   * What there is under this id: a run that is under way or had its effect, which is joined; one that was refused; or
-   * none that counts. Only for an order whose target can be looked up.
+   * The earlier run with this id: `joined` for one that is running or succeeded, `refused` for one that the provider
+   * refused, `none` for any other. Always `joined` for an order without a record to read.
    */
   async #earlier(order: Order, workflowId: string): Promise<'joined' | 'refused' | 'none'> {
     if (targetAtProvider(this.provider, order) === null) return 'joined';
@@ -158,8 +158,8 @@ export class Commands {
   }
 
   /**
-   * A record that is not there is not asked to be changed: that would leave a workflow for each request. Where the
-   * provider does not say, the command finds out.
+   * Refuses a change of a record that does not exist: otherwise each such request would leave a workflow. When the
+   * provider does not answer, the command finds out.
    * @throws {Problem} `not_found`
    */
   async #mustExist(order: Order): Promise<void> {
@@ -171,7 +171,7 @@ export class Commands {
     }
   }
 
-  /** The run that has this id, if it is for the same. */
+  /** The run with this id, when it does the same. */
   async #join(order: Order, workflowId: string, fingerprint: string): Promise<Run> {
     const { client } = this.temporal;
     try {
@@ -186,11 +186,11 @@ export class Commands {
       if (order.kind === 'create_plan') {
         throw new Problem(
           'idempotency_conflict',
-          `The key names a plan of other content, asked for at ${audit.asked_at}`,
+          `The key belongs to a plan with other content, requested at ${audit.asked_at}`,
         );
       }
       const what = audit.fields.join(', ');
-      throw new Problem('change_in_progress', `A change of ${what} is under way since ${audit.asked_at}`);
+      throw new Problem('change_in_progress', `A change of ${what} is in progress since ${audit.asked_at}`);
     } catch (error) {
       throw unavailable(error);
     }
@@ -216,7 +216,7 @@ export class Commands {
     }
   }
 
-  /** What a person has to decide, if it has come to that; null also where Temporal does not answer. */
+  /** What an operator has to decide. Null when there is nothing to decide, or Temporal does not answer. */
   async #questionOf(workflow: WorkflowHandle): Promise<OpenQuestion | null> {
     try {
       const { memo } = await this.temporal.within('read', READ_WITHIN_MS, () => workflow.describe());
@@ -236,17 +236,20 @@ export class Commands {
   }
 }
 
-/** A read is answered from the server's memory; more than this and it is down. */
+/** Temporal answers a read from memory. When it takes longer, Temporal is down. Milliseconds. */
 const READ_WITHIN_MS = 1_300;
 
-/** An outcome that is there already is worth this, however long the start took. */
+/** At least, in milliseconds, however long the start took: the outcome may already be there. */
 const LEAST_WAIT_MS = 200;
 
 function pending(question: Pick<OpenQuestion, 'message' | 'candidates'> | null): Carried {
-  if (question === null) return { kind: 'pending', detail: 'Its outcome is not known yet' };
+  if (question === null) return { kind: 'pending', detail: 'The outcome is not known yet' };
   const { message, candidates } = question;
   const named = candidates.length === 0 ? '' : `: ${candidates.join(', ')}`;
-  return { kind: 'pending', detail: `${message}${named}. A person has to look at the provider: pnpm tillflow plans` };
+  return {
+    kind: 'pending',
+    detail: `${message}${named}. An operator has to check it at the provider: pnpm tillflow plans`,
+  };
 }
 
 function problemOf(error: unknown, kind: Order['kind']): unknown {
@@ -256,7 +259,7 @@ function problemOf(error: unknown, kind: Order['kind']): unknown {
   const [detail] = (cause instanceof ApplicationFailure ? cause.details : null) ?? [];
   if (type === 'command_rejected') {
     const rejection = detail as Rejection;
-    // What is not found is what the plan names, not what the address names.
+    // A record that the body names is missing, not the one that the address names.
     const isNamed = kind === 'create_plan' && rejection.status === 404;
     return problemOfRejection(isNamed ? { ...rejection, status: 422 } : rejection);
   }
@@ -264,7 +267,11 @@ function problemOf(error: unknown, kind: Order['kind']): unknown {
     const { message } = detail as Extract<CommandOutcome, { kind: 'unknown' }>;
     return new Problem('outcome_unknown', `The provider did not confirm it: ${message}`, { cause: error });
   }
-  return new Problem('outcome_unknown', 'It was ended by hand. Look at the provider before it is asked for again', {
-    cause: error,
-  });
+  return new Problem(
+    'outcome_unknown',
+    'An operator ended the change. Check the record at the provider before you repeat the request',
+    {
+      cause: error,
+    },
+  );
 }

@@ -9,7 +9,7 @@ import type {
 } from '@tillflow/payments-client';
 import type { Command } from '@tillflow/workflows';
 
-/** A command as the API takes it: with its parameters in the open, which never leave this process so. */
+/** A command as the API receives it. Its parameters leave this process only sealed. */
 export type Order =
   | { readonly kind: 'create_plan'; readonly key: string; readonly params: ScheduleCreateParams }
   | { readonly kind: 'stop_plan'; readonly plan: string }
@@ -24,7 +24,7 @@ export type Order =
   | { readonly kind: 'upgrade_api_version' }
   | { readonly kind: 'delete_document'; readonly dispute: string; readonly document: string };
 
-/** Ids of the records that are changed; empty for the account and for what is new. */
+/** The ids of the record to change; empty for the account and for a new record. */
 export function targetOf(order: Order): string {
   switch (order.kind) {
     case 'stop_plan':
@@ -42,35 +42,35 @@ export function targetOf(order: Order): string {
 }
 
 /**
- * One workflow for each thing that is to be there once or gone, and one for each record that is changed: two changes of
- * one record are never under way together. An `Idempotency-Key` is hashed, because people put names into such keys.
+ * One workflow for each plan, each removal and each changed record, so that two changes of one record never run at the
+ * same time. An `Idempotency-Key` is hashed, because people put names into such keys.
  */
 export function workflowIdOf(order: Order): string {
   const subject = order.kind === 'create_plan' ? planKey(order.key) : targetOf(order);
   return ['command', DEFAULT_ACCOUNT, order.kind, ...(subject === '' ? [] : [subject])].join('/');
 }
 
-/** What a plan is found again by, in the metadata of what it charges. */
+/** The value in the metadata of a plan's charges, by which a lookup finds the plan. */
 export function planKey(idempotencyKey: string): string {
   return sha256(idempotencyKey).slice(0, 32);
 }
 
 /**
- * The key of a plan that was asked for without one: by what it is, so that a request that is repeated makes no second.
- * @param generation from 1: the next one, once those before it are over.
+ * The key of a plan without an `Idempotency-Key`: a hash of its content, so that a repeated request makes no second plan.
+ * @param generation from 1; the next number after the plans before have ended
  */
 export function contentKey(params: ScheduleCreateParams, generation: number): string {
   return `${OWN_KEY_PREFIX}${generation}:${sha256(canonical(params))}`;
 }
 
-/** Setting the same again is asked for by each request anew; what is made or removed is so once. */
+/** Whether each request runs again: it sets values. A creation or a removal runs once. */
 export function isMadeAnew({ kind }: Order): boolean {
   return kind === 'update_card' || kind === 'update_account' || kind === 'upgrade_api_version';
 }
 
 /**
- * The same for what asks for the same, in whatever order its fields are written. A plan's outlives a change of the
- * secret; the few words of any other could be guessed from a bare hash.
+ * Equal for equal orders, in any order of their fields. A plan's fingerprint survives a change of the secret. The others
+ * need the secret: a plain hash of a few words could be guessed.
  */
 export function fingerprintOf(order: Order, secret: string): string {
   const text = canonical(order);
@@ -82,8 +82,8 @@ export function fieldsOf(order: Order): readonly string[] {
 }
 
 /**
- * @param seal closes the parameters
- * @param taskQueue another one is another provider's: its plans take turns of their own
+ * @param seal encrypts the parameters
+ * @param taskQueue names the installation: plans of another one need not wait for each other
  */
 export async function toCommand(
   order: Order,
@@ -123,7 +123,7 @@ function canonical(value: unknown): string {
   });
 }
 
-/** Reads the record that an order is to change; null for an order that makes one, or is about the account. */
+/** Reads the record that an order changes; null for an order that creates one or changes the account. */
 export function targetAtProvider(
   provider: PaymentsClient,
   order: Order,

@@ -8,10 +8,10 @@ import type { ListQuery, Page } from '../provider/lists.schema.js';
 import { ProviderLists } from '../provider/provider-lists.js';
 import type { CardPath, UpdateCard } from './customers.schema.js';
 
-/** Cards that a customer shows; all of them have a route of their own. */
+/** The cards in the answer for a customer. Another route lists all. */
 const SHOWN_CARDS = 100;
 
-/** The cards that customers keep with the merchant. */
+/** Customers at the provider, and their cards. */
 @Injectable()
 export class CustomersService {
   constructor(
@@ -51,7 +51,7 @@ export class CustomersService {
     return { reply: (carried.reply as Card | null) ?? (await this.card(path)), status: 200 };
   }
 
-  /** The card is charged no more. A second time changes nothing. */
+  /** Removes the card, so that it cannot be charged again. A second call changes nothing. */
   async remove({ id: customer, card_id: card }: CardPath, asker: Asker): Promise<Changed<Removed>> {
     const carried = await this.commands.carryOut({ kind: 'remove_card', customer, card }, asker);
     if (carried.kind === 'pending') return { reply: { status: 'pending', detail: carried.detail }, status: 202 };

@@ -31,7 +31,7 @@ export class DisputesService {
     return this.reads.read((options) => this.provider.disputes.retrieveDocument(id, document, options));
   }
 
-  /** @throws {Problem} `documents_locked`. A second time changes nothing. */
+  /** @throws {Problem} `documents_locked`. A second call changes nothing. */
   async remove({ id: dispute, document_id: document }: DocumentPath, asker: Asker): Promise<Changed<Removed>> {
     const carried = await this.commands.carryOut({ kind: 'delete_document', dispute, document }, asker);
     if (carried.kind === 'pending') return { reply: { status: 'pending', detail: carried.detail }, status: 202 };

@@ -16,28 +16,28 @@ import { receiveUpload, type Upload } from './upload.js';
 
 export type StoredEvidence = { readonly evidence: EvidenceReply; readonly status: 200 | 201 | 207 };
 
-/** Requests with files at a time: the file on its way to the provider is in memory, and up to 10 MB. */
+/** Uploads at the same time. Each holds one file of up to 10 MB in memory. */
 const AT_ONCE = 4;
-/** One of at most 10 MB, on a slow line. In milliseconds. */
+/** For a file of 10 MB on a slow line. Milliseconds. */
 const UPLOAD_LIMITS = { timeoutMs: 60_000, deadlineMs: 120_000 } as const;
 const MAX_TRIES = 3;
 const PAUSE_MS = 1_000;
-/** More documents than a dispute has. */
+/** Above the number of documents of any dispute. */
 const MAX_DOCUMENTS = 1_000;
 
-/** What became of one file: stored as a document, or not, and why. */
+/** The result for one file: its document, or why it was not stored. */
 type Tried =
   | { readonly result: EvidenceResult; readonly document: Document; readonly error: null }
   | { readonly result: EvidenceResult; readonly document: null; readonly error: PaymentsError };
 
 /**
- * Evidence for a dispute: from the request to disk, and from there to the provider. Never through Temporal: a history
- * is no place for files. Who repeats a request stores nothing twice.
+ * Evidence for a dispute: from the request to disk, and from there to the provider. It does not go through Temporal,
+ * whose histories are not made for files. A repeated request stores nothing twice.
  */
 @Injectable()
 export class EvidenceService {
   #underWay = 0;
-  /** Two requests with the same file would both find that it is not there. */
+  /** One request per dispute at a time: two with the same file would both find that it is missing. */
   readonly #turns = new InTurn();
 
   constructor(
@@ -49,13 +49,13 @@ export class EvidenceService {
   ) {}
 
   /**
-   * Stores each file, and answers for each: 201, 200 when all were there before, 207 when some could not be stored.
-   * @throws {Problem} when none was stored: why the first was not. `documents_locked`, `file_too_large`,
+   * Stores each file, and answers for each: 201, 200 when all were already stored, 207 when some could not be stored.
+   * @throws {Problem} when no file was stored: the reason for the first one. `documents_locked`, `file_too_large`,
    * `unsupported_file_type`, `upload_incomplete`, `too_many_uploads`, …
    */
   async store(id: string, request: IncomingMessage, asker: Asker): Promise<StoredEvidence> {
     if (this.#underWay >= AT_ONCE) {
-      throw new Problem('too_many_uploads', 'No more uploads can be taken now', { retryAfterSeconds: 5 });
+      throw new Problem('too_many_uploads', 'No more uploads are possible now', { retryAfterSeconds: 5 });
     }
     this.#underWay += 1;
     const { socket } = request;
@@ -83,7 +83,7 @@ export class EvidenceService {
     const tried: Tried[] = [];
     let locked: PaymentsError | null = null;
     for (const file of files) {
-      // Once the provider takes no more, it is not asked again.
+      // When the documents are locked, the provider refuses the other files as well.
       const one: Tried =
         locked === null ? await this.#storeOne(id, file, kind, documents, signal) : failed(file, locked);
       tried.push(one);
@@ -94,14 +94,14 @@ export class EvidenceService {
     return tried;
   }
 
-  /** Who handed in what: no workflow has it. Never a name of a file, which may be a person's. */
+  /** Logs who added which documents, because no workflow has it. It logs no file names, which may contain names of people. */
   #note(target: string, tried: readonly Tried[], { by, requestId }: Asker): void {
     const audit = { kind: 'add_documents', target, by, asked_at: new Date().toISOString(), request_id: requestId };
     const documents = tried.map(({ result }) => ({ id: result.document?.id ?? null, status: result.status }));
     this.logger.info({ audit, documents }, 'evidence handed in');
   }
 
-  /** After an outcome that nobody knows the documents are listed, before the file is sent again. */
+  /** After an unknown outcome, lists the documents before it sends the file again. */
   async #storeOne(
     id: string,
     file: SpooledFile,
@@ -140,10 +140,10 @@ export class EvidenceService {
   }
 }
 
-/** The provider's word for a dispute that takes no documents any more. */
+/** The provider's code for a dispute that accepts no documents any more. */
 const LOCKED = 'documents_locked';
 
-/** Before any of them is sent. @throws {Problem} `unsupported_file_type`, naming each. */
+/** Checks all files before the first is sent. @throws {Problem} `unsupported_file_type`, with each wrong file. */
 function mustBeDocuments(files: readonly SpooledFile[]): void {
   const errors = files.flatMap(({ beginning, filename }, place) => {
     try {

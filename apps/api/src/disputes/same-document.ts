@@ -6,8 +6,8 @@ import type { SpooledFile } from './spooled-file.js';
 const FETCH_WITHIN_MS = 10_000;
 
 /**
- * Whether a file is stored already. A record has no size and no checksum: name and kind say which may be it, and the
- * bytes at its download address decide.
+ * Whether a file is already stored. A record has no size and no checksum, so name and kind select the candidates, and the
+ * bytes at the download address decide.
  */
 @Injectable()
 export class SameDocument {
@@ -18,8 +18,8 @@ export class SameDocument {
   });
 
   /**
-   * @param before ids of the documents that were there before the file was sent with an outcome that nobody knows; null
-   * while it was not sent. A new one of its name is it, also where its bytes cannot be read.
+   * @param before ids of the documents that existed before the file was sent with an unknown outcome; null when it was not sent. A
+   * new document with its name is the file, also when its bytes cannot be read.
    */
   async find(
     file: SpooledFile,
@@ -54,7 +54,7 @@ export class SameDocument {
   }
 }
 
-/** Compares chunk by chunk, however each side is cut. */
+/** Compares two streams whose chunks have different sizes. */
 async function isEqual(ours: AsyncIterable<Uint8Array>, theirs: AsyncIterable<Uint8Array>): Promise<boolean> {
   const left = ours[Symbol.asyncIterator]();
   const right = theirs[Symbol.asyncIterator]();

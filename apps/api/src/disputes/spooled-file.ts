@@ -3,20 +3,20 @@ import { open, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 
-/** Read at a time, in bytes. */
+/** Bytes per read. */
 const CHUNK_BYTES = 65_536;
 
-/** The disk did not take a file: `SPOOL_DIR` is not there, full, or not ours to write. */
+/** The disk refused a file: `SPOOL_DIR` does not exist, is full, or is not writable. */
 export class SpoolError extends Error {
   override readonly name = 'SpoolError';
 }
 
-/** As many bytes as tell the type of a document. */
+/** Enough bytes to recognize the type of a document. */
 const BEGINNING_BYTES = 16;
 
 /**
- * A file on its way to the provider, on disk and not in memory. It has no name there from the moment it is opened:
- * when its handle closes, or the process dies, it is gone.
+ * A file on its way to the provider, on disk and not in memory. Its name is removed right after it is opened, so the file
+ * disappears when its handle closes or the process ends.
  */
 export class SpooledFile {
   private constructor(
@@ -26,11 +26,11 @@ export class SpooledFile {
     private readonly handle: FileHandle,
   ) {}
 
-  /** @throws {SpoolError} and whatever the stream fails with; nothing is left behind then. */
+  /** @throws {SpoolError} and the error of the stream. Then no file is left. */
   static async of(content: Readable, filename: string, directory: string): Promise<SpooledFile> {
     const handle = await onDisk(openNameless(directory));
     try {
-      // A handle's own streams would keep it from closing.
+      // A stream of the handle would keep it from closing.
       for await (const chunk of content as AsyncIterable<Uint8Array>) await onDisk(handle.appendFile(chunk));
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(BEGINNING_BYTES), 0, BEGINNING_BYTES, 0);
       return new SpooledFile(filename, buffer.subarray(0, bytesRead), handle);
@@ -40,7 +40,7 @@ export class SpooledFile {
     }
   }
 
-  /** From the first byte on, as often as it is asked for. */
+  /** Reads the file from its first byte. It can be called several times. */
   async *read(): AsyncGenerator<Uint8Array, void, undefined> {
     for (let position = 0; ;) {
       const { buffer, bytesRead } = await this.handle.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, position);
@@ -66,6 +66,6 @@ async function onDisk<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {
-    throw new SpoolError('A file could not be kept in SPOOL_DIR', { cause: error });
+    throw new SpoolError('A file could not be stored in SPOOL_DIR', { cause: error });
   }
 }

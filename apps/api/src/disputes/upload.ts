@@ -6,29 +6,29 @@ import { MAX_DOCUMENT_BYTES } from '@tillflow/payments-client';
 import { Problem } from '../problems/problem.js';
 import { SpooledFile, SpoolError } from './spooled-file.js';
 
-/** What came with one request. */
+/** The parts of one request. */
 export type Upload = { readonly files: readonly SpooledFile[]; readonly kind: string | undefined };
 
 export const MAX_FILES = 10;
 export const MAX_KIND_LENGTH = 64;
 const MAX_FILENAME_LENGTH = 255;
 
-/** Room for boundaries, headers and the texts. */
+/** For boundaries, headers and text fields. */
 const FRAME_BYTES = 65_536;
 const MAX_BODY_BYTES = MAX_FILES * MAX_DOCUMENT_BYTES + FRAME_BYTES;
 const HEADER_BYTES = 8_192;
 
-/** An upload that drips would hold its place for ever. */
+/** A slow upload must not keep its place for ever. */
 const RECEIVE_WITHIN_MS = 120_000;
-/** What is refused is still read for so long, and dropped: a sender that is cut off never reads the answer. */
+/** How long the API still reads and drops a refused upload: a sender that is disconnected would not read the answer. */
 const DRAIN_MS = 10_000;
-/** After this, an upload is over in any case. */
+/** The longest time of an upload. */
 export const UPLOAD_WITHIN_MS = RECEIVE_WITHIN_MS + DRAIN_MS;
 
 /**
- * Takes the files of a multipart body to disk, no more of one in memory than a chunk. The caller closes them.
+ * Writes the files of a multipart body to disk, with at most one chunk of each in memory. The caller closes them.
  * @throws {Problem} `unsupported_media_type`, `invalid_request`, `file_too_large`, `upload_incomplete`.
- * @throws {SpoolError} when the disk does not take them. Nothing is left behind then.
+ * @throws {SpoolError} when the disk refuses them. Then no file is left.
  */
 export async function receiveUpload(request: IncomingMessage, directory: string): Promise<Upload> {
   mustBeMultipart(request);
@@ -46,7 +46,7 @@ export async function receiveUpload(request: IncomingMessage, directory: string)
   }
 }
 
-/** A pipeline would tear the connection down with the parser, and no one could read the answer. */
+/** Not a pipeline, which would destroy the connection with the parser, so that the sender could not read the answer. */
 async function allInto(request: IncomingMessage, parser: BusboyInstance): Promise<void> {
   const cutOff = (): void => void parser.destroy(new Error('The sender went away'));
   request.once('error', cutOff).once('aborted', cutOff);
@@ -83,31 +83,31 @@ class Receiving {
     });
     const fail = (reason: Problem | SpoolError): void => void parser.destroy(reason);
     parser.on('file', (name, stream, filename) => {
-      // Settled below, with the others; a stream that is torn down is told of there.
+      // The parser reports the failure as well.
       stream.on('error', () => undefined);
       this.#streams.push(stream);
       if (name === 'file') this.#take(stream, filename, fail);
-      else fail(wrong(name, 'is unknown: files are sent as file'));
+      else fail(wrong(name, 'is unknown: send files as `file`'));
     });
     parser.on('field', (name, value, isNameCut, isValueCut) => {
-      if (name !== 'kind' || isNameCut) fail(wrong(name, 'is unknown: the only text is kind'));
+      if (name !== 'kind' || isNameCut) fail(wrong(name, 'is unknown: the only text field is `kind`'));
       else if (isValueCut || !isText(value, MAX_KIND_LENGTH)) {
         fail(wrong('kind', `must be text of at most ${MAX_KIND_LENGTH} characters`));
       } else this.#kind = value === '' ? undefined : value;
     });
-    parser.on('filesLimit', () => fail(wrong('file', `may be given at most ${MAX_FILES} times`)));
-    parser.on('fieldsLimit', () => fail(wrong('kind', 'must be given once')));
+    parser.on('filesLimit', () => fail(wrong('file', `can be sent at most ${MAX_FILES} times`)));
+    parser.on('fieldsLimit', () => fail(wrong('kind', 'must be sent once')));
     return parser;
   }
 
   /** @throws {Problem} `invalid_request` when there is no file. */
   async upload(): Promise<Upload> {
     const files = await Promise.all(this.#files);
-    if (files.length === 0) throw wrong('file', 'is needed, at least one');
+    if (files.length === 0) throw wrong('file', 'must have at least one file');
     return { files, kind: this.#kind };
   }
 
-  /** Lets go of everything that was taken so far. */
+  /** Closes all files. */
   async abandon(reason: unknown): Promise<void> {
     const error = reason instanceof Error ? reason : new Error('The upload was given up');
     for (const stream of this.#streams) stream.destroy(error);
@@ -118,7 +118,7 @@ class Receiving {
 
   #take(stream: BusboyFileStream, encoded: string | undefined, fail: (reason: Problem | SpoolError) => void): void {
     const place = this.#files.length;
-    // Browsers write a quote so. Source: RFC 7578 as the HTML standard has it.
+    // Browsers write a quote like this. Source: RFC 7578 as the HTML standard has it.
     const filename = encoded?.replaceAll('%22', '"');
     if (filename === undefined || filename === '' || !isText(filename, MAX_FILENAME_LENGTH)) {
       fail(wrong(`file[${place}]`, `needs a filename of 1 to ${MAX_FILENAME_LENGTH} characters`));
@@ -126,7 +126,7 @@ class Receiving {
     }
     stream.once('limit', () => fail(tooLarge(place)));
     const file = SpooledFile.of(stream, filename, this.directory);
-    // Any other failure is told when the files are gathered. A parser whose file nobody reads would wait for ever.
+    // `upload` reports any other failure. Without a reader for its file, the parser would wait for ever.
     file.catch((error: unknown) => {
       if (error instanceof SpoolError) fail(error);
     });
@@ -139,14 +139,14 @@ function mustBeMultipart({ headers }: IncomingMessage): void {
   throw new Problem('unsupported_media_type', 'Send files as multipart/form-data');
 }
 
-/** What says of itself that it is too long is not read at all. */
+/** Refuses a request whose Content-Length is too large before reading it. */
 function refuseTooLong({ headers }: IncomingMessage): void {
   if (Number(headers['content-length'] ?? 0) > MAX_BODY_BYTES) {
-    throw new Problem('file_too_large', `A request may have at most ${MAX_BODY_BYTES} bytes`);
+    throw new Problem('file_too_large', `A request can have at most ${MAX_BODY_BYTES} bytes`);
   }
 }
 
-/** Reads on what nobody wants, for a while, so that the sender comes to read the answer. */
+/** Reads and drops the rest for a while, so that the sender reads the answer. */
 function drain(request: IncomingMessage): void {
   if (request.destroyed || request.readableEnded) return;
   request.resume();
@@ -166,6 +166,6 @@ function wrong(path: string, message: string): Problem {
 }
 
 function tooLarge(place: number): Problem {
-  const message = `may have at most ${MAX_DOCUMENT_BYTES} bytes`;
+  const message = `can have at most ${MAX_DOCUMENT_BYTES} bytes`;
   return new Problem('file_too_large', `A document ${message}`, { errors: [{ path: `file[${place}]`, message }] });
 }

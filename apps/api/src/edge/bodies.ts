@@ -7,8 +7,8 @@ import { parseJson, refuseUnfitNames } from './json.js';
 const RAW_BODY_BYTES = 65_536;
 
 /**
- * JSON is what routes read. A route marked for raw bytes gets them unread; a route marked for files reads its own
- * multipart body; any other body is refused before a byte of it is read.
+ * Routes read JSON. A route with the mark `bytes` gets the raw bytes, and a route with the mark `files` reads its own
+ * multipart body. Every other body is refused before it is read.
  */
 export function takeBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();

@@ -1,7 +1,7 @@
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
 import { z } from 'zod';
 
-/** Whether the hop with this address may say who came before it; hop 0 is the connection itself. */
+/** Whether the API trusts the proxy with this address to name the client before it. Hop 0 is the connection itself. */
 export type TrustProxy = (address: string | undefined, hop: number) => boolean;
 
 const MAX_HOPS = 16;
@@ -34,7 +34,7 @@ function add(trusted: BlockList, entry: string): boolean {
   const [, address = '', prefix] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
   const version = isIP(address);
   const family = version === 6 ? 'ipv6' : 'ipv4';
-  // A prefix of 0 is everyone: then each caller says who it is.
+  // A prefix of 0 would trust every caller.
   if (version === 0 || Number(prefix) === 0 || (prefix !== undefined && Number(prefix) > (version === 6 ? 128 : 32)))
     return false;
   if (prefix === undefined) trusted.addAddress(address, family);
@@ -43,8 +43,8 @@ function add(trusted: BlockList, entry: string): boolean {
 }
 
 /**
- * What a client is counted by: its IPv4 address, or the /64 of its IPv6 address, because one client has as many addresses
- * of a /64 as it likes. Whatever is no address counts as one client.
+ * The address under which a client is counted: its IPv4 address, or the /64 of its IPv6 address, because one client can
+ * use every address of a /64. Everything that is not an address counts as one client.
  */
 export function addressKey(address: string): string {
   const bare = withoutPort(address);

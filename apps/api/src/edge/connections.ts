@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 
 /**
- * Bounds the time in which the body of a request arrives. Node's own `requestTimeout` has one value for all routes and is
- * looked at rarely.
- * @param onSlow is called when the body is not complete by then.
+ * Limits the time in which the body of a request arrives. Node's own `requestTimeout` has one value for all routes, and
+ * Node checks it rarely.
+ * @param onSlow runs when the body is not complete in time.
  */
 export function boundArrival(request: IncomingMessage, withinMs: number, onSlow: () => void): void {
   if (!hasBody(request)) return;
@@ -23,8 +23,8 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Node would ask for the body of every request that says `Expect: 100-continue`, and answer any other expectation with an
- * empty 417. Here each is a request like any other: its head decides. Source: RFC 9110, section 10.1.1.
+ * Node would ask for the body of every request with `Expect: 100-continue`, and answer any other expectation with an empty
+ * 417. The API handles each like any other request: its headers decide. Source: RFC 9110, section 10.1.1.
  */
 export function decideExpectations({ server }: Pick<FastifyInstance, 'server'>): void {
   for (const event of ['checkContinue', 'checkExpectation'] as const) {
@@ -32,14 +32,14 @@ export function decideExpectations({ server }: Pick<FastifyInstance, 'server'>):
   }
 }
 
-/** To be called for a request that was admitted: its sender may wait for this before it sends the body. */
+/** Call it for an admitted request: its sender may wait for this before it sends the body. */
 export function askForBody({ headers }: IncomingMessage, response: ServerResponse): void {
   if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
 }
 
 /**
- * Closes, when the process stops, the connections that never brought a request: browsers open such in advance, and
- * Node counts them as busy until its header timeout of a minute.
+ * Closes at shutdown the connections without a request: browsers open them in advance, and Node counts them as busy until
+ * its header timeout of a minute.
  */
 export function closeUnusedConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
   const unused = new Set<Socket>();

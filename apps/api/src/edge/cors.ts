@@ -1,11 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 
-/** What a page may read by a signed link. Everything else needs a key, which no page should hold. */
+/** The routes that a page may read with a signed link. Every other route needs a key, which a page should not have. */
 const ROUTES: ReadonlySet<string> = new Set(['/v1/checkouts/:id/events', '/v1/checkouts/:id/qr']);
 
 /**
- * Lets pages of these origins read the streams and QR images. An `EventSource` asks for no permission before, so there
- * is no preflight to answer. Source: Fetch standard, "CORS protocol".
+ * Permits pages of these origins to read streams and QR images. An `EventSource` sends no preflight request. Source: Fetch standard, "CORS protocol".
  */
 export function allowOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: readonly string[]): void {
   if (origins.length === 0) return;
@@ -22,7 +21,7 @@ export function allowOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: 
 
 const CODEC = '/codec/';
 
-/** Lets pages of these origins, and no others, call the codec and read why they may not: browsers ask before they do. */
+/** Permits only pages of these origins to call the codec, and to read its refusals. Browsers send a preflight request. */
 export function allowCodecOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: readonly string[]): void {
   server.addHook('onRequest', (request, reply, done) => {
     if (request.url.startsWith(CODEC)) {
@@ -31,7 +30,7 @@ export function allowCodecOrigins(server: Pick<FastifyInstance, 'addHook'>, orig
       if (origin !== undefined && origins.includes(origin)) {
         void reply.header('access-control-allow-origin', origin);
         void reply.header('access-control-allow-methods', 'POST');
-        // Which headers it sends changes with the UI's version; none of them gives a right.
+        // The headers depend on the version of the UI. None of them gives a right.
         void reply.header('access-control-allow-headers', wanted ?? 'authorization, content-type, x-namespace');
         void reply.header('access-control-max-age', 600);
       }

@@ -24,15 +24,15 @@ import { Unreadable } from './unreadable.js';
 
 type Parts = { readonly settings: Settings; readonly limits: Limits; readonly logger: Logger };
 
-/** When it is worth reading again, or repeating the request, after a 202. Seconds. */
+/** How long a caller should wait after a 202. Seconds. */
 const POLL_AFTER_S = 1;
 
-/** How often Node looks for heads that do not arrive. */
+/** How often Node checks for headers that do not arrive. */
 const HEADS_CHECKED_EVERY_MS = 5_000;
 
 /**
- * The HTTP server, and what it does with every request before any of its body is read: common headers, limits, who asks,
- * and how long the body may take.
+ * The HTTP server, and what it does with every request before it reads the body: common headers, limits, the caller, and
+ * the time in which the body must arrive.
  */
 export class Edge {
   readonly server: FastifyInstance;
@@ -63,13 +63,13 @@ export class Edge {
       http: {
         headersTimeout: REQUEST_TIMEOUT_MS,
         connectionsCheckingInterval: Math.min(REQUEST_TIMEOUT_MS, HEADS_CHECKED_EVERY_MS),
-        // Node would refuse a missing host without a word.
+        // Node would refuse a missing host with an empty answer.
         requireHostHeader: false,
       },
     });
     unreadable.watch(this.server);
     decideExpectations(this.server);
-    // Added before the framework's own, so that nothing is answered without them. A page may read why it was refused.
+    // Before the framework's own hooks, so that every answer has these headers, also a refusal.
     allowCodecOrigins(this.server, TEMPORAL_UI_URL);
     allowOrigins(this.server, CORS_ORIGINS);
     this.server.addHook('onRequest', (request, reply, done) => done(this.#refusalOf(request, reply)));
@@ -91,12 +91,12 @@ export class Edge {
     });
   }
 
-  /** From now on, answers are counted. */
+  /** Counts answers from now on. */
   report(metrics: Metrics): void {
     this.#metrics = metrics;
   }
 
-  /** @returns why the request is refused; undefined when it may go on. */
+  /** @returns why the request is refused; undefined when it may continue. */
   #refusalOf(request: Caller, reply: FastifyReply): Problem | undefined {
     setCommonHeaders(request, reply, this.#settings.publicUrl);
     const refusal = problemIn(() => {
@@ -107,12 +107,12 @@ export class Edge {
     setRateLimitHeaders(request, reply);
     this.#boundArrival(request, reply, refusal === undefined);
     if (refusal === undefined && !request.is404) askForBody(request.raw, reply.raw);
-    // Many clients name JSON on a POST without a body.
+    // Many clients send `Content-Type: application/json` with a POST without a body.
     if (!hasBody(request.raw)) delete request.headers['content-type'];
     return refusal;
   }
 
-  /** Only who may send files has the time for it. */
+  /** Only a caller who may send files has the time of an upload. */
   #boundArrival(request: FastifyRequest, reply: FastifyReply, isAdmitted: boolean): void {
     const takesFiles = isAdmitted && request.routeOptions.config.access?.body === 'files';
     const withinMs = takesFiles ? UPLOAD_WITHIN_MS : this.#settings.values.REQUEST_TIMEOUT_MS;
@@ -125,15 +125,15 @@ export class Edge {
     });
   }
 
-  /** A path that cannot be read has no route, and the framework runs no hook for it. */
+  /** A path that cannot be decoded has no route, and the framework runs no hooks for it. */
   #refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
     reply.raw.once('finish', () => this.#log(request, reply));
     this.problems.send(this.#refusalOf(request, reply) ?? error, request, reply);
   }
 
   /**
-   * Method, route, status, time, the name of the caller's key, and the ids that tie it to what it brought about; never a
-   * header, a body, or an id in the route.
+   * Logs method, route, status, time, the name of the key, and the ids that connect the request with its workflow. It logs
+   * no header, no body and no id in the route.
    */
   #log(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url;
@@ -153,7 +153,7 @@ export class Edge {
   }
 }
 
-/** @throws whatever is no problem */
+/** @throws every error that is not a problem */
 function problemIn(check: () => void): Problem | undefined {
   try {
     check();

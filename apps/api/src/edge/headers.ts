@@ -3,24 +3,24 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 
-/** A browser shows nothing of an answer but what the answer itself says. Routes with a page of their own say more. */
+/** By default, browsers must not interpret, frame or store an answer. Routes with a page permit more. */
 const COMMON = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  // Many answers hold links that open without a key.
+  // Many answers contain links that work without a key.
   'cache-control': 'no-store',
 } as const;
 
 /** A year. Source: RFC 6797. */
 const OVER_TLS = { 'strict-transport-security': 'max-age=31536000' } as const;
 
-/** The headers of every answer. @param publicUrl says whether clients reach the API by TLS. */
+/** The headers of every answer. @param publicUrl shows whether clients use TLS. */
 export function commonHeaders(publicUrl: string): Readonly<Record<string, string>> {
   return publicUrl.startsWith('https:') ? { ...COMMON, ...OVER_TLS } : COMMON;
 }
 
-/** Sets them before anything else can answer. `protocol` is `https` also behind a trusted proxy that says so. */
+/** Sets the common headers. `protocol` is also `https` when a trusted proxy says so. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
   void reply.headers(commonHeaders(publicUrl)).header('x-request-id', request.id);
   if (request.protocol === 'https') void reply.headers(OVER_TLS);

@@ -1,20 +1,20 @@
 import { Problem } from '../problems/problem.js';
 
-/** No request of the API and no event of the provider nests half as deep. */
+/** Twice the depth of any request of the API and any event of the provider. */
 const MAX_DEPTH = 32;
 
-/** Code that copies objects takes these for something else than a name, or leaves them out. */
+/** Code that copies objects can misread or drop these names. */
 const UNFIT_NAMES = ['__proto__', 'constructor', 'prototype'] as const;
 
-/** Text that is not UTF-8 would be stored with other characters than it was sent with. */
+/** Refuses bytes that are not UTF-8: they would be stored as other characters. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true });
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
 /**
- * Reads JSON that anyone may have sent.
- * @throws {Problem} `invalid_request` when it is not JSON, or nests deeper than 32 levels.
+ * Parses JSON from any sender.
+ * @throws {Problem} `invalid_request` when the text is not JSON, or nests deeper than 32 levels.
  */
 export function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw new Problem('invalid_request', 'The body is empty');
@@ -27,21 +27,21 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 /**
- * Refuses names that would be lost further on.
- * @param value as it was parsed, at most 32 levels deep
+ * Refuses unsafe names.
+ * @param value parsed JSON, at most 32 levels deep
  * @throws {Problem} `invalid_request`
  */
 export function refuseUnfitNames(value: unknown, path: readonly string[] = []): void {
   if (typeof value !== 'object' || value === null) return;
   const unfit = UNFIT_NAMES.find((name) => Object.hasOwn(value, name));
   if (unfit !== undefined) {
-    const errors = [{ path: [...path, unfit].join('.'), message: 'is not a name that a request may use' }];
+    const errors = [{ path: [...path, unfit].join('.'), message: 'is not allowed as a name' }];
     throw new Problem('invalid_request', 'See errors', { errors });
   }
   for (const [name, part] of Object.entries(value)) refuseUnfitNames(part, [...path, name]);
 }
 
-/** Looked at before it is parsed: a parser can spend seconds on brackets. */
+/** Checks the depth before parsing: a parser can spend seconds on brackets. */
 function nestsDeep(bytes: Buffer): boolean {
   let depth = 0;
   let isInText = false;

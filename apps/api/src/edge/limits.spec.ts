@@ -3,14 +3,14 @@ import { addressKey, trustProxy } from './client-address.js';
 import { Bucket } from './limits.js';
 
 describe('a limit', () => {
-  it('counts each caller for itself, and begins anew each second', () => {
+  it('counts each caller separately, and starts again each second', () => {
     const bucket = new Bucket(2);
     expect([1, 2, 3].map(() => bucket.take('a', 0))).toEqual([true, true, false]);
     expect(bucket.take('b', 999)).toBe(true);
     expect(bucket.take('a', 1_000)).toBe(true);
   });
 
-  it('does not count what was given back', () => {
+  it('does not count a request that was uncounted', () => {
     const bucket = new Bucket(2);
     for (let n = 0; n < 10; n += 1) {
       expect(bucket.take('a', 0)).toBe(true);
@@ -20,7 +20,7 @@ describe('a limit', () => {
     expect([1, 2, 3].map(() => bucket.take('a', 1_000))).toEqual([true, true, false]);
   });
 
-  it('holds 10,000 callers at most: the others share one count, and those it holds keep theirs', () => {
+  it('counts at most 10,000 callers separately: the others share one count', () => {
     const bucket = new Bucket(5);
     for (let n = 0; n < 10_000; n += 1) bucket.take(`caller ${n}`, 0);
     const others = Array.from({ length: 10 }, (_, n) => bucket.take(`other ${n}`, 0));
@@ -58,7 +58,7 @@ describe('TRUST_PROXY', () => {
     }
   });
 
-  it('trusts as many hops as it says', () => {
+  it('trusts the number of hops that it names', () => {
     expect([0, 1, 2].map((hop) => trustProxy.parse('2')('192.0.2.1', hop))).toEqual([true, true, false]);
   });
 

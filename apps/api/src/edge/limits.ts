@@ -1,12 +1,12 @@
 const WINDOW_MS = 1_000;
 const MAX_CALLERS = 10_000;
-/** Stands for every caller for whom there is no more room. */
+/** All callers beyond `MAX_CALLERS` share one count. */
 const OTHERS = 'others';
 
 /** The requests that a caller may make in one second, and those that are left in this one. */
 export type Share = { readonly limit: number; readonly remaining: number };
 
-/** Counts by caller, in each second anew. Its memory is bounded. */
+/** Counts the requests of each caller, and starts again every second. Its memory is bounded. */
 export class Bucket {
   #since = Number.NEGATIVE_INFINITY;
   readonly #counts = new Map<string, number>();
@@ -14,7 +14,7 @@ export class Bucket {
   /** @param limit per caller and second. */
   constructor(private readonly limit: number) {}
 
-  /** Counts one. @returns false when the caller has had its share of this second. */
+  /** Counts one request. @returns false when the caller exceeds the limit. */
   take(caller: string, now = performance.now()): boolean {
     const key = this.#keyOf(caller, now);
     const count = (this.#counts.get(key) ?? 0) + 1;
@@ -28,12 +28,12 @@ export class Bucket {
     return { limit: this.limit, remaining: Math.max(0, this.limit - count) };
   }
 
-  /** Whether the caller has had its share of this second. Counts nothing. */
+  /** Whether the caller has reached the limit. Counts nothing. */
   isSpent(caller: string, now = performance.now()): boolean {
     return (this.#counts.get(this.#keyOf(caller, now)) ?? 0) >= this.limit;
   }
 
-  /** Counts one less, for a request that turned out to be no reason to limit its caller. */
+  /** Uncounts a request that was legitimate. */
   giveBack(caller: string, now = performance.now()): void {
     const key = this.#keyOf(caller, now);
     this.#counts.set(key, Math.max(0, (this.#counts.get(key) ?? 0) - 1));
@@ -48,10 +48,10 @@ export class Bucket {
   }
 }
 
-/** Searches by charge id per second that webhooks without a signature may cause, whoever sends them. */
+/** Searches by charge id per second that unsigned webhooks may cause, from all senders together. */
 const UNSIGNED_SEARCHES = 20;
 
-/** Every limit of the API. Each counts for itself, so that no flood takes the share of another kind of caller. */
+/** The limits of the API. Each counts separately, so that a flood of one kind does not limit other callers. */
 export class Limits {
   /** By the name of the key. */
   readonly keys: Bucket;

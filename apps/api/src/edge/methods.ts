@@ -3,12 +3,12 @@ import { Problem } from '../problems/problem.js';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The router, as far as this asks it. Its own `findRoute` takes a path, not only a pattern. */
+/** The router, as far as it is used here. Its own `findRoute` takes a path, not only a pattern. */
 type Router = Pick<FastifyInstance, 'addHook' | 'findRoute'>;
 
 /**
- * Answers a method that a path does not have: OPTIONS with 204, any other with 405, both with `Allow`. Other origins get
- * no right by that. A path that no method has is 404. Source: RFC 9110, section 15.5.6.
+ * Answers a method that a path does not have: OPTIONS with 204, any other with 405, both with `Allow`. This gives other
+ * origins no rights. A path that exists for no method is 404. Source: RFC 9110, section 15.5.6.
  */
 export function refuseOtherMethods(server: Router): void {
   server.addHook('onRequest', (request, reply, done) => {
@@ -19,7 +19,7 @@ export function refuseOtherMethods(server: Router): void {
     }
     void reply.header('allow', [...allowed, 'OPTIONS'].join(', '));
     if (request.method === 'OPTIONS') void reply.status(204).send();
-    else done(new Problem('method_not_allowed', `This path takes ${allowed.join(', ')}`));
+    else done(new Problem('method_not_allowed', `This path supports ${allowed.join(', ')}`));
   });
 }
 

@@ -8,19 +8,19 @@ import { Problem } from '../problems/problem.js';
 import type { Settings } from '../providers.js';
 import { commonHeaders } from './headers.js';
 
-/** What the parser of Node refuses has no request yet, so its answer is written by hand. */
+/** Answers requests that Node's parser refuses. They have no request object, so the answer is written to the socket. */
 export class Unreadable {
   readonly #answers = new WeakMap<Socket, ServerResponse>();
 
   constructor(private readonly settings: Settings) {}
 
-  /** Notes what is being answered on which connection, and answers CONNECT, which Node would drop without a word. */
+  /** Remembers the answer in progress on each connection, and answers CONNECT, which Node would close without an answer. */
   watch({ server }: Pick<FastifyInstance, 'server'>): void {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#answers.set(request.socket, response);
     });
     server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-      this.#answer(socket, new Problem('invalid_request', 'The API is no proxy'));
+      this.#answer(socket, new Problem('invalid_request', 'The API is not a proxy'));
     });
   }
 
@@ -30,8 +30,8 @@ export class Unreadable {
   };
 
   /**
-   * An answer on its way would be torn apart. A request that has arrived may change something, so that the caller must not
-   * take this refusal for its answer.
+   * A refusal now would damage an answer in progress. A complete request may change something, and its caller must not
+   * mistake this refusal for its answer.
    */
   #isAnswering(socket: Socket): boolean {
     const response = this.#answers.get(socket);
@@ -63,6 +63,6 @@ const BY_ERROR: Readonly<Record<string, ProblemCode>> = {
 function problemOf({ code }: ConnectionError): Problem {
   const known = BY_ERROR[code];
   return known === undefined
-    ? new Problem('invalid_request', 'The request is not HTTP as this server reads it')
+    ? new Problem('invalid_request', 'The request is not valid HTTP')
     : new Problem(known, PROBLEMS[known].example);
 }

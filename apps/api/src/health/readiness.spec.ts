@@ -26,7 +26,7 @@ describe('a flood of /health/ready', () => {
     expect(calls()).toBe(2);
   });
 
-  it('waits for one answer together, and says so when there is none', async () => {
+  it('shares one answer, and is not ready without one', async () => {
     const { temporal, calls } = temporalThat(() => Promise.reject(new Error('Temporal is down')));
     const readiness = new Readiness(temporal);
     expect(await Promise.all([readiness.isReady(0), readiness.isReady(1)])).toEqual([false, false]);

@@ -3,11 +3,11 @@ import { within } from '@tillflow/temporal';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 const WITHIN_MS = 1_000;
-/** How old an answer may be. */
+/** How old an answer may be, in milliseconds. */
 const KEPT_MS = 1_000;
 
 /**
- * Whether Temporal answers. The route has no limit, so it costs Temporal at most one call per second and process; that one
+ * Whether Temporal answers. The route has no rate limit, so it makes at most one call per second and process. That call
  * needs no place among the other calls.
  */
 @Injectable()

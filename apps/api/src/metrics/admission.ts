@@ -6,7 +6,7 @@ import { Metrics } from './metrics.js';
 
 const LANES: readonly Lane[] = ['write', 'read', 'list', 'hint', 'background'];
 
-/** How much of what this process may ask of Temporal is in use, read when someone asks for the metrics. */
+/** The calls to Temporal of this process and their limits, read for each scrape. */
 @Injectable()
 export class AdmissionMetrics {
   constructor(temporal: TemporalAccess, { registry }: Metrics) {
@@ -18,7 +18,7 @@ export class AdmissionMetrics {
 function calls(temporal: TemporalAccess): Gauge {
   return new Gauge({
     name: 'tillflow_temporal_calls',
-    help: 'Calls to Temporal that are under way (busy) or wait for a place (waiting), by lane.',
+    help: 'Calls to Temporal that are in progress (busy) or wait for a place (waiting), by lane.',
     labelNames: ['lane', 'state'],
     registers: [],
     collect() {
@@ -34,7 +34,7 @@ function calls(temporal: TemporalAccess): Gauge {
 function refusals(temporal: TemporalAccess): Counter {
   return new Counter({
     name: 'tillflow_temporal_refused_total',
-    help: 'Calls to Temporal that were refused because no place became free in time, by lane. They were not sent.',
+    help: 'Calls to Temporal that were refused, and not sent, because no place became free in time, by lane.',
     labelNames: ['lane'],
     registers: [],
     collect() {

@@ -22,12 +22,12 @@ import { EventTailGauges, type RunningTail } from './event-tail.js';
 import { Metrics } from './metrics.js';
 import { ReconciliationGauges } from './reconciliation.js';
 
-/** All readings of one time end within this, or are given up. */
+/** The longest time of one refresh. Milliseconds. */
 const READ_WITHIN_MS = 4_000;
-/** Checkouts that need attention are read one by one, so many at most; the rest is counted as unread. */
+/** Checkouts that need attention are read one by one, at most this many. The others count as unread. */
 const MOST_ATTENTIONS = 500;
 
-/** Codes that say that money may be where it should not: the whole amount of the checkout counts. */
+/** Attention codes that mean that money may be in the wrong place. The whole amount of the checkout counts. */
 const AT_RISK: ReadonlySet<AttentionCode> = new Set([
   'integrity_mismatch',
   'refund_doubled',
@@ -39,7 +39,7 @@ const AT_RISK: ReadonlySet<AttentionCode> = new Set([
   'outcome_unknown',
 ]);
 
-/** What the searches of one reading found. */
+/** The results of one refresh. */
 type Reading = {
   readonly byStatus: ReadonlyMap<string, number>;
   readonly attentions: readonly StoredCheckout[];
@@ -53,8 +53,8 @@ type Reading = {
 };
 
 /**
- * What Temporal knows of the business, as gauges. Read when someone asks for the metrics, at most once in
- * `METRICS_REFRESH_MS`, whoever asks and however often: eleven searches, however many checkouts there are.
+ * Gauges of the business, read from Temporal for a scrape, at most once in `METRICS_REFRESH_MS`. A refresh takes eleven
+ * searches, whatever the number of checkouts.
  */
 @Injectable()
 export class BusinessMetrics {
@@ -82,7 +82,7 @@ export class BusinessMetrics {
     this.#plans = new PendingPlans(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   }
 
-  /** Never throws: what cannot be read keeps its last value, and `tillflow_temporal_up` says so. */
+  /** Does not throw. When a read fails, its gauges keep their last values, and `tillflow_temporal_up` is 0. */
   async refresh(): Promise<void> {
     if (performance.now() - this.#readAt < this.settings.values.METRICS_REFRESH_MS) return;
     this.#reading ??= this.#refresh().finally(() => {
@@ -98,7 +98,7 @@ export class BusinessMetrics {
       this.#gauges.readAt.set(Date.now() / 1_000);
     } catch (error) {
       const isDown = isTemporalFailure(error);
-      if (!isDown) this.logger.error({ err: error }, 'the metrics of the business cannot be read');
+      if (!isDown) this.logger.error({ err: error }, 'the business metrics cannot be read');
       this.#gauges.up.set(isDown ? 0 : 1);
     } finally {
       this.#readAt = performance.now();
@@ -107,7 +107,7 @@ export class BusinessMetrics {
 
   async #read(): Promise<Reading> {
     const { TEMPORAL_TASK_QUEUE: queue } = this.settings.values;
-    // One call finds out whether it is there: a server that is down is not asked a dozen times.
+    // The first call finds out whether Temporal answers, so that a server that is down gets one call and not a dozen.
     const { namespace } = this.temporal.client.options;
     const { namespaceInfo } = await this.temporal.connection.workflowService.describeNamespace({ namespace });
     const tellsOfStuck = namespaceInfo?.capabilities?.reportedProblemsSearchAttribute === true;
@@ -152,7 +152,7 @@ export class BusinessMetrics {
   }
 
   readonly #skip = (workflow: string): void => {
-    this.logger.warn({ workflow_id: workflow }, 'what may need attention cannot be read: a key is missing');
+    this.logger.warn({ workflow_id: workflow }, 'a workflow that may need attention cannot be read: a key is missing');
   };
 
   #show(reading: Reading): void {
@@ -186,7 +186,7 @@ export class BusinessMetrics {
   }
 }
 
-/** Creating is searched as awaiting_payment. */
+/** The search attribute of `creating` is awaiting_payment. */
 const SEARCHED = CHECKOUT_STATUSES.filter((status) => status !== 'creating');
 
 function gaugesIn({ registry }: Metrics) {
@@ -194,57 +194,57 @@ function gaugesIn({ registry }: Metrics) {
   return {
     checkouts: new Gauge({
       name: 'tillflow_checkouts',
-      help: 'Checkouts whose workflow runs, by status: unpaid ones until 48 h after their end, paid ones for a year.',
+      help: 'Checkouts with a running workflow, by status: unpaid ones until 48 h after their end, paid ones for a year.',
       labelNames: ['status'],
       registers,
     }),
     attention: new Gauge({
       name: 'tillflow_attention_checkouts',
-      help: 'Checkouts that need a person, or may soon, by the code of their most serious attention.',
+      help: 'Checkouts that need a person, or may need one soon, by the code of their most serious attention.',
       labelNames: ['code'],
       registers,
     }),
     oldest: new Gauge({
       name: 'tillflow_attention_oldest_age_seconds',
-      help: 'Since when the oldest of them does; 0 where there is none.',
+      help: 'When the oldest attention of this code began; 0 without one.',
       labelNames: ['code'],
       registers,
     }),
     unread: new Gauge({
       name: 'tillflow_attention_unread_checkouts',
-      help: 'Checkouts with attention that were too many to be read, or whose key is missing: the others leave them out.',
+      help: 'Checkouts with attention that the other gauges leave out: too many to read, or their key is missing.',
       registers,
     }),
     stuck: new Gauge({
       name: 'tillflow_stuck_workflows',
-      help: 'Workflows whose code fails again and again, checkouts among them: a bug, and nothing moves there.',
+      help: 'Workflows whose code fails repeatedly, with checkouts among them. This is a bug, and these workflows make no progress.',
       registers,
     }),
     undecided: new Gauge({
       name: 'tillflow_plans_undecided',
-      help: 'Recurring plans that wait for a person: whether they were made cannot be told by the machine.',
+      help: 'Recurring plans that wait for a person, because Tillflow cannot find out whether they were made.',
       registers,
     }),
     atRisk: new Gauge({
       name: 'tillflow_money_at_risk',
-      help: 'Amounts of checkouts where money may be where it should not, in the smallest unit of the currency.',
+      help: 'Amounts of checkouts whose money may be in the wrong place, in the smallest currency unit.',
       labelNames: ['currency'],
       registers,
     }),
     pollers: new Gauge({
       name: 'tillflow_worker_pollers',
-      help: 'Workers that asked for tasks within 90 s, by the kind of task.',
+      help: 'Workers that polled for tasks in the last 90 s, by the kind of task.',
       labelNames: ['kind'],
       registers,
     }),
     up: new Gauge({
       name: 'tillflow_temporal_up',
-      help: 'Whether Temporal answered when these metrics were read last.',
+      help: 'Whether Temporal answered the last refresh of these metrics.',
       registers,
     }),
     readAt: new Gauge({
       name: 'tillflow_business_read_timestamp_seconds',
-      help: 'When the metrics of the business were read last.',
+      help: 'When the business metrics were last refreshed.',
       registers,
     }),
   };

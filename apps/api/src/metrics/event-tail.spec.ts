@@ -12,12 +12,12 @@ async function shown(...args: Parameters<EventTailGauges['show']>): Promise<Reco
 }
 
 describe('the gauges of the event tail', () => {
-  it('show one that has not read anything since it was started as old as that', async () => {
+  it('show the age since its start for a tail without a complete pass', async () => {
     const gauges = await shown({ memo: {}, startedAt: NOW - 600_000 }, NOW);
     expect(gauges).toMatchObject({ tillflow_event_tail_up: 1, tillflow_event_tail_pass_age_seconds: 600 });
   });
 
-  it('show how old the last whole pass is, and nothing where none runs', async () => {
+  it('show the age of the last complete pass, and nothing without a running tail', async () => {
     const pass = { at: '2026-03-10T08:59:50.000Z', watermark: '2026-03-10T08:00:00.000Z', interval_ms: 15_000 };
     expect(await shown({ memo: { pass }, startedAt: NOW - 600_000 }, NOW)).toMatchObject({
       tillflow_event_tail_pass_age_seconds: 10,

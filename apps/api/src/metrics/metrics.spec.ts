@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Metrics } from './metrics.js';
 
-it('requests have one value for every method and route that the API does not know', async () => {
+it('the request metric has one label value for all unknown methods and routes', async () => {
   const metrics = new Metrics();
   try {
     for (const method of ['PROPFIND', 'MKCOL', 'TRACE']) metrics.answered(method, undefined, 405, 1);

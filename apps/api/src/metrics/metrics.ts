@@ -4,14 +4,14 @@ import { Counter, Histogram } from 'prom-client';
 
 /** Seconds. */
 const ANSWER_TIMES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-/** Seconds. A webhook that is sent again may come a day late. */
+/** Seconds. A repeated webhook may arrive a day late. */
 const LAGS = [0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3_600, 86_400];
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
-/** Stands for whatever callers make up. */
+/** The label for every unknown method or route. */
 const OTHER = 'other';
 
-/** What this process counts by itself. Labels are fixed words and route templates, never ids. */
+/** Counters of this process. Labels are fixed words and route templates, never ids. */
 @Injectable()
 export class Metrics implements OnApplicationShutdown {
   readonly registry = processMetrics();
@@ -26,7 +26,7 @@ export class Metrics implements OnApplicationShutdown {
   });
   readonly #webhooks = new Counter({
     name: 'tillflow_webhooks_total',
-    help: 'Webhooks by what became of them: hinted, coalesced and ignored were taken; refused and failed were not.',
+    help: 'Webhooks by outcome: hinted, coalesced and ignored were accepted; refused and failed were not.',
     labelNames: ['result'],
     registers: [this.registry],
   });
@@ -38,18 +38,18 @@ export class Metrics implements OnApplicationShutdown {
   });
   readonly #lags = new Histogram({
     name: 'tillflow_webhook_lag_seconds',
-    help: "From the event, by the provider's clock, until its hint was durable.",
+    help: "From the event, by the provider's clock, until Temporal stored its hint.",
     buckets: LAGS,
     registers: [this.registry],
   });
 
   constructor() {
-    // Seen from the start, so that the first one is an increase.
+    // Exported from the start, so that the first one is an increase.
     for (const result of ['hinted', 'coalesced', 'ignored', 'refused', 'failed'] as const)
       this.#webhooks.inc({ result }, 0);
   }
 
-  /** @param route the template; undefined where no route took it. */
+  /** @param route the template; undefined without a matching route. */
   answered(method: string, route: string | undefined, status: number, milliseconds: number): void {
     const known = METHODS.has(method) ? method : OTHER;
     this.#requests.observe({ method: known, route: route ?? OTHER, status }, milliseconds / 1_000);
@@ -59,7 +59,7 @@ export class Metrics implements OnApplicationShutdown {
     this.#webhooks.inc({ result });
   }
 
-  /** @param happenedAt as the event says, or null; @param now milliseconds. */
+  /** @param happenedAt the time in the event, in milliseconds, or null. @param now milliseconds. */
   webhookHinted(happenedAt: number | null, now: number): void {
     if (happenedAt !== null) this.#lags.observe(Math.max(0, now - happenedAt) / 1_000);
   }

@@ -27,7 +27,7 @@ const run = (
 });
 const daily = run('daily', { isDaily: true });
 
-describe('the reconciliation that stands for the books', () => {
+describe('the reconciliation whose findings count', () => {
   it.each<[string, readonly StoredReconciliation[], string | undefined]>([
     ['is none, where none was', [], undefined],
     ['is the newest, where no daily one was', [run('b'), run('a')], 'b'],

@@ -2,13 +2,13 @@ import { BREAK_TYPES } from '@tillflow/domain';
 import type { FullReconciliation, Reconciliations, StoredReconciliation } from '@tillflow/temporal';
 import { Gauge, type Registry } from 'prom-client';
 
-/** Enough to find the last daily run among those that people and their scripts started. */
+/** Enough to find the last daily run among the runs that people and scripts started. */
 const RUNS_PER_PAGE = 100;
 const MOST_PAGES = 5;
 
 /**
- * The run whose findings stand for the books: the newest that completed, was not dry, and compared at least what the last
- * daily one did. One of a narrower window says nothing of the rest of them. Without a daily run, the newest; null for none.
+ * The run whose findings count: the newest completed one that was not dry and compared at least the window of the last
+ * daily run. Without a daily run, the newest; null without any.
  * @param runs the newest first
  */
 export function standing(runs: readonly StoredReconciliation[]): StoredReconciliation | null {
@@ -25,31 +25,30 @@ function covers({ summary: wide }: StoredReconciliation, { summary: narrow }: St
   return Date.parse(wide.from) <= Date.parse(narrow.from) && Date.parse(wide.to) >= Date.parse(narrow.to);
 }
 
-/** What the last reconciliation found, as gauges. */
+/** Gauges of the last reconciliation. */
 export class ReconciliationGauges {
   readonly #breaks: Gauge;
   readonly #age: Gauge;
-  /** A result is large, and never changes. */
+  /** Cached: a result is large, and never changes. */
   #known: FullReconciliation | null = null;
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.#breaks = new Gauge({
       name: 'tillflow_reconciliation_breaks',
-      help: 'Differences between our books and the provider’s that the last daily run left, or a later one of the same days, by type. Dry runs do not count.',
+      help: 'Unhealed differences between the records of Tillflow and the provider after the last daily run, or a later run of the same days, by type. Dry runs do not count.',
       labelNames: ['type'],
       registers,
     });
     this.#age = new Gauge({
       name: 'tillflow_reconciliation_age_seconds',
-      help: 'Since that run was started; 0 before the first.',
+      help: 'Seconds since that run started; 0 before the first.',
       registers,
     });
   }
 
   /**
-   * The last daily run that completed, or a later one that compared all of its days: a narrower one says nothing of the
-   * rest. @throws what Temporal's client throws.
+   * The last completed daily run, or a later run that compared all of its days. @throws the errors of Temporal's client.
    */
   async read(reconciliations: Reconciliations): Promise<FullReconciliation | null> {
     const last = standing(await recentRuns(reconciliations));

@@ -27,7 +27,7 @@ const HTML = `<!doctype html>
 
 const START = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#api', deepLinking: true });\n`;
 
-/** The page runs its own scripts only, and calls this API only. */
+/** The page may run only its own scripts, and call only this API. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,7 +39,7 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves the description of the API, for programs and as a page. Every answer is made once, here. */
+/** Serves the description of the API, as JSON and as a page. Every answer is prepared once. */
 export async function serveDescription(server: FastifyInstance, document: unknown): Promise<void> {
   const asset = async (name: string, type: string): Promise<Page> => ({
     path: `/docs/${name}`,

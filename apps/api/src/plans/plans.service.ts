@@ -13,13 +13,13 @@ export type AskedPlan =
   | { readonly plan: Schedule; readonly status: 200 | 201 }
   | { readonly plan: PendingPlan; readonly status: 202 };
 
-/** The newest occurrences that a plan shows; all of them have a route of their own. */
+/** The newest occurrences in the answer for a plan. Another route lists all. */
 const SHOWN_OCCURRENCES = 100;
 
-/** Plans of the same content, made without a key one after the other has ended. */
+/** The limit of plans with the same content and without a key, each created after the one before has ended. */
 const MAX_GENERATIONS = 20;
 
-/** Recurring charges and transfers: the provider's schedules, each made once for each key. */
+/** Recurring charges and transfers: the provider's schedules, one for each key. */
 @Injectable()
 export class PlansService {
   constructor(
@@ -30,9 +30,9 @@ export class PlansService {
   ) {}
 
   /**
-   * The plan of this key; without one, the plan of this content that still runs, or a new one. So a request that is
-   * repeated never charges twice.
-   * @throws {Problem} as `#make` does; `idempotency_key_required` when the same was made and stopped too often.
+   * The plan of this key. Without a key, the running plan with the same content, or a new one, so that a repeated request
+   * never charges twice.
+   * @throws {Problem} as `#make` does; `idempotency_key_required` when too many plans with this content have ended.
    */
   async create(key: string | null, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
     if (key !== null) return this.#make(key, body, asker);
@@ -42,13 +42,13 @@ export class PlansService {
     }
     throw new Problem(
       'idempotency_key_required',
-      `The same plan has ended ${MAX_GENERATIONS} times: name the next one`,
+      `This plan has ended ${MAX_GENERATIONS} times. Send an Idempotency-Key for the next one`,
     );
   }
 
   /**
-   * The plan of this key: 201 for a new one, 200 for the one that it made before, 202 while its outcome is not known.
-   * @throws {Problem} `idempotency_conflict`, `provider_refused`: nothing was made, and the key is free.
+   * The plan of this key: 201 for a new one, 200 for an existing one, 202 while the outcome is not known.
+   * @throws {Problem} `idempotency_conflict`; `provider_refused`: nothing was made, and the key can be used again.
    */
   async #make(key: string, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
     const carried = await this.commands.carryOut({ kind: 'create_plan', key, params: withKey(body, key) }, asker);
@@ -61,7 +61,7 @@ export class PlansService {
       };
     }
     const { id, reply, isFirst } = carried;
-    // Its own reply is the last word on a new plan; an older one may have moved on.
+    // The worker's reply shows a new plan as it is. An older plan may have changed.
     if (isFirst && isPlan(reply)) return { plan: reply, status: 201 };
     const plan = await this.#fresh(id ?? '', reply);
     return { plan, status: isFirst ? 201 : 200 };
@@ -93,7 +93,7 @@ export class PlansService {
     );
   }
 
-  /** Nothing further becomes due; what was made stays. A second time changes nothing. */
+  /** Ends the plan. Charges and transfers that it made stay. A second call changes nothing. */
   async stop(id: string, asker: Asker): Promise<AskedPlan> {
     const carried = await this.commands.carryOut({ kind: 'stop_plan', plan: id }, asker);
     if (carried.kind === 'pending') {
@@ -124,13 +124,13 @@ export class PlansService {
     );
   }
 
-  /** As the provider shows it now; where it does not answer, as it was made. @throws {Problem} when it shows none. */
+  /** The plan as the provider shows it now, or as it was made when the provider does not answer. @throws {Problem} when the provider does not have it. */
   async #fresh(id: string, made: unknown): Promise<Schedule> {
     try {
       return await this.get(id);
     } catch (error) {
       if (!(error instanceof Problem) || !isPlan(made)) throw error;
-      // Removed, or not shown yet: to make another may double it.
+      // The provider removed the plan, or does not show it yet: creating another one could double it.
       if (error.code === 'not_found') throw notShown(id, error);
       return made;
     }
@@ -138,22 +138,22 @@ export class PlansService {
 }
 
 function notShown(id: string, cause: Problem): Problem {
-  const detail = `Plan ${id} was made, and the provider does not show it. If it is gone, name the next one by another key`;
+  const detail = `Plan ${id} was made, but the provider does not show it. If it is gone, use another key for the next plan`;
   return new Problem('provider_refused', detail, { providerCode: 'not_found', cause });
 }
 
-/** It moves no money any more. */
+/** Whether the plan moves no money any more. */
 function hasEnded({ active, deleted, status }: Schedule): boolean {
   return active === false || deleted === true || status === 'deleted';
 }
 
-/** Our key in the metadata of what is charged: by it a plan whose answer was lost is found again. A transfer has none. */
+/** Adds Tillflow's key to the metadata of the charges: a lookup finds a plan by it when the answer was lost. A transfer has no metadata. */
 function withKey(plan: CreatePlan, key: string): CreatePlan {
   if (plan.charge === undefined) return plan;
   return { ...plan, charge: { ...plan.charge, metadata: { ...plan.charge.metadata, plan: planKey(key) } } };
 }
 
-/** What the worker sealed is the provider's reply, checked there; null when it does not open. */
+/** Whether the reply is a plan. The worker has checked and sealed it; null when it cannot be opened. */
 function isPlan(reply: unknown): reply is Schedule {
   return typeof reply === 'object' && reply !== null && 'id' in reply && typeof reply.id === 'string';
 }

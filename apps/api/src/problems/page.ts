@@ -1,7 +1,7 @@
 import { PROBLEMS, type ProblemCode } from './catalog.js';
 import { exampleOf } from './problem-document.js';
 
-/** What one error means, in Markdown: served at `/errors/<code>` and kept in `docs/errors`. */
+/** The page of one error, in Markdown: served at `/errors/<code>`, and written to `docs/errors`. */
 export function errorPage(code: ProblemCode): string {
   const { status, title, meaning, money, action } = PROBLEMS[code];
   const body = JSON.stringify(exampleOf(code), null, 2);

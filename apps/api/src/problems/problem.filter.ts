@@ -6,7 +6,7 @@ import { PROBLEMS, type ProblemCode } from './catalog.js';
 import { problemBody } from './problem-document.js';
 import { Problem } from './problem.js';
 
-/** Every failure leaves the API in one form. What we did not foresee is logged in full and told in none. */
+/** Turns every failure into a problem document. The log has the details of an unexpected failure, the answer has none. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(
@@ -19,7 +19,7 @@ export class ProblemFilter implements ExceptionFilter {
     void this.send(exception, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Also for what fails before any route is known. */
+  /** Also for failures before the route is known. */
   send(exception: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const problem = toProblem(exception);
     const { code, status, extra } = problem;
@@ -42,7 +42,7 @@ const BY_STATUS: Readonly<Record<number, ProblemCode>> = {
   429: 'rate_limited',
 };
 
-/** The framework's own texts are not passed on: some repeat the address, and with it a signature that may be in it. */
+/** The framework's own texts are not used: some contain the address, which may have a signature. */
 const DETAILS: Readonly<Record<string, string>> = {
   FST_ERR_BAD_URL: 'The path cannot be decoded',
   FST_ERR_MAX_PARAM_LENGTH: 'A part of the path is too long',

@@ -12,7 +12,7 @@ export class Problem extends Error {
     readonly extra: {
       readonly errors?: readonly { readonly path: string; readonly message: string }[];
       readonly retryAfterSeconds?: number;
-      /** Why the provider refused it, in its own word. */
+      /** The provider's code for its refusal. */
       readonly providerCode?: string;
       readonly cause?: unknown;
     } = {},

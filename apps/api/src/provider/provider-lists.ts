@@ -4,15 +4,15 @@ import { Cursors } from '../shared/cursors.js';
 import type { ListQuery, Page } from './lists.schema.js';
 import { ProviderReads } from './provider-reads.js';
 
-/** What the provider gives when nobody says. Source: reference, "Limits". */
+/** The provider's default page size. Source: reference, "Limits". */
 const DEFAULT_LIMIT = 20;
 
-/** How far a list was read: the next offset and the upper bound of the first page; or the next page of a search. */
+/** A place in a list: the next offset, and the upper bound of the first page. In a search: the next page. */
 type Place = { readonly at: number; readonly to?: string | undefined };
 
 /**
- * The provider's lists under our cursors. A cursor carries the next offset and the upper bound that was in effect on
- * the first page, so that what is added meanwhile moves nothing; `offset` is for those who know where they want to be.
+ * The provider's lists with Tillflow's cursors. A cursor has the next offset and the upper bound of the first page, so
+ * that new records do not shift the pages. A caller can also send an `offset`.
  */
 @Injectable()
 export class ProviderLists {
@@ -21,7 +21,7 @@ export class ProviderLists {
     private readonly cursors: Cursors,
   ) {}
 
-  /** @param name the list, so that a cursor is of use for no other */
+  /** @param name of the list: a cursor is valid only for its own list */
   async page<T>(
     name: string,
     { cursor, offset, limit = DEFAULT_LIMIT, ...filters }: ListQuery,
@@ -32,13 +32,13 @@ export class ProviderLists {
     const params = { ...filters, to: place.to, offset: place.at, limit };
     const { data, total, to, limit: inEffect } = await this.reads.read((options) => ask(params, options));
     const at = place.at + data.length;
-    // A total may be stale: a full page is followed by one more, which may turn out empty.
+    // The total may be stale, so one more page follows a full page. It may be empty.
     const isLast = data.length === 0 || (data.length < (inEffect ?? limit) && at >= (total ?? 0));
     const next_cursor = isLast ? null : this.#write({ at, to: place.to ?? to ?? undefined }, list);
     return { data, next_cursor, total: total ?? null };
   }
 
-  /** As {@link page}, of what a search finds; the provider decides how many make a page. */
+  /** As {@link page}, for a search. The provider decides the page size. */
   async search<T>(
     name: string,
     cursor: string | undefined,
@@ -56,7 +56,7 @@ export class ProviderLists {
     return this.cursors.write({ search: 0, token: Buffer.from(JSON.stringify(place)) }, list);
   }
 
-  /** It is signed: what comes back is what we wrote. */
+  /** The cursor is signed, so its token is one that `#write` made. */
   #read(cursor: string, list: readonly string[]): Place {
     const { token } = this.cursors.read(cursor, list);
     return JSON.parse(Buffer.from(token ?? []).toString('utf8')) as Place;

@@ -2,20 +2,20 @@ import { PaymentsError, RateLimitError, TimeoutError } from '@tillflow/payments-
 import type { Rejection } from '@tillflow/workflows';
 import { Problem } from '../problems/problem.js';
 
-/** Seconds to wait when the provider does not say how long. */
+/** Seconds to wait when the provider does not name a time. */
 const RETRY_AFTER_S = 5;
 
 /** Codes of the provider that have a problem of their own. */
 const OWN = { documents_locked: 'documents_locked' } as const;
 
-/** Why the provider, or our client before it sent anything, refused something: nothing was changed. */
+/** The problem for a refusal by the provider, or by the client before it sent anything. Nothing was changed. */
 export function problemOfRejection({ code, message, status, retryable }: Omit<Rejection, 'kind'>): Problem {
   if (code === 'unreadable_command') return new Problem('command_unreadable', message);
   if (code === 'not_created') return new Problem('provider_unavailable', message);
   switch (status) {
     case null:
       return retryable
-        ? new Problem('provider_unavailable', 'The provider could not be reached. Nothing was sent')
+        ? new Problem('provider_unavailable', 'The API could not reach the provider. Nothing was sent')
         : new Problem('provider_refused', message, { providerCode: code });
     case 401:
     case 403:
@@ -31,11 +31,11 @@ export function problemOfRejection({ code, message, status, retryable }: Omit<Re
   }
 }
 
-/** @returns the problem behind a read that failed; what is no failure of the provider's stays what it is. */
+/** @returns the problem for a failed read. Any other error is returned unchanged. */
 export function problemOfRead(error: unknown): unknown {
   if (!(error instanceof PaymentsError)) return error;
   if (error instanceof RateLimitError) return busy(error.retryAfterMs);
-  // The time ran out while another try was waited for.
+  // The deadline passed while the client waited for its next try.
   if (error instanceof TimeoutError && error.cause instanceof PaymentsError) return problemOfRead(error.cause);
   const { code, message, status, retryable } = error;
   if (status !== undefined && status >= 400 && status < 500) {

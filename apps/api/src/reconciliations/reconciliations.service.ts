@@ -22,7 +22,7 @@ import type {
 
 const READ_WITHIN_MS = 2_000;
 
-/** What the API promises about reconciliations, in terms of the workflow that does each. */
+/** Reconciliations: what the API promises, carried out by one workflow for each. */
 @Injectable()
 export class ReconciliationsService {
   readonly #reconciliations: Reconciliations;
@@ -69,7 +69,7 @@ export class ReconciliationsService {
     };
   }
 
-  /** Everything that it found as one table. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
+  /** All findings as one table. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
   async csv(id: string): Promise<string> {
     return toCsv(await this.completed(id));
   }

@@ -5,7 +5,7 @@ import { ProviderLists } from '../provider/provider-lists.js';
 import { ProviderReads } from '../provider/provider-reads.js';
 import { isSearch, type ListEvents, type ListReceipts } from './records.schema.js';
 
-/** What the provider keeps and nobody changes: receipts, transactions, events. */
+/** Read-only records of the provider: receipts, transactions, events. */
 @Injectable()
 export class RecordsService {
   constructor(

@@ -4,10 +4,10 @@ import { Problem } from '../problems/problem.js';
 
 const CURSOR = /^(\d)\.([A-Za-z0-9_-]{0,4000})\.([A-Za-z0-9_-]{43})$/;
 
-/** How far a list was read: in which of its searches, and where in that one; null at its beginning. */
+/** A place in a list: which of its searches, and where in that search; null for its beginning. */
 export type Place = { readonly search: number; readonly token: Uint8Array | null };
 
-/** The place in a list as text. It is signed, so that what reaches the engine is what the engine gave for this list. */
+/** Places in lists as text. The API signs each, so that only tokens that Temporal gave for this list reach Temporal. */
 @Injectable()
 export class Cursors {
   constructor(private readonly signatures: Signatures) {}
@@ -17,11 +17,11 @@ export class Cursors {
     return `${text}.${this.signatures.sign('cursor', [text, searches])}`;
   }
 
-  /** @throws {Problem} `invalid_request` for a cursor that is not ours, or of a list with other filters. */
+  /** @throws {Problem} `invalid_request` for a cursor that the API did not sign, or that belongs to a list with other filters. */
   read(cursor: string, searches: readonly string[]): Place {
     const [, search = '', token = '', signature = ''] = CURSOR.exec(cursor) ?? [];
     if (!this.signatures.verify(signature, 'cursor', [`${search}.${token}`, searches])) {
-      throw new Problem('invalid_request', 'The cursor is not one of this list');
+      throw new Problem('invalid_request', 'The cursor does not belong to this list');
     }
     return { search: Number(search), token: token === '' ? null : Buffer.from(token, 'base64url') };
   }

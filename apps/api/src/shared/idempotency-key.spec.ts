@@ -10,14 +10,20 @@ function codeOf(header: string | undefined): string {
   }
 }
 
-it.each(['a', 'auto', 'Auto:x', '"quoted"', '~!', 'k'.repeat(128)])('the key %s is taken as it is', (key) => {
-  expect(idempotencyKey(key)).toBe(key);
-});
+it.each(['a', 'auto', 'Auto:x', '"quoted"', '~!', 'k'.repeat(128)])(
+  'the Idempotency-Key %s is accepted unchanged',
+  (key) => {
+    expect(idempotencyKey(key)).toBe(key);
+  },
+);
 
-it.each([undefined, ''])('no key (%j) is asked for', (header) => {
+it.each([undefined, ''])('a missing Idempotency-Key (%j) is idempotency_key_required', (header) => {
   expect(codeOf(header)).toBe('idempotency_key_required');
 });
 
-it.each(['k'.repeat(129), 'a b', 'a, b', 'ä', 'a\u007f', 'a\tb', 'auto:chrg_1'])('the key %j is refused', (header) => {
-  expect(codeOf(header)).toBe('invalid_request');
-});
+it.each(['k'.repeat(129), 'a b', 'a, b', 'ä', 'a\u007f', 'a\tb', 'auto:chrg_1'])(
+  'the Idempotency-Key %j is refused',
+  (header) => {
+    expect(codeOf(header)).toBe('invalid_request');
+  },
+);

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { InFlight } from './in-flight.js';
 
-it('those who ask the same at once get one answer, and one of them brought it about', async () => {
+it('InFlight gives equal requests at the same time one answer, and only one of them runs the work', async () => {
   const asking = new InFlight<object>();
   let works = 0;
   const ask = () =>
@@ -15,7 +15,7 @@ it('those who ask the same at once get one answer, and one of them brought it ab
   expect(new Set(answers.map(({ answer }) => answer)).size).toBe(1);
 });
 
-it('others, and those who ask later, are not held up or answered by it', async () => {
+it('InFlight neither delays nor answers other requests and later ones', async () => {
   const asking = new InFlight<number>();
   const held = asking.join('a', () => new Promise(() => {}));
   expect(await asking.join('b', async () => 2)).toEqual({ answer: 2, first: true });
@@ -23,7 +23,7 @@ it('others, and those who ask later, are not held up or answered by it', async (
   expect(held).toBeInstanceOf(Promise);
 });
 
-it('a failure is told to all of them, and forgotten', async () => {
+it('InFlight passes a failure to all waiting requests, and does not store it', async () => {
   const asking = new InFlight<number>();
   const fail = () => asking.join('a', () => Promise.reject(new Error('down')));
   const results = await Promise.allSettled([fail(), fail()]);

@@ -1,14 +1,14 @@
 import { CallerGoneError } from '../temporal/gate.js';
 import { currentBudget } from '../temporal/request-budget.js';
 
-/** Lets those who ask the same at the same time, in this process, wait for one and the same answer. */
+/** Lets equal requests that run at the same time in this process share one answer. */
 export class InFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
 
   /**
-   * The work runs in the time of the caller who asked first. When the work ends because that caller left, one of the
-   * others takes its place: what it asks for must be safe to ask for twice.
-   * @returns the answer, and whether this caller is the one who brought the work about.
+   * The work runs on the time budget of the first caller. When it fails because that caller disconnected, another caller
+   * runs it again, so it must be safe to run twice.
+   * @returns the answer, and whether this caller ran the work.
    */
   async join(subject: string, work: () => Promise<T>): Promise<{ readonly answer: T; readonly first: boolean }> {
     for (;;) {
@@ -26,12 +26,12 @@ export class InFlight<T> {
   }
 }
 
-/** Also where something was sent before: what had to follow was left out, because that caller was gone. */
+/** The caller disconnected, possibly between two calls to Temporal. */
 function isLeft(error: unknown): boolean {
   return error instanceof CallerGoneError || (error instanceof Error && isLeft(error.cause));
 }
 
-/** Lets those who work on the same thing, in this process, do so one after the other. */
+/** Runs work on the same subject, in this process, in sequence. */
 export class InTurn {
   readonly #last = new Map<string, Promise<unknown>>();
 

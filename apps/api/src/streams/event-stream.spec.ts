@@ -36,7 +36,7 @@ function textOf(stream: EventStream): { text: string } {
 }
 
 describe('an event stream', () => {
-  it('tells how soon to come back, and then each state with its number', async () => {
+  it('sends the retry time, and then each state with its version', async () => {
     const stream = new EventStream(HEARTBEAT_MS);
     const read = textOf(stream);
     stream.show('checkout', 1, '{"status":"creating"}');
@@ -51,7 +51,7 @@ describe('an event stream', () => {
     stream.destroy();
   });
 
-  it('beats while there is nothing to tell', async () => {
+  it('sends heartbeats while there is no event', async () => {
     const stream = new EventStream(HEARTBEAT_MS);
     const read = textOf(stream);
     await vi.advanceTimersByTimeAsync(2 * HEARTBEAT_MS);
@@ -59,7 +59,7 @@ describe('an event stream', () => {
     stream.destroy();
   });
 
-  it('keeps only the newest state for a reader who is slow, however many there were', async () => {
+  it('keeps only the latest state for a slow reader', async () => {
     const stream = new EventStream(HEARTBEAT_MS);
     const reader = new SlowReader();
     stream.pipe(reader);
@@ -80,7 +80,7 @@ describe('an event stream', () => {
     stream.destroy();
   });
 
-  it('ends after its last state, and beats no more', async () => {
+  it('ends after its last state, without more heartbeats', async () => {
     const stream = new EventStream(HEARTBEAT_MS);
     const read = textOf(stream);
     const ended = new Promise((resolve) => stream.once('close', resolve));
@@ -94,7 +94,7 @@ describe('an event stream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('whose reader left beats no more', () => {
+  it('sends no heartbeats after its reader left', () => {
     const stream = new EventStream(HEARTBEAT_MS);
     stream.destroy();
     stream.show('checkout', 1, '{}');

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 
-/** Milliseconds after which a browser whose connection broke comes back. */
+/** Milliseconds after which a browser opens a broken stream again. */
 const RETRY_MS = 2_000;
 
 /**
- * Server-sent events of one reader. A reader that is slower than the changes gets the newest state, not every one: at
- * most one waits here, so that no reader can make memory grow. Source: HTML standard, "Server-sent events".
+ * Server-sent events for one reader. A reader that is slower than the changes gets the latest state and skips the states
+ * before it: at most one waits here, so that a slow reader costs no memory. Source: HTML standard, "Server-sent events".
  */
 export class EventStream extends Readable {
   #isWanted = false;
@@ -14,7 +14,7 @@ export class EventStream extends Readable {
   #state = '';
   readonly #heartbeat: NodeJS.Timeout;
 
-  /** @param onHeartbeat runs at each heartbeat, also while the reader takes nothing, until the reader has taken the end. */
+  /** @param onHeartbeat runs at each heartbeat until the reader has read the end, also while the reader reads nothing. */
   constructor(heartbeatMs: number, onHeartbeat: () => void = () => {}) {
     super({ highWaterMark: 1 });
     this.#heartbeat = setInterval(() => {
@@ -23,7 +23,7 @@ export class EventStream extends Readable {
     }, heartbeatMs);
   }
 
-  /** Takes the place of a state that the reader has not taken yet. @param data one line of text. */
+  /** Replaces a state that the reader has not read yet. @param data one line of text. */
   show(event: string, id: number, data: string): void {
     this.#state = `id: ${id}\nevent: ${event}\ndata: ${data}\n\n`;
     if (this.#isWanted) this.#send();
@@ -48,7 +48,7 @@ export class EventStream extends Readable {
     callback(error);
   }
 
-  /** Keeps proxies from closing a quiet connection. A reader that still has something to read needs none. */
+  /** Keeps proxies from closing a quiet connection. Not needed while the reader has data to read. */
   #beat(): void {
     if (!this.#isWanted || this.#isFinished) return;
     this.#isWanted = false;
@@ -65,20 +65,20 @@ export class EventStream extends Readable {
   }
 }
 
-/** Where a stream goes, as far as its end needs it. The socket is null while an earlier answer has it, and at the end. */
+/** The connection of a stream. The socket is null while an earlier answer uses it, and after the end. */
 export type Connection = {
-  /** Bytes that Node still holds, its socket's included. */
+  /** Bytes that Node has not written yet, with those of the socket. */
   readonly writableLength: number;
   readonly socket: { readonly bytesWritten: number; readonly writableLength: number } | null;
   destroy(): unknown;
 };
 
-/** Heartbeats during which a reader may leave everything unread. */
+/** Heartbeats after which a reader that reads nothing has stopped. */
 const HEARTBEATS = 3;
 
 /**
- * Whether a reader still reads. The evidence is what the operating system no longer takes: while its buffers have room
- * (up to some megabytes), a reader who reads nothing cannot be told from one who does.
+ * Detects a reader that has stopped reading: the operating system accepts no more bytes. While its buffers have room (up
+ * to some megabytes), a reader that reads nothing cannot be detected.
  */
 export class ReaderProgress {
   #taken = 0;
@@ -86,10 +86,10 @@ export class ReaderProgress {
 
   constructor(private readonly connection: Connection) {}
 
-  /** To be asked once a heartbeat. @returns true after three heartbeats with bytes waiting, of which none was taken. */
+  /** Call it once per heartbeat. @returns true after three heartbeats in which bytes waited and none was written. */
   hasStopped(): boolean {
     const { socket, writableLength } = this.connection;
-    // Node counts in `bytesWritten` what it still holds.
+    // Node's `bytesWritten` includes the bytes that it has not written yet.
     const taken = socket === null ? 0 : socket.bytesWritten - socket.writableLength;
     this.#unread = writableLength > 0 && taken === this.#taken ? this.#unread + 1 : 0;
     this.#taken = taken;

@@ -1,18 +1,18 @@
-/** Who wants to hold a stream. */
+/** The reader of a stream. */
 export type Holder = {
   readonly checkout: string;
-  /** Where a reader with a link comes from: see `addressKey`. Null for a reader with a key. */
+  /** The address of a reader with a link, as `addressKey` returns it. Null for a reader with a key. */
   readonly linkFrom: string | null;
 };
 
-/** A link, and an address, may hold so many streams at any rate: a till, its display, a customer who shares the page. */
+/** The least share of a link and of an address: a till, its display, and a customer who shares the page. */
 const FEWEST_OF_A_LINK = 10;
 const FEWEST_OF_AN_ADDRESS = 50;
 
 /**
- * How many streams may be held. Links, which anyone may have been given, hold at most half of the places; a link a
- * twentieth, an address a fifth (a shop with all its pages often has one address). Keys have the other half for
- * themselves; one checkout may have half of the places by keys.
+ * Limits the open streams. Links, which anyone can have, share at most half of the places: one link a twentieth, one
+ * address a fifth (all pages of a shop often have one address). The other half is for keys. The keys' streams of one
+ * checkout have at most half of the places.
  */
 export class Places {
   readonly #taken = new Map<string, number>();
@@ -20,14 +20,14 @@ export class Places {
   readonly #ofALink: number;
   readonly #ofAnAddress: number;
 
-  /** @param limit places in all. */
+  /** @param limit all places. */
   constructor(private readonly limit: number) {
     this.#half = Math.max(1, Math.floor(limit / 2));
     this.#ofALink = Math.min(this.#half, Math.max(FEWEST_OF_A_LINK, Math.floor(limit / 20)));
     this.#ofAnAddress = Math.min(this.#half, Math.max(FEWEST_OF_AN_ADDRESS, Math.floor(limit / 5)));
   }
 
-  /** @returns what frees the place again, or null when there is none. */
+  /** @returns a function that frees the place, or null when no place is free. */
   take(holder: Holder): (() => void) | null {
     const shares = this.#sharesOf(holder);
     if (shares.some(([share, limit]) => this.#held(share) >= limit)) return null;

@@ -57,7 +57,7 @@ describe('a reader', () => {
     expect((await answers(6)).slice(-2)).toEqual([true, true]);
   });
 
-  it('that has read what there was has not stopped', async () => {
+  it('that has read everything has not stopped', async () => {
     const client = await ask();
     let length = 0;
     client.on('data', (chunk) => (length += chunk.length)).resume();

@@ -54,7 +54,7 @@ function service(limit = 10) {
     URL_SIGNING_KEY: ['signs the links of tests and nothing else'],
     PUBLIC_URL: 'http://pay.example',
   } as unknown as ApiSettings);
-  const repository = { get, look: get } as unknown as CheckoutsRepository;
+  const repository = { get, getInBackground: get } as unknown as CheckoutsRepository;
   const news = new CheckoutChanges();
   const watches = new Watches(repository, settings, pino({ enabled: false }), news);
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
@@ -76,7 +76,7 @@ function idsOf(stream: EventStream | null): number[] {
 const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
 
 describe('a stream', () => {
-  it('tells the state now, and each change once', async () => {
+  it('sends the current state, and each change once', async () => {
     const { stored, open } = service();
     const ids = idsOf(await open());
     await pass(3_000);
@@ -85,7 +85,7 @@ describe('a stream', () => {
     expect(ids).toEqual([1, 2]);
   });
 
-  it.each([1, 2, 999])('after Last-Event-ID %i is silent until the next change', async (seen) => {
+  it.each([1, 2, 999])('after Last-Event-ID %i sends nothing until the next change', async (seen) => {
     const { stored, open } = service();
     const ids = idsOf(await open({ seen }));
     await pass(3_000);
@@ -95,7 +95,7 @@ describe('a stream', () => {
     expect(ids).toEqual([2]);
   });
 
-  it('after an older Last-Event-ID tells the state now', async () => {
+  it('after an older Last-Event-ID sends the current state', async () => {
     const { stored, open } = service();
     stored.version = 5;
     const ids = idsOf(await open({ seen: 3 }));
@@ -103,7 +103,7 @@ describe('a stream', () => {
     expect(ids).toEqual([5]);
   });
 
-  it('costs one look a poll, however many there are, and none when all have left', async () => {
+  it('costs one read per poll with any number of readers, and none without readers', async () => {
     const { get, open } = service(100);
     const streams = await Promise.all(Array.from({ length: 20 }, () => open()));
     get.mockClear();
@@ -116,7 +116,7 @@ describe('a stream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('is woken by news of its checkout, not of another', async () => {
+  it('reads at once after a change of its checkout, not of another', async () => {
     const { stored, news, open } = service();
     const ids = idsOf(await open());
     stored.version = 2;
@@ -128,7 +128,7 @@ describe('a stream', () => {
     expect(ids).toEqual([1, 2]);
   });
 
-  it('stays open while Temporal is down, and goes on afterwards', async () => {
+  it('stays open while Temporal is down, and continues afterwards', async () => {
     const { stored, open } = service();
     const stream = await open();
     const ids = idsOf(stream);
@@ -142,7 +142,7 @@ describe('a stream', () => {
     expect(ids).toEqual([1, 2]);
   });
 
-  it('tells the last state and ends when the checkout closes', async () => {
+  it('sends the last state and ends when the checkout closes', async () => {
     const { stored, open } = service();
     const stream = await open();
     const ids = idsOf(stream);
@@ -154,7 +154,7 @@ describe('a stream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('of a closed checkout tells a key what it has not seen, and a link nothing', async () => {
+  it('of a closed checkout sends a key the state that it has not seen, and a link nothing', async () => {
     const { stored, open } = service();
     Object.assign(stored, { version: 2, closed: true });
     const stream = await open({ seen: 1 });
@@ -171,7 +171,7 @@ describe('a stream', () => {
 describe('too many streams', () => {
   const refusal = { code: 'too_many_streams', status: 503 };
 
-  it('of one checkout are refused at half the limit, and taken again when one left', async () => {
+  it('of one checkout are refused at half the limit, and accepted again when one ends', async () => {
     const { open } = service(4);
     const first = await open();
     await open();
@@ -181,7 +181,7 @@ describe('too many streams', () => {
     expect(await open()).not.toBeNull();
   });
 
-  it('opened at once are counted before they are open', async () => {
+  it('that open at the same time count before they are open', async () => {
     const { open } = service(4);
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => open()));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(3);
@@ -193,7 +193,7 @@ describe('too many streams', () => {
     await expect(open({ id: 'chk_default_d' })).rejects.toMatchObject(refusal);
   });
 
-  it('are not made up of those that could not be opened', async () => {
+  it('do not include streams that could not open', async () => {
     const { stored, open } = service(2);
     stored.isDown = true;
     for (let count = 0; count < 5; count += 1) {
@@ -214,13 +214,13 @@ describe('streams by links', () => {
     return settled.filter(({ status }) => status === 'fulfilled').length;
   }
 
-  it('hold at most half of the places, also of one checkout: callers with a key have the others', async () => {
+  it('have at most half of the places, also for one checkout: keys have the others', async () => {
     const { open } = service(8);
     expect(await taken(many.map((number) => open({ link: linkFrom(addressOf(number)) })))).toBe(4);
     expect(await taken(many.map((number) => open({ id: `chk_default_${number % 2}` })))).toBe(4);
   });
 
-  it('of one checkout hold at most a twentieth, and 10 at least', async () => {
+  it('of one checkout have at most a twentieth of the places, at least 10', async () => {
     for (const [limit, most] of [
       [1_000, 50],
       [100, 10],
@@ -231,7 +231,7 @@ describe('streams by links', () => {
     }
   });
 
-  it('from one network hold at most a fifth, and 50 at least', async () => {
+  it('from one network have at most a fifth of the places, at least 50', async () => {
     const { open } = service(200);
     const from = (address: (number: number) => string, numbers = many) =>
       numbers.map((number) => open({ id: `chk_default_${number}`, link: linkFrom(address(number)) }));
@@ -239,7 +239,7 @@ describe('streams by links', () => {
     expect(await taken(from(() => '2001:db8:0:1::1', many.slice(0, 20)))).toBe(20);
   });
 
-  it('end after an hour, which a browser answers by opening them again', async () => {
+  it('end after an hour, and a browser opens them again', async () => {
     const { open } = service(1);
     const stream = await open({ link: linkFrom(addressOf(1)) });
     idsOf(stream);
@@ -262,8 +262,8 @@ describe('streams by links', () => {
   });
 });
 
-describe('a reader that takes nothing', () => {
-  it('is cut off after three heartbeats, and its place is free', async () => {
+describe('a reader that reads nothing', () => {
+  it('is disconnected after three heartbeats, and its place is free', async () => {
     const { open } = service(1);
     const destroy = vi.fn<() => void>();
     const socket = { bytesWritten: 2_000, writableLength: 1_500 };
@@ -277,7 +277,7 @@ describe('a reader that takes nothing', () => {
     expect(await open()).not.toBeNull();
   });
 
-  it('is cut off also when the stream has ended meanwhile', async () => {
+  it('is also disconnected when the stream has ended', async () => {
     const { open } = service(1);
     const destroy = vi.fn<() => void>();
     const socket = { bytesWritten: 2_000, writableLength: 1_500 };
@@ -290,7 +290,7 @@ describe('a reader that takes nothing', () => {
     expect(await open()).not.toBeNull();
   });
 
-  it('is kept while it takes something between heartbeats', async () => {
+  it('stays connected while it reads something between heartbeats', async () => {
     const { open } = service();
     const destroy = vi.fn<() => void>();
     const socket = { bytesWritten: 2_000, writableLength: 1_500 };
@@ -304,7 +304,7 @@ describe('a reader that takes nothing', () => {
 });
 
 describe('a process that stops', () => {
-  it('ends every stream, and cuts off a reader who does not take the end', async () => {
+  it('ends every stream, and disconnects a reader that does not read the end', async () => {
     const { streams, open } = service();
     const reading = await open();
     idsOf(reading);

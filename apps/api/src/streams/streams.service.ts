@@ -13,30 +13,30 @@ import { Watches } from './watches.js';
 
 export type StreamRequest = {
   readonly id: string;
-  /** The version that the reader saw last, or null. */
+  /** The version that the reader has seen, or null. */
   readonly seen: number | null;
   /** The signed link that opened the stream; null for a key. */
   readonly link: StreamLink | null;
   readonly connection: Connection;
 };
 
-/** A link, and who came with it. */
+/** A signed link, and the address of its reader. */
 export type StreamLink = {
   /** Unix seconds. The stream ends then. */
   readonly expires: number;
   readonly address: string;
 };
 
-/** A reader that has not taken its end by then is cut off, so that the process can stop. Milliseconds. */
+/** At shutdown, a reader that has not read the end by then is disconnected. Milliseconds. */
 const END_WITHIN_MS = 1_000;
 
 /**
- * A stream by a link ends after an hour, in milliseconds. A browser opens it again; a client that reads nothing, which the
- * operating system may hide for hours, does not.
+ * A stream by a link ends after an hour (milliseconds). A browser opens it again. A client that reads nothing, which the
+ * operating system can hide for hours, does not.
  */
 const LONGEST_BY_LINK_MS = 3_600_000;
 
-/** The changes of a checkout, told to whoever watches it. */
+/** Event streams of checkouts. */
 @Injectable()
 export class StreamsService implements BeforeApplicationShutdown {
   readonly #open = new Map<EventStream, Connection>();
@@ -45,7 +45,7 @@ export class StreamsService implements BeforeApplicationShutdown {
 
   constructor(
     private readonly repository: CheckoutsRepository,
-    private readonly looks: LinkReads,
+    private readonly linkReads: LinkReads,
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
     private readonly settings: Settings,
@@ -54,8 +54,8 @@ export class StreamsService implements BeforeApplicationShutdown {
   }
 
   /**
-   * The checkout's state now, unless the reader has seen it, and each change from now on; null when there is nothing
-   * more to tell, which keeps a browser from coming back.
+   * The current state, unless the reader has seen it, then the state after each change. Null when the checkout will not
+   * change again: the answer 204 keeps a browser from opening the stream again.
    * @throws {Problem} `not_found`, `too_many_streams`, `temporal_unavailable`.
    */
   async open(request: StreamRequest): Promise<EventStream | null> {
@@ -63,7 +63,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     const key = keyOf(id);
     const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : addressKey(link.address) });
     if (leave === null) {
-      throw new Problem('too_many_streams', 'No more streams can be opened now', { retryAfterSeconds: 5 });
+      throw new Problem('too_many_streams', 'No more streams are possible now', { retryAfterSeconds: 5 });
     }
     let stream: EventStream | null = null;
     try {
@@ -97,10 +97,10 @@ export class StreamsService implements BeforeApplicationShutdown {
   }
 
   #read(key: CheckoutKey, isByLink: boolean): Promise<StoredCheckout> {
-    return isByLink ? this.looks.get(key) : this.repository.get(key);
+    return isByLink ? this.linkReads.get(key) : this.repository.get(key);
   }
 
-  /** A stream whose reader is cut off when it stops reading. */
+  /** A stream that disconnects its reader when the reader stops reading. */
   #begin(connection: Connection): EventStream {
     const progress = new ReaderProgress(connection);
     const stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS, () => {
@@ -121,7 +121,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     let { version } = checkout;
     const stop = this.watches.watch(checkout.intent, {
       see: (now) => {
-        if (now.version > version || now.closed) this.looks.drop(now.intent);
+        if (now.version > version || now.closed) this.linkReads.drop(now.intent);
         if (now.version > version) show(now);
         version = Math.max(version, now.version);
         if (now.closed) end();
@@ -135,7 +135,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     stream.once('close', stop);
   }
 
-  /** By a key all of it, by a link what the customer may see. */
+  /** With a key the whole checkout, with a link what the customer may see. */
   #showing(stream: EventStream, link: StreamLink | null): (checkout: StoredCheckout) => void {
     return (checkout) => {
       const shown = link === null ? this.presenter.present(checkout) : this.presenter.presentToCustomer(checkout);

@@ -11,9 +11,9 @@ const POLL_MS = 1_000;
 const silent = pino({ enabled: false });
 
 /** A checkout that is looked at; the test says what is seen. */
-function watched(look: () => Promise<unknown> = async () => ({ version: 1 })) {
-  const looks = vi.fn<() => Promise<StoredCheckout>>(look as () => Promise<StoredCheckout>);
-  return { looks, watch: new Watch(looks, POLL_MS, silent) };
+function watched(read: () => Promise<unknown> = async () => ({ version: 1 })) {
+  const reads = vi.fn<() => Promise<StoredCheckout>>(read as () => Promise<StoredCheckout>);
+  return { reads, watch: new Watch(reads, POLL_MS, silent) };
 }
 
 function watcher() {
@@ -21,70 +21,70 @@ function watcher() {
 }
 
 describe('a watched checkout', () => {
-  it('is looked at once a poll, however many watch', async () => {
-    const { watch, looks } = watched();
+  it('is read once per poll for all watchers', async () => {
+    const { watch, reads } = watched();
     const watchers = Array.from({ length: 50 }, watcher);
     for (const one of watchers) watch.add(one);
     await vi.advanceTimersByTimeAsync(3 * POLL_MS);
-    expect(looks).toHaveBeenCalledTimes(3);
+    expect(reads).toHaveBeenCalledTimes(3);
     for (const { see } of watchers) expect(see).toHaveBeenCalledTimes(3);
   });
 
-  it('is not looked at any more once the last watcher left, not even on news', async () => {
-    const { watch, looks } = watched();
+  it('is not read after the last watcher left, not even after an announced change', async () => {
+    const { watch, reads } = watched();
     const [first, second] = [watcher(), watcher()];
     watch.add(first);
     watch.add(second);
     watch.remove(first);
     await vi.advanceTimersByTimeAsync(POLL_MS);
-    expect(looks).toHaveBeenCalledTimes(1);
+    expect(reads).toHaveBeenCalledTimes(1);
     expect(first.see).not.toHaveBeenCalled();
     watch.remove(second);
     watch.wake();
     await vi.advanceTimersByTimeAsync(10 * POLL_MS);
-    expect(looks).toHaveBeenCalledTimes(1);
+    expect(reads).toHaveBeenCalledTimes(1);
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('stays unwatched when the last watcher leaves during a look', async () => {
+  it('stays unwatched when the last watcher leaves during a read', async () => {
     let show: (checkout: unknown) => void = () => {};
-    const { watch, looks } = watched(() => new Promise((resolve) => (show = resolve)));
+    const { watch, reads } = watched(() => new Promise((resolve) => (show = resolve)));
     const one = watcher();
     watch.add(one);
     await vi.advanceTimersByTimeAsync(POLL_MS);
     watch.remove(one);
     show({ version: 2 });
     await vi.advanceTimersByTimeAsync(10 * POLL_MS);
-    expect(looks).toHaveBeenCalledTimes(1);
+    expect(reads).toHaveBeenCalledTimes(1);
     expect(one.see).not.toHaveBeenCalled();
   });
 
-  it('is looked at on news at once, a few times soon after, and then as before', async () => {
-    const { watch, looks } = watched();
+  it('is read at once after an announced change, a few times soon after, and then as before', async () => {
+    const { watch, reads } = watched();
     watch.add(watcher());
     watch.wake();
     await vi.advanceTimersByTimeAsync(0);
-    expect(looks).toHaveBeenCalledTimes(1);
+    expect(reads).toHaveBeenCalledTimes(1);
     await vi.advanceTimersByTimeAsync(750);
-    expect(looks).toHaveBeenCalledTimes(5);
+    expect(reads).toHaveBeenCalledTimes(5);
     await vi.advanceTimersByTimeAsync(POLL_MS);
-    expect(looks).toHaveBeenCalledTimes(6);
+    expect(reads).toHaveBeenCalledTimes(6);
   });
 
-  it('is looked at again when the news comes during a look', async () => {
+  it('is read again when a change is announced during a read', async () => {
     let show: (checkout: unknown) => void = () => {};
-    const { watch, looks } = watched(() => new Promise((resolve) => (show = resolve)));
+    const { watch, reads } = watched(() => new Promise((resolve) => (show = resolve)));
     watch.add(watcher());
     await vi.advanceTimersByTimeAsync(POLL_MS);
     watch.wake();
     await vi.advanceTimersByTimeAsync(0);
-    expect(looks).toHaveBeenCalledTimes(1);
+    expect(reads).toHaveBeenCalledTimes(1);
     show({ version: 1 });
     await vi.advanceTimersByTimeAsync(0);
-    expect(looks).toHaveBeenCalledTimes(2);
+    expect(reads).toHaveBeenCalledTimes(2);
   });
 
-  it('goes on being watched while Temporal is down, and is seen when it is back', async () => {
+  it('stays watched while Temporal is down, and is shown when Temporal is back', async () => {
     let isDown = true;
     const { watch } = watched(async () => {
       if (isDown) throw new Problem('temporal_unavailable', 'down');
@@ -100,7 +100,7 @@ describe('a watched checkout', () => {
     expect(one.see).toHaveBeenCalledTimes(1);
   });
 
-  it('that was forgotten after its retention ends for all', async () => {
+  it('ends for all watchers when Temporal removes it after its retention', async () => {
     const { watch } = watched(async () => {
       throw new Problem('not_found', 'gone');
     });

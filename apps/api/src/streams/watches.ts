@@ -7,27 +7,27 @@ import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
 
-/** Who wants to know about one checkout. */
+/** A stream that follows one checkout. */
 export type Watcher = {
-  /** The checkout as it is now, whether it changed or not. */
+  /** Receives the current checkout, changed or not. */
   see(checkout: StoredCheckout): void;
-  /** There is nothing more to see. */
+  /** The checkout does not exist any more. */
   end(): void;
 };
 
-/** Pauses before the looks that follow news, in milliseconds: the workflow needs a moment to take them in. */
-const AFTER_NEWS_MS: readonly number[] = [0, 50, 100, 200, 400];
+/** Pauses before the polls after an announced change, in milliseconds: the workflow needs a moment to apply it. */
+const AFTER_CHANGE_MS: readonly number[] = [0, 50, 100, 200, 400];
 
-/** Looks at one checkout, however many watch it, for as long as someone does. */
+/** Polls one checkout for all of its watchers, as long as there is one. */
 export class Watch {
   readonly #watchers = new Set<Watcher>();
   #soon: number[] = [];
   #timer: NodeJS.Timeout | undefined;
-  #isLooking = false;
+  #isPolling = false;
 
-  /** @param pollMs the longest pause between two looks. */
+  /** @param pollMs the longest pause between two polls. */
   constructor(
-    private readonly look: () => Promise<StoredCheckout>,
+    private readonly read: () => Promise<StoredCheckout>,
     private readonly pollMs: number,
     private readonly logger: Logger,
   ) {}
@@ -38,7 +38,7 @@ export class Watch {
 
   add(watcher: Watcher): void {
     this.#watchers.add(watcher);
-    if (this.#watchers.size === 1) this.#lookLater();
+    if (this.#watchers.size === 1) this.#pollLater();
   }
 
   remove(watcher: Watcher): void {
@@ -46,31 +46,31 @@ export class Watch {
     if (this.#watchers.size === 0) clearTimeout(this.#timer);
   }
 
-  /** Looks now, and a few times soon after. */
+  /** Polls now, and a few times soon after. */
   wake(): void {
-    this.#soon = [...AFTER_NEWS_MS];
-    if (!this.#isLooking) this.#lookLater();
+    this.#soon = [...AFTER_CHANGE_MS];
+    if (!this.#isPolling) this.#pollLater();
   }
 
-  #lookLater(): void {
+  #pollLater(): void {
     clearTimeout(this.#timer);
     if (this.#watchers.size === 0) return;
     const pause = Math.min(this.#soon.shift() ?? this.pollMs, this.pollMs);
-    this.#timer = setTimeout(() => void this.#lookNow(), pause);
+    this.#timer = setTimeout(() => void this.#pollNow(), pause);
   }
 
-  async #lookNow(): Promise<void> {
-    this.#isLooking = true;
+  async #pollNow(): Promise<void> {
+    this.#isPolling = true;
     try {
-      const checkout = await this.look();
+      const checkout = await this.read();
       for (const watcher of this.#watchers) watcher.see(checkout);
     } catch (error) {
-      // Temporal may be down for a while: the streams stay open and go on when it is back.
+      // Temporal may be down for a while. The streams stay open, and continue when it is back.
       this.logger.debug({ err: error }, 'a watched checkout could not be read');
       if (error instanceof Problem && error.code === 'not_found') this.#forget();
     } finally {
-      this.#isLooking = false;
-      this.#lookLater();
+      this.#isPolling = false;
+      this.#pollLater();
     }
   }
 
@@ -79,7 +79,7 @@ export class Watch {
   }
 }
 
-/** The checkouts that someone watches through this process: one watch for each, which ends with its last watcher. */
+/** One watch for each checkout that a stream of this process follows. It ends with its last watcher. */
 @Injectable()
 export class Watches {
   readonly #watches = new Map<string, Watch>();
@@ -88,12 +88,12 @@ export class Watches {
     private readonly repository: CheckoutsRepository,
     private readonly settings: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
-    news: CheckoutChanges,
+    changes: CheckoutChanges,
   ) {
-    news.listen((id) => this.#watches.get(id)?.wake());
+    changes.listen((id) => this.#watches.get(id)?.wake());
   }
 
-  /** @returns what ends it. */
+  /** @returns a function that ends it. */
   watch(key: CheckoutKey, watcher: Watcher): () => void {
     const id = checkoutId(key);
     const watch = this.#watches.get(id) ?? this.#begin(id, key);
@@ -105,7 +105,11 @@ export class Watches {
   }
 
   #begin(id: string, key: CheckoutKey): Watch {
-    const watch = new Watch(() => this.repository.look(key), this.settings.values.STREAM_POLL_MS, this.logger);
+    const watch = new Watch(
+      () => this.repository.getInBackground(key),
+      this.settings.values.STREAM_POLL_MS,
+      this.logger,
+    );
     this.#watches.set(id, watch);
     return watch;
   }

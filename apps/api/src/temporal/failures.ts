@@ -8,14 +8,14 @@ import {
 import { CallerGoneError, OverloadedError } from './gate.js';
 import { Problem } from '../problems/problem.js';
 
-/** @returns the problem for what cannot be read, or for a failure of Temporal's; anything else is a bug and stays what it is. */
+/** @returns the problem for an unreadable checkout or a failure of Temporal. Any other error is a bug, and is returned unchanged. */
 export function unavailable(error: unknown): unknown {
   if (error instanceof CheckoutNotFoundError) return new Problem('not_found', 'No checkout has this id');
   if (error instanceof UnreadablePayloadError) {
     return new Problem('checkout_unreadable', 'A key of its payloads is missing', { cause: error });
   }
   if (error instanceof OverloadedError || error instanceof CallerGoneError) {
-    const detail = 'The payment engine has more to do than it can answer in time';
+    const detail = 'The payment engine is too busy to answer in time';
     return new Problem('overloaded', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
   }
   if (!isTemporalFailure(error)) return error;
@@ -23,14 +23,14 @@ export function unavailable(error: unknown): unknown {
   return new Problem('temporal_unavailable', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
 }
 
-/** Seconds from 1 to 4, by chance, so that callers who were refused together do not come back together. */
+/** Random, 1 to 4 seconds, so that callers who were refused together do not come back together. */
 export function retryAfterSeconds(): number {
   return randomInt(1, 5);
 }
 
-/** What a workflow refused, in the words of the API. */
+/** The problem for an update that the workflow refused. */
 export function refusal({ code, reason }: Extract<RequestResult<unknown>, { kind: 'refused' }>): Problem {
-  // Both are checked before they are asked for.
+  // The schema refuses both before the workflow can.
   if (code === 'invalid_refund' || code === 'invalid_resolution') return new Problem('invalid_request', reason);
   return new Problem(code, reason);
 }

@@ -21,7 +21,7 @@ function held(): { work: () => Promise<void>; end: () => void; isSent: () => boo
 
 const PATIENT = { withinMs: 10_000 };
 
-it('so many calls are under way at a time, and the others follow in the order in which they came', async () => {
+it('the gate limits the calls in progress, and the others follow in their order', async () => {
   const gate = new Gate(2);
   const calls = Array.from({ length: 5 }, held);
   const passes = calls.map(({ work }) => gate.pass(PATIENT, work));
@@ -34,7 +34,7 @@ it('so many calls are under way at a time, and the others follow in the order in
   expect(gate).toMatchObject({ busy: 0, waiting: 0 });
 });
 
-it('a call that would wait longer than its caller is refused at once, and is never sent', async () => {
+it('the gate refuses a call that cannot run in time at once, and never sends it', async () => {
   const gate = new Gate(1);
   for (let calls = 0; calls < 40; calls += 1) {
     await gate.pass(PATIENT, () => new Promise((resolve) => setTimeout(resolve, 5)));
@@ -50,7 +50,7 @@ it('a call that would wait longer than its caller is refused at once, and is nev
   expect(refused.isSent()).toBe(false);
 });
 
-it('a call whose time ends while it waits is refused, and is never sent', async () => {
+it('the gate refuses a call whose time ends while it waits, and never sends it', async () => {
   const gate = new Gate(1);
   const first = held();
   const pass = gate.pass(PATIENT, first.work);
@@ -62,7 +62,7 @@ it('a call whose time ends while it waits is refused, and is never sent', async 
   expect(gate).toMatchObject({ busy: 0, waiting: 0 });
 });
 
-it('a caller who leaves is forgotten, and the place goes to the next one', async () => {
+it('the gate drops the call of a caller who disconnects, and gives its place to the next one', async () => {
   const gate = new Gate(1);
   const [first, left, next] = [held(), held(), held()];
   const leaving = new AbortController();
@@ -81,13 +81,13 @@ it('a caller who leaves is forgotten, and the place goes to the next one', async
   await vi.waitFor(() => expect(gate).toMatchObject({ busy: 0, waiting: 0 }));
 });
 
-it('a call that fails gives its place back', async () => {
+it('a failed call frees its place in the gate', async () => {
   const gate = new Gate(1);
   await expect(gate.pass(PATIENT, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
   expect(await gate.pass(PATIENT, () => Promise.resolve(1))).toBe(1);
 });
 
-it('a call that failed may keep its place for as long as it still is work', async () => {
+it('a failed call keeps its place in the gate while Temporal still works on it', async () => {
   const gate = new Gate(1);
   const kept = held();
   const next = held();

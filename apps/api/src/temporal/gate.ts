@@ -1,6 +1,6 @@
 import { declareWithoutEffect } from '@tillflow/temporal';
 
-/** The process had no place for a call in the time that its caller has. It was not sent. */
+/** No place for the call became free in time. It was not sent. */
 export class OverloadedError extends Error {
   override readonly name = 'OverloadedError';
 }
@@ -11,9 +11,9 @@ export class CallerGoneError extends Error {
 }
 
 export type Patience = {
-  /** The longest useful wait for a place, the time that the call then takes included, in milliseconds. */
+  /** The time for the wait and the call together, in milliseconds. */
   readonly withinMs: number;
-  /** Aborted when the caller no longer waits. */
+  /** Aborted when the caller disconnects. */
   readonly gone?: AbortSignal | undefined;
 };
 
@@ -24,18 +24,18 @@ type Waiting = {
   readonly refuse: () => void;
 };
 
-/** The weight of the latest call in the moving average of how long calls take. */
+/** The weight of the latest call in the moving average. */
 const WEIGHT = 0.1;
 
 /**
- * Lets only so many calls be under way at a time. Whoever cannot be served in time is refused at once, and whoever
- * leaves while waiting is forgotten: neither sends anything.
+ * Limits the calls in progress. A call that cannot run in time is refused at once, and a call whose caller disconnects
+ * while it waits is dropped. Neither is sent.
  */
 export class Gate {
   readonly #queue = new Set<Waiting>();
   #busy = 0;
   #refused = 0;
-  /** How long a call keeps its place, in milliseconds, the latest calls counting most. */
+  /** The moving average of how long a call takes, in milliseconds. */
   #typicalMs = 0;
 
   constructor(private readonly places: number) {}
@@ -54,8 +54,8 @@ export class Gate {
   }
 
   /**
-   * @param keep how much longer a call that failed keeps its place: until then it still is work for the other side
-   * @throws {OverloadedError} {CallerGoneError} when it was not sent; otherwise what `work` throws.
+   * @param keep how long a failed call keeps its place: until then Temporal may still work on it
+   * @throws {OverloadedError} {CallerGoneError} when the call was not sent; otherwise the error of `work`.
    */
   async pass<T>(patience: Patience, work: () => Promise<T>, keep?: (error: unknown) => Promise<void>): Promise<T> {
     if (patience.gone?.aborted === true) throw callerGone();
@@ -77,7 +77,7 @@ export class Gate {
     }
   }
 
-  /** The place of the call that left goes to the one that has waited longest and still has the time for it. */
+  /** Gives the free place to the call that has waited longest and still has enough time. */
   #leave(): void {
     for (const next of this.#queue) {
       if (next.answerBy - performance.now() >= this.#typicalMs) {
@@ -111,7 +111,7 @@ export class Gate {
 
   #overloaded(): OverloadedError {
     this.#refused += 1;
-    return declareWithoutEffect(new OverloadedError('More is asked of Temporal than it can answer in time'));
+    return declareWithoutEffect(new OverloadedError('Temporal is too busy to answer in time'));
   }
 }
 

@@ -1,20 +1,20 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 
-/** What a request may still cost: how long its caller waits, and whether it still does. */
+/** The time that a request has left, and whether its caller still waits. */
 export type RequestBudget = {
-  /** Until then the answer is waited for, in milliseconds of `performance.now()`. */
+  /** The deadline of the answer, in milliseconds of `performance.now()`. */
   readonly answerBy: number;
-  /** Until then Temporal is asked: the same, but at least 1.3 s after the request, however little a test allows. */
+  /** The deadline of calls to Temporal: the same, but at least 1.3 s after the request. */
   readonly askBy: number;
   /** Aborted when the caller's connection has closed. */
   readonly gone: AbortSignal;
 };
 
-/** A look at Temporal on a busy machine. Milliseconds. */
+/** A read of Temporal on a busy machine. Milliseconds. */
 export const LEAST_LOOK_MS = 1_300;
 
-/** The caller waits from now on, its request having arrived whole. */
+/** The budget of a request that has arrived completely. */
 export function budgetOf(response: ServerResponse, answerWithinMs: number): RequestBudget {
   const left = new AbortController();
   response.once('close', () => left.abort());
@@ -24,31 +24,31 @@ export function budgetOf(response: ServerResponse, answerWithinMs: number): Requ
 
 const current = new AsyncLocalStorage<RequestBudget>();
 
-/** Runs what answers one request; everything that it starts can read the request's budget. */
+/** Runs the work for one request. Everything that it starts can read the budget. */
 export function withBudget<T>(budget: RequestBudget, work: () => T): T {
   return current.run(budget, work);
 }
 
-/** The budget of the request that is being answered; undefined outside of any. */
+/** The budget of the current request; undefined outside of a request. */
 export function currentBudget(): RequestBudget | undefined {
   return current.getStore();
 }
 
-/** Milliseconds until the request that is being answered has to be answered; infinite outside of any. */
+/** Milliseconds until the answer is due; infinite outside of a request. */
 export function timeLeft(): number {
   const budget = current.getStore();
   return budget === undefined ? Number.POSITIVE_INFINITY : budget.answerBy - performance.now();
 }
 
 /**
- * How long the API may wait for an update, in milliseconds, so that a read fits behind it: seven eighths of the time that
- * remains, or all but 500 ms.
+ * How long the API may wait for an update, in milliseconds, so that a read can follow: seven eighths of the time left, or
+ * all but 500 ms.
  */
 export function timeBeforeLook(): number {
   return before(500, 1 / 8);
 }
 
-/** The same where a signal and a read follow: three quarters of the time that remains, or all but 900 ms. */
+/** The same when a signal and a read follow: three quarters of the time left, or all but 900 ms. */
 export function timeBeforeFollowUp(): number {
   return before(900, 1 / 4);
 }

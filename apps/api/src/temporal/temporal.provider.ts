@@ -4,13 +4,13 @@ import { hadNoEffect, isTooSlow, within, type Bounded, type Lane, type Temporal 
 import { Gate } from './gate.js';
 import { currentBudget } from './request-budget.js';
 
-/** How many calls of each lane may be under way at a time. */
+/** The limit of calls in progress of each kind. */
 export type Places = Readonly<Record<Lane, number>>;
 
-/** What a call gets whose request has used up its time: enough for an engine that is well. Milliseconds. */
+/** The least time of a call whose request has no time left: enough for a healthy Temporal. Milliseconds. */
 const LEAST_MS = 250;
 
-/** How long a write may keep its place after its time, and how often it is looked at. Milliseconds. */
+/** How long a write may keep its place after its deadline, and how often it is checked. Milliseconds. */
 const LONGEST_KEEP_MS = 15_000;
 const KEEP_STEP_MS = 1_000;
 
@@ -39,16 +39,16 @@ export class TemporalAccess {
   }
 
   /**
-   * Bounds a call by its own time, by the time that its request has left, and by the places of its lane. What runs in
-   * the background belongs to no request, also when a request started it.
-   * @throws {TooSlowError} when the time is over: `hadNoEffect` says whether it may still happen.
-   * @throws {OverloadedError} {CallerGoneError} when it was not sent.
+   * Limits a call by its own time, by the time left to its request, and by the places of its kind. Background calls belong
+   * to no request, also when a request started them.
+   * @throws {TooSlowError} when the time is over: `hadNoEffect` says whether the call may still have an effect.
+   * @throws {OverloadedError} {CallerGoneError} when the call was not sent.
    */
   readonly within: Bounded = (lane, milliseconds, work) => this.#within(lane, milliseconds, work);
 
   /**
-   * As {@link within}, for a write that goes on after its time is over: it keeps its place until `isThrough`, asked
-   * once a second, or for 15 s. Otherwise an engine that is slow would be given ever more to do.
+   * As {@link within}, for a write that continues after its deadline: it keeps its place until `isThrough` (checked once a
+   * second), at most 15 s. Otherwise a slow Temporal would get ever more work.
    */
   whileItGoesOn<T>(milliseconds: number, work: () => Promise<T>, isThrough: () => Promise<boolean>): Promise<T> {
     return this.#within('write', milliseconds, work, async (error) => {
@@ -71,7 +71,7 @@ export class TemporalAccess {
     const budget = isAwaited ? currentBudget() : undefined;
     const leftMs = budget === undefined ? milliseconds : Math.max(budget.askBy - startedAt, LEAST_MS);
     const withinMs = Math.min(milliseconds, leftMs);
-    // A webhook is worth its hint, also when its sender did not wait: others may go along with it.
+    // A hint is sent although its sender has disconnected: it may stand for other webhooks too.
     const gone = lane === 'hint' ? undefined : budget?.gone;
     return this.#gates[lane].pass(
       { withinMs, gone },
@@ -80,10 +80,10 @@ export class TemporalAccess {
     );
   }
 
-  /** As {@link within}, for what no caller waits for. */
+  /** As {@link within}, for calls that no request waits for. */
   readonly inBackground: Bounded = (_lane, milliseconds, work) => this.within('background', milliseconds, work);
 
-  /** The calls of a lane: under way, waiting for a place, and refused since the process started. */
+  /** Calls of a kind: in progress, waiting, and refused since the process started. */
   load(lane: Lane): Pick<Gate, 'busy' | 'waiting' | 'refused'> {
     return this.#gates[lane];
   }

@@ -5,10 +5,10 @@ import { problemOfRead } from '../provider/provider-problems.js';
 import { Settings } from '../providers.js';
 import type { MarkCharge, MarkedCharge } from './test-mode.schema.js';
 
-/** Keys of test mode begin so. Source: assumption. */
+/** The prefix of keys in test mode. Source: assumption. */
 const TEST_KEY = 'skey_test_';
 
-/** What a customer does, without a customer: trials of a till need no dashboard. */
+/** Pays or refuses a charge in place of a customer, for trials of a till. */
 @Injectable()
 export class TestModeService {
   constructor(
@@ -17,7 +17,7 @@ export class TestModeService {
   ) {}
 
   /**
-   * Lets a pending charge be paid or refused. The checkout learns it as it learns any payment.
+   * Marks a pending charge as paid or failed. The checkout notices it like any payment.
    * @throws {Problem} `live_mode`, `provider_refused` when it is not pending, `outcome_unknown`.
    */
   async mark(id: string, { status }: MarkCharge): Promise<MarkedCharge> {
@@ -33,7 +33,7 @@ export class TestModeService {
       return { id: charge.id, status: charge.status, checkout: typeof checkout === 'string' ? checkout : null };
     } catch (error) {
       if (!(error instanceof PaymentsError) || error.outcome !== 'unknown') throw problemOfRead(error);
-      throw new Problem('outcome_unknown', 'The provider did not confirm it', { cause: error });
+      throw new Problem('outcome_unknown', 'The provider did not confirm the change', { cause: error });
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { RoutedEvent } from '@tillflow/domain';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { HintGate, mergedNews } from './hint-gate.js';
+import { HintGate, mergedEvent } from './hint-gate.js';
 
 const merge = (earlier: string, later: string): string => `${earlier}+${later}`;
 
@@ -8,7 +8,7 @@ beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
 describe('the gate for hints', () => {
-  it('sends the first at once and the rest of a second as one at its end, and answers none before that', async () => {
+  it('sends the first hint at once and merges the rest of the second into one, which it answers together', async () => {
     const gate = new HintGate(merge);
     const sent: string[] = [];
     const answered: string[] = [];
@@ -24,20 +24,20 @@ describe('the gate for hints', () => {
     expect({ sent, answered }).toEqual({ sent: ['1', '2+3'], answered: ['1', '2', '3'] });
   });
 
-  it('does not hold up the hints of another subject', async () => {
+  it('does not delay hints of another subject', async () => {
     const gate = new HintGate(merge);
     expect(await gate.pass('one', 'a', async () => {})).toBe('sent');
     expect(await gate.pass('other', 'b', async () => {})).toBe('sent');
   });
 
-  it('is open again after a second without hints', async () => {
+  it('sends at once again after a second without hints', async () => {
     const gate = new HintGate(merge);
     await gate.pass('checkout', 'a', async () => {});
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await gate.pass('checkout', 'b', async () => {})).toBe('sent');
   });
 
-  it('tells everyone who waited when the hint could not be made durable', async () => {
+  it('passes the failure to every waiting caller when a hint cannot be stored', async () => {
     const gate = new HintGate(merge);
     const down = async (): Promise<never> => {
       throw new Error('Temporal is down');
@@ -52,7 +52,7 @@ describe('the gate for hints', () => {
   });
 });
 
-describe('news of two events', () => {
+describe('a merged event', () => {
   const event = (chargeId: string | null, key = 'charge.update'): RoutedEvent => ({
     id: `evnt ${chargeId}`,
     key,
@@ -62,16 +62,16 @@ describe('news of two events', () => {
     showsMetadata: true,
   });
 
-  it('of one charge is news of that charge', () => {
-    expect(mergedNews(event('chrg_1', 'charge.update'), event('chrg_1', 'refund.create'))).toEqual(
+  it('of one charge names that charge', () => {
+    expect(mergedEvent(event('chrg_1', 'charge.update'), event('chrg_1', 'refund.create'))).toEqual(
       event('chrg_1', 'refund.create'),
     );
   });
 
-  it('of two charges is news of all of them, and not of a payment, which a paid checkout leaves unread', () => {
-    const merged = mergedNews(event('chrg_1', 'charge.complete'), event('chrg_2', 'charge.complete'));
+  it('of two charges names all charges, and is not a payment, which a paid checkout would ignore', () => {
+    const merged = mergedEvent(event('chrg_1', 'charge.complete'), event('chrg_2', 'charge.complete'));
     expect(merged).toMatchObject({ chargeId: null, key: 'several events' });
-    expect(mergedNews(merged, event('chrg_2', 'charge.complete'))).toMatchObject({
+    expect(mergedEvent(merged, event('chrg_2', 'charge.complete'))).toMatchObject({
       chargeId: null,
       key: 'several events',
     });

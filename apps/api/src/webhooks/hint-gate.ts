@@ -2,49 +2,49 @@ import type { RoutedEvent } from '@tillflow/domain';
 
 const WINDOW_MS = 1_000;
 
-type Trailing<News> = { news: News; sent: Promise<void> };
+type Trailing<Event> = { event: Event; sent: Promise<void> };
 
 /**
- * Lets one hint for each subject through in a second, so that a flood costs little, and loses none: those that come
- * within the second are merged into one, sent at its end, and each is answered only when that one is durable.
+ * Sends at most one hint per subject and second, so that a flood costs little, and drops none: hints within the second
+ * are merged into one, which is sent at its end. Each caller gets its answer once Temporal has stored that one.
  */
-export class HintGate<News> {
-  readonly #windows = new Map<string, { trailing: Trailing<News> | null }>();
+export class HintGate<Event> {
+  readonly #windows = new Map<string, { trailing: Trailing<Event> | null }>();
 
-  /** @param merge makes one piece of news of two that stands for both. */
-  constructor(private readonly merge: (earlier: News, later: News) => News) {}
+  /** @param merge makes one event that stands for two. */
+  constructor(private readonly merge: (earlier: Event, later: Event) => Event) {}
 
   /**
-   * @param send makes the hint durable; what it throws, every caller that it would have answered is thrown.
-   * @returns whether this very hint was sent, or went along with another.
+   * @param send stores the hint. When it throws, every caller whose hint is in it gets the error.
+   * @returns whether this hint was sent by itself, or merged with others.
    */
-  async pass(subject: string, news: News, send: (news: News) => Promise<void>): Promise<'sent' | 'coalesced'> {
+  async pass(subject: string, event: Event, send: (event: Event) => Promise<void>): Promise<'sent' | 'coalesced'> {
     const window = this.#windows.get(subject);
     if (window === undefined) {
       this.#open(subject);
-      await send(news);
+      await send(event);
       return 'sent';
     }
-    if (window.trailing === null) window.trailing = this.#trailing(subject, news, send);
-    else window.trailing.news = this.merge(window.trailing.news, news);
+    if (window.trailing === null) window.trailing = this.#trailing(subject, event, send);
+    else window.trailing.event = this.merge(window.trailing.event, event);
     await window.trailing.sent;
     return 'coalesced';
   }
 
-  #trailing(subject: string, news: News, send: (news: News) => Promise<void>): Trailing<News> {
-    const trailing = { news, sent: Promise.resolve() };
+  #trailing(subject: string, event: Event, send: (event: Event) => Promise<void>): Trailing<Event> {
+    const trailing = { event, sent: Promise.resolve() };
     trailing.sent = this.#sendAtTheEnd(subject, trailing, send);
     return trailing;
   }
 
   async #sendAtTheEnd(
     subject: string,
-    trailing: Readonly<Trailing<News>>,
-    send: (news: News) => Promise<void>,
+    trailing: Readonly<Trailing<Event>>,
+    send: (event: Event) => Promise<void>,
   ): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, WINDOW_MS));
     this.#open(subject);
-    await send(trailing.news);
+    await send(trailing.event);
   }
 
   #open(subject: string): void {
@@ -59,15 +59,15 @@ export class HintGate<News> {
 /** The event of a payment. */
 export const PAYMENT = 'charge.complete';
 
-/** The kind of a hint that stands for events about several charges. No event of the provider has it. */
+/** The key of a hint for several charges. No event of the provider has this key. */
 const SEVERAL = 'several events';
 
 /**
- * One piece of news that makes a checkout look at whatever either would: at one charge, or at all of them.
- * Both are payments, or neither is.
+ * One event that makes a checkout retrieve the charges of both: one charge, or all. Either both are payments, or
+ * neither is.
  */
-export function mergedNews(earlier: RoutedEvent, later: RoutedEvent): RoutedEvent {
+export function mergedEvent(earlier: RoutedEvent, later: RoutedEvent): RoutedEvent {
   if (earlier.chargeId === later.chargeId && later.chargeId !== null) return later;
-  // Not as a payment: a checkout whose charges are all paid would not look.
+  // Not as a payment: a checkout whose charges are all paid would ignore it.
   return { ...later, key: SEVERAL, chargeId: null };
 }

@@ -9,21 +9,21 @@ import { Limits } from '../edge/limits.js';
 import { LOGGER, Settings } from '../providers.js';
 import { Metrics } from '../metrics/metrics.js';
 import { Problem } from '../problems/problem.js';
-import { HintGate, mergedNews, PAYMENT } from './hint-gate.js';
+import { HintGate, mergedEvent, PAYMENT } from './hint-gate.js';
 import type { WebhookReceipt } from './webhooks.schema.js';
 
-/** A webhook as it came. */
+/** A webhook as received. */
 export type Delivery = {
   readonly bytes: Buffer;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** As its sender is counted. */
+  /** The address under which its sender is counted. */
   readonly address: string;
 };
 
-/** Turns a webhook into a hint for the checkout that its metadata names, or, without one, that has its charge. */
+/** Turns a webhook into a hint for the checkout that its metadata names, or else for the checkout that has its charge. */
 @Injectable()
 export class WebhooksService {
-  readonly #gate = new HintGate(mergedNews);
+  readonly #gate = new HintGate(mergedEvent);
 
   constructor(
     private readonly checkouts: CheckoutsRepository,
@@ -34,9 +34,9 @@ export class WebhooksService {
   ) {}
 
   /**
-   * The signature is checked on the bytes, before anything reads them.
-   * @throws {Problem} `signature_invalid`; `invalid_request` for what is no JSON; `rate_limited` when the sender was
-   * refused too often; `temporal_unavailable`, so that the provider sends it again.
+   * Checks the signature of the bytes before it reads them.
+   * @throws {Problem} `signature_invalid`; `invalid_request` when the body is not JSON; `rate_limited` when the sender was
+   * refused too often; `temporal_unavailable`, so that the provider sends the webhook again.
    */
   async receive(delivery: Delivery): Promise<WebhookReceipt> {
     const sent = this.#isSigned ? this.#verified(delivery) : this.#unsigned(delivery);
@@ -51,7 +51,7 @@ export class WebhooksService {
     }
   }
 
-  /** False where the provider does not sign: anyone can send webhooks then. */
+  /** False when the provider does not sign. Then anyone can send webhooks. */
   get #isSigned(): boolean {
     const secrets = this.settings.values.PROVIDER_WEBHOOK_SECRET;
     return !(secrets.length === 1 && secrets[0] === 'off');
@@ -59,33 +59,33 @@ export class WebhooksService {
 
   async #take(event: RoutedEvent | null, address: string): Promise<WebhookReceipt> {
     if (event === null || !mayChangeCheckout(event)) this.#countUnsigned(address);
-    if (event === null) return this.#ignored('not an event that concerns a charge');
-    if (!mayChangeCheckout(event)) return this.#ignored('no news of a checkout', event);
+    if (event === null) return this.#ignored('the event does not concern a charge');
+    if (!mayChangeCheckout(event)) return this.#ignored('the event does not concern a checkout', event);
     const taken = await (event.checkout === null
       ? this.#hintOwner(event, address)
       : this.#hint(event.checkout, event, address));
     if (taken !== 'ignored') return { received: true, outcome: taken };
-    return this.#ignored('no open checkout: a payment of a closed one is found by the event tail', event);
+    return this.#ignored('no open checkout: the event tail finds a payment of a closed one', event);
   }
 
-  /** Looks for the checkout that has the charge; each charge once a second at most. */
+  /** Searches the checkout that has the charge, at most once per second for each charge. */
   async #hintOwner(event: RoutedEvent, address: string): Promise<WebhookReceipt['outcome']> {
     const { chargeId } = event;
     if (chargeId === null) return 'ignored';
     let taken: WebhookReceipt['outcome'] = 'ignored';
-    const passed = await this.#gate.pass(gateOf(`charge ${chargeId}`, event), event, async (news) => {
+    const passed = await this.#gate.pass(gateOf(`charge ${chargeId}`, event), event, async (merged) => {
       if (!this.#isSigned && !this.limits.unsignedSearches.take('all')) throw tooMany('Too many searches by charge');
       const owner = await this.#tried(address, () => this.checkouts.findByCharge(chargeId));
-      if (owner !== null) taken = await this.#hint(owner, news, address);
+      if (owner !== null) taken = await this.#hint(owner, merged, address);
     });
     return passed === 'coalesced' ? 'coalesced' : taken;
   }
 
-  /** Each checkout gets two hints a second at most: one of payments, one of everything else. */
+  /** Each checkout gets at most two hints per second: one for payments, one for everything else. */
   async #hint(checkout: CheckoutKey, event: RoutedEvent, address: string): Promise<WebhookReceipt['outcome']> {
     let isTaken = true;
-    const passed = await this.#gate.pass(gateOf(checkout.reference, event), event, async (news) => {
-      const { id, key, chargeId } = news;
+    const passed = await this.#gate.pass(gateOf(checkout.reference, event), event, async (merged) => {
+      const { id, key, chargeId } = merged;
       const hint = { eventId: id, eventKey: key, chargeId };
       isTaken = await this.#tried(address, () => this.checkouts.hint(checkout, hint));
     });
@@ -107,7 +107,7 @@ export class WebhooksService {
     }
   }
 
-  /** Reading costs more than the signature would have: an address that sent too much of no use is refused before. */
+  /** Reading costs more than checking a signature, so an address that sent too many useless webhooks is refused before. */
   #unsigned({ bytes, address }: Delivery): unknown {
     if (this.limits.refusedWebhooks.isSpent(address)) throw tooMany('Too many webhooks that concern no checkout');
     try {
@@ -122,16 +122,16 @@ export class WebhooksService {
     if (!this.#isSigned) this.limits.refusedWebhooks.take(address);
   }
 
-  /** The provider signed it, so it is read as far as it can be: it is only a reason to look. */
+  /** The provider signed it, so the API reads as much of it as it can: a webhook is only a hint. */
   #unfit(bytes: Buffer): unknown {
     const sent = parseJson(bytes);
-    this.logger.warn('a webhook is not of the shape that is known');
+    this.logger.warn('a webhook has an unknown shape');
     return sent;
   }
 
   /**
-   * Where the provider does not sign, one address may ask only so often for what is not there. What is under way counts,
-   * so that asking all at once is no way around.
+   * When the provider does not sign, limits how often one address can search for checkouts that do not exist. Searches in
+   * progress count, so that simultaneous requests cannot bypass the limit.
    */
   async #tried<T>(address: string, ask: () => Promise<T>): Promise<T> {
     if (this.#isSigned) return ask();
@@ -148,7 +148,7 @@ export class WebhooksService {
   }
 }
 
-/** A checkout that is paid does not look because of another payment's news, so these do not speak for the others. */
+/** A paid checkout ignores another payment's event, so payments are not merged with other events. */
 function gateOf(subject: string, { key }: RoutedEvent): string {
   return key === PAYMENT ? `payment of ${subject}` : subject;
 }
