@@ -13,26 +13,25 @@ const FUZZ = fileURLToPath(new URL('../../apps/api/fuzz/', import.meta.url));
 const ENVIRONMENT = fileURLToPath(new URL('../../node_modules/.cache/tillflow/schemathesis/', import.meta.url));
 const INSTALL_WITHIN_MS = 180_000;
 
-/** The exit code where PyPI cannot be reached, so that nothing was tried. */
+/** The exit code when Schemathesis cannot be downloaded. */
 const NOT_TRIED = 77;
 
-/** The limits are not the subject: a generator sends more in a second than a till. */
+/** The generator sends more requests in a second than a till. */
 const SETTINGS = { RATE_LIMIT: '100000', OPEN_RATE_LIMIT: '100000' };
 
 /**
- * Sends requests that Schemathesis generates from the API's own description to a stack of its own, and fails on every
- * answer that the description does not promise. Further arguments go to Schemathesis.
+ * Starts a stack, and sends it requests that Schemathesis generates from the API's description. Fails on every answer that
+ * the description does not permit. Further arguments go to Schemathesis.
  */
 async function main(): Promise<number> {
   const schemathesis = await installed();
   if (schemathesis === null) return NOT_TRIED;
   const signal = onInterruption();
-  const lines: string[] = [];
   let stack: Stack | undefined;
   try {
     stack = await startStack({
       env: { ...process.env, ...SETTINGS, API_KEYS: '', PROVIDER_BASE_URL: '' },
-      onLine: (service, line) => void lines.push(`${service}: ${line}`),
+      onLine: () => undefined,
       log: (line) => console.log(line),
       signal,
     });
@@ -69,7 +68,7 @@ async function fuzz(schemathesis: string, { apiUrl, sandboxUrl, settings }: Stac
   return code ?? 1;
 }
 
-/** Makes records that only the provider can make. @returns their ids, as JSON */
+/** Creates records that the API cannot create. @returns their ids, as JSON */
 async function seededRecords(sandboxUrl = ''): Promise<string> {
   const seed = { customers: [{ cards: [{}, {}, {}] }], disputes: [{}, {}], receipts: [{}] };
   const response = await fetch(`${sandboxUrl}/__sandbox/seed`, {
@@ -77,23 +76,26 @@ async function seededRecords(sandboxUrl = ''): Promise<string> {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(seed),
   });
-  if (!response.ok) throw new Error(`The sandbox did not take the records: ${await response.text()}`);
+  if (!response.ok) throw new Error(`The sandbox refused the records: ${await response.text()}`);
   return response.text();
 }
 
-/** The path of the pinned Schemathesis in a virtual environment of its own; null where it cannot be had. */
+/**
+ * The path of the pinned Schemathesis in a virtual environment of its own; null when it cannot be downloaded.
+ * @throws {Error} when `python3` cannot make the environment
+ */
 async function installed(): Promise<string | null> {
   const requirements = `${FUZZ}requirements.txt`;
   const options = { timeout: INSTALL_WITHIN_MS };
+  await mkdir(ENVIRONMENT, { recursive: true });
+  await run('python3', ['-m', 'venv', ENVIRONMENT], options);
   try {
-    await mkdir(ENVIRONMENT, { recursive: true });
-    await run('python3', ['-m', 'venv', ENVIRONMENT], options);
     await run(`${ENVIRONMENT}bin/pip`, ['install', '--quiet', '--requirement', requirements], options);
     return `${ENVIRONMENT}bin/schemathesis`;
   } catch (error) {
     const wanted = (await readFile(requirements, 'utf8')).trim();
-    console.error(`NOT TRIED: ${wanted} cannot be installed with python3 and pip from the package index.`);
     console.error(error instanceof Error ? error.message : String(error));
+    console.error(`NOT TRIED: pip cannot download ${wanted}. The API was not tested with generated requests.`);
     return null;
   }
 }

@@ -57,7 +57,7 @@ import { WebhooksController } from './webhooks/webhooks.controller.js';
 import { WebhooksService } from './webhooks/webhooks.service.js';
 
 /** The routes of the provider's resources beyond checkouts. */
-export const RESOURCE_CONTROLLERS = [
+const RESOURCE_CONTROLLERS = [
   PlansController,
   DisputesController,
   CustomersController,
@@ -67,7 +67,7 @@ export const RESOURCE_CONTROLLERS = [
 ];
 
 /** What those routes need. */
-export const RESOURCE_PROVIDERS = [
+const RESOURCE_PROVIDERS = [
   ProviderReads,
   ProviderLists,
   Commands,
