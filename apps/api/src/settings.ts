@@ -105,11 +105,11 @@ const schema = z.object({
     .transform((parts) => parts.map(Number))
     .default([...DEFAULT_POLICY.lookupDelaysMs]),
   POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
-  /** The same while the event tail looks for all. */
+  /** The same while the event tail runs. */
   RELAXED_POLL_INTERVAL_MS: integer(300_000, 10, DAY_MS),
   ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
-  /** Money that arrives after the end was reported: `return` gives it back by itself, `keep` shows it to a person. */
+  /** Money that arrives after the end was reported: `return` refunds or voids it, `keep` leaves the decision to a person. */
   LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
   SECOND_LOOK_MS: integer(DEFAULT_POLICY.lateEffectCheckMs, 0, DAY_MS),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),

@@ -178,8 +178,8 @@ export class CheckoutsRepository {
   }
 
   /** @returns true once Temporal has stored the hint; false when no open checkout has this key. */
-  hint(key: CheckoutKey, news: Hint): Promise<boolean> {
-    return this.#announced(key, () => this.#checkouts.hint(key, news));
+  hint(key: CheckoutKey, hint: Hint): Promise<boolean> {
+    return this.#announced(key, () => this.#checkouts.hint(key, hint));
   }
 
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */

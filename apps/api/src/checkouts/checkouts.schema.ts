@@ -164,7 +164,7 @@ export const checkoutReply = z
     refunded_amount: z.int().nonnegative().meta({ description: 'In the smallest currency unit' }),
     voidable_until: time.nullable(),
     refundable_until: time.nullable(),
-    attention: attention.nullable().meta({ description: 'Why a person should look at the checkout' }),
+    attention: attention.nullable().meta({ description: 'Why a person should check the checkout' }),
     events_url: z.url().nullable().meta({
       description:
         'A stream of the changes that the customer may see. The link opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',

@@ -55,9 +55,9 @@ export class SameDocument {
 }
 
 /** Compares two streams whose chunks have different sizes. */
-async function isEqual(ours: AsyncIterable<Uint8Array>, theirs: AsyncIterable<Uint8Array>): Promise<boolean> {
-  const left = ours[Symbol.asyncIterator]();
-  const right = theirs[Symbol.asyncIterator]();
+async function isEqual(one: AsyncIterable<Uint8Array>, other: AsyncIterable<Uint8Array>): Promise<boolean> {
+  const left = one[Symbol.asyncIterator]();
+  const right = other[Symbol.asyncIterator]();
   let a: Uint8Array = new Uint8Array();
   let b: Uint8Array = new Uint8Array();
   try {

@@ -12,12 +12,12 @@ const MOST_PAGES = 5;
  * @param runs the newest first
  */
 export function standing(runs: readonly StoredReconciliation[]): StoredReconciliation | null {
-  const told = runs.filter(isTold);
-  const daily = told.find(({ isDaily }) => isDaily);
-  return told.find((one) => daily === undefined || covers(one, daily)) ?? null;
+  const counted = runs.filter(counts);
+  const daily = counted.find(({ isDaily }) => isDaily);
+  return counted.find((one) => daily === undefined || covers(one, daily)) ?? null;
 }
 
-function isTold({ status, summary }: StoredReconciliation): boolean {
+function counts({ status, summary }: StoredReconciliation): boolean {
   return status === 'completed' && !summary.dry_run;
 }
 
@@ -73,7 +73,7 @@ async function recentRuns(reconciliations: Reconciliations): Promise<StoredRecon
     const page: Awaited<ReturnType<Reconciliations['page']>> = await reconciliations.page(RUNS_PER_PAGE, token);
     runs.push(...page.data);
     token = page.nextPageToken;
-    if (token === null || runs.some((one) => one.isDaily && isTold(one))) break;
+    if (token === null || runs.some((one) => one.isDaily && counts(one))) break;
   }
   return runs;
 }

@@ -8,7 +8,7 @@ afterEach(() => void vi.useRealTimers());
 const HEARTBEAT_MS = 15_000;
 const settled = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 
-/** A reader that takes one chunk only when it is told to. */
+/** A reader that reads one chunk at a time, when the test asks for it. */
 class SlowReader extends Writable {
   readonly taken: string[] = [];
   #next: (() => void) | null = null;

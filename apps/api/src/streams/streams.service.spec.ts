@@ -55,13 +55,13 @@ function service(limit = 10) {
     PUBLIC_URL: 'http://pay.example',
   } as unknown as ApiSettings);
   const repository = { get, getInBackground: get } as unknown as CheckoutsRepository;
-  const news = new CheckoutChanges();
-  const watches = new Watches(repository, settings, pino({ enabled: false }), news);
+  const changes = new CheckoutChanges();
+  const watches = new Watches(repository, settings, pino({ enabled: false }), changes);
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
-  const streams = new StreamsService(repository, new LinkReads(repository, news), presenter, watches, settings);
+  const streams = new StreamsService(repository, new LinkReads(repository, changes), presenter, watches, settings);
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
     streams.open({ id: ID, seen: null, link: null, connection: NOWHERE, ...request });
-  return { stored, get, news, streams, open };
+  return { stored, get, changes, streams, open };
 }
 
 /** The ids of the events that a reader of the stream gets. */
@@ -117,13 +117,13 @@ describe('a stream', () => {
   });
 
   it('reads at once after a change of its checkout, not of another', async () => {
-    const { stored, news, open } = service();
+    const { stored, changes, open } = service();
     const ids = idsOf(await open());
     stored.version = 2;
-    news.announce('chk_default_other');
+    changes.announce('chk_default_other');
     await pass(500);
     expect(ids).toEqual([1]);
-    news.announce(ID);
+    changes.announce(ID);
     await pass(0);
     expect(ids).toEqual([1, 2]);
   });

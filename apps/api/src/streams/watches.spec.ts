@@ -10,7 +10,7 @@ afterEach(() => void vi.useRealTimers());
 const POLL_MS = 1_000;
 const silent = pino({ enabled: false });
 
-/** A checkout that is looked at; the test says what is seen. */
+/** A watched checkout. The test decides what a read returns. */
 function watched(read: () => Promise<unknown> = async () => ({ version: 1 })) {
   const reads = vi.fn<() => Promise<StoredCheckout>>(read as () => Promise<StoredCheckout>);
   return { reads, watch: new Watch(reads, POLL_MS, silent) };

@@ -2,7 +2,7 @@ import { hadNoEffect } from '@tillflow/temporal';
 import { expect, it, vi } from 'vitest';
 import { CallerGoneError, Gate, OverloadedError } from './gate.js';
 
-/** Work that is under way until it is ended. */
+/** Work that runs until the test ends it. */
 function held(): { work: () => Promise<void>; end: () => void; isSent: () => boolean } {
   let resolve: () => void = () => {};
   const promise = new Promise<void>((end) => {
@@ -89,12 +89,12 @@ it('a failed call frees its place in the gate', async () => {
 
 it('a failed call keeps its place in the gate while Temporal still works on it', async () => {
   const gate = new Gate(1);
-  const kept = held();
+  const slow = held();
   const next = held();
-  await expect(gate.pass(PATIENT, () => Promise.reject(new Error('slow')), kept.work)).rejects.toThrow('slow');
+  await expect(gate.pass(PATIENT, () => Promise.reject(new Error('slow')), slow.work)).rejects.toThrow('slow');
   const pass = gate.pass(PATIENT, next.work);
   expect(gate).toMatchObject({ busy: 1, waiting: 1 });
-  kept.end();
+  slow.end();
   await vi.waitFor(() => expect(next.isSent()).toBe(true));
   next.end();
   await pass;

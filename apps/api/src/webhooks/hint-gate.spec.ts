@@ -12,9 +12,9 @@ describe('the gate for hints', () => {
     const gate = new HintGate(merge);
     const sent: string[] = [];
     const answered: string[] = [];
-    const pass = async (news: string): Promise<void> => {
-      await gate.pass('checkout', news, async (merged) => void sent.push(merged));
-      answered.push(news);
+    const pass = async (event: string): Promise<void> => {
+      await gate.pass('checkout', event, async (merged) => void sent.push(merged));
+      answered.push(event);
     };
     const all = Promise.all([pass('1'), pass('2'), pass('3')]);
     await vi.advanceTimersByTimeAsync(999);

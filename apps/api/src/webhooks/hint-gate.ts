@@ -16,7 +16,7 @@ export class HintGate<Event> {
 
   /**
    * @param send stores the hint. When it throws, every caller whose hint is in it gets the error.
-   * @returns whether this hint was sent by itself, or merged with others.
+   * @returns whether this hint was sent alone, or merged with others.
    */
   async pass(subject: string, event: Event, send: (event: Event) => Promise<void>): Promise<'sent' | 'coalesced'> {
     const window = this.#windows.get(subject);
