@@ -12,7 +12,7 @@ import {
   ConnectionError,
   InvalidRequestError,
   type Outcome,
-  PaymentsError,
+  type PaymentsError,
   RateLimitError,
   ServerError,
   TimeoutError,

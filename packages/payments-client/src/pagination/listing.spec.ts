@@ -144,12 +144,13 @@ describe.each(METHOD_NAMES.filter((name) => name.includes('.iterate')))('%s', (n
   /** 230 records in the order of the list; a new one comes first with each request after the first one. */
   async function growing(): Promise<{ client: PaymentsClient; seen: Provider['seen']; there: string[] }> {
     const page = METHODS[name].reply as List<object>;
+    const recordOf = (id: string): object => ({ ...page.data[0], id });
     const there = rows(0, 230).map(({ id }) => id);
     let all = there;
     const fake = await provider((response, request) => {
       const query = new URLSearchParams(request.url.split('?')[1]);
       const offset = isSearch ? (Number(query.get('page')) - 1) * perPage : Number(query.get('offset'));
-      const data = all.slice(offset, offset + perPage).map((id) => ({ ...page.data[0], id }));
+      const data = all.slice(offset, offset + perPage).map(recordOf);
       const totals = { total: all.length, total_pages: Math.ceil(all.length / perPage) };
       reply(200, { ...page, data, limit: perPage, per_page: perPage, ...totals })(response, request);
       all = [`late${fake.seen.length}`, ...all];

@@ -118,7 +118,8 @@ describe('a search', () => {
   });
 
   test('for receipts asks page by page', async () => {
-    const found = rows(0, 45).map(({ id }) => ({ ...RECEIPT, id }));
+    const receiptOf = ({ id }: Row) => ({ ...RECEIPT, id });
+    const found = rows(0, 45).map(receiptOf);
     const fake = await provider(
       reply(200, { ...searchOf(...found.slice(0, 30)), total_pages: 2 }),
       reply(200, { ...searchOf(...found.slice(30)), total_pages: 2, page: 2 }),

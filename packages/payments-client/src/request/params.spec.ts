@@ -42,17 +42,16 @@ describe('an amount', () => {
     ['a date', new Date(0)],
   ];
 
-  test.each(PLACES.flatMap(([name, field, args]) => WRONG.map((wrong) => [name, field, ...wrong, args] as const)))(
-    'of %s in %s that is %s is refused before anything is sent',
-    async (name, field, _, amount, args) => {
-      const fake = await provider(reply(200, METHODS[name].reply));
-      const failure = await failureOf(call(clientOf(fake), name, args(amount)));
-      expect(failure).toBeInstanceOf(InvalidRequestError);
-      expect(failure).toMatchObject({ code: 'invalid_parameter', outcome: 'not_sent', retryable: false });
-      expect(failure.message).toContain(`"${field}"`);
-      expect(fake.seen).toEqual([]);
-    },
-  );
+  test.each(
+    PLACES.flatMap(([name, field, args]) => WRONG.map(([kind, amount]) => [name, field, kind, amount, args] as const)),
+  )('of %s in %s that is %s is refused before anything is sent', async (name, field, _, amount, args) => {
+    const fake = await provider(reply(200, METHODS[name].reply));
+    const failure = await failureOf(call(clientOf(fake), name, args(amount)));
+    expect(failure).toBeInstanceOf(InvalidRequestError);
+    expect(failure).toMatchObject({ code: 'invalid_parameter', outcome: 'not_sent', retryable: false });
+    expect(failure.message).toContain(`"${field}"`);
+    expect(fake.seen).toEqual([]);
+  });
 
   test("in metadata and in a source's items may be anything: the fields are the caller's own", async () => {
     const fake = await provider(reply(200, { ...CHARGE, metadata: undefined }), reply(200, SOURCE));
