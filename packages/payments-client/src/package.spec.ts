@@ -9,6 +9,7 @@ import { rolldown, type RolldownOutput } from 'rolldown';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { compile, PackedPackage } from '../test/consumer.js';
 import { chargeOf, provider, reply, SECRET_KEY } from '../test/provider.js';
+import { DOCUMENT } from '../test/samples.js';
 
 const run = promisify(execFile);
 
@@ -23,7 +24,7 @@ const PROGRAM = `
   const signed: Record<string, string> = webhooks.sign('{}', { secret: 'c2VjcmV0', timestamp: 1_749_427_200 });
   console.log(money, image, refused instanceof PaymentsError && refused.outcome, Object.keys(signed).length);
 `;
-const PRINTED = '150000 undefined not_sent 2';
+const PRINTED = `150000 ${DOCUMENT.download_uri} not_sent 2`;
 
 const WRONG = `
   import { PaymentsClient } from '@tillflow/payments-client';
