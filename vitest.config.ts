@@ -16,6 +16,8 @@ export default defineConfig({
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
     maxConcurrency: 10,
     hookTimeout: 120_000,
+    // A state that is waited for comes late on a busy machine.
+    expect: { poll: { timeout: 20_000 } },
     tags: [
       {
         name: 'full',

@@ -37,6 +37,7 @@ it('dev keeps the stack running, starts a killed worker again, also one that was
       TEMPORAL_TASK_QUEUE: mark,
       STACK_MARK: mark,
       LOG_LEVEL: 'warn',
+      ANSWER_WITHIN_MS: '15000',
       PUBLIC_URL: 'http://till.example:3000',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -75,8 +76,11 @@ it('dev keeps the stack running, starts a killed worker again, also one that was
     const worker = workersMarked(mark).at(-1) ?? 0;
     process.kill(worker, 'SIGKILL');
     // The next one is killed too, before it is ready.
-    await until(() => count('The worker ended unexpectedly') === 1);
-    const next = await vi.waitUntil(() => workersMarked(mark).find((pid) => pid !== worker), { interval: 10 });
+    await until(() => count('The worker ended by itself') === 1);
+    const next = await vi.waitUntil(() => workersMarked(mark).find((pid) => pid !== worker), {
+      interval: 10,
+      timeout: 20_000,
+    });
     process.kill(next, 'SIGKILL');
     await until(() => count('worker ready') === 2);
     expect((await create(`${mark}-2`)).status).toBe(201);

@@ -44,7 +44,7 @@ describe('with a key', () => {
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const paid = await stack.untilStatus(body.id, 'paid');
     expect(paid).toMatchObject(PERSONAL);
-    await vi.waitUntil(async () => (await stack.get<{ data: unknown[] }>(listOf(body))).body.data.length === 1);
+    await expect.poll(async () => (await stack.get<{ data: unknown[] }>(listOf(body))).body.data).toHaveLength(1);
     await expectHidden(body, CUSTOMER, PERSONAL.metadata.phone, body.qr?.raw_data ?? '');
 
     const stored = await storedOf(stack, body.reference);
@@ -187,7 +187,7 @@ describe('a change of keys', () => {
     stack.sandbox.mark(chargeIdOf(early), { status: 'successful' });
     expect(await stack.untilStatus(early.id, 'paid')).toMatchObject(PERSONAL);
     for (const checkout of [early, late]) {
-      await vi.waitUntil(async () => (await stack.get<{ data: unknown[] }>(listOf(checkout))).body.data.length === 1);
+      await expect.poll(async () => (await stack.get<{ data: unknown[] }>(listOf(checkout))).body.data).toHaveLength(1);
     }
     expect(await keysOf(stack, early)).toEqual(new Set(['old', 'new']));
     expect(await keysOf(stack, untouched)).toEqual(new Set(['old']));

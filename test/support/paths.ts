@@ -51,7 +51,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     const expires = stack.requests('POST /charges/{id}/expire').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
     const cancel = stack.post(`/v1/checkouts/${body.id}/cancel`);
-    await vi.waitUntil(() => stack.requests('POST /charges/{id}/expire').length > expires);
+    await vi.waitUntil(() => stack.requests('POST /charges/{id}/expire').length > expires, { timeout: 20_000 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     stack.sandbox.faults.clear();
     await cancel;
