@@ -25,11 +25,11 @@ type Rule = {
 const { groups } = parse(await readFile(RULES, 'utf8')) as { groups: { rules: Rule[] }[] };
 const rules = new Map(groups.flatMap((group) => group.rules).map((rule) => [rule.alert, rule]));
 
-it('each alert has what makes it fire, and what is close to it and does not', () => {
+it('each alert has a case that fires it and a close case that does not', () => {
   expect(new Set(ALERT_CASES.map(({ alert }) => alert))).toEqual(new Set(rules.keys()));
 });
 
-it("each fires and says why, and is quiet close to it, by Prometheus' own evaluation", async ({ skip }) => {
+it('promtool confirms that each alert fires in its case and stays quiet in the close case', async ({ skip }) => {
   skip(!isThere, 'promtool is not installed; PROMTOOL names another path to it');
   await expect(run(PROMTOOL, ['check', 'rules', RULES])).resolves.toMatchObject({
     stdout: expect.stringContaining(`${rules.size} rules found`),

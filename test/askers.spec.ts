@@ -252,7 +252,7 @@ describe('the command line', () => {
   });
 });
 
-it('a message that somebody sends by hand may say nothing, or nonsense, of who asked', async () => {
+it('a message sent by hand may contain no requester or a wrong one', async () => {
   const checkout = await open();
   await stack.workflowOf(checkout.id).executeUpdate('newAttempt', { args: [{ after: 1, by: { name: 'x' } }] });
   await stack.workflowOf(checkout.id).signal('cancelRequest');

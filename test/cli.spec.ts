@@ -87,7 +87,7 @@ describe('tillflow', () => {
     [['reconcile', '--from', '2026-01-01T00:00:00Z', '--to', '2026-03-01T00:00:00Z'], 'at most 31 days'],
     [['backfill'], 'needs a --from'],
     [['backfill', '--from', 'yesterday'], '--from must be'],
-  ])('%j is wrong usage: 2, and says why', async (args, words) => {
+  ])('%j is wrong usage: exit code 2 and the reason', async (args, words) => {
     const { exit, out, err } = await run(args, operatorOf(stack));
     expect({ exit, out }).toEqual({ exit: 2, out: '' });
     expect(err).toContain(words);
@@ -95,7 +95,7 @@ describe('tillflow', () => {
     expect(JSON.parse(asJson.out)).toMatchObject({ error: { code: 'usage' } });
   });
 
-  it.each([[], ['--json']])('shows control characters and does none of what they say %j', async (...options) => {
+  it.each([[], ['--json']])('shows control characters as text and never executes them %j', async (...options) => {
     const { out, err } = await run(['show\u001b[2J\u009b2J\u202e', ...options], {});
     expect(out + err).toContain('\\u001b[2J\\u009b2J\\u202e');
     expect(out + err).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
@@ -124,7 +124,7 @@ describe('tillflow', () => {
     for (const name of COMMANDS) expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'));
   });
 
-  it('with wrong settings stops with 2 and names each', async () => {
+  it('tillflow exits with 2 and names each wrong setting', async () => {
     const { code, err } = await tillflowProcess(['list'], { TEMPORAL_ADDRESS: 'nowhere', TEMPORAL_TLS: 'maybe' });
     expect(code).toBe(2);
     expect(err).toContain('TEMPORAL_ADDRESS');
@@ -136,7 +136,7 @@ describe('tillflow', () => {
     ['refund', 'x', '--key', 'k'],
     ['setup', '--wait', '0'],
     ['backfill', '--from', '2026-01-01T00:00:00Z'],
-  ])('%s … cannot reach Temporal: 3, and says where it looked', async (...args) => {
+  ])('%s … exits with 3 and names the address when it cannot reach Temporal', async (...args) => {
     const lost = { ...operatorOf(stack), TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const [forPeople, forPrograms] = await Promise.all([tillflow(args, lost), tillflow([...args, '--json'], lost)]);
     expect(forPeople).toMatchObject({ code: 3, err: expect.stringContaining('127.0.0.1:1') });
@@ -313,7 +313,7 @@ describe('a refund that an operator has stopped waiting for', () => {
 });
 
 describe.concurrent('resolve', () => {
-  it('that the provider does not answer says so: 3, and that nothing was learnt', async () => {
+  it('resolve exits with 3 and says that nothing was learned when the provider does not answer', async () => {
     const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
     try {
       const body = await opened(silent);
@@ -385,7 +385,7 @@ describe.concurrent('resolve', () => {
     }
   });
 
-  it('with --abandon where nothing is unresolved is refused: 1', async () => {
+  it('resolve --abandon exits with 1 when nothing is unresolved', async () => {
     const body = await opened(stack);
     const args = ['resolve', body.id, '--abandon', '--reason', 'tidy up'] as const;
     expect(await operate(...args)).toMatchObject({
@@ -398,7 +398,7 @@ describe.concurrent('resolve', () => {
     });
   });
 
-  it('that no worker takes says so: 3', async () => {
+  it('resolve exits with 3 when no worker runs', async () => {
     const idle = await Stack.start();
     try {
       const body = await opened(idle);
@@ -463,7 +463,7 @@ describe('what needs a person', () => {
 });
 
 describe('setup', () => {
-  it('says what it would do, does it once, and has nothing to do then', async () => {
+  it('setup --dry-run prints the changes, setup makes them once, and a second setup changes nothing', async () => {
     const fresh = await Stack.start({ worker: false, webhookUrl: null });
     const schedule = fresh.temporal.client.schedule.getHandle(nameOnQueue('event-tail', fresh.taskQueue));
     const webhookUri = () => fresh.sandbox.state().account.webhook_uri;
@@ -497,7 +497,7 @@ describe('setup', () => {
     expect(stack.sandbox.state().account.webhook_uri).toBe(before);
   });
 
-  it('that cannot reach the provider: 3', async () => {
+  it('setup exits with 3 when it cannot reach the provider', async () => {
     const lost = { ...operatorOf(stack), PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
     const { code, err } = await tillflow(['setup', '--dry-run'], lost);
     expect(code).toBe(3);
@@ -506,13 +506,13 @@ describe('setup', () => {
 });
 
 describe('backfill and notices', () => {
-  it('need the event tail: 3 without one', async () => {
+  it('backfill and notices exit with 3 when no event tail runs', async () => {
     const { code, err } = await operate('notices');
     expect(code).toBe(3);
     expect(err).toContain('No event tail runs');
   });
 
-  it('backfill that no worker would carry out is not asked for: 3', async () => {
+  it('backfill exits with 3 and requests nothing when no worker runs', async () => {
     const idle = await Stack.start({ worker: false });
     const tail = await TailRun.start(idle);
     try {

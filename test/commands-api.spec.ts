@@ -276,7 +276,7 @@ describe('a command', () => {
     ['takes no requests', { action: 'status', status: 429 }, 503, 'provider_busy'],
     ['does not take the key', { action: 'status', status: 401 }, 502, 'provider_key_refused'],
     ['refuses it', { action: 'status', status: 400, code: 'bad_request' }, 422, 'provider_refused'],
-  ])('to a provider that %s is told so', async (_, how, status, code) => {
+  ])('a change at a provider that %s is answered with the error that fits', async (_, how, status, code) => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { ...how, times: undefined });
     const answer = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { city: 'Ranong' } });

@@ -65,11 +65,14 @@ describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { time
     });
 
   const [tested, others] = [ONE_OF_EACH.filter(isDoneAndLost), ONE_OF_EACH.filter((fault) => !isDoneAndLost(fault))];
-  it.each(rows(tested))('by %s, and its worker is killed: one effect, the right end, no person', (_, fault) =>
-    expectEndAfterKill(fault),
+  it.each(rows(tested))(
+    'lost by %s with the worker killed: the call takes effect once, the checkout ends right, no attention stays',
+    (_, fault) => expectEndAfterKill(fault),
   );
-  it.each(rows(others))('by %s, and its worker is killed: one effect, the right end, no person', FULL, (_, fault) =>
-    expectEndAfterKill(fault),
+  it.each(rows(others))(
+    'lost by %s with the worker killed: the call takes effect once, the checkout ends right, no attention stays',
+    FULL,
+    (_, fault) => expectEndAfterKill(fault),
   );
   it.each(rows(tested))(
     'by %s, and its worker is frozen and later thawed: one effect, the right end, no person',
@@ -183,11 +186,11 @@ describe.concurrent('in the very last moment before', { timeout: ENOUGH_MS }, ()
 
   const refusable = MONEY_CALLS.filter(({ name }) => name !== 'a refund');
   it.each(refusable.filter(isTestedCall))(
-    '$name leaves, its worker is frozen and writes too late: the provider does it once',
+    '$name leaves, its worker is frozen and writes too late: the call takes effect once',
     (call) => expectOneEffect(call),
   );
   it.each(refusable.filter((call) => !isTestedCall(call)))(
-    '$name leaves, its worker is frozen and writes too late: the provider does it once',
+    '$name leaves, its worker is frozen and writes too late: the call takes effect once',
     FULL,
     (call) => expectOneEffect(call),
   );

@@ -28,7 +28,7 @@ function argumentsOf(pid: number): string {
   }
 }
 
-it('dev keeps the stack running, starts a killed worker again, also one that was starting, and leaves no process when it is interrupted', async () => {
+it('pnpm dev restarts a killed worker, also during its start, and leaves no process after Ctrl-C', async () => {
   const mark = `mark-${process.pid}-${Math.random().toString(36).slice(2)}`;
   const dev = spawn(process.execPath, [DEV], {
     env: {

@@ -186,7 +186,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it('all there is to find where the provider answers a part of what it is asked', async () => {
+  it('every other problem when the provider answers only some of its requests', async () => {
     await withProvider({}, async (sandbox, settings) => {
       sandbox.faults.add({ path: '/events', action: 'status', status: 503 });
       const wrong = { ...settings, PROVIDER_WEBHOOK_SECRET: secret('another') };
@@ -269,7 +269,7 @@ describe('tillflow doctor finds', () => {
     expect(missing).toContainEqual(expect.stringContaining('30 days'));
   });
 
-  it('a schedule that somebody paused, and what they said', async () => {
+  it('a paused schedule, with the note of the person who paused it', async () => {
     const paused = await Stack.start();
     try {
       await tillflow(['setup'], operatorOf(paused));
@@ -360,7 +360,7 @@ describe('tillflow doctor finds', () => {
     expect(codesOf(await examine({ PROVIDER_API_VERSION: '1999-01-01' }))).toEqual(['version_skew']);
   });
 
-  it('settings that are not there', async () => {
+  it('missing settings', async () => {
     const { code, findings } = await examine({ PROVIDER_BASE_URL: undefined, PROVIDER_SECRET_KEY: undefined });
     expect(code).toBe(1);
     expect(findings.map(({ what }) => what)).toEqual([
@@ -431,7 +431,7 @@ describe.concurrent('tillflow doctor finds workers', () => {
     }
   });
 
-  it('of builds none of which gets tasks, and how one does, by the name of their deployment', async () => {
+  it('of which no build gets tasks, with the command that makes one current', async () => {
     const versioned = await Stack.start({ worker: false });
     const releases = new Releases(versioned);
     try {

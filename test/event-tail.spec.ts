@@ -208,7 +208,7 @@ describe('the event tail', () => {
     await expect.poll(failing, { timeout: 20_000 }).toBeNull();
   });
 
-  it('is found by whoever reads what it says', async () => {
+  it('API and command line find the event tail and read its memo', async () => {
     const found = async () => (await findTailOf(stack))?.memo.pass?.interval_ms;
     await expect.poll(found, { timeout: 20_000 }).toBe(200);
   });

@@ -134,15 +134,18 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
       ]);
     }));
 
-  it.each([100_000, null])('of %s cannot be made twice: the provider has no more to give', FULL, (amount) =>
-    withStack(WITHOUT_WEBHOOKS, async (stack) => {
-      const id = await paid(stack);
-      const came = delayNext(stack, '/charges/{id}/refunds');
-      await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount, reason: null });
-      const status = amount === null ? 'refunded' : 'partially_refunded';
-      await stack.untilStatus(id, status);
-      await came;
-      await expectRecords(stack, id, { status, refunds: [amount ?? 150_000] });
-    }),
+  it.each([100_000, null])(
+    'a late refund of %s cannot be made twice, because the charge has nothing left to refund',
+    FULL,
+    (amount) =>
+      withStack(WITHOUT_WEBHOOKS, async (stack) => {
+        const id = await paid(stack);
+        const came = delayNext(stack, '/charges/{id}/refunds');
+        await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount, reason: null });
+        const status = amount === null ? 'refunded' : 'partially_refunded';
+        await stack.untilStatus(id, status);
+        await came;
+        await expectRecords(stack, id, { status, refunds: [amount ?? 150_000] });
+      }),
   );
 });

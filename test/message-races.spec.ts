@@ -61,7 +61,7 @@ describe('at the close', () => {
 });
 
 describe('a cancellation from the Temporal UI', () => {
-  it('does not make refunds of a paid checkout fail for the caller', async () => {
+  it('a cancellation from the Temporal UI does not fail refunds of a paid checkout', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');

@@ -101,7 +101,7 @@ afterAll(async () => {
 
 describe('an alert', () => {
   it.each(alerts.map((one) => [one.alert, one] as const))(
-    '%s reads metrics and labels that there are',
+    '%s uses only metrics and labels that exist',
     (_, { expr }) => {
       const { api, worker: ofWorker, sdk } = families();
       for (const { metric, labels } of readExpression(expr)) {
@@ -118,7 +118,7 @@ describe('an alert', () => {
   );
 
   it.each(alerts.map((one) => [one.alert, one] as const))(
-    '%s leads to a section of the handbook',
+    '%s links to a section of the handbook that exists',
     (_, { annotations }) => {
       expect(anchors).toContain(annotations.runbook.split('#')[1]);
     },
@@ -129,13 +129,13 @@ describe('an alert', () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('that compares codes of attention names codes that there are', () => {
+  it('an alert names only attention codes that exist', () => {
     const named = alerts.flatMap(({ expr }) => /code=~"([^"]+)"/.exec(expr)?.[1]?.split('|') ?? []);
     expect(named.length).toBeGreaterThan(0);
     for (const code of named) expect(ATTENTION_CODES).toContain(code);
   });
 
-  it('an expression that is none is noticed', () => {
+  it('an expression that is not PromQL fails the check', () => {
     expect(() => readExpression('sum(rate(tillflow_webhooks_total[5m])) >')).toThrow('Not PromQL');
     expect(readExpression('sum by (le) (rate(a_bucket{x="1",y!="2"}[5m])) > max(b)')).toEqual([
       { metric: 'a_bucket', labels: expect.arrayContaining(['x', 'y']) },
@@ -157,7 +157,7 @@ describe('what happens to the provider', () => {
       ([, method, route, outcome]) => ({ method, route, outcome }),
     );
 
-  it('pages where it takes no connection', async () => {
+  it('raises a paging alert when the provider accepts no connection', async () => {
     const [health = 0] = await freePorts(1);
     const lost = await Stack.start({ worker: false });
     const dead = await WorkerProcess.start({
@@ -233,19 +233,19 @@ describe('the handbook', () => {
     }
   });
 
-  it('explains every code of attention, in the order of their weight, and no other', () => {
+  it('the handbook explains every attention code, in order of severity, and no other code', () => {
     const [, section = ''] = /^## What each attention means$([\s\S]*?)^## /m.exec(operations) ?? [];
     expect([...section.matchAll(/^### (\w+)$/gm)].map(([, code]) => code)).toEqual([...ATTENTION_CODES]);
   });
 
-  it('names commands and options that there are', async () => {
+  it('the handbook names only commands that exist', async () => {
     const help = await read('apps/cli/src/program.ts');
     const named = new Set([...operations.matchAll(/pnpm tillflow (\w+)/g)].map(([, name]) => name));
     for (const name of named) expect(help).toContain(`./commands/${name}.js`);
     expect(named.size).toBeGreaterThan(6);
   });
 
-  it('has searches that Temporal takes', async () => {
+  it('the handbook contains only searches that Temporal accepts', async () => {
     const [, block = ''] = /### In the Temporal UI[\s\S]*?```\n([\s\S]*?)```/.exec(operations) ?? [];
     const queries = block.trim().split('\n');
     expect(queries.length).toBeGreaterThan(5);
@@ -257,12 +257,12 @@ describe('the handbook', () => {
 });
 
 describe('GET /metrics of the API', () => {
-  it('wants an ops key: none is 401, a till is 403', async () => {
+  it('GET /metrics needs an ops key: 401 without a key, 403 for a till', async () => {
     expect(await stack.request<ProblemJson>('GET', '/metrics', { key: null })).toMatchObject({ status: 401 });
     expect(await stack.request<ProblemJson>('GET', '/metrics')).toMatchObject({ status: 403 });
   });
 
-  it('is open where METRICS_OPEN says so', async () => {
+  it('GET /metrics needs no key with METRICS_OPEN=true', async () => {
     const open = await Stack.start({ worker: false, api: { METRICS_OPEN: 'true' } });
     try {
       const { status, headers } = await open.request('GET', '/metrics', { key: null });
@@ -350,7 +350,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('keeps what the daily reconciliation left, whatever window a person compares after it', async () => {
+  it('metrics keep the breaks of the daily reconciliation when a person compares another window', async () => {
     const yesterday = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000).toISOString();
     const books = await Stack.start({
       api: { METRICS_REFRESH_MS: '100' },
@@ -397,7 +397,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('counts what needs a person and cannot be read for the want of a key', async () => {
+  it('metrics count checkouts with an attention that cannot be decrypted', async () => {
     const shared = { PAYLOAD_KEYS: `k1:${randomBytes(32).toString('base64')}` };
     const locked = await Stack.start({ shared, api: { ATTENTION_AFTER_MS: '500' } });
     const settings = { ...locked.apiEnvironment(), PAYLOAD_KEYS: '', METRICS_OPEN: 'true', METRICS_REFRESH_MS: '100' };
@@ -435,7 +435,7 @@ describe('GET /metrics of the API', () => {
     }
   }, 180_000);
 
-  it('keeps answering while Temporal is down, and says that it is', async () => {
+  it('/metrics answers while Temporal is down, with tillflow_temporal_up 0', async () => {
     const line = await CutLine.to(inject('temporalAddress'));
     const cut = await Stack.start({
       worker: false,
@@ -459,7 +459,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('asks Temporal once, however many ask at once', async () => {
+  it('simultaneous requests of /metrics cause one reading of Temporal', async () => {
     const calm = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '3600000' } });
     try {
       const texts = await Promise.all(Array.from({ length: 20 }, () => metrics(calm)));

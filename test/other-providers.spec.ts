@@ -145,7 +145,7 @@ describe('a provider that changes the metadata of a charge', () => {
     return { ...record, metadata: { ...kept, attempt: Number(kept['attempt']), trace: 2 ** 60 } };
   };
 
-  it('is believed as long as it keeps what we search by', () =>
+  it('a charge with changed metadata is believed as long as the searched metadata is unchanged', () =>
     withTampered(FAST, rewriting, async (stack) => {
       const checkout = await paid(stack, { metadata: { note: 'two teas' } });
       expect(checkout.attention).toBeNull();
@@ -162,7 +162,7 @@ describe('a provider that answers a retrieve with another charge', () => {
   const ofAnother: Tampering = (record) =>
     record['object'] === 'charge' ? { ...record, id: 'chrg_test_of_another' } : record;
 
-  it('is not believed: a person sees it, and what it shows later counts', () =>
+  it('a reply about another charge is not believed and raises an attention, and the next correct reply counts', () =>
     withTampered(FAST, asIs, async (stack, provider) => {
       const { body } = await stack.create();
       const ready = await stack.until(body.id, ({ qr }) => qr !== null);

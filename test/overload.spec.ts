@@ -42,7 +42,7 @@ async function readAllTheWhile(id: string, isOver: () => boolean): Promise<numbe
 }
 
 it(
-  `four times what the machine does is answered or refused in time, reads go on, and ${RECOVERED_WITHIN_MS / 1_000} s later all is well`,
+  `four times the load that the machine can serve is answered or refused in time, reads continue, and the API recovers within ${RECOVERED_WITHIN_MS / 1_000} s`,
   { ...FULL, timeout: (SECONDS + 90) * 1_000 },
   async () => {
     const known = (await stack.create()).body;

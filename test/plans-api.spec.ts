@@ -102,7 +102,7 @@ describe('a plan', () => {
     expect(creates()).toBe(before);
   });
 
-  it('that the provider refuses is made by no one, and its key is free for the corrected one', async () => {
+  it('a plan that the provider refuses is not created, and its key can be used for the corrected plan', async () => {
     const key = randomUUID();
     const before = made().length;
     const refused = await create<ProblemJson & { provider_code: string }>(

@@ -181,7 +181,7 @@ describe('one break of each type', { timeout: ENOUGH_MS }, () => {
 });
 
 describe('a worker that is killed', { timeout: ENOUGH_MS }, () => {
-  it('is replaced by one that goes on from where it was: nothing is read or counted twice', () =>
+  it('a killed worker is replaced by one that continues: nothing is read or counted twice', () =>
     withStack({ ...WITHOUT_WEBHOOKS, sandbox: { now: hoursAgo(10) } }, async (stack, start) => {
       const victim = await start();
       for (let n = 0; n < 3; n += 1) await paid(stack);
@@ -349,7 +349,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect([given.breaks, given.totals]).toEqual([[], []]);
     }));
 
-  it('of a closed checkout that was opened again, of which the engine lists two runs, counts it once', () =>
+  it('a reopened checkout, of which Temporal lists two runs, counts once', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true, shared: QUICK_TAIL }, async (stack) => {
       const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
       const open = await stack.until(id, ({ qr }) => qr !== null);
@@ -565,7 +565,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     }
   });
 
-  it('that the provider does not let in fails, and says why', async () => {
+  it('a run whose key the provider refuses fails and says why', async () => {
     stack.sandbox.faults.add({
       method: 'GET',
       path: '/charges',

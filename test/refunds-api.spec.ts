@@ -37,7 +37,7 @@ async function signalsOf({ reference }: CheckoutJson): Promise<string[]> {
 }
 
 describe('a refund', () => {
-  it('of a part is 201 once the provider gave it back, and the checkout says so', async () => {
+  it('a partial refund answers 201 once the provider made it, and the checkout shows it', async () => {
     const checkout = await paid();
     const { status, body } = await requestRefund(checkout.id, 'return-1', { amount: 50_000, reason: 'One was cold' });
     expect(status).toBe(201);
@@ -129,7 +129,7 @@ describe('a refund', () => {
     }
   });
 
-  it('never shows which request opened it', async () => {
+  it('no answer shows the request nonce of a refund', async () => {
     const checkout = await paid();
     const { body } = await requestRefund(checkout.id, 'k', { amount: 50_000 });
     const { refunds = [] } = await stack.memoOf(checkout.id);

@@ -125,7 +125,7 @@ describe('a release that changes aftercare by a patched step', () => {
     expect(seen.reduce((sum, { failures }) => sum + failures, 0)).toBe(0);
   });
 
-  it('would be noticed without the patch: a history of the release before does not replay', async () => {
+  it('without the patch, a history of the previous release fails to replay', async () => {
     await releases.start('first');
     const [checkout] = await open(1);
     if (checkout === undefined) throw new Error('No checkout');

@@ -119,7 +119,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       await expectRightEnd(stack, CHARGE, id);
     }));
 
-  it('adopts a refund that was made by hand in its place: it is not made again', () =>
+  it('adopts a refund made by hand in its place: Tillflow does not make it again', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, REFUND, false, 'reset_before');

@@ -35,7 +35,7 @@ describe('a flood of requests by one link', () => {
     expect(looks).toBeLessThan(FLOOD / 10);
   });
 
-  it('gets 429 from its own address only; another link, another address and a key do not', async () => {
+  it('a flood by one link gets 429 only for its address; other links, addresses and keys do not', async () => {
     const [mine, other] = [(await stack.create()).body, (await stack.create()).body];
     const environment = { ...stack.apiEnvironment(), OPEN_RATE_LIMIT: '10', TRUST_PROXY: '127.0.0.1' };
     const api = await startApi(apiSettings(environment), stack.logger);

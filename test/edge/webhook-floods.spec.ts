@@ -93,7 +93,7 @@ describe('where the provider does not sign', () => {
     );
   }
 
-  it('many events of one checkout are few signals, and none of them is lost', async () => {
+  it('many webhooks of one checkout become few signals, and no hint is lost', async () => {
     const { body } = await stack.create();
     const about = (charge: string): Event => ({ object: 'charge', id: charge, metadata: { checkout: body.id } });
     const flood = Array.from({ length: 300 }, (_, n) => deliver(eventOf(about(`chrg_test_${n}`))));
@@ -122,7 +122,7 @@ describe('where the provider does not sign', () => {
     expect(await deliver(opening.repeat(10_000))).toBe(400);
   });
 
-  it('made-up charges and checkouts are limited by address, so that they cannot fill Temporal with searches', async () => {
+  it('webhooks about invented charges are limited by address, so they cannot flood Temporal with searches', async () => {
     for (const made of [
       (n: number): Event => ({ object: 'refund', id: `rfnd_test_${n}`, charge: `chrg_test_made_${n}` }),
       (n: number): Event => ({ object: 'charge', id: 'chrg_test_x', metadata: { checkout: `chk_default_made-${n}` } }),
