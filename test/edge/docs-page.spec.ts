@@ -32,7 +32,7 @@ describe('the page at /docs', () => {
       if (!request.url().startsWith(api.url) && !request.url().startsWith('data:')) foreign.push(request.url());
     });
     await page.goto(`${api.url}/docs`);
-    const operation = page.getByText('Begins a checkout, or answers with the one that its reference has');
+    const operation = page.getByText('Creates a checkout, or answers with the one that already has this reference');
     await operation.click();
     await page.getByRole('button', { name: 'Try it out' }).click();
     await page.getByRole('button', { name: 'Execute' }).click();
