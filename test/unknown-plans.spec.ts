@@ -91,7 +91,7 @@ it('a plan of a transfer that is never answered and never shown is requested thr
     const key = randomUUID();
     const body = transferPlanOf(own, 1);
     const words = async () => (await create(body, key, own)).body.detail;
-    await expect.poll(words, { timeout: 60_000 }).toContain('asked for 3 times');
+    await expect.poll(words, { timeout: 60_000 }).toContain('answered none of 3 requests');
     expect((await create(body, key, own)).status).toBe(202);
     expect(creates(own)).toBe(3);
   });
