@@ -113,7 +113,12 @@ export async function measureSpeed(
     for (const measured of shuffled(measurements, random)) await measured();
   }
   await delayProvider(stack, 0);
-  return cells.toSorted((one, other) => one.concurrency - other.concurrency || one.delayMs - other.delayMs);
+  return cells.toSorted(
+    (one, other) =>
+      one.concurrency - other.concurrency ||
+      one.delayMs - other.delayMs ||
+      one.variant.localeCompare(other.variant, 'en'),
+  );
 }
 
 /** The cell for these conditions, which is added if it is missing. */
