@@ -7,7 +7,7 @@ import { bundleChanged, type Change } from './support/bundle.js';
 import { Releases } from './support/releases.js';
 import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
 
-const IN_AFTERCARE = 'continuations.asPaid === null';
+const IN_AFTERCARE = 'continueAsNew.asAftercare === null';
 
 /** A step where the handlers of all messages are set, and the loop begins. `$1` is the engine's library. */
 const step = (condition: string): Change => ({

@@ -65,7 +65,7 @@ describe('a worker with a build id', () => {
 
   it('may run the code of another release', async () => {
     const another = await bundleChanged({
-      from: 'const { intent, resume } = input;',
+      from: 'const { intent, resume, policy = {} } = input;',
       to: "return 'another release';",
     });
     try {
