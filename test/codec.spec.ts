@@ -103,7 +103,7 @@ describe('the codec', () => {
     ['encode', null, 401],
     ['decode', KEYS.checkout, 403],
     ['encode', KEYS.checkout, 403],
-    ['decode', 'no key of ours', 401],
+    ['decode', 'a key that is not configured', 401],
   ])('to %s with the key %s is closed', async (what, withKey, status) => {
     const answer = await call<ProblemJson>(`/codec/${what}`, { payloads: [plain('a')] }, withKey);
     expect(answer.status).toBe(status);

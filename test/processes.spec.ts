@@ -60,7 +60,7 @@ const commandOf = (target: string): string[] => commands.get(target) ?? [];
 const temporal = (): Record<string, string> => ({ TEMPORAL_ADDRESS: inject('temporalAddress') });
 
 describe("each container's command, run as a process", () => {
-  it('of the sandbox: is ready, serves, and ends with 0 when it is told to', async () => {
+  it('of the sandbox: is ready, serves, and ends with 0 after SIGTERM', async () => {
     const sandbox = run(commandOf('sandbox'), { ...PROVIDER, SANDBOX_PORT: '0' });
     const url = (await sandbox.line('sandbox ready')).split(' ').at(-1);
     expect((await fetch(`${url}/dashboard`)).status).toBe(200);
@@ -68,7 +68,7 @@ describe("each container's command, run as a process", () => {
     expect((await sandbox.ended).code).toBe(0);
   });
 
-  it('of the API: is ready, serves, and ends with 0 when it is told to', async () => {
+  it('of the API: is ready, serves, and ends with 0 after SIGTERM', async () => {
     const api = run(commandOf('api'), { ...PROVIDER, ...API, ...temporal(), PORT: '0' });
     const { url } = JSON.parse(await api.line('"api ready"')) as { url: string };
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
@@ -76,7 +76,7 @@ describe("each container's command, run as a process", () => {
     expect((await api.ended).code).toBe(0);
   });
 
-  it('of the worker: is ready, answers its health check, and ends with 0 when it is told to', async () => {
+  it('of the worker: is ready, answers its health check, and ends with 0 after SIGTERM', async () => {
     const port = String(20_000 + Math.floor(Math.random() * 10_000));
     const environment = { ...PROVIDER, ...temporal(), TEMPORAL_TASK_QUEUE: 'processes', WORKER_HEALTH_PORT: port };
     const worker = run(commandOf('worker'), environment);

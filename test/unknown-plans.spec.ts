@@ -213,7 +213,7 @@ it("another system's plan without a key is not mistaken for the plan whose reque
   expect(answer.body.detail).toContain(plans[0]?.id);
 });
 
-describe('a plan that cannot be told from another', () => {
+describe('a plan that cannot be distinguished from another', () => {
   /** Two plans are there, under a key that is undecided. */
   async function undecided() {
     const key = randomUUID();

@@ -161,7 +161,7 @@ describe('a seed', () => {
   });
 
   it('creates the same ids with the same sandbox seed', async () => {
-    const told = async (): Promise<unknown> => {
+    const stateOf = async (): Promise<unknown> => {
       const bench = await openSandbox({
         seed: 'x',
         now: '2026-03-10T09:00:00Z',
@@ -172,6 +172,6 @@ describe('a seed', () => {
       bench.sandbox.advance(90 * 86_400);
       return bench.sandbox.state();
     };
-    expect(await told()).toEqual(await told());
+    expect(await stateOf()).toEqual(await stateOf());
   });
 });

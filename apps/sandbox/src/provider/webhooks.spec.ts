@@ -313,10 +313,10 @@ describe('webhooks with faults', () => {
       for (let i = 0; i < 12; i += 1) await createCharge(bench);
       await bench.sandbox.webhooks.idle();
       const { events, deliveries } = bench.sandbox.state();
-      const told = deliveries.map(
+      const sent = deliveries.map(
         ({ event, dropped }) => `${events.findIndex(({ id }) => id === event)}${dropped ? '-' : '+'}`,
       );
-      return told.toSorted().join(' ');
+      return sent.toSorted().join(' ');
     };
     const first = await choices('one');
     expect(await choices('one')).toBe(first);

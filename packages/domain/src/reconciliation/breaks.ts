@@ -96,7 +96,7 @@ function suggestedAction(
   const backfill = `pnpm tillflow backfill --from ${from}`;
   if (checkout === null || checkout === undefined) return again;
   const show = `pnpm tillflow show ${checkout}`;
-  const look = `pnpm tillflow resolve ${checkout} --look --reason reconciliation`;
+  const lookUp = `pnpm tillflow resolve ${checkout} --look --reason reconciliation`;
   switch (type) {
     // A backfill reopens a closed checkout, and gives a notice for a missing one.
     case 'missing_here':
@@ -106,12 +106,12 @@ function suggestedAction(
     case 'fee_difference':
       return show;
     case 'status':
-      if (!isClosed) return look;
+      if (!isClosed) return lookUp;
       // Only a payment reopens a closed checkout.
       return actual?.status === 'successful' && (refund ?? null) === null ? backfill : show;
     case 'missing_there':
     case 'refund_made_outside':
-      return isClosed ? show : look;
+      return isClosed ? show : lookUp;
     // The checkout verifies the payment and returns it automatically once it has adopted it.
     case 'duplicate_payment':
       if (isClosed) return backfill;

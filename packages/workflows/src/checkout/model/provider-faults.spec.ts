@@ -109,12 +109,12 @@ describe('a provider that does nothing and shows so', () => {
     scenario.onCreateRefund = [...never];
     scenario.requestRefund('a', 10_000);
     await scenario.pass(2 * MINUTE);
-    const told = scenario.model.timeline.filter(({ what }) => what === 'attention').length;
+    const attentions = scenario.model.timeline.filter(({ what }) => what === 'attention').length;
     for (let count = 0; count < 60; count += 1) {
       await scenario.pass(MINUTE);
       expect(scenario.view.attention?.code).toBe('outcome_unknown');
     }
-    expect(scenario.model.timeline.filter(({ what }) => what === 'attention')).toHaveLength(told);
+    expect(scenario.model.timeline.filter(({ what }) => what === 'attention')).toHaveLength(attentions);
     await scenario.pass(DAY);
     expect(scenario.count('createRefund')).toBeLessThan(40);
     scenario.onCreateRefund = [];
@@ -184,10 +184,10 @@ describe('a retrieved charge that does not match the intent', () => {
     scenario.pay(scenario.charges[1]);
     await scenario.pass(MINUTE);
     const second = scenario.charges[0];
-    // The first look at the double payment is well, the next one is garbage.
-    let looks = 0;
+    // The first retrieve of the second payment is correct, the next one is not.
+    let retrieves = 0;
     scenario.alter = (facts) =>
-      facts.chargeId === second?.id && ++looks === 2 ? { ...facts, amount: 1, refundedAmount: 150_000 } : facts;
+      facts.chargeId === second?.id && ++retrieves === 2 ? { ...facts, amount: 1, refundedAmount: 150_000 } : facts;
     scenario.pay(second);
     await scenario.pass(DAY);
     expect(second?.refunds.reduce((sum, one) => sum + one.amount, 0)).toBe(150_000);
@@ -207,8 +207,8 @@ describe('a retrieved charge that does not match the intent', () => {
     await scenario.pass(MINUTE);
     expect(scenario.view.status).toBe('cancelled');
     const [charge] = scenario.charges;
-    let looks = 0;
-    scenario.alter = (facts) => (++looks > 1 ? { ...facts, status: 'reversed', canVoid: false } : facts);
+    let retrieves = 0;
+    scenario.alter = (facts) => (++retrieves > 1 ? { ...facts, status: 'reversed', canVoid: false } : facts);
     scenario.pay(charge);
     await scenario.pass(DAY);
     expect(refunded(scenario)).toBe(0);
@@ -219,12 +219,12 @@ describe('a refunded amount above the listed refunds', () => {
   it('a refund is not repeated when the provider once showed a higher refunded amount', async () => {
     const scenario = await Scenario.paid();
     scenario.onCreateRefund = ['lost after its effect'];
-    let looks = 0;
+    let retrieves = 0;
     scenario.alter = (facts) => {
       if (scenario.refunds.length !== 1) return facts;
-      looks += 1;
+      retrieves += 1;
       // Replicas: behind, ahead (the sum is there, the list not), behind, behind.
-      return looks === 2 ? { ...facts, refunds: [] } : { ...facts, refunds: [], refundedAmount: 0 };
+      return retrieves === 2 ? { ...facts, refunds: [] } : { ...facts, refunds: [], refundedAmount: 0 };
     };
     scenario.requestRefund('a', 10_000);
     await scenario.pass(HOUR);
@@ -555,7 +555,7 @@ describe('requests of callers and operators', () => {
     scenario.isDown = true;
     scenario.requestRefund('a', 10_000);
     await scenario.pass(2 * MINUTE);
-    // Nothing was sent: the refund waits for its first look. The operator means the attention.
+    // Nothing was sent: the refund waits for its first retrieve. The operator means the attention.
     scenario.model.resolve(scenario.now, { action: 'abandon', reason: 'the outage is known' });
     scenario.isDown = false;
     await scenario.pass(DAY);

@@ -153,7 +153,7 @@ function watch(scenario: Scenario): () => void {
   };
 }
 
-/** Pays a charge of a closed checkout, as the event tail then finds it. The checkout shows the same until it is told. */
+/** Pays a charge of a closed checkout, as the event tail then finds it. The checkout shows the same until the hint. */
 function payAfterClose(scenario: Scenario, back: number): SimulatedCharge {
   const late = chargeAt(scenario, back);
   if (late === undefined) throw new Error('There is no charge');
