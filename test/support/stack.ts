@@ -52,7 +52,7 @@ export const ALWAYS_VOIDABLE_MINUTES = 480;
 export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
 
 /** Settings of an API that answers 202 soon. */
-export const IMPATIENT = { ANSWER_WITHIN_MS: '1500' } as const;
+export const IMPATIENT = { ANSWER_WITHIN_MS: '2500' } as const;
 
 /** The key that signs the stack's links. */
 export const SIGNING_KEY = 'signs the links of tests and nothing else';
