@@ -14,6 +14,8 @@ const WAITING: StackOptions = {
   ...FAST,
   api: {
     ...FAST.api,
+    // A call that a busy machine sends too late is tried again, and in the end an hour later.
+    SEND_WITHIN_MS: '3000',
     LOOK_DELAYS_MS: '50,100,100,100,3600000',
     POLL_INTERVAL_MS: '3600000',
     ATTENTION_AFTER_MS: '400',
