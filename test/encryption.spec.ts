@@ -209,7 +209,7 @@ describe('a change of keys', () => {
     expect(status).toBe(200);
     expect(list.data.map(({ id }) => id)).toContain(late.id);
     expect(list.data.map(({ id }) => id)).not.toContain(untouched.id);
-    const left = stack.logs.filter((text) => text.includes('is left out of a list'));
+    const left = stack.logs.filter((text) => text.includes('a list leaves it out'));
     expect(left.find((text) => text.includes(`checkout/default/${untouched.reference}`))).toContain(missing);
   });
 });

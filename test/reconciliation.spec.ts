@@ -423,7 +423,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
   });
 
   it('of a time long before there was anything to pay ends, and finds nothing', async () => {
-    const id = await reconciliations.start({ from: '0001-01-01T00:00:00Z', to: '0001-01-31T00:00:00Z' });
+    const id = await reconciliations.start({ from: '0001-01-02T00:00:00Z', to: '0001-01-31T00:00:00Z' });
     await expect.poll(async () => (await reconciliations.get(id)).status, { timeout: 20_000 }).toBe('completed');
     expect(await reconciliations.get(id)).toMatchObject({ breaks: [], totals: [], foreign: [] });
   });

@@ -60,8 +60,8 @@ it('a store restored from an older backup learns the payments and refunds since,
     await opened({ reference: forgotten.reference });
     const adopt = await operate('resolve', forgotten.reference, '--adopt', lost, '--reason', 'the sale stands');
     expect(adopt).toMatchObject({ code: 0, out: expect.stringMatching(/^status: paid\nattention: none$/m) });
-    const given = await operate('refund', forgotten.reference, '--key', 'after', '--amount', '1.00');
-    expect(given).toMatchObject({ code: 0, out: expect.stringContaining('given back: THB 1.00') });
+    const refunded = await operate('refund', forgotten.reference, '--key', 'after', '--amount', '1.00');
+    expect(refunded).toMatchObject({ code: 0, out: expect.stringContaining('refunded: THB 1.00') });
     const statuses = stack.chargesOf(forgotten.id).map(({ id, status }) => [id === lost, status]);
     expect(statuses).toEqual([
       [true, 'successful'],

@@ -12,11 +12,16 @@ function signal() {
   process.kill(process.pid, wanted.signal);
 }
 
+function isHeartbeatOf(activity) {
+  const { stack } = new Error();
+  return stack.includes('at withHeartbeat ') && stack.includes(`at ${activity} `);
+}
+
 if (wanted.moment === 'call:begun') {
   // A call that may have an effect begins by setting its heartbeat; nothing of its request is there yet.
   const { setInterval } = globalThis;
   globalThis.setInterval = (...args) => {
-    if (args[0].name === 'heartbeat' && new Error().stack.includes(`at ${wanted.activity} `)) signal();
+    if (isHeartbeatOf(wanted.activity)) signal();
     return setInterval(...args);
   };
 } else {
