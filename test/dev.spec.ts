@@ -76,7 +76,7 @@ it('pnpm dev restarts a killed worker, also during its start, and leaves no proc
     const worker = workersMarked(mark).at(-1) ?? 0;
     process.kill(worker, 'SIGKILL');
     // The next one is killed too, before it is ready.
-    await until(() => count('The worker ended by itself') === 1);
+    await until(() => count('The worker ended unexpectedly') === 1);
     const next = await vi.waitUntil(() => workersMarked(mark).find((pid) => pid !== worker), {
       interval: 10,
       timeout: 20_000,
