@@ -198,11 +198,12 @@ export const PATHS: Readonly<Record<string, Path>> = {
 /** Every path through the event tail. Answers with the tail, which is still running. */
 export const TAIL_PATHS: Readonly<Record<string, (stack: Stack) => Promise<TailRun>>> = {
   'event-tail': async (stack) => {
+    const { id } = (await stack.create()).body;
+    const checkout = await stack.until(id, ({ qr }) => qr !== null);
     const tail = await TailRun.start(stack);
-    const { body } = await stack.create();
     stack.sandbox.webhooks.clear();
-    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
-    await stack.untilStatus(body.id, 'paid');
+    stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+    await stack.untilStatus(id, 'paid');
     stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
     const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
     await vi.waitUntil(async () => ((await tail.memo()).notices ?? []).length === 1, { timeout: 30_000 });
