@@ -1,17 +1,14 @@
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { instant, plus, type Instant } from '../instant.js';
 import type { BreakType } from '../reconciliation/breaks.js';
 import type { Lookups, ReconciledRecords } from '../reconciliation/reconcile.js';
 import type { Movement, TillflowCheckout, ProviderCharge } from '../reconciliation/records.js';
 
-/** Random numbers from 0 to 1, the same for the same seed. Source: mulberry32, public domain. */
+/** Random numbers from 0 to 1, the same for the same seed. */
 export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const generator = xoroshiro128plus(seed);
+  return () => uniformFloat64(generator);
 }
 
 export const DAY_MS = 86_400_000;
