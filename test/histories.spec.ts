@@ -1,5 +1,5 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { historyToJSON } from './support/sdk-internals.js';
 import { Worker } from '@temporalio/worker';
 import { BUNDLE_PATH } from '@tillflow/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { historyToJSON } from './support/sdk-internals.js';
 import { Worker } from '@temporalio/worker';
 import { refund } from '@tillflow/workflows';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';

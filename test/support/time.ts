@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { msToTs } from '@temporalio/common/lib/time.js';
+import { msToTs } from './sdk-internals.js';
 import type { Stack } from './stack.js';
 
 /**
