@@ -1,6 +1,7 @@
 import { ApplicationFailure, CancellationScope, setCurrentDetails, sleep, workflowInfo } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
 import { DEFAULT_CALL_POLICY, type CallPolicy } from '../shared/policy.js';
+import { SENT_TOO_LATE } from '../shared/unknown-outcome.js';
 import type { CommandOutcome } from './activities.js';
 import { NOT_CREATED, PlanCreation } from './create-plan.js';
 import { PlanDecisions } from './decisions.js';
@@ -71,9 +72,6 @@ async function untilPromiseIsKept<T extends CommandOutcome | Undecided>(
     if (!wasLate) await sleep(pauseAfter(tries, policy), { summary: 'Until the next try' });
   }
 }
-
-/** The client's code when the worker was too late to send the call: nothing was sent, and nothing is wrong. */
-const SENT_TOO_LATE = 'send_by_passed';
 
 function failure(type: CommandFailure, outcome: Extract<CommandOutcome, { message: string }>): ApplicationFailure {
   return ApplicationFailure.create({ type, message: outcome.message, nonRetryable: true, details: [outcome] });

@@ -34,7 +34,7 @@ const SLOWEST_REPEAT = 4;
 const MISMATCH = { code: 'integrity_mismatch', message: 'the reply did not match the request' } as const;
 
 /** The client's code for a call that the worker came to too late. Nothing was sent. */
-const SENT_TOO_LATE = 'send_by_passed';
+export const SENT_TOO_LATE = 'send_by_passed';
 
 export function startCall(now: Instant): PendingCall {
   return { dueAt: now, tries: 0, since: now, wasUnknown: false, inFlightUntil: 0, absentLookups: 0, refusal: null };
