@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { providerId, text, withAnyField } from '../shared/fields.schema.js';
 
-/** In the characters of RFC 3986: a URL of another alphabet has an ASCII form. */
-const URI = /^https?:\/\/(?:[A-Za-z0-9._~:/?#[\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})+$/;
+const BYTE = '(?:25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])';
+const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
+const HOST = `(?:${BYTE}(?:\\.${BYTE}){3}|(?:${LABEL}\\.)*[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)`;
+const PORT = '(?:6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
+const REST = "[/?#](?:[A-Za-z0-9._~:/?#[\\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*";
+/** In the characters of RFC 3986, so that the description says exactly what is accepted. Another alphabet has an ASCII form. */
+const URI = new RegExp(`^https?://${HOST}(?::${PORT})?(?:${REST})?$`);
 
 const address = z
   .url({ error: 'must be an http(s) address' })
@@ -13,6 +18,8 @@ const address = z
 const exportKey = text(64, 1);
 
 const MAX_EXPORT_NAMES = 20;
+/** Begins with a letter: in the provider's forms, names of digits alone are the places of a list. */
+const EXPORT_NAME = /^[A-Za-z][A-Za-z0-9_]{0,63}$/;
 
 export const updateAccount = withAnyField(
   z.strictObject({
@@ -21,7 +28,7 @@ export const updateAccount = withAnyField(
     chain_return_uri: address.optional().meta({ description: 'Null clears it' }),
     webhook_uri: address.optional().meta({ description: 'Where the provider sends webhooks. Null: nowhere' }),
     metadata_export_keys: z
-      .record(z.string().regex(/^[A-Za-z0-9_]{1,64}$/), z.union([exportKey, z.array(exportKey).min(1).max(50)]))
+      .record(z.string().regex(EXPORT_NAME), z.union([exportKey, z.array(exportKey).min(1).max(50)]))
       .refine((keys) => Object.keys(keys).length > 0, 'needs at least one name. Null clears them')
       .refine((keys) => Object.keys(keys).length <= MAX_EXPORT_NAMES, `at most ${MAX_EXPORT_NAMES} names`)
       .meta({ minProperties: 1, maxProperties: MAX_EXPORT_NAMES })
