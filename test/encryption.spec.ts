@@ -104,9 +104,15 @@ describe('with a key', () => {
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     await expectHidden(body, said, 'toReadFailure');
-    const events = (await stack.runsOf(body.reference)).flat();
-    const failure = events.find((event) => event.activityTaskFailedEventAttributes)?.activityTaskFailedEventAttributes
-      ?.failure;
+    // Temporal lists the run that ended with the payment a little later.
+    const failure = await vi.waitUntil(
+      async () => {
+        const events = (await stack.runsOf(body.reference)).flat();
+        return events.find((event) => event.activityTaskFailedEventAttributes)?.activityTaskFailedEventAttributes
+          ?.failure;
+      },
+      { timeout: 20_000, interval: 100 },
+    );
     expect(failure).toMatchObject({ message: 'Encoded failure', stackTrace: '' });
     const { loadedDataConverter } = stack.temporal.client.workflow.options;
     const error = await decodeOptionalFailureToOptionalError(loadedDataConverter, failure);
