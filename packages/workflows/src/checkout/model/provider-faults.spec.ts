@@ -1,8 +1,18 @@
 import { describe, expect, it } from 'vitest';
-import { always, Scenario, unknownOutcome } from '../../testing/runner.js';
+import type { RefundFacts } from '../activities.js';
+import { always, Scenario, unknownOutcome, type ScriptedAnswer } from '../../testing/runner.js';
 import { DAY, HOUR, MINUTE, SECOND, sumOf } from '../../testing/simulated-provider.js';
 
 const refunded = ({ refunds }: Scenario): number => sumOf(refunds);
+
+/** The provider makes the refund without its key, and its answer is lost. */
+const lostWithoutKey =
+  (scenario: Scenario): ScriptedAnswer<RefundFacts> =>
+  (effect) => {
+    effect();
+    for (const one of scenario.refunds) one.key = null;
+    return unknownOutcome;
+  };
 
 describe('the key of a refund', () => {
   it('a refund is made once when the reply to it omits its metadata', async () => {
@@ -28,13 +38,7 @@ describe('the key of a refund', () => {
 
   it('a refund of unknown outcome that is listed without its key is not made again', async () => {
     const scenario = await Scenario.paid();
-    scenario.onCreateRefund = [
-      (effect) => {
-        effect();
-        for (const one of scenario.refunds) one.key = null;
-        return unknownOutcome;
-      },
-    ];
+    scenario.onCreateRefund = [lostWithoutKey(scenario)];
     scenario.requestRefund('a', 10_000);
     await scenario.pass(HOUR);
     expect(refunded(scenario)).toBe(10_000);
@@ -42,13 +46,7 @@ describe('the key of a refund', () => {
 
   it('an operator can adopt a refund of unknown outcome that is listed without its key', async () => {
     const scenario = await Scenario.paid();
-    scenario.onCreateRefund = [
-      (effect) => {
-        effect();
-        for (const one of scenario.refunds) one.key = null;
-        return unknownOutcome;
-      },
-    ];
+    scenario.onCreateRefund = [lostWithoutKey(scenario)];
     scenario.requestRefund('a', 10_000);
     await scenario.pass(5 * SECOND);
     const id = scenario.refunds[0]?.id ?? '';
