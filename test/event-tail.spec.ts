@@ -535,7 +535,7 @@ describe('one checkout or one operator', () => {
       namespace: 'default',
       workflowId,
       workflowType: { name: 'checkout' },
-      taskQueue: { name: `nobody-${randomUUID()}` },
+      taskQueue: { name: `unpolled-${randomUUID()}` },
       requestId: randomUUID(),
       memo: { fields: { intent: { metadata: sealed, data: bytes('x'.repeat(64)) } } },
       searchAttributes: { indexedFields: { ChargeId: { metadata: listed, data: bytes(JSON.stringify([chargeId])) } } },

@@ -83,7 +83,7 @@ async function make(kind: Kind, at: number): Promise<Listed> {
   const start = (status: CheckoutStatus, type: string) => {
     const memo: CheckoutMemo = { intent, requestNonce: '', state: { ...initialState(intent), status } };
     return stack.temporal.client.workflow.start(type, {
-      ...checkoutStart(memo, `nobody-${stack.taskQueue}`),
+      ...checkoutStart(memo, `unpolled-${stack.taskQueue}`),
       workflowIdReusePolicy: 'ALLOW_DUPLICATE',
       args: [],
     });
@@ -112,7 +112,7 @@ async function makeAll(wanted: readonly { readonly kind: Kind; readonly at: numb
 }
 
 async function counted(): Promise<number> {
-  const query = `TaskQueue = 'nobody-${stack.taskQueue}' AND ExecutionStatus != 'ContinuedAsNew'`;
+  const query = `TaskQueue = 'unpolled-${stack.taskQueue}' AND ExecutionStatus != 'ContinuedAsNew'`;
   return (await stack.temporal.client.workflow.count(query)).count - COUNTS.reopened;
 }
 
@@ -193,7 +193,7 @@ describe('a walk through a few hundred checkouts', () => {
       const workflowId = `checkout/default/${open.reference}`;
       await stack.temporal.client.workflow.getHandle(workflowId).terminate();
       await stack.temporal.client.workflow.start(CHECKOUT_WORKFLOW, {
-        ...checkoutStart(await endedMemo(open), `nobody-${stack.taskQueue}`),
+        ...checkoutStart(await endedMemo(open), `unpolled-${stack.taskQueue}`),
         workflowIdReusePolicy: 'ALLOW_DUPLICATE',
         args: [],
       });

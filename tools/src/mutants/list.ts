@@ -256,7 +256,7 @@ export const MUTANTS: readonly Mutant[] = [
   // Refunds and windows
   {
     id: 'refund-above-payment',
-    breaks: 'a refund may exceed what is left by one unit',
+    breaks: 'a refund may exceed the rest of the payment by one unit',
     file: `${DOMAIN}/refund.ts`,
     from: '(amount ?? left) > left',
     to: '(amount ?? left) > left + 1',

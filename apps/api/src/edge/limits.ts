@@ -22,7 +22,7 @@ export class Bucket {
     return count <= this.limit;
   }
 
-  /** What is left to the caller in this second. Counts nothing. */
+  /** The requests that the caller can still make in this second. Does not count one. */
   shareOf(caller: string, now = performance.now()): Share {
     const count = this.#counts.get(this.#keyOf(caller, now)) ?? 0;
     return { limit: this.limit, remaining: Math.max(0, this.limit - count) };

@@ -182,7 +182,7 @@ class Messages {
   }
 
   /**
-   * Waits until `isDone`, with two exceptions, which answer with what is known so far: a long history, because a waiting
+   * Waits until `isDone`, with two exceptions, which answer with the state so far: a long history, because a waiting
    * handler would hold up continue-as-new; and too many waiting updates, of which the oldest gives way, so that an
    * operator's update gets through. A cancellation of the workflow does not interrupt it.
    */

@@ -15,7 +15,7 @@ import { emptyState, type ModelState } from './state.js';
 import { RECONCILIATION } from './timeline.js';
 
 /**
- * What is known of one checkout, and what to do next. Pure: no clock, no I/O. {@link nextStep} says what is due, and
+ * Holds the known facts of one checkout, and names its next step. Pure: no clock, no I/O. {@link nextStep} says what is due, and
  * whoever carries it out applies the outcome. Only a retrieved charge makes a checkout paid.
  */
 export class CheckoutModel extends KnownCheckout {

@@ -16,7 +16,7 @@ import { projectionOf, statusOf, toStoredRefund } from './projection.js';
 import { toSnapshot, type Snapshot } from './snapshot.js';
 import type { ModelState } from './state.js';
 
-/** What is known of a checkout. Nothing here changes it. */
+/** The known facts of a checkout. Nothing here changes them. */
 export class KnownCheckout {
   readonly state: Readonly<ModelState>;
   protected readonly parts: ReturnType<typeof partsOf>;

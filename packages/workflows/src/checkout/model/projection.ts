@@ -17,7 +17,7 @@ import { returnedAmount, type RefundEntry } from './refunds/refunds.js';
 import { wasReturnRefused } from './refunds/returns.js';
 import type { ModelState } from './state.js';
 
-/** What is known of a checkout, and by which rules it is shown. */
+/** The known facts of a checkout, and the policy by which it is shown. */
 export type Known = {
   readonly intent: CheckoutIntent;
   readonly policy: CheckoutPolicy;

@@ -98,7 +98,7 @@ export class Refunding {
     if (inProgress === null || entry?.chargeId !== charge.id || inProgress.stage === 'send') return;
     if (!isMatched) inProgress.absentLookups = 0;
     if (entry.status !== 'pending') this.#finish();
-    // A charge that is reversed, or older than what is known, decides nothing.
+    // A reversed charge, or an answer older than the known state, decides nothing.
     else if (facts.status !== 'successful') this.applyMiss(now, charge.id);
     else if (!isMatched && inProgress.wasUnknown) lookupLater(policy, inProgress, now);
     else if (inProgress.stage === 'unknown') this.#applyAbsence(now, retrievedAt, inProgress, entry);

@@ -177,7 +177,7 @@ export class Refunds {
     attentions.raise(now, 'return_refused', what, entry.chargeId);
   }
 
-  /** @param amount what is left to return now, in the smallest currency unit. */
+  /** @param amount the rest of the payment, in the smallest currency unit. */
   retryReturn(now: Instant, key: string, amount: number, by: string | undefined): void {
     const entry = this.#get(key);
     if (entry === undefined) return;
