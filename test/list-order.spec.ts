@@ -1,13 +1,8 @@
 import { randomInt, randomUUID } from 'node:crypto';
-import { checkoutId, type CheckoutStatus } from '@tillflow/domain';
+import type { CheckoutStatus } from '@tillflow/domain';
 import { checkoutStart } from '@tillflow/temporal';
-import {
-  AFTERCARE_WORKFLOW,
-  CHECKOUT_WORKFLOW,
-  initialState,
-  type CheckoutIntent,
-  type CheckoutMemo,
-} from '@tillflow/workflows';
+import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, initialState, type CheckoutMemo } from '@tillflow/workflows';
+import { sampleIntent } from '@tillflow/workflows/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { Stack, type CheckoutJson } from './support/stack.js';
 
@@ -66,20 +61,8 @@ const STATUS: Readonly<Record<Kind, CheckoutStatus>> = {
 /** Runs as the engine keeps them, without a worker: the memo and the attributes are what a list shows. */
 async function make(kind: Kind, at: number): Promise<Listed> {
   const reference = `order-${randomUUID()}`;
-  const key = { account: 'default', reference };
   const created_at = new Date(at).toISOString();
-  const intent: CheckoutIntent = {
-    ...key,
-    id: checkoutId(key),
-    amount: 100_000,
-    currency: 'THB',
-    description: null,
-    metadata: {},
-    terminal: null,
-    expires_in: 900,
-    source: null,
-    created_at,
-  };
+  const intent = sampleIntent({ reference, amount: 100_000, created_at });
   const start = (status: CheckoutStatus, type: string) => {
     const memo: CheckoutMemo = { intent, requestNonce: '', state: { ...initialState(intent), status } };
     return stack.temporal.client.workflow.start(type, {

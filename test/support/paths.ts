@@ -1,13 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { checkoutStart } from '@tillflow/temporal';
-import {
-  backfill,
-  dismissNotice,
-  resolve,
-  type CheckoutInput,
-  type CheckoutIntent,
-  type Resolution,
-} from '@tillflow/workflows';
+import { backfill, dismissNotice, resolve, type CheckoutInput, type Resolution } from '@tillflow/workflows';
+import { sampleIntent } from '@tillflow/workflows/testing';
 import { vi } from 'vitest';
 import { SHORT_LIVED, TailRun } from './event-tail.js';
 import { ALWAYS_VOIDABLE_MINUTES, chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
@@ -261,23 +255,10 @@ export async function startDirectly(
   policy: CheckoutInput['policy'],
 ): Promise<{ id: string; reference: string }> {
   const reference = newReference();
-  const id = `chk_default_${reference}`;
-  const intent: CheckoutIntent = {
-    id,
-    account: 'default',
-    reference,
-    amount: 150_000,
-    currency: 'THB',
-    description: null,
-    metadata: {},
-    terminal: null,
-    expires_in: 900,
-    source: null,
-    created_at: new Date().toISOString(),
-  };
+  const intent = sampleIntent({ reference, created_at: new Date().toISOString() });
   await stack.temporal.client.workflow.start('checkout', {
     ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
     args: [{ intent, policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
   });
-  return { id, reference };
+  return { id: intent.id, reference };
 }

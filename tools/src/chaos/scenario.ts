@@ -15,7 +15,6 @@ import {
   refundRequest,
   toRefund,
   type CheckoutInput,
-  type CheckoutIntent,
   type CheckoutState,
   type Refund,
 } from '@tillflow/workflows';
@@ -23,6 +22,7 @@ import {
   AMOUNT,
   isPaidStatus,
   liveAction,
+  sampleIntent,
   type Action,
   type ActionOf,
   type Answer,
@@ -121,19 +121,11 @@ export class LiveScenario {
 
   /** Starts the checkout as the API does, twice at once, until it is durable. */
   async #start(): Promise<void> {
-    const intent: CheckoutIntent = {
-      id: this.id,
-      account: 'default',
+    const intent = sampleIntent({
       reference: this.reference,
-      amount: AMOUNT,
-      currency: 'THB',
-      description: null,
-      metadata: {},
-      terminal: null,
       expires_in: this.plan.expiresIn,
-      source: null,
       created_at: new Date().toISOString(),
-    };
+    });
     const input: CheckoutInput = { intent, policy: { ...POLICY, maxHistoryEvents: this.plan.maxHistoryEvents } };
     const start = (): Promise<unknown> =>
       this.environment.temporal.client.workflow.executeUpdateWithStart(begin, {

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { initialState, type CheckoutIntent } from '@tillflow/workflows';
+import { initialState } from '@tillflow/workflows';
+import { sampleIntent } from '@tillflow/workflows/testing';
 import { describe, expect, it } from 'vitest';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
@@ -7,19 +8,7 @@ import type { ApiSettings } from '../settings.js';
 import { Settings } from '../providers.js';
 import { CheckoutPresenter } from './presenter.js';
 
-const intent: CheckoutIntent = {
-  id: 'chk_default_a',
-  account: 'default',
-  reference: 'a',
-  amount: 150_000,
-  currency: 'THB',
-  description: null,
-  metadata: {},
-  terminal: null,
-  expires_in: 900,
-  source: null,
-  created_at: '2026-03-10T09:00:00.000Z',
-};
+const intent = sampleIntent();
 
 const settings = new Settings({
   URL_SIGNING_KEY: ['signs the links of tests and nothing else'],

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
-import { initialState, type CheckoutIntent } from '@tillflow/workflows';
+import { initialState } from '@tillflow/workflows';
+import { sampleIntent } from '@tillflow/workflows/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredCheckout } from '@tillflow/temporal';
@@ -21,19 +22,7 @@ afterEach(() => void vi.useRealTimers());
 
 const ID = 'chk_default_a';
 
-const intent: CheckoutIntent = {
-  id: ID,
-  account: 'default',
-  reference: 'a',
-  amount: 150_000,
-  currency: 'THB',
-  description: null,
-  metadata: {},
-  terminal: null,
-  expires_in: 900,
-  source: null,
-  created_at: '2026-11-21T05:30:18.000Z',
-};
+const intent = sampleIntent();
 
 const NOWHERE: Connection = { socket: null, writableLength: 0, destroy: () => {} };
 const tomorrow = (): number => Math.floor(Date.now() / 1_000) + 86_400;

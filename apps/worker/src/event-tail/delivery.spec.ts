@@ -1,23 +1,12 @@
 import { ConnectionError, NotFoundError } from '@tillflow/payments-client';
-import { initialState, type CheckoutIntent, type CheckoutMemo, type StoredRefund } from '@tillflow/workflows';
+import { initialState, type CheckoutMemo, type StoredRefund } from '@tillflow/workflows';
+import { sampleIntent } from '@tillflow/workflows/testing';
 import { describe, expect, it } from 'vitest';
 import type { FoundCheckout } from './checkouts.js';
 import type { CheckoutEvent } from './checkout-events.js';
 import { Delivery } from './delivery.js';
 
-const intent: CheckoutIntent = {
-  id: 'chk_default_a',
-  account: 'default',
-  reference: 'a',
-  amount: 150_000,
-  currency: 'THB',
-  description: null,
-  metadata: {},
-  terminal: null,
-  expires_in: 900,
-  source: null,
-  created_at: '2020-03-10T09:00:00.000Z',
-};
+const intent = sampleIntent({ created_at: '2020-03-10T09:00:00.000Z' });
 const attempt = {
   number: 1,
   source_id: 'src_1',

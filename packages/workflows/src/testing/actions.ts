@@ -1,4 +1,5 @@
 import fc from 'fast-check';
+import { AMOUNT } from './sample-intent.js';
 
 /** How a caller asks: over HTTP, by an update, or by a signal. A simulation treats them alike. */
 export type Way = 'api' | 'update' | 'signal';
@@ -33,9 +34,6 @@ export type Action =
   | { readonly do: 'continue as new' }
   | { readonly do: 'outage'; readonly ms: number };
 export type ActionOf<Kind extends Action['do']> = Extract<Action, { do: Kind }>;
-
-/** The amount of every checkout under test, in the smallest currency unit. */
-export const AMOUNT = 150_000;
 
 const back = fc.constantFrom(0, 0, 0, 1, 2);
 const by = fc.constantFrom<Way>('api', 'api', 'update', 'signal');

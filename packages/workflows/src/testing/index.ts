@@ -1,5 +1,6 @@
 /** What the chaos campaign and the tests on real processes share with the simulation. */
-export { AMOUNT, liveAction, type Action, type ActionOf, type Way } from './actions.js';
+export { AMOUNT, sampleIntent } from './sample-intent.js';
+export { liveAction, type Action, type ActionOf, type Way } from './actions.js';
 export {
   checkAlways,
   checkSettled,

@@ -1,7 +1,7 @@
 import { instant, isRefundable, isVoidable, parseInstant, plus, type Instant } from '@tillflow/domain';
 import type { ChargeFacts, CreateChargeCall, CreateRefundCall, RefundFacts } from '../checkout/activities.js';
 import type { Outcome } from '../shared/outcome.js';
-import type { CheckoutIntent } from '../checkout/types.js';
+import { sampleIntent } from './sample-intent.js';
 
 export const SECOND = 1_000;
 export const MINUTE = 60_000;
@@ -10,19 +10,7 @@ export const DAY = 86_400_000;
 
 export const START = parseInstant('2026-03-10T09:00:00Z');
 
-export const intent: CheckoutIntent = {
-  id: 'chk_default_a',
-  account: 'default',
-  reference: 'a',
-  amount: 150_000,
-  currency: 'THB',
-  description: null,
-  metadata: {},
-  terminal: null,
-  expires_in: 900,
-  source: null,
-  created_at: '2026-03-10T09:00:00.000Z',
-};
+export const intent = sampleIntent();
 
 export type SimulatedRefund = {
   readonly id: string;

@@ -1,7 +1,8 @@
 import { instant, type CheckoutStatus } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { AMOUNT, hostileAction, simulatedAction, type Action } from '../../testing/actions.js';
+import { hostileAction, simulatedAction, type Action } from '../../testing/actions.js';
+import { AMOUNT } from '../../testing/sample-intent.js';
 import { checkSettled } from '../../testing/oracle.js';
 import { CHANGE_FAULTS, READ_FAULTS, Scenario } from '../../testing/runner.js';
 import { DAY, HOUR, sumOf, type SimulatedCharge } from '../../testing/simulated-provider.js';
