@@ -3,23 +3,16 @@ import { COMMAND_WORKFLOW, type CommandMemo } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { withHeldAnswer } from './support/held-answer.js';
 import { asOperator, seedRecords, type SeededRecords } from './support/resources.js';
-import { IMPATIENT, Stack, type Answer, type ProblemJson } from './support/stack.js';
+import { IMPATIENT, SETTLES_SOON, Stack, type Answer, type ProblemJson } from './support/stack.js';
 import { textsIn } from './support/stored.js';
 import { withStack } from './support/with-stack.js';
 
 type CardJson = { id: string; name: string; city: string | null; expiration_year: number; status?: string };
 
-const SETTINGS = {
-  SEND_WITHIN_MS: '2000',
-  CALL_DEADLINE_MS: '400',
-  SETTLE_DELAY_MS: '100',
-  LOOK_DELAYS_MS: '50,100,200,400',
-};
-
 let stack: Stack;
 let seeded: SeededRecords;
 beforeAll(async () => {
-  stack = await Stack.start({ webhookUrl: null, api: SETTINGS });
+  stack = await Stack.start({ webhookUrl: null, api: SETTLES_SOON });
 });
 afterAll(() => stack.stop());
 
@@ -136,7 +129,7 @@ describe('a card', () => {
   });
 
   it('under another change is refused until that one has ended, the same change joins it', async () => {
-    const api = { ...SETTINGS, CALL_DEADLINE_MS: '60000' };
+    const api = { ...SETTLES_SOON, CALL_DEADLINE_MS: '60000' };
     await withStack({ webhookUrl: null, api }, async (own) => {
       const { customer, card } = seedRecords(own);
       const change = (city: string) =>
@@ -248,7 +241,7 @@ describe('the audit of a command', () => {
 
 describe('a command', () => {
   it('that no worker takes is pending, and is carried out when one comes', async () => {
-    await withStack({ webhookUrl: null, api: { ...SETTINGS, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
+    await withStack({ webhookUrl: null, api: { ...SETTLES_SOON, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
       const { customer, card } = seedRecords(idle);
       const path = `/v1/customers/${customer}/cards/${card}`;
       const pending = await asOperator(idle, 'PATCH', path, { body: { city: 'Ranong' } });
@@ -260,7 +253,7 @@ describe('a command', () => {
   });
 
   it('that was answered 202 is carried out, although the provider refuses requests at first', async () => {
-    await withStack({ webhookUrl: null, api: { ...SETTINGS, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
+    await withStack({ webhookUrl: null, api: { ...SETTLES_SOON, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
       const { customer, card } = seedRecords(idle);
       const path = `/v1/customers/${customer}/cards/${card}`;
       expect((await asOperator(idle, 'PATCH', path, { body: { city: 'Ranong' } })).status).toBe(202);
@@ -288,7 +281,7 @@ describe('a command', () => {
 
   it('to a provider that cannot be reached changes nothing, and says so; so does a read', async () => {
     const nowhere = { PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
-    const lost = await Stack.start({ webhookUrl: null, shared: nowhere, api: SETTINGS });
+    const lost = await Stack.start({ webhookUrl: null, shared: nowhere, api: SETTLES_SOON });
     try {
       const path = '/v1/customers/cust_test_1/cards/card_test_1';
       for (const [method, body] of [
@@ -319,7 +312,7 @@ describe('a command', () => {
   });
 
   it('is unreadable to a worker with another provider key, and nothing is changed', async () => {
-    const other = await Stack.start({ webhookUrl: null, api: { ...SETTINGS, PROVIDER_SECRET_KEY: 'skey_test_other' } });
+    const other = await Stack.start({ webhookUrl: null, api: { ...SETTLES_SOON, PROVIDER_SECRET_KEY: 'skey_test_other' } });
     try {
       const answer = await asOperator<ProblemJson>(other, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
       expect(answer).toMatchObject({ status: 500, body: { code: 'command_unreadable' } });

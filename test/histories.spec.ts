@@ -8,7 +8,7 @@ import { QUICK_TAIL } from './support/event-tail.js';
 import { FULL } from './support/full.js';
 import { PATHS, TAIL_PATHS } from './support/paths.js';
 import { PROVIDER_BEHIND_HOURS, RECONCILE_PATHS } from './support/reconcile-paths.js';
-import { Stack } from './support/stack.js';
+import { SETTLES_SOON, Stack } from './support/stack.js';
 
 /**
  * Committed histories, a folder for each release and a file for each run. `pnpm test` replays them; `pnpm test:full` also
@@ -40,10 +40,7 @@ describe('a workflow', FULL, () => {
     stack = await Stack.start({
       shared: QUICK_TAIL,
       api: {
-        SEND_WITHIN_MS: '400',
-        CALL_DEADLINE_MS: '400',
-        SETTLE_DELAY_MS: '100',
-        LOOK_DELAYS_MS: '50,100,200,400',
+        ...SETTLES_SOON,
         POLL_INTERVAL_MS: '1000',
       },
     });
@@ -83,10 +80,7 @@ describe('a command', FULL, () => {
     stack = await Stack.start({
       webhookUrl: null,
       api: {
-        CALL_DEADLINE_MS: '400',
-        SETTLE_DELAY_MS: '100',
-        SEND_WITHIN_MS: '1000',
-        LOOK_DELAYS_MS: '50,100,200,400',
+        ...SETTLES_SOON,
         SECOND_LOOK_MS: '1000',
       },
     });

@@ -1,17 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { Reconciliations } from './support/reconciliations.js';
-import { chargeIdOf, type CheckoutJson, type Stack } from './support/stack.js';
+import { chargeIdOf, SETTLES_SOON, type CheckoutJson, type Stack } from './support/stack.js';
 import { type Tampering, withTampered } from './support/tampered-provider.js';
 
 /** The product's times, shortened: what is proved here does not depend on them. */
 const FAST = {
   webhookUrl: null,
   api: {
-    SEND_WITHIN_MS: '400',
-    CALL_DEADLINE_MS: '400',
-    SETTLE_DELAY_MS: '100',
-    LOOK_DELAYS_MS: '50,100,200,400',
+    ...SETTLES_SOON,
     POLL_INTERVAL_MS: '200',
     SECOND_LOOK_MS: '500',
     ANSWER_WITHIN_MS: '3000',

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chargePlanOf, loseCreate, plansOf, transferPlanOf, withLateFirst } from './support/plans.js';
 import { asOperator, seedRecords, type SeededRecords } from './support/resources.js';
-import { Stack, type Answer, type ProblemJson } from './support/stack.js';
+import { SETTLES_SOON, Stack, type Answer, type ProblemJson } from './support/stack.js';
 
 type PlanJson = {
   id: string | null;
@@ -21,10 +21,7 @@ beforeAll(async () => {
   stack = await Stack.start({
     webhookUrl: null,
     api: {
-      SEND_WITHIN_MS: '400',
-      CALL_DEADLINE_MS: '400',
-      SETTLE_DELAY_MS: '100',
-      LOOK_DELAYS_MS: '50,100,200,400',
+      ...SETTLES_SOON,
       SECOND_LOOK_MS: '1000',
       ANSWER_WITHIN_MS: '8000',
     },

@@ -12,16 +12,13 @@ import {
   strike,
   type Lost,
 } from './support/money-calls.js';
-import { chargeIdOf, IMPATIENT, Stack } from './support/stack.js';
+import { chargeIdOf, IMPATIENT, SETTLES_SOON, Stack } from './support/stack.js';
 
 const isTested = (fault: Lost): boolean => isDoneAndLost(fault) || fault.action === 'reset_before';
 
 /** The product's times, shortened: no proof depends on them. */
 const FAST = {
-  SEND_WITHIN_MS: '1000',
-  CALL_DEADLINE_MS: '400',
-  SETTLE_DELAY_MS: '100',
-  LOOK_DELAYS_MS: '50,100,200,400',
+  ...SETTLES_SOON,
   POLL_INTERVAL_MS: '2000',
   ANSWER_WITHIN_MS: '20000',
 };

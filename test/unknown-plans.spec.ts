@@ -3,7 +3,7 @@ import { run } from '@tillflow/cli';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { chargePlanOf, loseCreate, plansOf, transferPlanOf, withLateFirst } from './support/plans.js';
 import { asOperator, seedRecords } from './support/resources.js';
-import { Stack, type Answer, type ProblemJson } from './support/stack.js';
+import { SETTLES_SOON, Stack, type Answer, type ProblemJson } from './support/stack.js';
 import { type Tampering, withTampered } from './support/tampered-provider.js';
 import { operatorOf } from './support/tillflow.js';
 
@@ -13,10 +13,7 @@ type PlanBody = ReturnType<typeof chargePlanOf> | ReturnType<typeof transferPlan
 const FAST = {
   webhookUrl: null,
   api: {
-    SEND_WITHIN_MS: '400',
-    CALL_DEADLINE_MS: '400',
-    SETTLE_DELAY_MS: '100',
-    LOOK_DELAYS_MS: '50,100,200,400',
+    ...SETTLES_SOON,
     SECOND_LOOK_MS: '1000',
     ANSWER_WITHIN_MS: '8000',
   },

@@ -51,6 +51,17 @@ export const ALWAYS_VOIDABLE_MINUTES = 480;
 
 export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
 
+/**
+ * Settings under which an unknown outcome is settled within seconds, although no proof depends on the times. A call still
+ * has time to end on a machine that stalls for a second.
+ */
+export const SETTLES_SOON = {
+  SEND_WITHIN_MS: '1500',
+  CALL_DEADLINE_MS: '1500',
+  SETTLE_DELAY_MS: '100',
+  LOOK_DELAYS_MS: '50,100,200,400',
+} as const;
+
 /** Settings of an API that answers 202 soon. */
 export const IMPATIENT = { ANSWER_WITHIN_MS: '2500' } as const;
 
