@@ -312,7 +312,10 @@ describe('a command', () => {
   });
 
   it('is unreadable to a worker with another provider key, and nothing is changed', async () => {
-    const other = await Stack.start({ webhookUrl: null, api: { ...SETTLES_SOON, PROVIDER_SECRET_KEY: 'skey_test_other' } });
+    const other = await Stack.start({
+      webhookUrl: null,
+      api: { ...SETTLES_SOON, PROVIDER_SECRET_KEY: 'skey_test_other' },
+    });
     try {
       const answer = await asOperator<ProblemJson>(other, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
       expect(answer).toMatchObject({ status: 500, body: { code: 'command_unreadable' } });

@@ -1,6 +1,6 @@
 import { findEventTail, type EventTailInput, type EventTailMemo } from '@tillflow/workflows';
 import { nameOnQueue } from '@tillflow/temporal';
-import { vi } from 'vitest';
+import { eventually } from './eventually.js';
 import type { Stack } from './stack.js';
 
 /** Settings of a worker whose tail need not be waited for. */
@@ -49,13 +49,10 @@ export class TailRun {
   /** Waits for a pass that began after now, and read all there was. */
   async nextPass(): Promise<void> {
     const now = new Date().toISOString();
-    await vi.waitFor(
-      async () => {
-        const { pass } = await this.memo();
-        if (pass === undefined || pass.at < now) throw new Error(`Not yet: ${JSON.stringify(pass)}`);
-      },
-      { timeout: 30_000, interval: 50 },
-    );
+    await eventually(async () => {
+      const { pass } = await this.memo();
+      if (pass === undefined || pass.at < now) throw new Error(`Not yet: ${JSON.stringify(pass)}`);
+    });
   }
 
   async stop(): Promise<void> {

@@ -1,4 +1,4 @@
-import { vi } from 'vitest';
+import { eventually } from './eventually.js';
 import { KEYS, type Answer, type Stack } from './stack.js';
 
 export type BreakJson = {
@@ -57,13 +57,13 @@ export class Reconciliations {
   }
 
   async completed(id: string): Promise<ReconciliationJson> {
-    return vi.waitFor(
+    return eventually(
       async () => {
         const reconciliation = await this.get(id);
         if (reconciliation.status !== 'completed') throw new Error(`Not yet: ${JSON.stringify(reconciliation)}`);
         return reconciliation;
       },
-      { timeout: 120_000, interval: 200 },
+      { timeoutMs: 120_000 },
     );
   }
 

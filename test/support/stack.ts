@@ -8,7 +8,8 @@ import { startWorker, workerSettings, type RunningWorker } from '@tillflow/worke
 import type { Checkout, CheckoutMemo, CheckoutResult, TimelineEntry } from '@tillflow/workflows';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
-import { inject, vi } from 'vitest';
+import { inject } from 'vitest';
+import { eventually } from './eventually.js';
 
 export type CheckoutJson = Checkout & {
   version: number;
@@ -256,25 +257,25 @@ export class Stack {
 
   /** Waits until the server has given up a call of the checkout, which needs no worker. */
   async untilCallTimedOut(id: string): Promise<void> {
-    await vi.waitFor(
+    await eventually(
       async () => {
         const { events } = await this.workflowOf(id).fetchHistory();
         if (events?.some((event) => event.activityTaskTimedOutEventAttributes) !== true) throw new Error('Not yet');
       },
-      { timeout: 60_000, interval: 200 },
+      { timeoutMs: 60_000 },
     );
   }
 
   /** Waits until the checkout satisfies the test; fails with the checkout as it is. */
   async until(id: string, satisfied: (checkout: CheckoutJson) => boolean, timeoutMs = 30_000): Promise<CheckoutJson> {
-    return vi.waitFor(
+    return eventually(
       async () => {
         const { status, body } = await this.get(`/v1/checkouts/${id}`);
         // A busy machine may answer 503 meanwhile, which has none of a checkout's fields.
         if (status !== 200 || !satisfied(body)) throw new Error(`Not yet: ${JSON.stringify(body)}`);
         return body;
       },
-      { timeout: timeoutMs, interval: 50 },
+      { timeoutMs },
     );
   }
 
@@ -307,12 +308,9 @@ export class Stack {
   async untilNextRunOfWorkflow(workflowId: string): Promise<void> {
     const handle = this.temporal.client.workflow.getHandle(workflowId);
     const { runId } = await handle.describe();
-    await vi.waitFor(
-      async () => {
-        if ((await handle.describe()).runId === runId) throw new Error('Still the same run');
-      },
-      { timeout: 30_000, interval: 50 },
-    );
+    await eventually(async () => {
+      if ((await handle.describe()).runId === runId) throw new Error('Still the same run');
+    });
   }
 
   /** The provider's requests of one kind, as `POST /charges`. */
