@@ -13,7 +13,6 @@ export { owesBack, reopen, showsPayment } from './checkout/model/reopen.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './checkout/policy.js';
 export type { SendWindow } from './shared/policy.js';
 export type { Attributed } from './shared/requester.js';
-export type { AftercareInput, CheckoutInput } from './checkout/workflow.js';
 export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
 export {
   eventTails,
@@ -61,15 +60,17 @@ export {
   refundRequest,
   resolve,
   view,
+  type AftercareInput,
   type Begun,
+  type CheckoutInput,
   type Hint,
   type NewAttemptRequest,
   type RefundRequest,
   type Refusal,
-  type Resolution,
 } from './checkout/messages.js';
 export type { Outcome } from './shared/outcome.js';
-export { searchAttributes } from './checkout/search-attributes.js';
+export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
+export { changingAttributes, searchAttributes } from './checkout/search-attributes.js';
 export {
   acceptedChargeOf,
   ATTENTION_CODES,

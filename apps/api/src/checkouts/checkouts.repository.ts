@@ -115,7 +115,7 @@ export class CheckoutsRepository {
         state: begun.state,
         timeline: [],
         refunds: [],
-        version: 1,
+        version: begun.version,
         closed: false,
       };
       return { kind: 'opened', checkout };

@@ -1,7 +1,7 @@
 import { checkoutWorkflowId, type CheckoutStatus } from '@tillflow/domain';
 import { isTemporalFailure, probeWorkers, NotAcceptedError, within } from '@tillflow/temporal';
 import type { RequestResult, StoredCheckout, Temporal } from '@tillflow/temporal';
-import { view, type Resolution } from '@tillflow/workflows';
+import { ADOPTABLE_ID, view, type Resolution } from '@tillflow/workflows';
 import { checkoutJson, findCheckout } from '../checkouts.js';
 import { command, EXIT, type Report, UnreachableError } from '../command.js';
 import { resolutionOf } from '../operator.js';
@@ -11,7 +11,6 @@ import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
 /** A lookup takes up to 45 s while the provider is down. */
 const WITHIN_MS = 60_000;
-const ADOPTABLE = /^(?:chrg|rfnd)_\w+$/;
 
 export const resolve = command({
   name: 'resolve',
@@ -36,7 +35,7 @@ export const resolve = command({
     'dry-run': { type: 'boolean' },
   },
   async run({ values, positionals: [text = ''], environment }) {
-    const resolution = resolutionOf(values, 'resolve', ADOPTABLE, 'of a charge (chrg_…) or a refund (rfnd_…)');
+    const resolution = resolutionOf(values, 'resolve', ADOPTABLE_ID, 'of a charge (chrg_…) or a refund (rfnd_…)');
     return withTemporal(cliSettings(environment), async ({ temporal, checkouts }) => {
       const before = await findCheckout(checkouts, text);
       if (before.closed) return reportOf({ kind: 'closed' }, resolution, before, null);

@@ -1,7 +1,8 @@
 import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
-import type { SearchAttributePair } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { checkoutWorkflowId, formatMoney, type CheckoutKey } from '@tillflow/domain';
 import {
+  changingAttributes,
   hint,
   initialState,
   searchAttributes,
@@ -43,19 +44,15 @@ export function checkoutStart(memo: CheckoutMemo, taskQueue: string) {
   } as const;
 }
 
-function attributesOf({ intent, state = initialState(intent) }: CheckoutMemo): SearchAttributePair[] {
+function attributesOf({ intent, state = initialState(intent) }: CheckoutMemo): TypedSearchAttributes {
   const chargeIds = state.attempts.flatMap(({ charge_id: id }) => id ?? []);
-  return [
-    // Both open statuses have one value: only the memo distinguishes them.
-    { key: searchAttributes.status, value: state.status === 'creating' ? 'awaiting_payment' : state.status },
+  return new TypedSearchAttributes([
     { key: searchAttributes.reference, value: intent.reference },
     { key: searchAttributes.currency, value: intent.currency },
     { key: searchAttributes.amount, value: intent.amount },
     { key: searchAttributes.createdAt, value: new Date(intent.created_at) },
     ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: intent.terminal }]),
-    ...(chargeIds.length === 0 ? [] : [{ key: searchAttributes.chargeId, value: chargeIds }]),
-    ...(state.paid_at === null ? [] : [{ key: searchAttributes.paidAt, value: new Date(state.paid_at) }]),
-  ];
+  ]).updateCopy(changingAttributes(state, chargeIds));
 }
 
 /**

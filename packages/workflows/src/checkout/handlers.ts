@@ -158,7 +158,8 @@ class Messages {
 
   #begun(): Begun {
     const { requestNonce } = workflowInfo().memo as CheckoutMemo;
-    return { requestNonce, state: this.model.projection(clock()) };
+    const { version } = this.model.state.published;
+    return { requestNonce, state: this.model.projection(clock()), version };
   }
 
   async #newAttempt(request: NewAttemptRequest): Promise<number> {

@@ -1,12 +1,32 @@
 import type { CheckoutStatus } from '@tillflow/domain';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Attributed } from '../shared/requester.js';
-import type { CheckoutState, CheckoutView, StoredRefund } from './types.js';
+import type { Resolution } from '../shared/resolution.js';
+import type { Snapshot } from './model/snapshot.js';
+import type { ModelState } from './model/state.js';
+import type { CheckoutPolicy } from './policy.js';
+import type { CheckoutIntent, CheckoutState, CheckoutView, StoredRefund } from './types.js';
 
 /** The workflow's type, as `start` names it. */
 export const CHECKOUT_WORKFLOW = 'checkout';
 /** A paid checkout continues as this type, under the same id. Both types answer every message. */
 export const AFTERCARE_WORKFLOW = 'aftercare';
+
+/** How a checkout starts. `by` requested it. */
+export type CheckoutInput = Attributed & {
+  readonly intent: CheckoutIntent;
+  /** What differs from `DEFAULT_POLICY`. */
+  readonly policy?: Partial<CheckoutPolicy>;
+  /** What an earlier run of the same checkout knew, when it continued as new. */
+  readonly resume?: ModelState;
+};
+
+/** Intent and timeline are in the memo. The input stays small, because this run stays open for a year. */
+export type AftercareInput = {
+  readonly state: Snapshot;
+  /** What differs from `DEFAULT_POLICY`. */
+  readonly policy?: Partial<CheckoutPolicy>;
+};
 
 /** The update id of `begin`, so that all callers of one reference wait for the same answer. */
 export const BEGIN_UPDATE_ID = 'begin';
@@ -33,18 +53,6 @@ export type RefundRequest = Attributed & {
   readonly nonce?: string;
 };
 
-/**
- * What an operator decides where Tillflow cannot.
- * - `look`: ask the provider about everything again, now.
- * - `adopt`: this charge or refund belongs to the checkout. It is verified like any other before it counts.
- * - `abandon`: stop waiting for what is unresolved. It makes nothing paid, and what shows up later is still applied.
- */
-export type Resolution = Attributed &
-  (
-    | { readonly action: 'look' | 'abandon'; readonly reason: string }
-    | { readonly action: 'adopt'; readonly id: string; readonly reason: string }
-  );
-
 /** Why an update was refused: the `type` of its `ApplicationFailure`. Nothing was changed. */
 export type Refusal =
   | 'already_paid'
@@ -62,8 +70,14 @@ export type Refusal =
 /** `message` is for people, and names the times and amounts that decide. */
 export type Refused = { readonly code: Refusal; readonly message: string };
 
-/** The checkout as it was when `begin` answered. `requestNonce` is the nonce of the request that opened it. */
-export type Begun = { readonly requestNonce: string; readonly state: CheckoutState };
+/** The checkout as it was when `begin` answered. */
+export type Begun = {
+  /** The nonce of the request that opened it. */
+  readonly requestNonce: string;
+  readonly state: CheckoutState;
+  /** The version of this state. */
+  readonly version: number;
+};
 
 /**
  * Answers when the customer can pay, or never will. It never fails, because a completed update repeats its first answer

@@ -1,8 +1,8 @@
-import { formatInstant, formatMoney, parseInstant, type Instant } from '@tillflow/domain';
+import { formatInstant, formatMoney, type Instant } from '@tillflow/domain';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutModel } from './model/checkout-model.js';
-import { searchAttributes } from './search-attributes.js';
+import { changingAttributes, searchAttributes } from './search-attributes.js';
 import { toRefund, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
 
 /** Timeline entries that are published although nothing else changed. */
@@ -65,22 +65,9 @@ function isSame(a: unknown, b: unknown): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** A checkout starts with the attribute `awaiting_payment`; readers learn from the memo that it is still `creating`. */
 function changedAttributes(model: CheckoutModel, state: CheckoutState): SearchAttributeUpdatePair[] {
   const known = workflowInfo().typedSearchAttributes;
-  const { chargeIds } = model;
-  const status = state.status === 'creating' ? 'awaiting_payment' : state.status;
-  const wanted: SearchAttributeUpdatePair[] = [
-    { key: searchAttributes.status, value: status },
-    { key: searchAttributes.attention, value: state.attention?.code ?? null },
-    { key: searchAttributes.chargeId, value: chargeIds.length === 0 ? null : chargeIds },
-    { key: searchAttributes.paidAt, value: dateOf(state.paid_at) },
-  ];
-  return wanted.filter(({ key, value }) => !isSame(known.get(key) ?? null, value));
-}
-
-function dateOf(text: string | null): Date | null {
-  return text === null ? null : new Date(parseInstant(text));
+  return changingAttributes(state, model.chargeIds).filter(({ key, value }) => !isSame(known.get(key) ?? null, value));
 }
 
 /** Markdown, one line for each fact. */

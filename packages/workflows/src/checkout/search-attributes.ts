@@ -1,4 +1,6 @@
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
+import { parseInstant } from '@tillflow/domain';
+import type { CheckoutState } from './types.js';
 
 /** What operators search checkouts by. They are never encrypted, so they contain nothing personal. */
 export const searchAttributes = {
@@ -12,3 +14,20 @@ export const searchAttributes = {
   createdAt: defineSearchAttributeKey('CreatedAt', 'DATETIME'),
   paidAt: defineSearchAttributeKey('PaidAt', 'DATETIME'),
 } as const;
+
+/**
+ * The attributes that change with the checkout. Both open statuses have one value: a checkout starts as
+ * `awaiting_payment`, and readers learn from the memo that it is still `creating`.
+ * @param chargeIds every charge of the checkout, also one that no attempt shows
+ */
+export function changingAttributes(
+  { status, attention, paid_at }: CheckoutState,
+  chargeIds: readonly string[],
+): SearchAttributeUpdatePair[] {
+  return [
+    { key: searchAttributes.status, value: status === 'creating' ? 'awaiting_payment' : status },
+    { key: searchAttributes.attention, value: attention?.code ?? null },
+    { key: searchAttributes.chargeId, value: chargeIds.length === 0 ? null : [...chargeIds] },
+    { key: searchAttributes.paidAt, value: paid_at === null ? null : new Date(parseInstant(paid_at)) },
+  ];
+}

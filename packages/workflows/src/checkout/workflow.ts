@@ -1,32 +1,15 @@
 import { allHandlersFinished, CancellationScope, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
-import { TEMPORAL_CANCEL, type Attributed } from '../shared/requester.js';
+import { TEMPORAL_CANCEL } from '../shared/requester.js';
 import { executeStep } from './execute-step.js';
 import { handleMessages, isHistoryLong } from './handlers.js';
-import { AFTERCARE_WORKFLOW } from './messages.js';
+import { AFTERCARE_WORKFLOW, type AftercareInput, type CheckoutInput } from './messages.js';
 import { CheckoutModel } from './model/checkout-model.js';
-import { restore, type Snapshot } from './model/snapshot.js';
-import type { ModelState } from './model/state.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from './policy.js';
+import { restore } from './model/snapshot.js';
+import { DEFAULT_POLICY } from './policy.js';
 import { providerCalls } from './provider-calls.js';
 import { memoOf, publish, searchAttributesOf } from './publish.js';
-import type { CheckoutIntent, CheckoutMemo, CheckoutResult } from './types.js';
-
-/** `by` requested the checkout. */
-export type CheckoutInput = Attributed & {
-  readonly intent: CheckoutIntent;
-  /** What differs from {@link DEFAULT_POLICY}. */
-  readonly policy?: Partial<CheckoutPolicy>;
-  /** What an earlier run of the same checkout knew, when it continued as new. */
-  readonly resume?: ModelState;
-};
-
-/** Intent and timeline are in the memo. The input stays small, because this run stays open for a year. */
-export type AftercareInput = {
-  readonly state: Snapshot;
-  /** What differs from {@link DEFAULT_POLICY}. */
-  readonly policy?: Partial<CheckoutPolicy>;
-};
+import type { CheckoutMemo, CheckoutResult } from './types.js';
 
 /** How a run continues as new. */
 type Continuations = {

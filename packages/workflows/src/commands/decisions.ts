@@ -1,6 +1,6 @@
 import { formatInstant } from '@tillflow/domain';
 import { allHandlersFinished, condition, setHandler, upsertMemo, workflowInfo } from '@temporalio/workflow';
-import type { Resolution } from '../checkout/messages.js';
+import type { Resolution } from '../shared/resolution.js';
 import { clock } from '../shared/clock.js';
 import type { CommandOutcome } from './activities.js';
 import { invalidResolution, type PlanCreation } from './create-plan.js';

@@ -1,5 +1,5 @@
 import { defineUpdate } from '@temporalio/workflow';
-import type { Resolution } from '../checkout/messages.js';
+import type { Resolution } from '../shared/resolution.js';
 import type { Outcome } from '../shared/outcome.js';
 import type { CallPolicy } from '../shared/policy.js';
 

@@ -1,7 +1,7 @@
 import { formatInstant, isAwaitingPayment, parseInstant, plus, type Instant } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Resolution } from '../messages.js';
+import type { Resolution } from '../../shared/resolution.js';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
 import type { Outcome } from '../../shared/outcome.js';
 import { CheckoutModel } from './checkout-model.js';

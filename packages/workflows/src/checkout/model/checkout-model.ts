@@ -2,13 +2,14 @@ import { instant, parseInstant, type Instant } from '@tillflow/domain';
 import { isDisbelieved, saysItDoesNotExist, type Lookup } from '../../shared/lookup.js';
 import type { Outcome } from '../../shared/outcome.js';
 import { askerOf, RECONCILED, type Attributed } from '../../shared/requester.js';
+import type { Resolution } from '../../shared/resolution.js';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
-import type { Hint, NewAttemptRequest, RefundRequest, Refused, Resolution } from '../messages.js';
+import type { Hint, NewAttemptRequest, RefundRequest, Refused } from '../messages.js';
 import type { CheckoutPolicy } from '../policy.js';
 import type { CheckoutIntent } from '../types.js';
 import { deadlinesOf } from './deadlines.js';
 import { KnownCheckout } from './known-checkout.js';
-import { lastingAttention, type LastingCode } from './lasting-attention.js';
+import { LASTING_CODES, lastingAttention } from './lasting-attention.js';
 import { refuseResolution } from './resolution.js';
 import { nextStepOf, type Step } from './schedule.js';
 import { emptyState, type ModelState } from './state.js';
@@ -44,7 +45,7 @@ export class CheckoutModel extends KnownCheckout {
   requestCancel(now: Instant, request?: Attributed): void {
     if (this.parts.attempts.isCancelRequested || this.isPaid || this.isEnded) return;
     this.parts.attempts.requestCancel();
-    this.parts.creation.lookupNow(now);
+    this.parts.creation.continueNow(now);
     this.note(now, 'cancel_requested', undefined, askerOf(request));
   }
 
@@ -58,7 +59,7 @@ export class CheckoutModel extends KnownCheckout {
     const isRequested = this.parts.attempts.replaced !== null;
     if (after !== this.attempt.number || isRequested || this.refuseAttempt({ after }) !== null) return;
     this.parts.attempts.requestNext();
-    this.parts.creation.lookupNow(now);
+    this.parts.creation.continueNow(now);
     this.note(now, 'attempt_requested', `after attempt ${after}`, askerOf(request));
   }
 
@@ -85,7 +86,7 @@ export class CheckoutModel extends KnownCheckout {
     if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, RECONCILED);
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
     this.parts.charges.hint(now, chargeId);
-    if (this.parts.creation.isUnknown) this.parts.creation.lookupNow(now);
+    if (this.parts.creation.isUnknown) this.parts.creation.continueNow(now);
   }
 
   refuseResolution(resolution: Resolution): Refused | null {
@@ -107,7 +108,7 @@ export class CheckoutModel extends KnownCheckout {
     }
     this.parts.charges.retrieveAll(now);
     this.parts.creation.checkForLateEffectNow(now);
-    this.parts.creation.lookupNow(now);
+    this.parts.creation.continueNow(now);
     this.parts.returns.retry(now, by);
     this.parts.refunding.lookupNow(now);
     if (resolution.action !== 'adopt') return;
@@ -124,9 +125,11 @@ export class CheckoutModel extends KnownCheckout {
     this.parts.charges.retrieveOneLastTime(now);
     this.parts.returns.request(now);
     this.parts.refunding.startNext(now);
-    for (const [code, detail] of Object.entries(lastingAttention(this.state, this.policy, now))) {
-      if (detail === null) this.parts.attentions.settle(code as LastingCode);
-      else this.parts.attentions.raise(now, code as LastingCode, detail);
+    const lasting = lastingAttention(this.state, this.policy, now);
+    for (const code of LASTING_CODES) {
+      const detail = lasting[code];
+      if (detail === null) this.parts.attentions.settle(code);
+      else this.parts.attentions.raise(now, code, detail);
     }
     this.#state.endedAt = this.isEnded ? (this.#state.endedAt ?? now) : null;
   }

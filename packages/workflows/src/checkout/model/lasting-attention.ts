@@ -6,7 +6,8 @@ import type { Due } from './schedule.js';
 import type { ModelState } from './state.js';
 
 /** Shown to operators only while it lasts. */
-export type LastingCode = 'outcome_unknown' | 'expire_refused' | 'worker_late' | 'provider_unreachable';
+export const LASTING_CODES = ['outcome_unknown', 'expire_refused', 'worker_late', 'provider_unreachable'] as const;
+type LastingCode = (typeof LASTING_CODES)[number];
 
 type IsLong = (since: number | null) => boolean;
 

@@ -548,6 +548,18 @@ describe('requests of callers and operators', () => {
     expect(scenario.count('createRefund')).toBe(sent);
   });
 
+  it('an abandoned refund that may be in flight reserves its amount, until it can take no effect any more', async () => {
+    const scenario = await Scenario.paid();
+    scenario.onCreateRefund = ['lost before its effect'];
+    scenario.requestRefund('a', 100_000);
+    await scenario.pass(3 * SECOND);
+    scenario.model.resolve(scenario.now, { action: 'abandon', reason: 'x' });
+    const another = { key: 'b', amount: 100_000, reason: null };
+    expect(scenario.model.refuseRefund(scenario.now, another)).toMatchObject({ code: 'refund_exceeds_paid' });
+    await scenario.pass(MINUTE);
+    expect(scenario.model.refuseRefund(scenario.now, another)).toBeNull();
+  });
+
   it('abandoning does not reject a refund whose outcome is not unknown', async () => {
     const scenario = await Scenario.paid();
     scenario.isDown = true;

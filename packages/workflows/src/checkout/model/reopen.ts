@@ -1,7 +1,7 @@
 import { formatInstant, isPaid, parseInstant, type Instant, OWN_KEY_PREFIX } from '@tillflow/domain';
 import type { ChargeFacts } from '../activities.js';
+import type { CheckoutInput } from '../messages.js';
 import { READ_BY_TAIL } from '../../shared/requester.js';
-import type { CheckoutInput } from '../workflow.js';
 import {
   acceptedChargeOf,
   initialState,
@@ -126,13 +126,13 @@ function toAttempt(view: AttemptView): Attempt {
 
 /** A charge that is not certain to be paid is retrieved: its status can only move to a higher rank. */
 function toCharge(view: AttemptView, id: string, memo: CheckoutMemo, accepted: string | null, now: Instant): Charge {
-  const isPaid = view.status === 'successful' && (id === accepted || showsPayment(memo, id));
+  const wasPaid = view.status === 'successful' && (id === accepted || showsPayment(memo, id));
   const paidAt = memo.state?.paid_at ?? null;
   return {
     ...emptyCharge(),
     id,
     attempt: view.number,
-    status: view.status === 'successful' && !isPaid ? 'expired' : view.status,
+    status: view.status === 'successful' && !wasPaid ? 'expired' : view.status,
     paidAt: id === accepted && paidAt !== null ? parseInstant(paidAt) : null,
     refunded: sumOfRefunds(memo.refunds ?? [], id, 'succeeded'),
     retrieveAt: view.status === 'successful' && id !== accepted ? now : null,

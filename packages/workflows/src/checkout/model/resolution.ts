@@ -1,4 +1,5 @@
-import type { Refused, Resolution } from '../messages.js';
+import { ADOPTABLE_ID, type Resolution } from '../../shared/resolution.js';
+import type { Refused } from '../messages.js';
 
 /** The update can be sent by hand, with anything in it. */
 const ACTIONS: readonly Resolution['action'][] = ['look', 'adopt', 'abandon'];
@@ -8,7 +9,7 @@ export function refuseResolution(resolution: Resolution, isUnresolved: boolean):
   const refuse = (message: string): Refused => ({ code: 'invalid_resolution', message });
   if (!ACTIONS.includes(resolution.action)) return refuse(`The action must be one of ${ACTIONS.join(', ')}`);
   if (resolution.reason.trim() === '') return refuse('A reason is required');
-  if (resolution.action === 'adopt' && !/^(?:chrg|rfnd)_\w+$/.test(resolution.id)) {
+  if (resolution.action === 'adopt' && !ADOPTABLE_ID.test(resolution.id)) {
     return refuse('Only a charge or a refund can be adopted');
   }
   if (resolution.action === 'abandon' && !isUnresolved) return refuse('Nothing is unresolved');

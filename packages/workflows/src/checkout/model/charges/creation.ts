@@ -138,7 +138,8 @@ export class Creation {
     else if (lateEffectCheck !== null) lateEffectCheck.at = plus(now, this.context.policy.lateEffectCheckMs);
   }
 
-  lookupNow(now: Instant): void {
+  /** Makes the next step of the creation, whichever it is, without the rest of its delay. */
+  continueNow(now: Instant): void {
     const { inProgress } = this.state;
     if (inProgress !== null) lookupNow(inProgress, now);
   }

@@ -31,7 +31,6 @@ export type Charge = {
   lateEffectCheckAt: number | null;
   /** Delays before the retrieves that follow a hint which showed no change. */
   pendingRechecks: number[];
-  hinted: boolean;
   /** When the last hint came that no retrieve has followed yet. */
   hintedAt: number | null;
   /** Retrieves in a row that the provider did not answer. */
@@ -51,7 +50,6 @@ export const emptyCharge = (): Charge => ({
   retrieveAt: null,
   lateEffectCheckAt: null,
   pendingRechecks: [],
-  hinted: false,
   hintedAt: null,
   unansweredRetrieves: 0,
   expireCalls: 0,
@@ -87,7 +85,6 @@ export function dueOf(charge: Charge, payableUntil: number | null, policy: Check
 export function planForHint(charge: Charge, now: Instant): void {
   const earliest = Math.max(now, charge.retrievedAt + RETRIEVE_APART_MS);
   charge.retrieveAt = Math.min(charge.retrieveAt ?? earliest, earliest);
-  charge.hinted = true;
   charge.hintedAt = now;
 }
 
@@ -122,8 +119,9 @@ export function planAfterRetrieve(
   const isChanged = charge.status !== before.status || charge.refunded !== before.refunded;
   const isJustPaid = charge.status === 'successful' && before.status !== 'successful';
   // A hint that came during the retrieve may be about a later change. A payment is what hints are about.
-  const isOlderThanHint = retrievedAt < (charge.hintedAt ?? 0) && !isJustPaid;
-  if (charge.hinted && (!isChanged || isOlderThanHint)) charge.pendingRechecks = [...RECHECK_DELAYS_MS];
+  const { hintedAt } = charge;
+  const isOlderThanHint = retrievedAt < (hintedAt ?? 0) && !isJustPaid;
+  if (hintedAt !== null && (!isChanged || isOlderThanHint)) charge.pendingRechecks = [...RECHECK_DELAYS_MS];
   planNext(policy, charge, now, retrievedAt);
 }
 
@@ -139,7 +137,6 @@ export function planAfterMiss(policy: CheckoutPolicy, charge: Charge, now: Insta
 
 function planNext(policy: CheckoutPolicy, charge: Charge, now: Instant, retrievedAt: Instant): void {
   charge.retrievedAt = retrievedAt;
-  charge.hinted = false;
   charge.hintedAt = null;
   const [next, ...rest] = charge.pendingRechecks;
   charge.pendingRechecks = rest;

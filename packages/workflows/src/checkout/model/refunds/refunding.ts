@@ -17,7 +17,7 @@ import type { Charges } from '../charges/charges.js';
 import type { ModelContext } from '../context.js';
 import type { Due } from '../schedule.js';
 import { entryOf, mayBeInProgress, mismatchOf, type Expected } from './matching.js';
-import { inWords, returnedAmount, sumOf, type RefundEntry, type Refunds } from './refunds.js';
+import { inWords, returnedAmount, succeededAmount, type RefundEntry, type Refunds } from './refunds.js';
 
 /** The refund that is being made: the charge is retrieved, then the refund sent, then looked up if it is `unknown`. */
 export type RefundInProgress = PendingCall & {
@@ -122,7 +122,7 @@ export class Refunding {
     if (outcome.kind === 'done') {
       // The answer to Tillflow's own request is about this refund, even where it does not repeat the key.
       this.#applyListed(now, chargeId, { ...outcome.value, key: outcome.value.key ?? key });
-      this.charges.sawRefunded(chargeId, sumOf(this.refunds.all, chargeId, 'succeeded'));
+      this.charges.sawRefunded(chargeId, succeededAmount(this.refunds.all, chargeId));
     }
     const { inProgress } = this.state;
     if (inProgress === null || inProgress.key !== key) {
@@ -254,7 +254,7 @@ export class Refunding {
   #checkMatched(now: Instant, charge: Readonly<Charge>, { refunds, refundedAmount }: ChargeFacts): boolean {
     const { attentions, intent } = this.context;
     const money = (amount: number): string => formatMoney({ amount, currency: intent.currency });
-    const listed = sumOf(this.refunds.all, charge.id, 'succeeded');
+    const listed = succeededAmount(this.refunds.all, charge.id);
     const undecided = refunds.find((refund) => mayBeInProgress(this.#expected, charge.id, refund));
     if (undecided === undefined && Math.max(charge.refunded, refundedAmount) <= listed) {
       attentions.settle('refund_unmatched', charge.id);

@@ -89,7 +89,7 @@ export class Refunds {
     if (amount !== null && (!Number.isSafeInteger(amount) || amount <= 0)) {
       return { code: 'invalid_refund', message: 'An amount is a whole positive number of smallest units' };
     }
-    const refusal = refuseRefund(this.#paymentOf(accepted), amount, now);
+    const refusal = refuseRefund(this.#paymentOf(accepted, now), amount, now);
     if (refusal !== null) return { code: refusal.code, message: inWords(refusal, this.context.intent.currency) };
     if (this.entries.length >= MAX_REFUNDS) {
       return { code: 'too_many_refunds', message: `A checkout has at most ${MAX_REFUNDS} refunds` };
@@ -97,11 +97,16 @@ export class Refunds {
     return null;
   }
 
+  /** What can still be returned of this charge's payment, in the smallest currency unit. */
+  left(now: Instant, charge: Paid): number {
+    return leftToRefund(this.#paymentOf(charge, now));
+  }
+
   /** Adds a refund that {@link refuse} accepts. The same key again changes nothing. */
   request(now: Instant, accepted: Paid | null, request: RefundRequest): void {
     const { key, amount, reason, nonce } = request;
     if (accepted === null || this.#get(key) !== undefined) return;
-    const whole = amount ?? leftToRefund(this.#paymentOf(accepted));
+    const whole = amount ?? this.left(now, accepted);
     const requestedBy = askerOf(request);
     this.#add(now, accepted, { key, asked: amount, amount: whole, by: 'caller', requestedBy, nonce, reason });
   }
@@ -194,12 +199,12 @@ export class Refunds {
     return this.entries.find((entry) => entry.key === key);
   }
 
-  #paymentOf(charge: Paid | null): RefundablePayment {
+  #paymentOf(charge: Paid | null, now: Instant): RefundablePayment {
     if (charge === null || charge.paidAt === null) return { paid: 0, returned: 0, pending: 0, paidAt: null };
     return {
       paid: this.context.intent.amount,
       returned: returnedAmount(this.entries, charge),
-      pending: sumOf(this.entries, charge.id, 'pending'),
+      pending: sumOf(this.entries, charge.id, (entry) => isPending(entry, now)),
       paidAt: instant(charge.paidAt),
     };
   }
@@ -228,14 +233,13 @@ const NOT_REFUSED = {
   inFlightUntil: null,
 } as const;
 
-/** In the smallest currency unit. */
-export function sumOf(
+function sumOf(
   entries: readonly Readonly<RefundEntry>[],
   chargeId: string,
-  status: RefundEntry['status'],
+  isCounted: (entry: Readonly<RefundEntry>) => boolean,
 ): number {
   return entries
-    .filter((entry) => entry.chargeId === chargeId && entry.status === status)
+    .filter((entry) => entry.chargeId === chargeId && isCounted(entry))
     .reduce((sum, { amount }) => sum + amount, 0);
 }
 
@@ -244,7 +248,17 @@ export function returnedAmount(
   entries: readonly Readonly<RefundEntry>[],
   { id, refunded }: Pick<Charge, 'id' | 'refunded'>,
 ): number {
-  return Math.max(refunded, sumOf(entries, id, 'succeeded'));
+  return Math.max(refunded, succeededAmount(entries, id));
+}
+
+/** In the smallest currency unit. */
+export function succeededAmount(entries: readonly Readonly<RefundEntry>[], chargeId: string): number {
+  return sumOf(entries, chargeId, ({ status }) => status === 'succeeded');
+}
+
+/** Its money may still be returned: the refund is not decided, or an operator gave it up while the call was in flight. */
+function isPending({ status, inFlightUntil }: Readonly<RefundEntry>, now: Instant): boolean {
+  return status === 'pending' || (status === 'rejected' && inFlightUntil !== null && now < inFlightUntil);
 }
 
 /** For people. */

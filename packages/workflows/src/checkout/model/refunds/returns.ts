@@ -1,9 +1,8 @@
-import { leftToRefund, type Instant } from '@tillflow/domain';
+import type { Instant } from '@tillflow/domain';
 import { LATE_PAYMENT, SECOND_PAYMENT } from '../../../shared/requester.js';
 import type { Charges } from '../charges/charges.js';
-import type { Charge } from '../charges/polling.js';
 import type { ModelContext } from '../context.js';
-import { returnedAmount, sumOf, type RefundEntry, type Refunds } from './refunds.js';
+import { returnedAmount, type RefundEntry, type Refunds } from './refunds.js';
 
 /** Returns money that Tillflow does not keep: the second of two payments, and a payment that came too late. */
 export class Returns {
@@ -18,18 +17,18 @@ export class Returns {
     const { accepted, lateAfter } = this.charges;
     for (const charge of this.charges.all) {
       if (charge.status !== 'successful') continue;
-      const isLate = charge.id === accepted?.id;
-      if (isLate && (lateAfter === null || policy.latePayment === 'keep')) continue;
+      const isAccepted = charge.id === accepted?.id;
+      if (isAccepted && (lateAfter === null || policy.latePayment === 'keep')) continue;
       if (returnedAmount(this.refunds.all, charge) >= intent.amount) {
         attentions.settle('return_refused', charge.id);
-        attentions.settle(isLate ? 'late_payment' : 'double_payment', charge.id);
+        attentions.settle(isAccepted ? 'late_payment' : 'double_payment', charge.id);
         continue;
       }
       // What a caller has requested meanwhile is not returned a second time.
-      const left = this.#left(charge);
+      const left = this.refunds.left(now, charge);
       if (left === 0) continue;
       const entry = this.refunds.all.find(({ chargeId, by }) => chargeId === charge.id && by === 'tillflow');
-      if (entry === undefined && isLate) {
+      if (entry === undefined && isAccepted) {
         const reason = `paid after the checkout was published as ${lateAfter ?? 'ended'}`;
         this.refunds.addReturn(now, charge, left, LATE_PAYMENT, reason);
       } else if (entry === undefined) {
@@ -45,18 +44,9 @@ export class Returns {
   retry(now: Instant, by: string | undefined): void {
     for (const { key, chargeId, by: maker, status } of this.refunds.all) {
       const charge = this.charges.find(chargeId);
-      const left = charge === undefined ? 0 : this.#left(charge);
+      const left = charge === undefined ? 0 : this.refunds.left(now, charge);
       if (maker === 'tillflow' && status === 'rejected' && left > 0) this.refunds.retryReturn(now, key, left, by);
     }
-  }
-
-  #left(charge: Readonly<Charge>): number {
-    const pending = sumOf(this.refunds.all, charge.id, 'pending');
-    return leftToRefund({
-      paid: this.context.intent.amount,
-      returned: returnedAmount(this.refunds.all, charge),
-      pending,
-    });
   }
 }
 
