@@ -252,6 +252,18 @@ describe('a refund whose outcome is not known in time', () => {
     expect(await requestRefund(checkout.id, 'later')).toMatchObject({ status: 200, body: { status: 'succeeded' } });
     expect(refundsOf(checkout)).toEqual([PRICE]);
   });
+
+  it('a refund of a payment that was refunded as a whole is refused, also while no worker runs', async () => {
+    const checkout = await paid();
+    await requestRefund(checkout.id, 'all');
+    await stack.stopWorker();
+    try {
+      const more = await stack.withApi(IMPATIENT, () => requestRefund(checkout.id, 'more'));
+      expect(more).toMatchObject({ status: 422, body: { code: 'refund_exceeds_paid' } });
+    } finally {
+      await stack.startWorker();
+    }
+  });
 });
 
 describe('once the checkout has closed', () => {

@@ -24,7 +24,14 @@ export {
   type Currency,
   type Money,
 } from './money.js';
-export { leftToRefund, refundKind, refuseRefund, type RefundablePayment, type RefundRefusal } from './refund.js';
+export {
+  describeRefusal,
+  leftToRefund,
+  refundKind,
+  refuseRefund,
+  type RefundablePayment,
+  type RefundRefusal,
+} from './refund.js';
 export { mayChangeCheckout, routeEvent, type RoutedEvent } from './routing.js';
 export {
   isRefundable,

@@ -1,4 +1,5 @@
-import type { Instant } from './instant.js';
+import { formatInstant, type Instant } from './instant.js';
+import { formatMoney, type Currency } from './money.js';
 import { isRefundable, refundableUntil } from './windows.js';
 
 /** What decides whether money of a payment can be returned. Amounts are in the smallest currency unit. */
@@ -36,6 +37,18 @@ export function refuseRefund(payment: RefundablePayment, amount: number | null, 
   if (!isRefundable(paidAt, now)) return { code: 'refund_window_closed', until: refundableUntil(paidAt) };
   const left = leftToRefund(payment);
   return left === 0 || (amount ?? left) > left ? { code: 'refund_exceeds_paid', left } : null;
+}
+
+/** For people. */
+export function describeRefusal(refusal: RefundRefusal, currency: Currency): string {
+  switch (refusal.code) {
+    case 'not_paid':
+      return 'The checkout is not paid';
+    case 'refund_window_closed':
+      return `The payment could be refunded for one year, until ${formatInstant(refusal.until)}`;
+    case 'refund_exceeds_paid':
+      return `At most ${formatMoney({ amount: refusal.left, currency })} can still be refunded`;
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import {
+  describeRefusal,
   formatInstant,
   formatMoney,
   instant,
@@ -9,6 +10,7 @@ import {
   parseInstant,
   refundableUntil,
   refundKind,
+  refuseRefund,
 } from '@tillflow/domain';
 import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
 import {
@@ -99,11 +101,17 @@ function closed({ state }: StoredCheckout): Problem {
   return new Problem('refund_window_closed', `The checkout has closed. Refunds were possible until ${until}`);
 }
 
-/** A refund that the workflow has not stored yet, as the request and the checkout describe it. */
+/**
+ * A refund that the workflow has not stored yet, as the request and the checkout describe it.
+ * @throws {Problem} where the published payment already decides that the workflow refuses it.
+ */
 function expected(stored: StoredCheckout, request: RefundRequest): RefundReply {
   const { intent, state, timeline } = stored;
   const now = instant(Date.now());
-  const payment = refundablePayment(stored);
+  // What is refunded stays refunded, but a pending refund may still be refused.
+  const payment = { ...refundablePayment(stored), pending: 0 };
+  const refused = payment.paidAt === null ? null : refuseRefund(payment, request.amount, now);
+  if (refused !== null) throw new Problem(refused.code, describeRefusal(refused, intent.currency));
   // A payment that is not published yet can only be refunded as a whole.
   const amount = request.amount ?? (payment.paidAt === null ? intent.amount : leftToRefund(payment));
   const canVoid = state.voidable_until !== null && now < parseInstant(state.voidable_until);

@@ -157,7 +157,7 @@ export const PROBLEMS = {
     meaning: 'The provider refunds a payment for one year.',
     money: 'No money was returned.',
     action: 'Return the money to the customer in another way.',
-    example: 'The payment could be refunded until 2027-11-21T05:30:18.000Z',
+    example: 'The payment could be refunded for one year, until 2027-11-21T05:30:18.000Z',
   },
   idempotency_conflict: {
     status: 409,
@@ -280,7 +280,7 @@ export const PROBLEMS = {
     meaning: 'The amount is higher than the payment minus all earlier refunds, also those that are still pending.',
     money: 'No more money was returned.',
     action: 'Refund at most the amount that `detail` names, or leave `amount` out to refund everything that is left.',
-    example: 'THB 1,000.00 are left of THB 1,500.00',
+    example: 'At most THB 1,000.00 can still be refunded',
   },
   rate_limited: {
     status: 429,

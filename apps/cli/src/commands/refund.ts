@@ -1,5 +1,5 @@
 import {
-  formatInstant,
+  describeRefusal,
   formatMoney,
   instant,
   leftToRefund,
@@ -109,7 +109,7 @@ function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
 
 /** Why the refund would be refused, as far as the checkout is published; null where nothing speaks against it. */
 function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): string | null {
-  const { state, closed, intent } = stored;
+  const { closed, intent } = stored;
   const known = refundOf(stored, key);
   if (known !== undefined && !isSameRefund(known, amount)) {
     return `the key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;
@@ -118,16 +118,7 @@ function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): str
     return known.status === 'rejected' ? `the key ${key} belongs to a refund that was not made` : null;
   if (closed) return 'the checkout has closed';
   const refusal = refuseRefund(refundablePayment(stored), amount, instant(Date.now()));
-  switch (refusal?.code) {
-    case undefined:
-      return null;
-    case 'not_paid':
-      return `it is ${state.status}`;
-    case 'refund_window_closed':
-      return `it could be refunded until ${formatInstant(refusal.until)}`;
-    case 'refund_exceeds_paid':
-      return `${money(refusal.left, intent.currency)} are left`;
-  }
+  return refusal === null ? null : describeRefusal(refusal, intent.currency);
 }
 
 function refundOf({ refunds }: StoredCheckout, key: string): StoredRefund | undefined {

@@ -24,11 +24,18 @@ export function toFacts(charge: Charge, livemode: boolean): ChargeFacts {
     failureMessage: charge.failure_message ?? null,
     paidAt: timeOf(charge.paid_at),
     qr: uri === null || uri === undefined ? null : { downloadUri: uri, rawData: code?.raw_data ?? null },
-    // A void returns the whole amount; that refunded_amount shows it is an assumption.
-    refundedAmount: charge.voided === true ? charge.amount : (charge.refunded_amount ?? 0),
+    refundedAmount: refundedAmountOf(charge) ?? 0,
     refunds: embeddedRefunds(charge).map((refund) => toRefundFacts(refund, charge.currency)),
     canVoid: charge.can_perform_void === true,
   };
+}
+
+/**
+ * What was refunded or voided of a charge, in the smallest currency unit; null where the provider does not say. A void
+ * returns the whole amount: that `refunded_amount` shows it too is an assumption.
+ */
+export function refundedAmountOf({ voided, amount, refunded_amount: refunded }: Charge): number | null {
+  return voided === true ? amount : (refunded ?? null);
 }
 
 /** The refunds that are embedded in a charge. The client does not check them, so anything else is left out. */

@@ -3,7 +3,7 @@ import { formatInstant, parseInstant, plus } from '@tillflow/domain';
 import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
 import type { ChargeFacts, FindChargesCall, PaymentActivities } from '@tillflow/workflows';
 import { END_OF_TIME, mutate, read } from '../activities/provider-call.js';
-import { embeddedRefunds, toFacts, toRefundFacts } from '../activities/charge-facts.js';
+import { embeddedRefunds, refundedAmountOf, toFacts, toRefundFacts } from '../activities/charge-facts.js';
 
 /** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
 const QR_SOURCE = 'wallet_mpm';
@@ -75,7 +75,7 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
 export async function refundsOf(client: PaymentsClient, charge: Charge, options: RequestOptions): Promise<Refund[]> {
   const embedded = embeddedRefunds(charge);
   const sum = embedded.reduce((total, { amount }) => total + amount, 0);
-  if (sum === (charge.refunded_amount ?? 0)) return embedded;
+  if (sum === (refundedAmountOf(charge) ?? 0)) return embedded;
   const all: Refund[] = [];
   // Without an upper bound: the provider's clock may be ahead of this machine's.
   for await (const refund of client.charges.iterateRefunds(charge.id, { to: END_OF_TIME }, options)) all.push(refund);

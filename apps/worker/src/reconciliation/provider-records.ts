@@ -16,7 +16,7 @@ import {
   type RequestOptions,
   type Transaction,
 } from '@tillflow/payments-client';
-import { instantOf, textOf, toRefundFacts } from '../activities/charge-facts.js';
+import { instantOf, refundedAmountOf, textOf, toRefundFacts } from '../activities/charge-facts.js';
 import { refundsOf } from '../checkout/activities.js';
 import { listByTime } from './list-by-time.js';
 
@@ -108,7 +108,7 @@ export function toProviderCharge(
     currency: charge.currency,
     createdAt,
     paidAt: instantOf(charge.paid_at) ?? (isPaid ? createdAt : null),
-    refundedAmount: charge.refunded_amount ?? refunds.reduce((sum, { amount }) => sum + amount, 0),
+    refundedAmount: refundedAmountOf(charge) ?? refunds.reduce((sum, { amount }) => sum + amount, 0),
     refunds: refunds.map((refund) => {
       const { refundId, amount, key } = toRefundFacts(refund, refund.currency);
       return { id: refundId, amount, key, createdAt: instantOf(refund.created_at) };

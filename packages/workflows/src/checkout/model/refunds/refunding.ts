@@ -1,4 +1,12 @@
-import { formatMoney, instant, leftToRefund, refundKind, refuseRefund, type Instant } from '@tillflow/domain';
+import {
+  describeRefusal,
+  formatMoney,
+  instant,
+  leftToRefund,
+  refundKind,
+  refuseRefund,
+  type Instant,
+} from '@tillflow/domain';
 import type { ChargeFacts, RefundFacts } from '../../activities.js';
 import type { Outcome } from '../../../shared/outcome.js';
 import { sendWindow } from '../../../shared/policy.js';
@@ -17,7 +25,7 @@ import type { Charges } from '../charges/charges.js';
 import type { ModelContext } from '../context.js';
 import type { Due } from '../schedule.js';
 import { entryOf, mayBeInProgress, mismatchOf, type Expected } from './matching.js';
-import { inWords, returnedAmount, succeededAmount, type RefundEntry, type Refunds } from './refunds.js';
+import { returnedAmount, succeededAmount, type RefundEntry, type Refunds } from './refunds.js';
 
 /** The refund that is being made: the charge is retrieved, then the refund sent, then looked up if it is `unknown`. */
 export type RefundInProgress = PendingCall & {
@@ -186,7 +194,7 @@ export class Refunding {
     const amount = entry.by === 'tillflow' && left > 0 ? Math.min(entry.amount, left) : entry.amount;
     const refusal = refuseRefund(payment, amount, now);
     if (refusal !== null) {
-      this.#reject(now, entry, { code: refusal.code, message: inWords(refusal, intent.currency) });
+      this.#reject(now, entry, { code: refusal.code, message: describeRefusal(refusal, intent.currency) });
       return;
     }
     this.refunds.decide(entry.key, amount, refundKind(payment, amount, facts.canVoid && !call.voidRefused));

@@ -1,5 +1,5 @@
 import {
-  formatInstant,
+  describeRefusal,
   formatMoney,
   instant,
   isVoidable,
@@ -9,10 +9,8 @@ import {
   refundKind,
   refuseRefund,
   voidRule,
-  type Currency,
   type Instant,
   type RefundablePayment,
-  type RefundRefusal,
 } from '@tillflow/domain';
 import type { RefundFacts } from '../../activities.js';
 import type { RefundRequest, Refused } from '../../messages.js';
@@ -90,7 +88,8 @@ export class Refunds {
       return { code: 'invalid_refund', message: 'An amount is a whole positive number of smallest units' };
     }
     const refusal = refuseRefund(this.#paymentOf(accepted, now), amount, now);
-    if (refusal !== null) return { code: refusal.code, message: inWords(refusal, this.context.intent.currency) };
+    if (refusal !== null)
+      return { code: refusal.code, message: describeRefusal(refusal, this.context.intent.currency) };
     if (this.entries.length >= MAX_REFUNDS) {
       return { code: 'too_many_refunds', message: `A checkout has at most ${MAX_REFUNDS} refunds` };
     }
@@ -259,16 +258,4 @@ export function succeededAmount(entries: readonly Readonly<RefundEntry>[], charg
 /** Its money may still be returned: the refund is not decided, or an operator gave it up while the call was in flight. */
 function isPending({ status, inFlightUntil }: Readonly<RefundEntry>, now: Instant): boolean {
   return status === 'pending' || (status === 'rejected' && inFlightUntil !== null && now < inFlightUntil);
-}
-
-/** For people. */
-export function inWords(refusal: RefundRefusal, currency: Currency): string {
-  switch (refusal.code) {
-    case 'not_paid':
-      return 'The checkout is not paid';
-    case 'refund_window_closed':
-      return `A payment can be refunded for one year: this one until ${formatInstant(refusal.until)}`;
-    case 'refund_exceeds_paid':
-      return `${formatMoney({ amount: refusal.left, currency })} are left to be refunded`;
-  }
 }
