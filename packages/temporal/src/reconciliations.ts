@@ -5,6 +5,7 @@ import {
   WorkflowNotFoundError,
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import {
   emptySummary,
   RECONCILE_WORKFLOW,
@@ -48,7 +49,7 @@ type Run = { readonly workflowId: string; readonly runId: string };
 
 const ID = /^rec_([A-Za-z0-9:.-]{1,64})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const DAILY = 'daily-';
-const ON_REQUEST = 'reconcile/default/';
+const ON_REQUEST = `reconcile/${DEFAULT_ACCOUNT}/`;
 /** A result is one payload of up to 2 MB. */
 const RESULT_WITHIN_MS = 10_000;
 
