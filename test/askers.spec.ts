@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { decodeArrayFromPayloads } from './support/sdk-internals.js';
+import { decodeArrayFromPayloads } from '@tillflow/temporal/sdk-internals';
 import type { CommandMemo, ReconcileMemo, Refund, TimelineEntry } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chargePlanOf } from './support/plans.js';

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { decodeOptionalFailureToOptionalError } from './support/sdk-internals.js';
+import { decodeOptionalFailureToOptionalError } from '@tillflow/temporal/sdk-internals';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { PATHS } from './support/paths.js';
 import { chargeIdOf, IMPATIENT, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { historyToJSON } from './support/sdk-internals.js';
 import { Worker } from '@temporalio/worker';
+import { historyToJSON } from '@tillflow/temporal/sdk-internals';
 import { BUNDLE_PATH } from '@tillflow/worker';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMAND_PATHS } from './support/command-paths.js';

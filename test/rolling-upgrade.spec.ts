@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { historyToJSON } from './support/sdk-internals.js';
 import { Worker } from '@temporalio/worker';
+import { historyToJSON } from '@tillflow/temporal/sdk-internals';
 import { refund } from '@tillflow/workflows';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleChanged, type Change } from './support/bundle.js';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { msToTs } from './sdk-internals.js';
+import { msToTs } from '@tillflow/temporal/sdk-internals';
 import type { Stack } from './stack.js';
 
 /**

@@ -20,7 +20,6 @@ export { declareWithoutEffect, hadNoEffect, within, type Bounded, type Lane } fr
 export { connectionSettings, openTemporal, usesTls, type Temporal } from './connection/connection.js';
 export { isClosed, isTemporalDown, isTemporalFailure, isTooSlow, whyUnreachable } from './connection/failures.js';
 export { retryUntilDone, type RetryOptions } from './connection/retries.js';
-export { decodeArrayFromPayloads } from './connection/sdk-internals.js';
 export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted } from './encryption/data-converter.js';
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
 export { Seal } from './encryption/seal.js';

@@ -2,7 +2,6 @@ import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
 import { instant, parseCheckoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
 import {
   checkoutStart,
-  decodeArrayFromPayloads,
   decodeRunWithoutMemo,
   listRuns,
   openCheckoutsOfCharges,
@@ -10,6 +9,7 @@ import {
   sendHint,
   UnreadablePayloadError,
 } from '@tillflow/temporal';
+import { decodeArrayFromPayloads } from '@tillflow/temporal/sdk-internals';
 import {
   CHECKOUT_WORKFLOW,
   hint,
