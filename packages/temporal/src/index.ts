@@ -16,7 +16,7 @@ export {
   stuckWorkflows,
   type CheckoutFilters,
 } from './checkouts/queries.js';
-export { declareWithoutEffect, hadNoEffect, within, type Bounded, type Lane } from './connection/bounded-call.js';
+export { declareWithoutEffect, hadNoEffect, within, type Bounded, type CallKind } from './connection/bounded-call.js';
 export { connectionSettings, openTemporal, usesTls, type Temporal } from './connection/connection.js';
 export { isClosed, isTemporalDown, isTemporalFailure, isTooSlow, whyUnreachable } from './connection/failures.js';
 export { retryUntilDone, type RetryOptions } from './connection/retries.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { Lane } from '@tillflow/temporal';
+import type { CallKind } from '@tillflow/temporal';
 import { Counter, Gauge } from 'prom-client';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { Metrics } from './metrics.js';
 
-const LANES: readonly Lane[] = ['write', 'read', 'list', 'hint', 'background'];
+const KINDS: readonly CallKind[] = ['write', 'read', 'list', 'hint', 'background'];
 
 /** The calls to Temporal of this process and their limits, read for each scrape. */
 @Injectable()
@@ -22,10 +22,10 @@ function calls(temporal: TemporalAccess): Gauge {
     labelNames: ['lane', 'state'],
     registers: [],
     collect() {
-      for (const lane of LANES) {
-        const { busy, waiting } = temporal.load(lane);
-        this.set({ lane, state: 'busy' }, busy);
-        this.set({ lane, state: 'waiting' }, waiting);
+      for (const kind of KINDS) {
+        const { busy, waiting } = temporal.load(kind);
+        this.set({ lane: kind, state: 'busy' }, busy);
+        this.set({ lane: kind, state: 'waiting' }, waiting);
       }
     },
   });
@@ -39,7 +39,7 @@ function refusals(temporal: TemporalAccess): Counter {
     registers: [],
     collect() {
       this.reset();
-      for (const lane of LANES) this.inc({ lane }, temporal.load(lane).refused);
+      for (const kind of KINDS) this.inc({ lane: kind }, temporal.load(kind).refused);
     },
   });
 }

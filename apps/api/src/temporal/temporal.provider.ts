@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
-import { hadNoEffect, isTooSlow, within, type Bounded, type Lane, type Temporal } from '@tillflow/temporal';
+import { hadNoEffect, isTooSlow, within, type Bounded, type CallKind, type Temporal } from '@tillflow/temporal';
 import { Gate } from './gate.js';
 import { currentBudget } from './request-budget.js';
 
 /** The limit of calls in progress of each kind. */
-export type Places = Readonly<Record<Lane, number>>;
+export type Places = Readonly<Record<CallKind, number>>;
 
 /** The least time of a call whose request has no time left: enough for a healthy Temporal. Milliseconds. */
 const LEAST_MS = 250;
@@ -17,7 +17,7 @@ const KEEP_STEP_MS = 1_000;
 /** The connection to Temporal, injectable by this class. */
 export class TemporalAccess {
   readonly #temporal: Temporal;
-  readonly #gates: Readonly<Record<Lane, Gate>>;
+  readonly #gates: Readonly<Record<CallKind, Gate>>;
 
   constructor(temporal: Temporal, places: Places) {
     this.#temporal = temporal;
@@ -44,7 +44,7 @@ export class TemporalAccess {
    * @throws {TooSlowError} when the time is over: `hadNoEffect` says whether the call may still have an effect.
    * @throws {OverloadedError} {CallerGoneError} when the call was not sent.
    */
-  readonly within: Bounded = (lane, milliseconds, work) => this.#within(lane, milliseconds, work);
+  readonly within: Bounded = (kind, milliseconds, work) => this.#within(kind, milliseconds, work);
 
   /**
    * As {@link within}, for a write that continues after its deadline: it keeps its place until `isThrough` (checked once a
@@ -61,19 +61,19 @@ export class TemporalAccess {
   }
 
   async #within<T>(
-    lane: Lane,
+    kind: CallKind,
     milliseconds: number,
     work: () => Promise<T>,
     keep?: (error: unknown) => Promise<void>,
   ): Promise<T> {
-    const isAwaited = lane !== 'background';
+    const isAwaited = kind !== 'background';
     const startedAt = performance.now();
     const budget = isAwaited ? currentBudget() : undefined;
     const leftMs = budget === undefined ? milliseconds : Math.max(budget.askBy - startedAt, LEAST_MS);
     const withinMs = Math.min(milliseconds, leftMs);
     // A hint is sent although its sender has disconnected: it may stand for other webhooks too.
-    const gone = lane === 'hint' ? undefined : budget?.gone;
-    return this.#gates[lane].pass(
+    const gone = kind === 'hint' ? undefined : budget?.gone;
+    return this.#gates[kind].pass(
       { withinMs, gone },
       () => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), work),
       keep,
@@ -81,10 +81,10 @@ export class TemporalAccess {
   }
 
   /** As {@link within}, for calls that no request waits for. */
-  readonly inBackground: Bounded = (_lane, milliseconds, work) => this.within('background', milliseconds, work);
+  readonly inBackground: Bounded = (_kind, milliseconds, work) => this.within('background', milliseconds, work);
 
   /** Calls of a kind: in progress, waiting, and refused since the process started. */
-  load(lane: Lane): Pick<Gate, 'busy' | 'waiting' | 'refused'> {
-    return this.#gates[lane];
+  load(kind: CallKind): Pick<Gate, 'busy' | 'waiting' | 'refused'> {
+    return this.#gates[kind];
   }
 }

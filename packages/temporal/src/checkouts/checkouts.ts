@@ -13,7 +13,7 @@ import {
   type Resolution,
   type StoredRefund,
 } from '@tillflow/workflows';
-import { hadNoEffect, TooSlowError, within, type Bounded, type Lane } from '../connection/bounded-call.js';
+import { hadNoEffect, TooSlowError, within, type Bounded, type CallKind } from '../connection/bounded-call.js';
 import type { Temporal } from '../connection/connection.js';
 import { isClosed, isFullOfUpdates, isTooSlow, refusalOf } from '../connection/failures.js';
 import {
@@ -79,7 +79,7 @@ export class Checkouts {
     private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
     private readonly options: CheckoutsOptions,
   ) {
-    this.#bounded = options.bounded ?? ((_lane, milliseconds, work) => within(temporal.connection, milliseconds, work));
+    this.#bounded = options.bounded ?? ((_kind, milliseconds, work) => within(temporal.connection, milliseconds, work));
   }
 
   /** @throws {CheckoutNotFoundError} @throws {UnreadablePayloadError} when its encryption key is not configured. */
@@ -112,13 +112,13 @@ export class Checkouts {
     pageSize: number,
     pageToken: Uint8Array | null,
     onUnreadable: OnUnreadable,
-    lane: Lane = 'list',
+    kind: CallKind = 'list',
   ): Promise<StoredPage> {
     const { client } = this.temporal;
-    const { runs, nextPageToken } = await this.#withinReadTime(lane, () =>
+    const { runs, nextPageToken } = await this.#withinReadTime(kind, () =>
       listPage(client, query, pageSize, pageToken),
     );
-    const replaced = await this.#withinReadTime(lane, () => replacedRuns(client, runs));
+    const replaced = await this.#withinReadTime(kind, () => replacedRuns(client, runs));
     return { data: await this.#read(runs, replaced, onUnreadable), nextPageToken };
   }
 
@@ -250,9 +250,9 @@ export class Checkouts {
     }
   }
 
-  #withinReadTime<T>(lane: Lane, work: () => Promise<T>): Promise<T> {
+  #withinReadTime<T>(kind: CallKind, work: () => Promise<T>): Promise<T> {
     const { readWithinMs, hintWithinMs = readWithinMs } = this.options;
-    return this.#bounded(lane, lane === 'hint' ? hintWithinMs : readWithinMs, work);
+    return this.#bounded(kind, kind === 'hint' ? hintWithinMs : readWithinMs, work);
   }
 }
 

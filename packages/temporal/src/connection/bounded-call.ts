@@ -5,10 +5,10 @@ import type { Connection, ConnectionOptions } from '@temporalio/client';
  * The purpose of a call to Temporal: `write` starts or changes a checkout, `read` reads one, `list` searches, `hint`
  * passes a webhook on, `background` is work that no caller waits for.
  */
-export type Lane = 'write' | 'read' | 'list' | 'hint' | 'background';
+export type CallKind = 'write' | 'read' | 'list' | 'hint' | 'background';
 
-/** Runs `work` within this many milliseconds, limited to as many calls of its lane at a time as the process allows. */
-export type Bounded = <T>(lane: Lane, milliseconds: number, work: () => Promise<T>) => Promise<T>;
+/** Runs `work` within this many milliseconds, limited to as many calls of its kind at a time as the process allows. */
+export type Bounded = <T>(kind: CallKind, milliseconds: number, work: () => Promise<T>) => Promise<T>;
 
 /** Temporal did not answer in time. The request may still be carried out, unless {@link hadNoEffect} says otherwise. */
 export class TooSlowError extends Error {
