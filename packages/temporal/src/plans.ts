@@ -4,7 +4,7 @@ import {
   COMMAND_WORKFLOW,
   resolvePlan,
   type CommandMemo,
-  type OpenQuestion,
+  type PendingDecision,
   type PlanDecision,
   type Resolution,
 } from '@tillflow/workflows';
@@ -21,7 +21,7 @@ export type PendingPlan = {
   /** The name of the API key. */
   readonly by: string;
   /** The decision that a person has to make; null while Tillflow is still working on it. */
-  readonly undecided: OpenQuestion | null;
+  readonly undecided: PendingDecision | null;
 };
 
 /** The result of a decision about a plan. */

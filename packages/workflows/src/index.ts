@@ -9,7 +9,7 @@ export type {
   PaymentActivities,
   RefundFacts,
 } from './checkout/activities.js';
-export { owesBack, reopen, showsPayment } from './checkout/model/reopen.js';
+export { isReturnUnfinished, reopen, showsPayment } from './checkout/model/reopen.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './checkout/policy.js';
 export type { SendWindow } from './shared/policy.js';
 export type { Attributed } from './shared/requester.js';
@@ -41,7 +41,7 @@ export {
   type CommandMemo,
   type CommandResult,
   type Done,
-  type OpenQuestion,
+  type PendingDecision,
   type PlanDecision,
   type Rejection,
   resolvePlan,

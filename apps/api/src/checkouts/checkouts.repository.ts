@@ -43,7 +43,7 @@ import { CheckoutChanges } from './checkout-changes.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
 import { unavailable } from '../temporal/failures.js';
-import { LEAST_LOOK_MS } from '../temporal/request-budget.js';
+import { LEAST_READ_MS } from '../temporal/request-budget.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 /** The longest read, however long a request may take. Milliseconds. */
@@ -77,7 +77,7 @@ export class CheckoutsRepository {
     @Inject(LOGGER) private readonly logger: Logger,
     private readonly changes: CheckoutChanges,
   ) {
-    const readWithinMs = Math.min(Math.max(settings.values.ANSWER_WITHIN_MS, LEAST_LOOK_MS), READ_WITHIN_MS);
+    const readWithinMs = Math.min(Math.max(settings.values.ANSWER_WITHIN_MS, LEAST_READ_MS), READ_WITHIN_MS);
     this.#checkouts = new Checkouts(temporal, {
       readWithinMs,
       hintWithinMs: HINT_WITHIN_MS,

@@ -17,7 +17,7 @@ import {
 } from '@tillflow/domain';
 import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
 import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
-import { timeBeforeFollowUp, timeBeforeLook } from '../temporal/request-budget.js';
+import { timeBeforeFollowUp, timeBeforeRead } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
@@ -129,7 +129,7 @@ export class CheckoutsService {
   ): Promise<StoredCheckout | null> {
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
     const input = { intent, by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
-    const begun = await this.repository.begin(input, requestNonce, timeBeforeLook());
+    const begun = await this.repository.begin(input, requestNonce, timeBeforeRead());
     if (begun.kind === 'opened') return begun.checkout;
     try {
       return await this.repository.get(intent);

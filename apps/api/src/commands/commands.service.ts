@@ -16,7 +16,7 @@ import {
   type CommandMemo,
   type CommandOutcome,
   type CommandResult,
-  type OpenQuestion,
+  type PendingDecision,
   type Rejection,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
@@ -58,7 +58,7 @@ type Run = {
   readonly workflow: WorkflowHandle;
   readonly isFirst: boolean;
   /** What an operator has to decide before the command can end. */
-  readonly question: OpenQuestion | null;
+  readonly decision: PendingDecision | null;
 };
 
 /** Changes at the provider. The worker makes each once, and its history keeps the audit. */
@@ -121,7 +121,7 @@ export class Commands {
           staticSummary: `${[audit.kind, audit.target].join(' ').trim()} by ${audit.by}`,
         }),
       );
-      return { workflow, isFirst: true, question: null };
+      return { workflow, isFirst: true, decision: null };
     };
     try {
       const earlier = await this.#earlier(order, workflowId);
@@ -179,9 +179,9 @@ export class Commands {
         client.workflow.getHandle(workflowId).describe(),
       );
       // Written by this product alone.
-      const { audit, undecided: question = null } = memo as CommandMemo;
+      const { audit, undecided: decision = null } = memo as CommandMemo;
       if (audit.fingerprint === fingerprint) {
-        return { workflow: client.workflow.getHandle(workflowId, runId), isFirst: false, question };
+        return { workflow: client.workflow.getHandle(workflowId, runId), isFirst: false, decision };
       }
       if (order.kind === 'create_plan') {
         throw new Problem(
@@ -196,8 +196,8 @@ export class Commands {
     }
   }
 
-  async #outcomeOf({ workflow, isFirst, question }: Run, audit: Audit, answerBy: number): Promise<Carried> {
-    if (question !== null) return pending(question);
+  async #outcomeOf({ workflow, isFirst, decision }: Run, audit: Audit, answerBy: number): Promise<Carried> {
+    if (decision !== null) return pending(decision);
     try {
       const result = await this.temporal.within(
         'read',
@@ -209,7 +209,7 @@ export class Commands {
       if (result.kind === 'rejected') throw problemOfRejection(result);
       return { kind: 'done', id: result.value.id, reply: await this.#opened(result.value.reply), isFirst };
     } catch (error) {
-      if (isTooSlow(error) || hadNoEffect(error)) return pending(await this.#questionOf(workflow));
+      if (isTooSlow(error) || hadNoEffect(error)) return pending(await this.#pendingDecisionOf(workflow));
       const problem = problemOf(error, audit.kind);
       this.logger.info({ audit, outcome: problem instanceof Problem ? problem.code : 'unknown' }, 'command ended');
       throw problem;
@@ -217,7 +217,7 @@ export class Commands {
   }
 
   /** What an operator has to decide. Null when there is nothing to decide, or Temporal does not answer. */
-  async #questionOf(workflow: WorkflowHandle): Promise<OpenQuestion | null> {
+  async #pendingDecisionOf(workflow: WorkflowHandle): Promise<PendingDecision | null> {
     try {
       const { memo } = await this.temporal.within('read', READ_WITHIN_MS, () => workflow.describe());
       return (memo as CommandMemo).undecided ?? null;
@@ -242,9 +242,9 @@ const READ_WITHIN_MS = 1_300;
 /** At least, in milliseconds, however long the start took: the outcome may already be there. */
 const LEAST_WAIT_MS = 200;
 
-function pending(question: Pick<OpenQuestion, 'message' | 'candidates'> | null): Carried {
-  if (question === null) return { kind: 'pending', detail: 'The outcome is not known yet' };
-  const { message, candidates } = question;
+function pending(decision: Pick<PendingDecision, 'message' | 'candidates'> | null): Carried {
+  if (decision === null) return { kind: 'pending', detail: 'The outcome is not known yet' };
+  const { message, candidates } = decision;
   const named = candidates.length === 0 ? '' : `: ${candidates.join(', ')}`;
   return {
     kind: 'pending',

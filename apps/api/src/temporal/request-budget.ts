@@ -12,14 +12,14 @@ export type RequestBudget = {
 };
 
 /** A read of Temporal on a busy machine. Milliseconds. */
-export const LEAST_LOOK_MS = 1_300;
+export const LEAST_READ_MS = 1_300;
 
 /** The budget of a request that has arrived completely. */
 export function budgetOf(response: ServerResponse, answerWithinMs: number): RequestBudget {
   const left = new AbortController();
   response.once('close', () => left.abort());
   const now = performance.now();
-  return { answerBy: now + answerWithinMs, askBy: now + Math.max(answerWithinMs, LEAST_LOOK_MS), gone: left.signal };
+  return { answerBy: now + answerWithinMs, askBy: now + Math.max(answerWithinMs, LEAST_READ_MS), gone: left.signal };
 }
 
 const current = new AsyncLocalStorage<RequestBudget>();
@@ -44,7 +44,7 @@ export function timeLeft(): number {
  * How long the API may wait for an update, in milliseconds, so that a read can follow: seven eighths of the time left, or
  * all but 500 ms.
  */
-export function timeBeforeLook(): number {
+export function timeBeforeRead(): number {
   return before(500, 1 / 8);
 }
 

@@ -119,7 +119,7 @@ export const TRIGGERS: Readonly<Record<Trigger, { readonly path: string; readonl
   void: { path: 'refunds', form: { void: true, amount: 150_000 } },
 };
 
-/** Where a trigger leads: a status and the event that tells it, or the refusal. */
+/** Where a trigger leads: a status and the event that reports it, or the refusal. */
 export type Transition = {
   readonly from: ChargeState;
   readonly trigger: Trigger;

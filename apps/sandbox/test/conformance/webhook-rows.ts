@@ -8,7 +8,7 @@ import { idIn, recordsIn, type ChargeState, type Samples } from './samples.js';
 const rule = (fact: string, shows: Row['shows']): Row => ({ fact, shows });
 const TOLERANCE_SECONDS = 300;
 
-const tells =
+const reports =
   (id: string, key: string) =>
   (event: JsonObject): boolean =>
     event['key'] === key && isObject(event['data']) && [event['data']['id'], event['data']['charge']].includes(id);
@@ -21,7 +21,7 @@ async function webhookOf(
 ): Promise<{ id: string; received: Received; event: JsonObject }> {
   const receiver = await samples.provider.receiver();
   const id = idIn(await samples.newCharge(state));
-  const received = await receiver.first(tells(id, key));
+  const received = await receiver.first(reports(id, key));
   return { id, received, event: JSON.parse(received.body) as JsonObject };
 }
 
@@ -98,9 +98,9 @@ export const WEBHOOK_ROWS: readonly Row[] = [
     const endpoint = `${receiver.url}-of-charge`;
     const form = { amount: 2_000, currency: 'THB', 'source[type]': 'wallet_mpm', 'webhook_endpoints[]': endpoint };
     const id = idIn(await samples.provider.record('POST', '/charges', { form }));
-    await receiver.first((event, index) => tells(id, 'charge.create')(event) && pathOf(receiver, index) === endpoint);
+    await receiver.first((event, index) => reports(id, 'charge.create')(event) && pathOf(receiver, index) === endpoint);
     await receiver.first(
-      (event, index) => tells(id, 'charge.create')(event) && pathOf(receiver, index) === receiver.url,
+      (event, index) => reports(id, 'charge.create')(event) && pathOf(receiver, index) === receiver.url,
     );
   }),
   rule('an event without a 2xx answer is sent again, and both tries are in webhook_deliveries', async (samples) => {
@@ -110,7 +110,7 @@ export const WEBHOOK_ROWS: readonly Row[] = [
     await provider.standAt(await provider.middayAfter());
     receiver.answerWith(503);
     const id = idIn(await samples.newCharge('pending'));
-    const first = await receiver.first(tells(id, 'charge.create'));
+    const first = await receiver.first(reports(id, 'charge.create'));
     receiver.answerWith(200);
     const { id: eventId } = JSON.parse(first.body) as { id: string };
     const tries = async (): Promise<readonly JsonObject[]> => {

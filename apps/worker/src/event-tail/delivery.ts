@@ -2,7 +2,7 @@ import { checkoutId, DEFAULT_ACCOUNT, isFinalCharge, parseCheckoutId, type Check
 import { NotFoundError, PaymentsError, type Charge, type PaymentsClient } from '@tillflow/payments-client';
 import { isTemporalDown } from '@tillflow/temporal';
 import {
-  owesBack,
+  isReturnUnfinished,
   showsPayment,
   type ChargeFacts,
   type CheckoutMemo,
@@ -102,7 +102,7 @@ export class Delivery {
     if (facts.checkoutId !== checkoutId(key) || facts.isOtherMode) return SETTLED;
     if (found.is === 'absent') return this.#missing(event, facts);
     const { memo } = found;
-    if (showsPayment(memo, facts.chargeId) && !owesBack(memo, facts.chargeId)) return SETTLED;
+    if (showsPayment(memo, facts.chargeId) && !isReturnUnfinished(memo, facts.chargeId)) return SETTLED;
     await this.checkouts.reopen(found, facts, hintOf(event));
     return { as: 'reopened' };
   }

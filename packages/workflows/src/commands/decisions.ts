@@ -12,26 +12,26 @@ const ID = /^[A-Za-z0-9_-]{1,64}$/;
 /** An operator's decisions about a plan whose outcome Tillflow cannot find out. */
 export class PlanDecisions {
   #plan: PlanCreation | null = null;
-  #question: Undecided | null = null;
+  #pending: Undecided | null = null;
   #outcome: CommandOutcome | null = null;
 
-  /** Accepts decisions from the start of the workflow. @param show shows a question in the Temporal UI */
-  constructor(private readonly show: (question: Undecided) => void) {
+  /** Accepts decisions from the start of the workflow. @param show shows a pending decision in the Temporal UI */
+  constructor(private readonly show: (pending: Undecided) => void) {
     setHandler(resolvePlan, (resolution) => this.#decide(resolution), {
       validator: (resolution) => this.#check(resolution),
     });
   }
 
-  async untilDecided(plan: PlanCreation, question: Undecided): Promise<CommandOutcome> {
+  async untilDecided(plan: PlanCreation, pending: Undecided): Promise<CommandOutcome> {
     this.#plan = plan;
-    this.#ask(question);
+    this.#publish(pending);
     await condition(() => this.#outcome !== null && allHandlersFinished());
     if (this.#outcome === null) throw new Error('There is no decision');
     return this.#outcome;
   }
 
   #check(resolution: Resolution): void {
-    if (this.#question === null || this.#outcome !== null) throw invalidResolution('No decision is needed');
+    if (this.#pending === null || this.#outcome !== null) throw invalidResolution('No decision is needed');
     if (resolution.reason.trim() === '') throw invalidResolution('A reason is needed');
     if (resolution.action === 'adopt' && !ID.test(resolution.id)) throw invalidResolution('Not the id of a plan');
   }
@@ -42,7 +42,7 @@ export class PlanDecisions {
     const { decisions = [] } = workflowInfo().memo as CommandMemo;
     upsertMemo({ decisions: [...decisions, { ...resolution, at: formatInstant(clock()) }] });
     if (outcome.kind === 'undecided') {
-      this.#ask(outcome);
+      this.#publish(outcome);
       return 'undecided';
     }
     this.#outcome = outcome;
@@ -56,16 +56,16 @@ export class PlanDecisions {
       case 'look':
         return this.#plan.searchAgain();
       case 'adopt':
-        return this.#plan.adopt(resolution.id, this.#question?.candidates ?? []);
+        return this.#plan.adopt(resolution.id, this.#pending?.candidates ?? []);
       case 'abandon':
         return Promise.resolve({ kind: 'unknown', code: 'abandoned', message: `abandoned: ${resolution.reason}` });
     }
   }
 
-  #ask(question: Undecided): void {
-    this.#question = question;
+  #publish(pending: Undecided): void {
+    this.#pending = pending;
     const { undecided } = workflowInfo().memo as CommandMemo;
-    upsertMemo({ undecided: { ...question, since: undecided?.since ?? formatInstant(clock()) } });
-    this.show(question);
+    upsertMemo({ undecided: { ...pending, since: undecided?.since ?? formatInstant(clock()) } });
+    this.show(pending);
   }
 }

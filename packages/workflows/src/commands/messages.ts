@@ -53,11 +53,11 @@ export type CommandAudit = {
 };
 
 /** A decision that a person has to make, and since when (ISO 8601 UTC). */
-export type OpenQuestion = Undecided & { readonly since: string };
+export type PendingDecision = Undecided & { readonly since: string };
 
 export type CommandMemo = {
   readonly audit: CommandAudit;
-  readonly undecided?: OpenQuestion | null;
+  readonly undecided?: PendingDecision | null;
   /** The operators' decisions, the latest last. */
   readonly decisions?: readonly (Resolution & { readonly at: string })[];
 };

@@ -22,7 +22,7 @@ export async function command(input: CommandInput): Promise<CommandResult> {
   const outcome = await CancellationScope.nonCancellable(() =>
     requested.kind === 'create_plan'
       ? createPlan(requested, answerBy, policy, decisions)
-      : untilPromiseIsKept(answerBy, policy, () => makeChange(requested, policy)),
+      : retryOnceCallerHasPending(answerBy, policy, () => makeChange(requested, policy)),
   );
   showOutcome(outcome);
   switch (outcome.kind) {
@@ -46,7 +46,7 @@ async function createPlan(
   decisions: PlanDecisions,
 ): Promise<CommandOutcome | Undecided> {
   let plan = new PlanCreation(requested, policy);
-  const outcome = await untilPromiseIsKept(answerBy, policy, () => {
+  const outcome = await retryOnceCallerHasPending(answerBy, policy, () => {
     plan = new PlanCreation(requested, policy);
     return requested.turn === undefined ? plan.create() : inTurn(requested.turn, policy, () => plan.create());
   });
@@ -57,7 +57,7 @@ async function createPlan(
  * While the requester waits, a command that could not be sent ends with its rejection, so that nothing happens later
  * without their knowledge. Once the requester has the answer "pending", the command is tried again for a while.
  */
-async function untilPromiseIsKept<T extends CommandOutcome | Undecided>(
+async function retryOnceCallerHasPending<T extends CommandOutcome | Undecided>(
   answerBy: number,
   policy: CallPolicy,
   work: () => Promise<T>,

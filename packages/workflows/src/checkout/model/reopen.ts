@@ -50,7 +50,10 @@ export function showsPayment({ timeline = [] }: Pick<CheckoutMemo, 'timeline'>, 
  * Whether Tillflow was returning this charge's payment and had not finished when the checkout was terminated. Money
  * that the provider refused to return is shown as paid, and an operator decides.
  */
-export function owesBack({ intent, state, refunds = [], timeline = [] }: CheckoutMemo, chargeId: string): boolean {
+export function isReturnUnfinished(
+  { intent, state, refunds = [], timeline = [] }: CheckoutMemo,
+  chargeId: string,
+): boolean {
   if (state === undefined) return false;
   const isSecond = timeline.some(({ what, detail }) => what === 'paid_twice' && detail === chargeId);
   const isLate = acceptedChargeOf(state, timeline) === chargeId && !isPaid(state.status);
