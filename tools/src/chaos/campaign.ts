@@ -4,6 +4,7 @@ import { GUARANTEES, type Breach, type Findings, type Guarantee } from '@tillflo
 import fc from 'fast-check';
 import { disruption, disruptProcesses, disruptProvider, type Disruptions } from './disruptions.js';
 import { Environment, IN_FLIGHT_MS, VOID_DATE_OFFSET_MINUTES } from './environment.js';
+import { LiveCheckout } from './live-checkout.js';
 import { compareRecords } from './records.js';
 import { LiveScenario, planned } from './scenario.js';
 
@@ -47,70 +48,86 @@ const MAX_DISRUPTIONS = 10_000;
  * decides the actions and the faults, but not which of two concurrent events comes first.
  */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
-  const { seed, checkouts, log } = options;
+  const { seed, checkouts, atOnce, log } = options;
   const startedAt = Date.now();
-  const plans = fc.sample(planned, { seed, numRuns: checkouts });
-  const disruptions = fc.sample(disruption(options.restartTemporal !== null), { seed, numRuns: MAX_DISRUPTIONS });
+  const seconds = (): number => Math.round((Date.now() - startedAt) / 1_000);
   const environment = await Environment.open(options);
   try {
     const run = startedAt.toString(36);
-    const scenarios = plans.map((plan, index) => new LiveScenario(environment, `chaos-${seed}-${index}-${run}`, plan));
-    disruptProvider(environment);
-    const healed = new AbortController();
-    const disrupting = disruptProcesses(environment, disruptions, options.restartTemporal, healed.signal);
-    log(`${checkouts} checkouts, ${options.atOnce} at a time, seed ${seed}`);
-    await inParallel(scenarios, options.atOnce, (scenario) => scenario.run());
-    healed.abort();
-    const counts = await disrupting;
-    const faults = countBy(
-      environment.sandbox
-        .faultLog()
-        .flatMap((one) => (one.kind === 'request' ? one.fault.action : one.faults.map((name) => `webhook ${name}`))),
-    );
-    log(`faults end after ${Math.round((Date.now() - startedAt) / 1_000)} s; waiting until every checkout is settled`);
-    await environment.heal();
-    for (const scenario of scenarios) {
-      scenario.stopConfirming();
-      await scenario.announceLateChanges();
-    }
-    await inParallel(scenarios, options.atOnce, (scenario) => scenario.learnDecisions());
-
-    const first = await untilSettled(environment, scenarios, log);
-    // Every pending recheck runs now, and must not change anything.
-    await inParallel(scenarios, 8, (scenario) => lookUp(environment, scenario));
-    const last = await compareAll(environment, scenarios);
-    const breaches = [
-      ...scenarios.flatMap(({ breaches: seen }) => seen),
-      ...unique([...first.breaches, ...last.breaches]),
-    ];
-    const broken = new Set(breaches.map(({ checkout }) => checkout));
-    return {
-      seed,
-      checkouts,
-      seconds: Math.round((Date.now() - startedAt) / 1_000),
-      statuses: last.statuses,
-      disruptions: counts,
-      faults,
-      guarantees: Object.keys(GUARANTEES).map((number) => {
-        const guarantee = Number(number) as Guarantee;
-        const isOf = (breach: Breach): boolean => breach.guarantee === guarantee;
-        return { guarantee, checked: last.checked[guarantee], broken: breaches.filter(isOf).length };
-      }),
-      breaches,
-      traces: Object.fromEntries(
-        await Promise.all(
-          scenarios
-            .filter(({ id }) => broken.has(id))
-            .map(async ({ id, trace, reference }) => {
-              const memo = await environment.memoOf(reference);
-              return [id, { trace, timeline: memo?.timeline ?? [] }] as const;
-            }),
-        ),
-      ),
-    };
+    const scenarios = fc.sample(planned, { seed, numRuns: checkouts }).map((plan, index) => {
+      return new LiveScenario(new LiveCheckout(environment, `chaos-${seed}-${index}-${run}`), plan);
+    });
+    log(`${checkouts} checkouts, ${atOnce} at a time, seed ${seed}`);
+    const counts = await runDisrupted(environment, scenarios, options);
+    log(`faults end after ${seconds()} s; waiting until every checkout is settled`);
+    await endFaults(environment, scenarios, atOnce);
+    const comparisons = await compareTwice(environment, scenarios, log);
+    const report = await reportOn(environment, scenarios, comparisons);
+    return { seed, checkouts, seconds: seconds(), ...counts, ...report };
   } finally {
     await environment.close();
   }
+}
+
+/** Runs the scenarios while everything fails. */
+async function runDisrupted(
+  environment: Environment,
+  scenarios: readonly LiveScenario[],
+  { seed, atOnce, restartTemporal }: CampaignOptions,
+): Promise<Pick<CampaignResult, 'disruptions' | 'faults'>> {
+  const drawn = fc.sample(disruption(restartTemporal !== null), { seed, numRuns: MAX_DISRUPTIONS });
+  disruptProvider(environment);
+  const healed = new AbortController();
+  const disrupting = disruptProcesses(environment, drawn, restartTemporal, healed.signal);
+  await inParallel(scenarios, atOnce, (scenario) => scenario.run());
+  healed.abort();
+  const disruptions = await disrupting;
+  const faults = environment.sandbox
+    .faultLog()
+    .flatMap((one) => (one.kind === 'request' ? one.fault.action : one.faults.map((name) => `webhook ${name}`)));
+  return { disruptions, faults: countBy(faults) };
+}
+
+/** Ends all faults, and lets customers and callers finish what they began. */
+async function endFaults(environment: Environment, scenarios: readonly LiveScenario[], atOnce: number): Promise<void> {
+  await environment.heal();
+  for (const scenario of scenarios) await scenario.endAtProvider();
+  await inParallel(scenarios, atOnce, (scenario) => scenario.learnDecisions());
+}
+
+/** Compares when every checkout is settled, and again after every pending recheck, which must not change anything. */
+async function compareTwice(
+  environment: Environment,
+  scenarios: readonly LiveScenario[],
+  log: (line: string) => void,
+): Promise<{ readonly first: Comparison; readonly last: Comparison }> {
+  const first = await untilSettled(environment, scenarios, log);
+  await inParallel(scenarios, 8, ({ checkout }) => lookUp(checkout));
+  return { first, last: await compareAll(environment, scenarios) };
+}
+
+async function reportOn(
+  environment: Environment,
+  scenarios: readonly LiveScenario[],
+  { first, last }: { readonly first: Comparison; readonly last: Comparison },
+): Promise<Pick<CampaignResult, 'statuses' | 'guarantees' | 'breaches' | 'traces'>> {
+  const breaches = [
+    ...scenarios.flatMap(({ checkout }) => checkout.breaches),
+    ...unique([...first.breaches, ...last.breaches]),
+  ];
+  const guarantees = Object.keys(GUARANTEES).map((number) => {
+    const guarantee = Number(number) as Guarantee;
+    const broken = breaches.filter((breach) => breach.guarantee === guarantee).length;
+    return { guarantee, checked: last.checked[guarantee], broken };
+  });
+  const broken = new Set(breaches.map(({ checkout }) => checkout));
+  const traces = scenarios
+    .filter(({ checkout }) => broken.has(checkout.id))
+    .map(async ({ checkout: { id, trace, reference } }) => {
+      const memo = await environment.memoOf(reference);
+      return [id, { trace, timeline: memo?.timeline ?? [] }] as const;
+    });
+  return { statuses: last.statuses, guarantees, breaches, traces: Object.fromEntries(await Promise.all(traces)) };
 }
 
 type Comparison = Findings & { readonly statuses: Readonly<Record<string, number>> };
@@ -130,20 +147,19 @@ async function untilSettled(
       log(`${scenarios.length - unsettled.size} of ${scenarios.length} settled`);
       return comparison;
     }
-    for (const scenario of scenarios) {
-      if (!unsettled.has(scenario.id) || asked.has(scenario.id)) continue;
-      const attention = (await environment.memoOf(scenario.reference))?.state?.attention ?? null;
+    for (const { checkout } of scenarios) {
+      if (!unsettled.has(checkout.id) || asked.has(checkout.id)) continue;
+      const attention = (await environment.memoOf(checkout.reference))?.state?.attention ?? null;
       // The runbook of return_refused says: look it up again.
       if (attention?.code !== 'return_refused') continue;
-      asked.add(scenario.id);
-      await lookUp(environment, scenario);
+      asked.add(checkout.id);
+      await lookUp(checkout);
     }
     await sleep(BETWEEN_CHECKS_MS);
   }
 }
 
-async function lookUp(environment: Environment, { reference }: LiveScenario): Promise<void> {
-  const workflow = environment.workflowOf(reference);
+async function lookUp({ environment, workflow }: LiveCheckout): Promise<void> {
   const lookup = { action: 'look', reason: 'the campaign is over' } as const;
   await environment.tolerant(() => workflow.executeUpdate(resolve, { args: [lookup] }), 30_000);
 }
@@ -152,18 +168,18 @@ async function compareAll(environment: Environment, scenarios: readonly LiveScen
   const checked: Record<Guarantee, number> = { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 12: 0 };
   const breaches: Breach[] = [];
   const statuses: string[] = [];
-  const memos = await Promise.all(scenarios.map(async ({ reference }) => environment.memoOf(reference)));
+  const memos = await Promise.all(scenarios.map(({ checkout }) => environment.memoOf(checkout.reference)));
   const records = environment.records();
-  for (const [index, { id, answers }] of scenarios.entries()) {
+  for (const [index, { checkout }] of scenarios.entries()) {
     const memo = memos[index] ?? null;
     if (memo === null) {
-      breaches.push({ guarantee: 6, checkout: id, what: 'Temporal has no such checkout' });
+      breaches.push({ guarantee: 6, checkout: checkout.id, what: 'Temporal has no such checkout' });
       continue;
     }
     statuses.push(memo.state?.status ?? 'creating');
     const findings = compareRecords(records, {
       memo,
-      answers,
+      answers: checkout.answers,
       voidDateOffsetMinutes: VOID_DATE_OFFSET_MINUTES,
       inFlightMs: IN_FLIGHT_MS,
     });

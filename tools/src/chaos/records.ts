@@ -37,7 +37,8 @@ export function compareRecords(records: ProviderRecords, checkout: SettledChecko
   return { checked: { ...findings.checked, 5: charges.filter(({ paidAt }) => paidAt !== null).length }, breaches };
 }
 
-function chargesOf(records: ProviderRecords, checkoutId: string): ProviderCharge[] {
+/** The charges of a checkout, as the oracle reads them. */
+export function chargesOf(records: Pick<ProviderRecords, 'charges' | 'refunds'>, checkoutId: string): ProviderCharge[] {
   return records.charges
     .filter(({ metadata }) => metadata['checkout'] === checkoutId)
     .map(({ id, status, paid_at }) => ({
