@@ -6,9 +6,8 @@ export {
   checkSettled,
   GUARANTEES,
   isPaidStatus,
-  type Answer,
   type Breach,
   type Findings,
   type Guarantee,
-  type ProviderCharge,
 } from './oracle.js';
+export type { Answer, ProviderCharge } from './observation.js';

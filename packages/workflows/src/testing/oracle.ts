@@ -1,4 +1,5 @@
-import { toRefund, type AttentionCode, type CheckoutMemo, type Refund } from '../checkout/types.js';
+import { toRefund, type AttentionCode, type Refund } from '../checkout/types.js';
+import type { Observation, ProviderCharge } from './observation.js';
 
 /** The guarantees that records can prove, by their number in `docs/guarantees.md`, in a few words each. */
 export const GUARANTEES = {
@@ -19,48 +20,6 @@ export type Breach = { readonly guarantee: Guarantee; readonly checkout: string;
 export type Findings = {
   readonly checked: Readonly<Record<Guarantee, number>>;
   readonly breaches: readonly Breach[];
-};
-
-/** One charge of the checkout in the provider's records. Times in milliseconds since 1970, UTC. */
-export type ProviderCharge = {
-  readonly id: string;
-  readonly status: string;
-  readonly paidAt: number | null;
-  readonly refunds: readonly ProviderRefund[];
-};
-
-type ProviderRefund = {
-  readonly id: string;
-  /** Smallest currency unit. */
-  readonly amount: number;
-  readonly isVoid: boolean;
-  /** The key that Tillflow sent with it; null: it was made elsewhere. */
-  readonly key: string | null;
-  readonly madeAt: number;
-};
-
-/** What a caller was answered, and may rely on. */
-export type Answer =
-  | { readonly what: 'status'; readonly status: string }
-  | { readonly what: 'refund'; readonly refund: Refund }
-  | { readonly what: 'attempt'; readonly number: number };
-
-export type Observation = {
-  /** The provider's time, in milliseconds since 1970, UTC. */
-  readonly now: number;
-  readonly charges: readonly ProviderCharge[];
-  readonly memo: CheckoutMemo;
-  readonly answers?: readonly Answer[];
-  /** Minutes east of UTC of the calendar that gives a payment's transaction date. */
-  readonly voidDateOffsetMinutes?: number;
-  /** The accepted charge, where the observer knows it. Otherwise the payment time tells. */
-  readonly acceptedChargeId?: string | null;
-  /** What the checkout may ask a person for at the end. Each excuses what it reports. Usually none. */
-  readonly excuses?: ReadonlySet<AttentionCode>;
-  /** A call took effect long after its deadline: the provider may have an ended charge that no attempt shows. */
-  readonly hasLateEffects?: boolean;
-  /** False where the provider's times cannot be believed. */
-  readonly hasWindows?: boolean;
 };
 
 const ENDS: readonly string[] = ['expired', 'failed', 'cancelled'];

@@ -28,27 +28,31 @@ export const CHANGE_FAULTS = [
 ] as const;
 export type ChangeFault = (typeof CHANGE_FAULTS)[number];
 
+/** What a read shows of a charge. `older` is what the read before it showed. */
+const READS = {
+  none: (facts) => facts,
+  'another amount': (facts) => ({ ...facts, amount: 1, refundedAmount: intent.amount }),
+  'another mode': (facts) => ({ ...facts, isOtherMode: true, refunds: [], refundedAmount: 0 }),
+  'another checkout': (facts) => ({ ...facts, checkoutId: 'chk_default_other' }),
+  'an older state': (_, older) => older,
+  'no refunds listed': (facts) => ({ ...facts, refunds: [] }),
+  'refunds without keys': (facts) => ({ ...facts, refunds: facts.refunds.map((one) => ({ ...one, key: null })) }),
+  reversed: (facts) => ({ ...facts, status: 'reversed' }),
+  'an unknown status': (facts) => ({ ...facts, status: 'on_hold' }),
+} satisfies Record<string, (facts: ChargeFacts, older: ChargeFacts) => ChargeFacts>;
+type ShownRead = keyof typeof READS;
+export type ReadFault = ShownRead | 'unanswered';
 /** How a read goes. */
-export const READ_FAULTS = [
-  'none',
-  'unanswered',
-  'another amount',
-  'another mode',
-  'another checkout',
-  'an older state',
-  'no refunds listed',
-  'refunds without keys',
-  'reversed',
-  'an unknown status',
-] as const;
-export type ReadFault = (typeof READ_FAULTS)[number];
+export const READ_FAULTS: readonly ReadFault[] = ['unanswered', ...(Object.keys(READS) as ShownRead[])];
 
 /** A named fault, or the answer itself. `effect` makes the change at the provider. */
-export type ScriptedAnswer<T> = ChangeFault | ((effect: () => Outcome<T>) => Outcome<T>);
+type ChangeAnswer<T> = ChangeFault | ((effect: () => Outcome<T>) => Outcome<T>);
+/** The answer to the next call, or to this call and all that follow. */
+export type ScriptedAnswer<T> = ChangeAnswer<T> | { readonly always: ChangeAnswer<T> };
 
 export const unknownOutcome = { kind: 'unknown', code: 'timeout', message: 'no answer' } as const;
-/** The same answer for as many calls as any scenario makes. */
-export const always = <T>(answer: T): T[] => Array.from({ length: 500 }, () => answer);
+/** A script that gives the same answer to every call. */
+export const always = <T>(answer: T): { readonly always: T }[] => [{ always: answer }];
 
 /** More steps than this without an end are a loop that no time ends. */
 const MAX_STEPS = 20_000;
@@ -227,7 +231,7 @@ export class Scenario extends SimulatedProvider {
     this.during(call);
     this.elapse(plus(this.now, CHANGE_MS));
     if (this.isDown) return unknownOutcome;
-    const answer = script.shift() ?? this.drawChangeFault();
+    const answer = nextOf(script) ?? this.drawChangeFault();
     if (typeof answer === 'function') return answer(effect);
     if (answer !== 'none') this.note(`  ${answer}`);
     const waitForDeadline = (): void => this.elapse(instant(Math.max(sendBy, this.now) + deadlineMs));
@@ -269,31 +273,19 @@ export class Scenario extends SimulatedProvider {
     return fault;
   }
 
-  #show(charge: SimulatedCharge, fault: Exclude<ReadFault, 'unanswered'>): ChargeFacts {
+  #show(charge: SimulatedCharge, fault: ShownRead): ChargeFacts {
     const facts = this.facts(charge);
     const older = this.#shown.get(charge.id) ?? facts;
     this.#shown.set(charge.id, facts);
-    switch (fault) {
-      case 'none':
-        return facts;
-      case 'another amount':
-        return { ...facts, amount: 1, refundedAmount: intent.amount };
-      case 'another mode':
-        return { ...facts, isOtherMode: true, refunds: [], refundedAmount: 0 };
-      case 'another checkout':
-        return { ...facts, checkoutId: 'chk_default_other' };
-      case 'an older state':
-        return older;
-      case 'no refunds listed':
-        return { ...facts, refunds: [] };
-      case 'refunds without keys':
-        return { ...facts, refunds: facts.refunds.map((one) => ({ ...one, key: null })) };
-      case 'reversed':
-        return { ...facts, status: 'reversed' };
-      case 'an unknown status':
-        return { ...facts, status: 'on_hold' };
-    }
+    return READS[fault](facts, older);
   }
+}
+
+function nextOf<T>(script: ScriptedAnswer<T>[]): ChangeAnswer<T> | undefined {
+  const [next] = script;
+  if (typeof next === 'object') return next.always;
+  script.shift();
+  return next;
 }
 
 const unanswered: Lookup<never> = { unseen: 'no answer', code: 'timeout' };

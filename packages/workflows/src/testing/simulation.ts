@@ -1,6 +1,7 @@
 import { plus } from '@tillflow/domain';
 import type { Action } from './actions.js';
-import { checkAlways, type Observation } from './oracle.js';
+import type { Observation } from './observation.js';
+import { checkAlways } from './oracle.js';
 import type { Scenario } from './runner.js';
 import { MINUTE, type SimulatedCharge } from './simulated-provider.js';
 

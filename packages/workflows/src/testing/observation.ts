@@ -1,0 +1,44 @@
+import type { AttentionCode, CheckoutMemo, Refund } from '../checkout/types.js';
+
+/** One charge of the checkout in the provider's records. Times in milliseconds since 1970, UTC. */
+export type ProviderCharge = {
+  readonly id: string;
+  readonly status: string;
+  readonly paidAt: number | null;
+  readonly refunds: readonly ProviderRefund[];
+};
+
+type ProviderRefund = {
+  readonly id: string;
+  /** Smallest currency unit. */
+  readonly amount: number;
+  readonly isVoid: boolean;
+  /** The key that Tillflow sent with it; null: it was made elsewhere. */
+  readonly key: string | null;
+  readonly madeAt: number;
+};
+
+/** What a caller was answered, and may rely on. */
+export type Answer =
+  | { readonly what: 'status'; readonly status: string }
+  | { readonly what: 'refund'; readonly refund: Refund }
+  | { readonly what: 'attempt'; readonly number: number };
+
+/** What was seen of one checkout: on Tillflow's side, on the provider's, and by callers. */
+export type Observation = {
+  /** The provider's time, in milliseconds since 1970, UTC. */
+  readonly now: number;
+  readonly charges: readonly ProviderCharge[];
+  readonly memo: CheckoutMemo;
+  readonly answers?: readonly Answer[];
+  /** Minutes east of UTC of the calendar that gives a payment's transaction date. */
+  readonly voidDateOffsetMinutes?: number;
+  /** The accepted charge, where the observer knows it. Otherwise the payment time tells. */
+  readonly acceptedChargeId?: string | null;
+  /** What the checkout may ask a person for at the end. Each excuses what it reports. Usually none. */
+  readonly excuses?: ReadonlySet<AttentionCode>;
+  /** A call took effect long after its deadline: the provider may have an ended charge that no attempt shows. */
+  readonly hasLateEffects?: boolean;
+  /** False where the provider's times cannot be believed. */
+  readonly hasWindows?: boolean;
+};
