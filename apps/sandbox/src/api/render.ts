@@ -1,14 +1,12 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
+import type { DeliveryRecord, EventRecord, EventSubject } from '../records/events.js';
 import type {
   AccountRecord,
   ChargeRecord,
-  DeliveryRecord,
   CardRecord,
   CustomerRecord,
   DisputeRecord,
   DocumentRecord,
-  EventRecord,
-  EventSubject,
   OccurrenceRecord,
   ReceiptRecord,
   RefundRecord,

@@ -1,6 +1,6 @@
 import { formatInstant } from '@tillflow/domain';
 import type { RequestRecord } from '../api/request-log.js';
-import type { DeliveryRecord } from '../records/records.js';
+import type { DeliveryRecord } from '../records/events.js';
 import type { FaultAction } from '../faults/plan.js';
 
 /** A request that a fault hit, or a webhook with a deliberate fault. */

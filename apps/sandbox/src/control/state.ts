@@ -3,7 +3,8 @@ import type { Clock } from '../clock.js';
 import type { RequestLog, RequestRecord } from '../api/request-log.js';
 import type { Faults, FaultState } from '../faults/faults.js';
 import type { Provider } from '../provider/provider.js';
-import type { CardRecord, DeliveryRecord, DocumentRecord, OccurrenceRecord } from '../records/records.js';
+import type { DeliveryRecord } from '../records/events.js';
+import type { CardRecord, DocumentRecord, OccurrenceRecord } from '../records/records.js';
 import { JsonStream, type Member } from '../http/answer.js';
 import type {
   AccountJson,

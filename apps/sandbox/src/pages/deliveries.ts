@@ -1,4 +1,4 @@
-import type { DeliveryRecord } from '../records/records.js';
+import type { DeliveryRecord } from '../records/events.js';
 import { markup, type Markup } from './markup.js';
 import { badge, counted } from './parts.js';
 

@@ -3,13 +3,8 @@ import { ApiError } from '../http/api-error.js';
 import type { Assumptions } from '../assumptions.js';
 import type { Clock } from '../clock.js';
 import type { Random } from '../random.js';
-import {
-  type AccountRecord,
-  type ChargeRecord,
-  type EventRecord,
-  type EventSubject,
-  type TransactionRecord,
-} from '../records/records.js';
+import type { EventRecord, EventSubject } from '../records/events.js';
+import type { AccountRecord, ChargeRecord, TransactionRecord } from '../records/records.js';
 import { Records } from '../records/store.js';
 
 export type ContextOptions = {

@@ -1,5 +1,6 @@
 import type { Random } from '../random.js';
-import type { AccountRecord, EventRecord, TransactionRecord } from '../records/records.js';
+import type { EventRecord } from '../records/events.js';
+import type { AccountRecord, TransactionRecord } from '../records/records.js';
 import type { Records } from '../records/store.js';
 import { found, ProviderContext, type ContextOptions } from './context.js';
 import { Customers } from './customers.js';

@@ -5,7 +5,8 @@ import type { Assumptions } from '../assumptions.js';
 import type { Clock } from '../clock.js';
 import { NO_WEBHOOK_FAULTS, type WebhookRates } from '../faults/plan.js';
 import type { Random } from '../random.js';
-import type { ChargeRecord, DeliveryRecord, EventRecord } from '../records/records.js';
+import type { DeliveryRecord, EventRecord } from '../records/events.js';
+import type { ChargeRecord } from '../records/records.js';
 
 /**
  * The signature headers of a webhook: HMAC-SHA256, in hex, with each base64-decoded secret over `<timestamp>.<raw body>`.

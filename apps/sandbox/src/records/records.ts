@@ -1,7 +1,6 @@
 import type { Currency, Instant } from '@tillflow/domain';
 import type { Day, Rule } from './calendar.js';
 import type { FormMap } from '../http/form.js';
-import type { Page } from './table.js';
 
 /** Failure codes of a charge with their texts. Source: API reference, "Errors". */
 export const FAILURE_MESSAGES = {
@@ -245,51 +244,6 @@ export type ReceiptRecord = {
   readonly customerName: string;
   readonly customerEmail: string;
   readonly adjustment: TransactionRecord | null;
-};
-
-/** The record of an event as it was at that moment. */
-export type EventSubject =
-  | { readonly object: 'charge'; readonly record: ChargeRecord }
-  | { readonly object: 'refund'; readonly record: RefundRecord }
-  | { readonly object: 'card'; readonly record: CardRecord }
-  | { readonly object: 'customer'; readonly record: CustomerRecord }
-  | { readonly object: 'dispute'; readonly record: DisputeRecord }
-  | { readonly object: 'transfer'; readonly record: TransferRecord }
-  | {
-      readonly object: 'schedule';
-      readonly record: ScheduleRecord;
-      /** Its first occurrences as they were. */
-      readonly occurrences: Page<OccurrenceRecord>;
-    };
-
-export type EventRecord = {
-  readonly id: string;
-  readonly createdAt: Instant;
-  /** The kind of event. Source: assumption, "Event kinds". */
-  readonly key: string;
-  /** The charge it concerns; null for events of other records. */
-  readonly chargeId: string | null;
-  readonly subject: EventSubject;
-};
-
-/** One try to deliver an event to one address. */
-export type DeliveryRecord = {
-  readonly id: string;
-  readonly createdAt: Instant;
-  readonly eventId: string;
-  readonly key: string;
-  readonly uri: string;
-  /** 1 for the first try. */
-  readonly attempt: number;
-  /** HTTP status of the receiver; null without an answer. */
-  readonly status: number | null;
-  readonly error: string | null;
-  /** The webhook faults that hit it. */
-  readonly dropped: boolean;
-  readonly duplicate: boolean;
-  readonly reordered: boolean;
-  readonly corrupted: boolean;
-  readonly delayed: boolean;
 };
 
 export type AccountRecord = {

@@ -1,12 +1,11 @@
 import { Balance } from './balance.js';
+import type { DeliveryRecord, EventRecord } from './events.js';
 import type {
   AccountRecord,
   ChargeRecord,
   CustomerRecord,
-  DeliveryRecord,
   DisputeRecord,
   DocumentRecord,
-  EventRecord,
   OccurrenceRecord,
   ReceiptRecord,
   RefundRecord,
