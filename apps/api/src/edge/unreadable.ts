@@ -3,8 +3,7 @@ import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { Socket } from 'node:net';
 import type { ConnectionError, FastifyInstance } from 'fastify';
 import { PROBLEMS, type ProblemCode } from '../problems/catalog.js';
-import { problemBody } from '../problems/problem-document.js';
-import { Problem } from '../problems/problem.js';
+import { Problem, problemBody } from '../problems/problem.js';
 import type { Settings } from '../providers.js';
 import { commonHeaders } from './headers.js';
 

@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from '../problems/catalog.js';
-import { problemDocument } from '../problems/problem-document.js';
+import { problemDocument } from '../problems/problem.js';
 import type { AnswerMetadata } from './decorators.js';
 import type { Route } from './routes.js';
 import type { Json, Schemas } from './schemas.js';

@@ -1,5 +1,5 @@
 import { PROBLEMS, type ProblemCode } from './catalog.js';
-import { exampleOf } from './problem-document.js';
+import { exampleOf } from './problem.js';
 
 /** The page of one error, in Markdown: served at `/errors/<code>`, and written to `docs/errors`. */
 export function errorPage(code: ProblemCode): string {

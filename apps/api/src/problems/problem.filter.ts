@@ -3,8 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Settings } from '../providers.js';
 import { PROBLEMS, type ProblemCode } from './catalog.js';
-import { problemBody } from './problem-document.js';
-import { Problem } from './problem.js';
+import { Problem, problemBody } from './problem.js';
 
 /** Turns every failure into a problem document. The log has the details of an unexpected failure, the answer has none. */
 @Catch()
