@@ -23,7 +23,7 @@ export const COMMAND_PATHS: Readonly<Record<string, CommandPath>> = {
   },
   'plan-whose-first-request-came-late': (stack) =>
     withLateFirst(stack, chargePlan(stack), (body) => create(stack, body)),
-  'plan-that-nobody-can-tell-from-another': (stack) =>
+  'plan-that-two-records-match': (stack) =>
     withLateFirst(stack, transferPlanOf(stack, 222_222), (body) => create(stack, body)),
   'plan-found-after-a-repeat': (stack) => {
     loseCreate(stack, 'reset_before');
@@ -86,7 +86,7 @@ export const COMMAND_PATHS: Readonly<Record<string, CommandPath>> = {
     changeCard(stack, () => {
       stack.sandbox.faults.add({ method: 'PATCH', path: CARD, action: 'status', status: 400, times: 1 });
     }),
-  'card-changed-by-nobody-knows': (stack) =>
+  'card-change-of-unknown-outcome': (stack) =>
     changeCard(stack, () => {
       stack.sandbox.faults.add({ method: 'PATCH', path: CARD, action: 'hang', times: 15 });
     }),
