@@ -75,7 +75,7 @@ describe('a paid checkout', () => {
     expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: true, refunded_amount: 150_000 }]);
   });
 
-  it('can only be refunded after the cut-off: a timer publishes it', async () => {
+  it('can no longer be voided after the cut-off, and the workflow publishes that: a refund is still possible', async () => {
     const paid = await paidAtNine();
     await fastForward(stack, paid.reference, 7 * HOUR + 16 * MINUTE);
     await stack.until(paid.id, ({ voidable_until }) => voidable_until === null);
@@ -83,7 +83,7 @@ describe('a paid checkout', () => {
     expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: false, refunded_amount: 150_000 }]);
   });
 
-  it('lives for a year: refunds in parts, one made elsewhere, and closes with all of it', async () => {
+  it('accepts partial refunds for a year, includes a refund made elsewhere, and keeps all of them in its record when it closes', async () => {
     const paid = await paidAtNine();
     const chargeId = chargeIdOf(paid);
     await fastForward(stack, paid.reference, 90 * DAY);
@@ -121,7 +121,7 @@ describe('a paid checkout', () => {
     expect(stack.chargesOf(paid.id)).toMatchObject([{ refunded_amount: 150_000 }]);
   });
 
-  it('closes after a year although nothing was ever asked of it', async () => {
+  it('closes after a year without any request, and then refuses a refund', async () => {
     const paid = await paidAtNine();
     await fastForward(stack, paid.reference, 366 * DAY);
     const { checkout } = await handleOf(paid).result();
@@ -134,7 +134,7 @@ describe('a paid checkout', () => {
     expect(late.body.detail).toContain(paid.refundable_until);
   });
 
-  it('makes one refund at a time: of many parallel requests, no more is refunded than was paid', async () => {
+  it('makes one refund at a time, so parallel requests never refund more than was paid', async () => {
     const paid = await paidAtNine();
     const answers = await Promise.all([1, 2, 3, 4, 5].map(async () => refusal(refundOf(paid, 40_000))));
     expect(answers.filter((one) => one === 'not refused')).toHaveLength(3);
@@ -142,14 +142,14 @@ describe('a paid checkout', () => {
     expect(stack.chargesOf(paid.id)).toMatchObject([{ refunded_amount: 120_000 }]);
   });
 
-  it('asked twice at once with one key is refunded once', async () => {
+  it('is refunded once when two requests with the same key arrive at the same time', async () => {
     const paid = await paidAtNine();
     const [one, other] = await Promise.all([refundOf(paid, 40_000, 'k'), refundOf(paid, 40_000, 'k')]);
     expect(one).toEqual(other);
     expect(stack.chargesOf(paid.id)).toMatchObject([{ refunded_amount: 40_000 }]);
   });
 
-  it('whose void the provider refuses is refunded instead, and says so', async () => {
+  it('is refunded when the provider refuses the void, and its refund shows why', async () => {
     const paid = await paidAtNine();
     stack.sandbox.faults.add({
       method: 'POST',
@@ -189,7 +189,7 @@ describe('another attempt', () => {
     expect(await refusal(attemptAfter(body, 2))).toBe('already_paid');
   });
 
-  it('of two payments accepts the first and returns the other', async () => {
+  it('lets the checkout accept the first of two payments and return the other', async () => {
     const { body } = await stack.create({ expires_in: 86_400 });
     await moveToNext(body, 9);
     await attemptAfter(body, 1);
@@ -206,7 +206,7 @@ describe('another attempt', () => {
     expect(await words(body.id)).toEqual(expect.arrayContaining(['paid', 'paid_twice', 'voided']));
   });
 
-  it('is paid by a late payment of the old one: its own QR is withdrawn', async () => {
+  it('loses its QR when the customer pays the attempt before it, and the checkout is paid', async () => {
     const { body } = await stack.create();
     await attemptAfter(body, 1);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });

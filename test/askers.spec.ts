@@ -172,8 +172,8 @@ async function commandIds(): Promise<string[]> {
   return ids;
 }
 
-describe('who asked is written down', () => {
-  it('on every route that moves money or changes something', async () => {
+describe('the requester is recorded', () => {
+  it('and this suite has a test for every route that moves money or changes something', async () => {
     const response = await fetch(`${stack.api.url}/openapi.json`);
     const { paths } = (await response.json()) as { paths: Record<string, Record<string, unknown>> };
     const routes = Object.entries(paths).flatMap(([path, methods]) =>
@@ -183,12 +183,12 @@ describe('who asked is written down', () => {
     expect(Object.keys(ROUTES).toSorted()).toEqual(changing.toSorted());
   });
 
-  it.each(Object.keys(ROUTES))('by %s', async (route) => {
+  it.each(Object.keys(ROUTES))('for %s', async (route) => {
     expect.hasAssertions();
     await ROUTES[route]?.();
   });
 
-  it('of requests that no worker answers, with the signal that makes them durable', async () => {
+  it('for a request that no worker answers in time: the durable signal carries the requester', async () => {
     const slow = await Stack.start({ worker: false, api: { ANSWER_WITHIN_MS: '300' } });
     try {
       const { body } = await slow.create();
@@ -203,7 +203,7 @@ describe('who asked is written down', () => {
     }
   });
 
-  it('where Temporal itself is asked to cancel, and Tillflow gives a late payment back', async () => {
+  it('for a cancellation in Temporal, and for a late payment that Tillflow returns automatically', async () => {
     const cancelled = await open();
     await stack.workflowOf(cancelled.id).cancel();
     await stack.untilStatus(cancelled.id, 'cancelled');
@@ -216,14 +216,14 @@ describe('who asked is written down', () => {
     expect(body.data).toMatchObject([{ key: expect.stringMatching(/^auto:/), requested_by: 'auto:late_payment' }]);
   });
 
-  it('of a retrieve that a reconciliation causes', async () => {
+  it('for a retrieve that a reconciliation causes', async () => {
     const checkout = await open();
     await stack.workflowOf(checkout.id).signal('hint', { eventId: 'rec_1', eventKey: 'reconciliation' });
     await stack.post(`/v1/checkouts/${checkout.id}/cancel`);
     expect(await asked(checkout.id)).toContain('reconciliation by auto:reconciliation');
   });
 
-  it('of a refund that was made elsewhere as not known', async () => {
+  it('as unknown for a refund that was made elsewhere', async () => {
     const checkout = await paid();
     await stack.refundElsewhere(chargeIdOf(checkout), 700);
     await tillflow(['resolve', checkout.id, '--look', '--reason', 'the customer called'], operatorOf(stack));
@@ -233,7 +233,7 @@ describe('who asked is written down', () => {
 });
 
 describe('the command line', () => {
-  it('says which user of the machine asked, and shows who asked', async () => {
+  it('records the user of the machine as requester, and shows the requester of each entry', async () => {
     const checkout = await paid();
     const environment = operatorOf(stack);
     await tillflow(['refund', checkout.id, '--key', 'k', '--amount', '500.00'], environment);

@@ -25,7 +25,7 @@ async function signalsOf(checkout: CheckoutJson): Promise<string[]> {
 }
 
 describe('a new attempt', () => {
-  it('at a failed checkout is a new QR that the customer can pay', async () => {
+  it('after a failed attempt has a new QR that the customer can pay', async () => {
     const { id, attempts } = await failed();
     const { status, body, headers } = await again(id, { after: 1 });
     expect(status).toBe(201);
@@ -41,7 +41,7 @@ describe('a new attempt', () => {
     expect(await stack.untilStatus(id, 'paid')).toMatchObject({ attempts: [{}, { status: 'successful' }] });
   });
 
-  it('asked for again by the same number is the same attempt', async () => {
+  it('is not created again when the same number is requested again', async () => {
     const { id } = await failed();
     const first = await again(id, { after: 1 });
     const second = await again(id, { after: 1 });
@@ -49,7 +49,7 @@ describe('a new attempt', () => {
     expect(stack.chargesOf(id)).toHaveLength(2);
   });
 
-  it('asked for ten times at once is one attempt, and ten equal answers', async () => {
+  it('is created once when ten requests arrive at once, and all ten get the same answer', async () => {
     const { id } = await failed();
     const answers = await Promise.all(Array.from({ length: 10 }, () => again(id, { after: 1 })));
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
@@ -57,7 +57,7 @@ describe('a new attempt', () => {
     expect(stack.chargesOf(id)).toHaveLength(2);
   });
 
-  it('without a number replaces the open attempt, which is expired at the provider first', async () => {
+  it('requested without a number replaces the open attempt, which Tillflow expires at the provider first', async () => {
     const { body } = await stack.create();
     const renewed = await again(body.id);
     expect(renewed).toMatchObject({
@@ -83,7 +83,7 @@ describe('a new attempt', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
-  it('is refused when the customer was faster, although no one knew yet', async () => {
+  it('is refused when the customer has paid, even if Tillflow had not seen the payment before the request', async () => {
     const { body } = await stack.create();
     stack.sandbox.webhooks.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -100,7 +100,7 @@ describe('a new attempt', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
-  it('is refused when it would follow one that there is not', async () => {
+  it('is refused when `after` is higher than the newest attempt', async () => {
     const { id } = await failed();
     const refused = await again<ProblemJson>(id, { after: 2 });
     expect(refused).toMatchObject(refusal('attempt_unknown'));
@@ -108,7 +108,7 @@ describe('a new attempt', () => {
     expect(stack.chargesOf(id)).toHaveLength(1);
   });
 
-  it('is refused once the checkout has closed, by what it came to', async () => {
+  it('is refused once the checkout has closed: with already_paid after a payment, otherwise with checkout_closed', async () => {
     const unpaid = await failed();
     await stack.temporal.client.workflow.getHandle(`checkout/default/${unpaid.reference}`).terminate('as an end');
     expect(await again<ProblemJson>(unpaid.id)).toMatchObject(refusal('checkout_closed'));
@@ -126,7 +126,7 @@ describe('a new attempt', () => {
 });
 
 describe('a new attempt that takes long', () => {
-  it('is answered 202 without a QR, made durable, and there when it is asked for again', async () => {
+  it('is answered with 202 and no QR, is stored durably, and is returned when the request is repeated', async () => {
     const { body } = await stack.create();
     stack.sandbox.faults.add({
       method: 'POST',
@@ -148,7 +148,7 @@ describe('a new attempt that takes long', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(2);
   });
 
-  it('that no worker takes is made once a worker is back, and the QR that it replaces is no longer shown', async () => {
+  it('requested while no worker runs hides the old QR at once, and is created when a worker is back', async () => {
     const { body } = await stack.create();
     expect(body.qr).not.toBeNull();
     await stack.stopWorker();

@@ -114,12 +114,12 @@ describe.each(LISTS)('the list %s', (path) => {
     'cursor=x&offset=1',
     'unknown=1',
     'limit=1&limit=2',
-  ])('with ?%s is refused, and the provider is not called', async (query) => {
+  ])('is refused with ?%s, and the provider is not called', async (query) => {
     await expectUnsent('GET', `${path}?${query}`, 400, 'invalid_request');
   });
 });
 
-it('a cursor of one list is of use for no other', async () => {
+it('a cursor is refused by any other list, and after any change', async () => {
   const { customers } = stack.sandbox.seedRecords({ customers: [{ cards: [{}, {}] }], receipts: [{}, {}] });
   const list = `/v1/customers/${customers[0]}/cards`;
   const { body } = await stack.request<{ next_cursor: string }>('GET', `${list}?limit=1`, { key: KEYS.ops });
@@ -131,7 +131,7 @@ it('a cursor of one list is of use for no other', async () => {
 });
 
 it.each(LISTS.flatMap((list) => ['', 'yesterday', '2026-02-30T00:00:00Z'].map((time) => ({ list, time }))))(
-  '$list refuses $time as one bound beside a good one, and names it',
+  '$list refuses the bound $time next to a valid bound, and names only the wrong one',
   async ({ list, time }) => {
     const good = '2026-01-01T00:00:00Z';
     const to = await expectUnsent('GET', `${list}?from=${good}&to=${time}`, 400, 'invalid_request');
@@ -164,7 +164,7 @@ describe('a search', () => {
   });
 });
 
-describe('a recurring plan', () => {
+describe('a request for a recurring plan', () => {
   const good = {
     every: 1,
     period: 'month',
@@ -271,7 +271,7 @@ describe('a recurring plan', () => {
   });
 });
 
-describe('a change', () => {
+describe('a request to change a record', () => {
   const card = '/v1/customers/cust_test_1/cards/card_test_1';
   it.each<[string, string, unknown]>([
     ['PATCH', card, {}],

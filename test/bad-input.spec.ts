@@ -46,7 +46,7 @@ async function expectUntouched(
 
 const CHECKOUT = '/v1/checkouts/chk_default_test';
 
-describe('a checkout', () => {
+describe('a request for a checkout', () => {
   it.each([
     [{ amount: 1_999 }, 422, 'amount_out_of_range'],
     [{ amount: 15_000_001 }, 422, 'amount_out_of_range'],
@@ -89,7 +89,7 @@ describe('a checkout', () => {
     [{ terminal: 'a\nb' }, 400, 'invalid_request'],
     [{ source: '../charges' }, 400, 'invalid_request'],
     [{ expire_in: 60 }, 400, 'invalid_request'],
-  ])('with %j is refused with %i %s, and neither provider nor engine is called', async (change, status, code) => {
+  ])('with %j is refused with %i %s, and neither the provider nor Temporal is called', async (change, status, code) => {
     await expectRefused({ ...fine(), ...change }, status, code);
   });
 
@@ -104,12 +104,12 @@ describe('a checkout', () => {
     ['"text"', 400, 'invalid_request'],
     ['{"__proto__":{"amount":1}}', 400, 'invalid_request'],
     [JSON.stringify({ description: 'x'.repeat(20_000) }), 413, 'body_too_large'],
-  ])('with the body %.30s is refused with %i', async (body, status, code) => {
+  ])('with the body $0 is refused with $1', async (body, status, code) => {
     await expectRefused(body, status, code);
   });
 
   it.each(['text/plain', 'application/x-www-form-urlencoded', 'application/xml'])(
-    'as %s instead of JSON is refused with 415',
+    'with a body of type %s is refused with 415',
     async (type) => {
       const answer = await stack.request<ProblemJson>('POST', '/v1/checkouts', {
         body: 'reference=a&amount=150000&currency=THB',
@@ -119,7 +119,7 @@ describe('a checkout', () => {
     },
   );
 
-  it('of any shape never breaks the API, and nothing but a good one reaches provider or engine', async () => {
+  it('with a random body never causes a 5xx, and reaches the provider or Temporal only when it is valid', async () => {
     const before = callsMade();
     const near = fc.record(
       {
@@ -143,7 +143,7 @@ describe('a checkout', () => {
   });
 });
 
-describe('a new attempt', () => {
+describe('a request for a new attempt', () => {
   it.each([
     '{"after":0}',
     '{"after":-1}',
@@ -159,13 +159,13 @@ describe('a new attempt', () => {
     '7',
     '"1"',
     '{"after":',
-  ])('with the body %s is refused with 400, and neither provider nor engine is called', async (body) => {
+  ])('with the body %s is refused with 400, and neither the provider nor Temporal is called', async (body) => {
     await expectUntouched(400, 'invalid_request', () =>
       stack.request<ProblemJson>('POST', `${CHECKOUT}/attempts`, { body }),
     );
   });
 
-  it('as anything but JSON is refused with 415', async () => {
+  it('with a body that is not JSON is refused with 415', async () => {
     await expectUntouched(415, 'unsupported_media_type', () =>
       stack.request<ProblemJson>('POST', `${CHECKOUT}/attempts`, {
         body: 'after=1',
@@ -175,7 +175,7 @@ describe('a new attempt', () => {
   });
 });
 
-describe('a refund', () => {
+describe('a request for a refund', () => {
   const ask = (body: unknown, headers: Record<string, string>) =>
     stack.request<ProblemJson>('POST', `${CHECKOUT}/refunds`, { body, headers });
 
@@ -199,7 +199,7 @@ describe('a refund', () => {
     '[]',
     '"all"',
     '{"amount":',
-  ])('with the body %.60s is refused with 400, and neither provider nor engine is called', async (body) => {
+  ])('with the body $0 is refused with 400, and neither the provider nor Temporal is called', async (body) => {
     await expectUntouched(400, 'invalid_request', () => ask(body, { 'idempotency-key': 'k' }));
   });
 
@@ -207,23 +207,23 @@ describe('a refund', () => {
     ['a key of 129 characters', 'k'.repeat(129)],
     ['a key with a space', 'a b'],
     ['two keys', 'a, b'],
-    ['a key that is ours', 'auto:chrg_test_1'],
+    ['a key with the reserved prefix auto:', 'auto:chrg_test_1'],
     ['a key that is not ASCII', '\u00e4'],
-  ])('with %s is refused with 400, and neither provider nor engine is called', async (_, key) => {
+  ])('with %s is refused with 400, and neither the provider nor Temporal is called', async (_, key) => {
     await expectUntouched(400, 'invalid_request', () => ask({}, { 'idempotency-key': key }));
   });
 
   it.each<Record<string, string>>([{}, { 'idempotency-key': '' }])(
-    'with %j for a key is refused with 400',
+    'with the headers %j has no key, and is refused with 400',
     async (headers) => {
       await expectUntouched(400, 'idempotency_key_required', () => ask({}, headers));
     },
   );
 });
 
-describe('a stream', () => {
+describe('a request for an event stream', () => {
   it.each(['x', '-1', '1.5', '0x1', '7 7', '1, 2', '9'.repeat(16), `1' OR '1'='1`])(
-    'after the event %j is refused with 400',
+    'with the Last-Event-ID %j is refused with 400',
     async (lastEventId) => {
       const headers = { 'last-event-id': lastEventId };
       await expectUntouched(400, 'invalid_request', () =>
@@ -233,7 +233,7 @@ describe('a stream', () => {
   );
 });
 
-describe('a reconciliation', () => {
+describe('a request for a reconciliation', () => {
   const window = { from: '2026-11-01T00:00:00Z', to: '2026-11-02T00:00:00Z' };
 
   it.each([
@@ -251,7 +251,7 @@ describe('a reconciliation', () => {
     [{ dry_run: 'yes' }],
     [{ dry_run: 1 }],
     [{ account: 'other' }],
-  ])('of %j is refused with 400, and neither provider nor engine is called', async (change) => {
+  ])('with the body %j is refused with 400, and neither the provider nor Temporal is called', async (change) => {
     await expectUntouched(400, 'invalid_request', () =>
       stack.request<ProblemJson>('POST', '/v1/reconciliations', { body: { ...window, ...change }, key: KEYS.ops }),
     );
@@ -267,7 +267,7 @@ describe('a reconciliation', () => {
     ['/v1/reconciliations?limit=0', 400, 'invalid_request'],
     ['/v1/reconciliations?cursor=AAAA', 400, 'invalid_request'],
     ['/v1/reconciliations?status=running', 400, 'invalid_request'],
-  ])('at %s is refused with %i %s', async (path, status, code) => {
+  ])('to the path %s is refused with %i %s', async (path, status, code) => {
     const answer = await stack.request<ProblemJson>('GET', path, { key: KEYS.ops });
     expect(answer).toMatchObject({ status, body: { code } });
   });
@@ -277,7 +277,7 @@ describe('a reconciliation', () => {
     ['GET', '/v1/reconciliations'],
     ['GET', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9'],
     ['GET', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9/export'],
-  ])('%s %s is closed to a till', async (method, path) => {
+  ])('%s %s is refused with 403 for a till', async (method, path) => {
     const body = method === 'POST' ? window : undefined;
     await expectUntouched(403, 'forbidden', () => stack.request<ProblemJson>(method, path, { body }));
   });
@@ -324,7 +324,7 @@ describe('a request', () => {
   });
 
   it.each(['NONSENSE\r\n\r\n', `GET / HTTP/1.1\r\nHost: a\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`])(
-    'that is no proper HTTP (%.20j) is answered with a problem document too',
+    'that is not valid HTTP ($0) also gets a problem document',
     async (text) => {
       const { hostname, port } = new URL(stack.api.url);
       const answer = await new Promise<string>((resolve, reject) => {
@@ -339,7 +339,7 @@ describe('a request', () => {
     },
   );
 
-  it('with a wrong key is refused with 429 too when there are too many of them', async () => {
+  it('with a wrong key gets 429 when its address sends too many of them', async () => {
     await stack.withApi({ OPEN_RATE_LIMIT: '5' }, async () => {
       const guesses = Array.from({ length: 30 }, (_, n) =>
         stack.request<ProblemJson>('GET', '/v1/checkouts', { key: `guess-${n}` }),
@@ -350,7 +350,7 @@ describe('a request', () => {
     });
   });
 
-  it('links to a page that says what the error means', async () => {
+  it('that is refused gets a link to a page that explains the error', async () => {
     const { body } = await stack.get<ProblemJson>('/v1/checkouts/chk_default_nothing');
     const page = await fetch(body.type);
     expect(page.status).toBe(200);
@@ -373,7 +373,7 @@ describe('a request', () => {
 });
 
 describe('without a key', () => {
-  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])('%s is open', async (path) => {
+  it.each(['/health/live', '/health/ready', '/openapi.json', '/docs'])('%s answers 200', async (path) => {
     expect((await stack.request('GET', path, { key: null })).status).toBe(200);
   });
 
@@ -393,7 +393,7 @@ describe('without a key', () => {
     ['GET', '/v1/reconciliations/rec_1-2_a'],
     ['GET', '/v1/reconciliations/rec_1-2_a/export'],
     ['HEAD', '/v1/checkouts/chk_default_a/events'],
-  ])('%s %s is closed', async (method, path) => {
+  ])('%s %s answers 401', async (method, path) => {
     const answer = await stack.request<ProblemJson>(method, path, {
       key: null,
       ...(method === 'POST' ? { body: fine() } : {}),

@@ -51,7 +51,7 @@ describe('a checkout', () => {
     expect(await words(body.id)).toEqual(['opened', 'source_created', 'charge_created', 'webhook', 'paid']);
   });
 
-  it('carries the reason of a failed payment through', async () => {
+  it("shows the provider's failure code and message after a failed payment", async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'insufficient_fund' });
     const failed = await stack.untilStatus(body.id, 'failed');
@@ -60,7 +60,7 @@ describe('a checkout', () => {
     expect(failed.qr).toBeNull();
   });
 
-  it("expires by Tillflow's clock, and expires its charge at the provider", async () => {
+  it("expires when Tillflow's timer fires, and its charge is then expired at the provider", async () => {
     const { body } = await stack.create({ expires_in: 5 });
     const expired = await stack.untilStatus(body.id, 'expired');
     expect(expired.attempts).toMatchObject([{ status: 'expired', failure_code: null }]);
@@ -80,7 +80,7 @@ describe('a checkout', () => {
     expect(gone).toMatchObject({ status: 404, body: { code: 'qr_gone' } });
   });
 
-  it('is not cancelled when the customer was faster', async () => {
+  it('is not cancelled when the customer has already paid', async () => {
     const { body } = await stack.create();
     stack.sandbox.webhooks.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -90,7 +90,7 @@ describe('a checkout', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body.status).toBe('paid');
   });
 
-  it('whose cancel the provider refuses, because a customer is confirming, is not cancelled and shows no new QR', async () => {
+  it('is not cancelled and shows no QR while the provider refuses the expire call because a customer is confirming', async () => {
     const { body } = await stack.create();
     const refuse = { method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 } as const;
     stack.sandbox.faults.add({ ...refuse, code: 'failed_expire' });
@@ -102,7 +102,7 @@ describe('a checkout', () => {
     expect(paid.attention).toBeNull();
   });
 
-  it('shows no QR from the moment a cancel is on its way, however long the provider takes', async () => {
+  it('shows no QR as soon as a cancel is requested, however long the provider takes', async () => {
     const { body } = await stack.create();
     stack.sandbox.faults.add({
       method: 'POST',
@@ -117,14 +117,14 @@ describe('a checkout', () => {
     await stack.untilStatus(body.id, 'cancelled');
   });
 
-  it('that has failed stays failed when a cancel comes after it', async () => {
+  it('stays failed when a cancel follows', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'payment_rejected' });
     const failed = await stack.untilStatus(body.id, 'failed');
     expect(await stack.post(`/v1/checkouts/${body.id}/cancel`)).toMatchObject({ status: 200, body: failed });
   });
 
-  it('that an operator terminates is answered with its last known state, not with a server error', async () => {
+  it('answers with its last known state after an operator has terminated it, not with a server error', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 1_500, times: 1 });
     const reference = newReference();
     const opening = stack.create({ reference });
@@ -143,7 +143,7 @@ describe('a checkout', () => {
     expect((await stack.withApi(IMPATIENT, cancel)).status).toBe(202);
   });
 
-  it('that the provider refuses is failed with its code, and nothing is charged', async () => {
+  it("becomes failed with the provider's code when the provider refuses the charge, and nothing is charged", async () => {
     stack.sandbox.faults.add({
       method: 'POST',
       path: '/charges',
@@ -200,7 +200,7 @@ describe('a checkout', () => {
 });
 
 describe('one reference', () => {
-  it('asked for twice at once with one source is one checkout, although its source is used by then', async () => {
+  it('has one checkout when two requests with the same source arrive at once, although the first one uses the source', async () => {
     const response = await fetch(`${stack.sandboxUrl}/sources`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${stack.sandbox.keys.public}:`)}` },
@@ -217,7 +217,7 @@ describe('one reference', () => {
     expect(stack.chargesOf(answers[0].body.id)).toHaveLength(1);
   });
 
-  it('asked for 20 times at once is one source, one charge and twenty equal answers, one of them 201', async () => {
+  it('has one source and one charge when 20 requests arrive at once; all get the same body, and exactly one gets 201', async () => {
     const reference = newReference();
     const before = stack.requests('POST /sources').length;
     const answers = await Promise.all(Array.from({ length: 20 }, () => stack.create({ reference })));
@@ -230,7 +230,7 @@ describe('one reference', () => {
     expect(stack.chargesOf(answers[0]?.body.id ?? '')).toHaveLength(1);
   });
 
-  it('asked for again, also after its end, is the same checkout', async () => {
+  it('returns the same checkout when it is requested again, also after the checkout has ended', async () => {
     const reference = newReference();
     const first = await stack.create({ reference });
     stack.sandbox.mark(chargeIdOf(first.body), { status: 'successful' });
@@ -241,7 +241,7 @@ describe('one reference', () => {
   });
 
   it.each([{ amount: 150_001 }, { currency: 'MYR' }])(
-    'with %j instead is refused, and the first stands',
+    'is refused with %j, and the first checkout does not change',
     async (change) => {
       const reference = newReference();
       const first = await stack.create({ reference });
@@ -277,7 +277,7 @@ describe('the list of checkouts', () => {
     expect((await page({ reference: body.reference })).data).toEqual([paid]);
   });
 
-  it('finds a checkout by every status that it comes to, and by no other', async () => {
+  it('finds a checkout by its present status, and by no other status', async () => {
     const expired = await stack.create({ expires_in: 5 });
     const waiting = await stack.create();
     const failed = await stack.create();
@@ -315,7 +315,7 @@ describe('the list of checkouts', () => {
     }
   });
 
-  it('pages through a period with a cursor: every checkout once, open ones first, the newest first', async () => {
+  it('shows every checkout of a period once across its pages: open ones first, the newest first in each part', async () => {
     const from = new Date(Date.now() - 5).toISOString();
     const ids: string[] = [];
     for (let count = 0; count < 5; count += 1) ids.push((await stack.create()).body.id);
@@ -354,7 +354,7 @@ describe('the list of checkouts', () => {
 });
 
 describe('while no worker runs', () => {
-  it('a checkout is taken with 202 and can be read, and the QR is there once a worker is back', async () => {
+  it('a request for a checkout gets 202, the checkout can be read, and it has a QR once a worker is back', async () => {
     await stack.stopWorker();
     try {
       const reference = newReference();
@@ -387,8 +387,8 @@ describe('while no worker runs', () => {
   });
 });
 
-describe('a long checkout', () => {
-  it('continues as new without losing anything: its view, its timeline and its payment go on', async () => {
+describe('a checkout with a long history', () => {
+  it('continues as new, and keeps its state, its timeline and its payment', async () => {
     const paid = await PATHS['continued-as-new']?.(stack);
     const id = paid?.id ?? '';
     expect(paid).toMatchObject({ status: 'paid', attempts: [{ number: 1, status: 'successful' }] });
@@ -410,8 +410,8 @@ describe('a long checkout', () => {
   });
 });
 
-describe('a checkout whose QR does not come', () => {
-  it('does not hold up continue-as-new: its caller gets the state that is known', async () => {
+describe('a checkout whose charge the provider does not create', () => {
+  it('does not delay continue-as-new: the waiting caller gets the known state', async () => {
     const silent = await Stack.start();
     try {
       silent.sandbox.faults.add([
@@ -433,7 +433,7 @@ describe('a checkout whose QR does not come', () => {
 });
 
 describe('a cancel that the provider keeps refusing', () => {
-  it('does not hold up continue-as-new, and goes on in the next run', async () => {
+  it('does not delay continue-as-new, and is carried out in the next run', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
     const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 60, lookupDelaysMs: [20] });
     await stack.until(id, ({ qr }) => qr !== null);
@@ -456,7 +456,7 @@ describe('a payment that comes after the checkout was reported as cancelled', ()
 });
 
 describe('with LATE_PAYMENT=keep', () => {
-  it('a payment after the end was reported is accepted, and attention says so', async () => {
+  it('a payment after the reported end is accepted, and the checkout shows attention', async () => {
     const keeping = await Stack.start({ api: { LATE_PAYMENT: 'keep' } });
     try {
       const { body } = await keeping.create();
@@ -488,8 +488,8 @@ describe('the QR image', () => {
   });
 });
 
-describe('keys', () => {
-  it('are needed, must be known, and no other scheme will do', async () => {
+describe('an API key', () => {
+  it('is required: a request without a key or with an unknown key gets 401', async () => {
     const { body } = await stack.create();
     for (const key of [null, 'wrong', '']) {
       const refused = await stack.request<ProblemJson>('GET', `/v1/checkouts/${body.id}`, { key });

@@ -87,7 +87,7 @@ describe('tillflow', () => {
     [['reconcile', '--from', '2026-01-01T00:00:00Z', '--to', '2026-03-01T00:00:00Z'], 'at most 31 days'],
     [['backfill'], 'needs a --from'],
     [['backfill', '--from', 'yesterday'], '--from must be'],
-  ])('%j is wrong usage: exit code 2 and the reason', async (args, words) => {
+  ])('exits with 2 and prints the reason for the wrong arguments %j', async (args, words) => {
     const { exit, out, err } = await run(args, operatorOf(stack));
     expect({ exit, out }).toEqual({ exit: 2, out: '' });
     expect(err).toContain(words);
@@ -101,7 +101,7 @@ describe('tillflow', () => {
     expect(out + err).not.toMatch(/[^\P{Cc}\n]|\u202e/u);
   });
 
-  it('ends its process with 2 when it is used wrongly, and prints the reason', async () => {
+  it('exits with 2 when it is used wrongly, and prints the reason', async () => {
     const [forPeople, forPrograms] = await Promise.all([
       tillflowProcess(['resolve', 'x'], operatorOf(stack)),
       tillflowProcess(['fly', '--json'], operatorOf(stack)),
@@ -124,7 +124,7 @@ describe('tillflow', () => {
     for (const name of COMMANDS) expect(out).toMatch(new RegExp(`^ {2}${name} `, 'm'));
   });
 
-  it('tillflow exits with 2 and names each wrong setting', async () => {
+  it('exits with 2 and names each wrong setting', async () => {
     const { code, err } = await tillflowProcess(['list'], { TEMPORAL_ADDRESS: 'nowhere', TEMPORAL_TLS: 'maybe' });
     expect(code).toBe(2);
     expect(err).toContain('TEMPORAL_ADDRESS');
@@ -136,7 +136,7 @@ describe('tillflow', () => {
     ['refund', 'x', '--key', 'k'],
     ['setup', '--wait', '0'],
     ['backfill', '--from', '2026-01-01T00:00:00Z'],
-  ])('%s … exits with 3 and names the address when it cannot reach Temporal', async (...args) => {
+  ])('with the arguments %s … exits with 3 and names the address when it cannot reach Temporal', async (...args) => {
     const lost = { ...operatorOf(stack), TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const [forPeople, forPrograms] = await Promise.all([tillflow(args, lost), tillflow([...args, '--json'], lost)]);
     expect(forPeople).toMatchObject({ code: 3, err: expect.stringContaining('127.0.0.1:1') });
@@ -151,7 +151,7 @@ describe('tillflow', () => {
   });
 });
 
-describe('list and show', () => {
+describe('tillflow list and tillflow show', () => {
   it('show amounts in major units to people, in the smallest unit to programs', async () => {
     const paid = await pay({ description: 'two coffees', terminal: 'till-9' });
     const shown = await tillflowProcess(['show', paid.reference], operatorOf(stack));
@@ -172,17 +172,17 @@ describe('list and show', () => {
     });
   });
 
-  it('an unknown checkout is a finding: 1', async () => {
+  it('exit with 1 for an unknown checkout', async () => {
     expect(await operate('show', 'nobody')).toMatchObject({ code: 1, err: expect.stringContaining('nobody') });
   });
 
-  it('a reference that looks like an id is found by its whole name', async () => {
+  it('find a checkout whose reference looks like the id of a checkout', async () => {
     const reference = `chk_default_${randomUUID()}`;
     const body = await opened(stack, { reference });
     expect(await operateAsProgram('show', reference)).toMatchObject({ json: { id: body.id } });
   });
 
-  it('a name that is the id of one checkout and the reference of another is refused: 2', async () => {
+  it('exit with 2 for a name that is the id of one checkout and the reference of another', async () => {
     const first = await opened(stack);
     const second = await opened(stack, { reference: first.id });
     const { code, err } = await operate('show', first.id);
@@ -192,7 +192,7 @@ describe('list and show', () => {
     expect(await operateAsProgram('show', first.reference)).toMatchObject({ json: { id: first.id } });
   });
 
-  it('lists by status, as many as asked for, and says that there are more', async () => {
+  it('select checkouts by status up to --limit, and say that there are more', async () => {
     const paid = [await pay(), await pay(), await pay()];
     const listed = async (...args: string[]) =>
       (await operateAsProgram('list', '--status', 'paid', ...args)).json as { data: CheckoutJson[]; more: boolean };
@@ -212,8 +212,8 @@ describe('list and show', () => {
   });
 });
 
-describe('refund', () => {
-  it('says with --dry-run what it would do, and does nothing', async () => {
+describe('tillflow refund', () => {
+  it('with --dry-run prints what it would do, and refunds nothing', async () => {
     const paid = await pay();
     const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '500.00', '--dry-run');
     expect({ code, out }).toEqual({
@@ -265,7 +265,7 @@ describe('refund', () => {
     expect(stack.sandbox.state().refunds.filter(({ charge }) => charge === chargeIdOf(paid))).toHaveLength(3);
   });
 
-  it('that is refused is a finding, and says that no money went', async () => {
+  it('exits with 1 when the refund is refused, and says that no money was refunded', async () => {
     const paid = await pay();
     const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '1500.01');
     expect(code).toBe(1);
@@ -280,7 +280,7 @@ describe('refund', () => {
 });
 
 describe('a refund that an operator has stopped waiting for', () => {
-  it('is not reported as one that was not made', async () => {
+  it('is not reported as refused, because it may have been made', async () => {
     const odd = await Stack.start({
       webhookUrl: null,
       api: {
@@ -312,8 +312,8 @@ describe('a refund that an operator has stopped waiting for', () => {
   });
 });
 
-describe.concurrent('resolve', () => {
-  it('resolve exits with 3 and says that nothing was learned when the provider does not answer', async () => {
+describe.concurrent('tillflow resolve', () => {
+  it('exits with 3 and says that nothing was learned when the provider does not answer', async () => {
     const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
     try {
       const body = await opened(silent);
@@ -328,7 +328,7 @@ describe.concurrent('resolve', () => {
     }
   });
 
-  it("with --adopt of an unknown id or of another checkout's charge says that it was not adopted: 1", async () => {
+  it("with --adopt of an unknown id or of another checkout's charge exits with 1 and says that the id was not adopted", async () => {
     const [mine, other] = [await opened(stack), await opened(stack)];
     for (const id of [chargeIdOf(other), 'rfnd_test_nowhere']) {
       const adopt = await operate('resolve', mine.id, '--adopt', id, '--reason', 'a guess');
@@ -338,7 +338,7 @@ describe.concurrent('resolve', () => {
     expect(await operate(...own)).toMatchObject({ code: 0, out: expect.stringContaining('done: adopt') });
   });
 
-  it('with --adopt of a refund made elsewhere counts it as made elsewhere, and says so: 1', async () => {
+  it('with --adopt of a refund made elsewhere exits with 1 and says that the refund is recorded as made elsewhere', async () => {
     const paid = await pay();
     await stack.refundElsewhere(chargeIdOf(paid), 700);
     const id = stack.sandbox.state().refunds.find(({ charge }) => charge === chargeIdOf(paid))?.id ?? '';
@@ -350,7 +350,7 @@ describe.concurrent('resolve', () => {
     expect((await stack.get(`/v1/checkouts/${paid.id}`)).body.refunded_amount).toBe(700);
   });
 
-  it('of a checkout that has closed is refused, with --dry-run too: 1', async () => {
+  it('exits with 1 for a closed checkout, also with --dry-run', async () => {
     const { id, reference } = await startDirectly(stack, { unpaidGraceMs: 200 });
     const open = await stack.until(id, ({ qr }) => qr !== null);
     stack.sandbox.mark(chargeIdOf(open), { status: 'failed' });
@@ -364,7 +364,7 @@ describe.concurrent('resolve', () => {
     }
   });
 
-  it('with --look finds a payment without a webhook', async () => {
+  it('with --look finds a payment whose webhook was lost', async () => {
     const silent = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
     try {
       const body = await opened(silent);
@@ -385,7 +385,7 @@ describe.concurrent('resolve', () => {
     }
   });
 
-  it('resolve --abandon exits with 1 when nothing is unresolved', async () => {
+  it('with --abandon exits with 1 when nothing is unresolved', async () => {
     const body = await opened(stack);
     const args = ['resolve', body.id, '--abandon', '--reason', 'tidy up'] as const;
     expect(await operate(...args)).toMatchObject({
@@ -398,7 +398,7 @@ describe.concurrent('resolve', () => {
     });
   });
 
-  it('resolve exits with 3 when no worker runs', async () => {
+  it('exits with 3 when no worker runs', async () => {
     const idle = await Stack.start();
     try {
       const body = await opened(idle);
@@ -411,8 +411,8 @@ describe.concurrent('resolve', () => {
   });
 });
 
-describe('what needs a person', () => {
-  it('is listed, with what it means and what to do, and adopted when its charge was found', async () => {
+describe('a checkout that needs a person', () => {
+  it('is listed with the meaning and the next step, and shows its charge after an operator adopts it', async () => {
     const odd = await Stack.start({
       api: {
         ATTENTION_AFTER_MS: '500',
@@ -462,8 +462,8 @@ describe('what needs a person', () => {
   });
 });
 
-describe('setup', () => {
-  it('setup --dry-run prints the changes, setup makes them once, and a second setup changes nothing', async () => {
+describe('tillflow setup', () => {
+  it('prints the changes with --dry-run, makes them once, and changes nothing the second time', async () => {
     const fresh = await Stack.start({ worker: false, webhookUrl: null });
     const schedule = fresh.temporal.client.schedule.getHandle(nameOnQueue('event-tail', fresh.taskQueue));
     const webhookUri = () => fresh.sandbox.state().account.webhook_uri;
@@ -486,7 +486,7 @@ describe('setup', () => {
     }
   });
 
-  it('leaves the webhook address alone where the address of the API is not known', async () => {
+  it('does not change the webhook address when PUBLIC_URL is not set', async () => {
     const before = stack.sandbox.state().account.webhook_uri;
     const { out } = await tillflow(['setup', '--dry-run'], { ...operatorOf(stack), PUBLIC_URL: undefined });
     expect(out).not.toContain('webhooks');
@@ -497,7 +497,7 @@ describe('setup', () => {
     expect(stack.sandbox.state().account.webhook_uri).toBe(before);
   });
 
-  it('setup exits with 3 when it cannot reach the provider', async () => {
+  it('exits with 3 when it cannot reach the provider', async () => {
     const lost = { ...operatorOf(stack), PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
     const { code, err } = await tillflow(['setup', '--dry-run'], lost);
     expect(code).toBe(3);
@@ -505,8 +505,8 @@ describe('setup', () => {
   });
 });
 
-describe('backfill and notices', () => {
-  it('backfill and notices exit with 3 when no event tail runs', async () => {
+describe('tillflow backfill and tillflow notices', () => {
+  it('notices exits with 3 when no event tail runs', async () => {
     const { code, err } = await operate('notices');
     expect(code).toBe(3);
     expect(err).toContain('No event tail runs');
@@ -529,7 +529,7 @@ describe('backfill and notices', () => {
     }
   });
 
-  it('read the events again, and show and dismiss what happened at the provider', async () => {
+  it("read the events again, and show and dismiss notices about the provider's other records", async () => {
     const tailed = await Stack.start({ shared: QUICK_TAIL });
     const tail = await TailRun.start(tailed);
     try {
@@ -601,10 +601,10 @@ describe('backfill and notices', () => {
   });
 });
 
-describe('reconcile', () => {
+describe('tillflow reconcile', () => {
   const agoMs = (milliseconds: number): string => new Date(Date.now() - milliseconds).toISOString();
 
-  it('that no worker takes ends soon with 3, and says that it continues without the command', async () => {
+  it('exits with 3 when no worker polls, and says that the run continues without the command', async () => {
     const idle = await Stack.start({ worker: false });
     try {
       const ended = await tillflow(['reconcile', '--from', agoMs(7_200_000), '--to', agoMs(0)], operatorOf(idle));
@@ -641,7 +641,7 @@ describe('reconcile', () => {
     }
   });
 
-  it('finds a payment that was missed, heals it unless it is a dry run, and finds nothing then', async () => {
+  it('heals a missed payment, only reports it with --dry-run, and finds no break afterwards', async () => {
     const deaf = await Stack.start({
       api: { POLL_INTERVAL_MS: '86400000' },
       sandbox: { now: agoMs(3_600_000) },

@@ -42,28 +42,28 @@ const OPEN_RECORDS: readonly (readonly [string, object, Kind])[] = [
   ['a customer', samples.CUSTOMER, reference.CUSTOMER],
 ];
 
-describe('the fields of', () => {
-  it.each(RECORDS)('%s are those of the reference, each of its type', (name, sample, kind) => {
+describe("the client's type of", () => {
+  it.each(RECORDS)('%s has exactly the fields of the API reference, with their types', (name, sample, kind) => {
     expect(mistakesIn(sample as Json, kind, name)).toEqual([]);
     expect(unknownFields(sample as Json, kind, name)).toEqual([]);
   });
 
-  it.each(OPEN_RECORDS)('%s have those of the gap decisions, each of its type', (name, sample, kind) => {
+  it.each(OPEN_RECORDS)('%s has the fields that the assumptions name, with their types', (name, sample, kind) => {
     expect(mistakesIn(sample as Json, kind, name)).toEqual([]);
   });
 });
 
-describe('the endpoints', () => {
+describe("the client's methods", () => {
   const ofMethods = new Set(METHOD_NAMES.map((name) => METHODS[name].endpoint));
   const ofReference = new Set(ENDPOINTS.map(({ method, path }) => `${method} ${path}`));
 
-  it('of the methods are those of the reference and the gap decisions', () => {
+  it('call exactly the endpoints of the API reference and the assumptions', () => {
     expect([...ofMethods].toSorted()).toEqual([...ofReference].toSorted());
   });
 });
 
-describe('the parameters', () => {
-  it.each(Object.entries(samples.PARAMS))('of %s are those of the reference', (endpoint, sample) => {
+describe("the client's parameters", () => {
+  it.each(Object.entries(samples.PARAMS))('of %s are exactly the inputs of the API reference', (endpoint, sample) => {
     const { inputs = [], search } = ENDPOINTS.find(({ method, path }) => `${method} ${path}` === endpoint) ?? {};
     const filters = search?.filters.map(({ name }) => name) ?? [];
     const named = new Set([...inputs, ...filters.map((name) => ({ name }))].map(({ name }) => name));
@@ -73,7 +73,7 @@ describe('the parameters', () => {
     expect(known.toSorted()).toEqual([...named, ...(UNTABLED[endpoint] ?? [])].toSorted());
   });
 
-  it('are shown for every endpoint that takes some', () => {
+  it('have a sample for every endpoint that takes parameters', () => {
     const taking = ENDPOINTS.filter(({ inputs, search }) => inputs !== undefined || search !== undefined);
     expect(Object.keys(samples.PARAMS).toSorted()).toEqual(
       taking.map(({ method, path }) => `${method} ${path}`).toSorted(),

@@ -239,8 +239,8 @@ function kindOf(name: MethodName): Kind {
   return kind;
 }
 
-describe('every method, at the sandbox', () => {
-  it.each(METHOD_NAMES)('%s', async (name) => {
+describe('the client gets a documented reply from the sandbox', () => {
+  it.each(METHOD_NAMES)('when it calls %s', async (name) => {
     const given = (await ROUND_TRIPS[name]()) as Json;
     expect(mistakesIn(given, kindOf(name), name)).toEqual([]);
     // An empty page would show nothing.
@@ -249,7 +249,7 @@ describe('every method, at the sandbox', () => {
   });
 });
 
-describe('what was asked for arrives', () => {
+describe('the sandbox receives and returns', () => {
   it('every parameter of a source', async () => {
     expect(await ROUND_TRIPS['sources.create']()).toMatchObject({
       name: 'Till & 7 = สยาม',
@@ -261,7 +261,7 @@ describe('what was asked for arrives', () => {
     });
   });
 
-  it('a charge with its source, and its end', async () => {
+  it('a charge with the parameters of its source and its expires_at', async () => {
     const charge = await client.charges.create({
       ...MONEY,
       source: { type: 'wallet_mpm', terminal_id: 'till-7' },
@@ -275,14 +275,14 @@ describe('what was asked for arrives', () => {
     expect(Date.parse(charge.expires_at ?? '')).toBe(Date.UTC(2998, 0, 1));
   });
 
-  it('the days of a schedule, a Date as its UTC day', async () => {
+  it('the days of a schedule, with a Date sent as its UTC day', async () => {
     const end = new Date(`${inDays(300)}T23:59:59Z`);
     const created = await client.schedules.create({ ...monthly(), end_date: end });
     expect(created).toMatchObject({ end_on: inDays(300), on: { days_of_month: [28, 1] } });
     expect(created.charge).toMatchObject({ ...MONEY, customer: customer(), card: card(), metadata: { flat: '7' } });
   });
 
-  it('null, of every kind, as nothing', async () => {
+  it('a null parameter as a field without a value', async () => {
     const rule = { every: 1, on: null, start_date: null, end_date: inDays(30) };
     const charge = { ...MONEY, customer: customer(), card: null, description: null, metadata: null };
     const daily = await client.schedules.create({ ...rule, period: 'day', charge, transfer: null });
@@ -300,14 +300,14 @@ describe('what was asked for arrives', () => {
     expect(data).toHaveLength(1);
   });
 
-  it('a card is changed and cleared', async () => {
+  it('a changed card, and a card field that null clears', async () => {
     await client.customers.updateCard(customer(), card(), { name: 'สมชาย', city: 'Bangkok' });
     expect(await client.customers.retrieveCard(customer(), card())).toMatchObject({ name: 'สมชาย', city: 'Bangkok' });
     await client.customers.updateCard(customer(), card(), { city: null });
     expect(await client.customers.retrieveCard(customer(), card())).toMatchObject({ name: 'สมชาย', city: null });
   });
 
-  it('addresses and keys of the account are set and cleared', async () => {
+  it('addresses and keys of the account that are set and cleared', async () => {
     const { account } = client;
     await account.update({
       webhook_uri: 'http://127.0.0.1:9/hook',
@@ -322,7 +322,7 @@ describe('what was asked for arrives', () => {
   });
 
   it.each(['receipt.png', 'a "b" c.png', 'a\r\nb: c.png', 'ใบเสร็จ ✓.png', '%22.png'])(
-    'a document by the name %j, byte by byte',
+    'a document with the name %j, with all of its bytes',
     async (filename) => {
       const sent = await client.disputes.createDocument(dispute(), {
         file: PNG,

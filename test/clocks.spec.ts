@@ -36,7 +36,7 @@ async function withShiftedWorker(
 }
 
 describe('a worker whose clock is set wrong while it runs, and right again', () => {
-  it('takes no work in between, and goes on by itself', async () => {
+  it('takes no work while its clock is wrong, and continues without a restart when the clock is right', async () => {
     const stack = await Stack.start({ ...FAST, worker: false });
     const [port = 0] = await freePorts(1);
     const environment = { CLOCK_SHIFTED_LATER: 'true', WORKER_HEALTH_PORT: String(port) };
@@ -70,7 +70,7 @@ describe.concurrent.each([
   ['ahead', TEN_MINUTES_MS],
   ['behind', -TEN_MINUTES_MS],
 ] as const)('a worker whose clock is ten minutes %s', (side, shiftMs) => {
-  it('sends what is to be sent: a checkout is charged, paid and refunded', () =>
+  it('still sends its calls, so a checkout is charged, paid and refunded', () =>
     withShiftedWorker(shiftMs, BOUND_RAISED, async (stack) => {
       const { id } = (await stack.create()).body;
       const ready = await stack.until(id, ({ qr }) => qr !== null);
@@ -81,7 +81,7 @@ describe.concurrent.each([
       expect(stack.requests('POST /charges')).toHaveLength(1);
     }));
 
-  it('sends no call that it comes to too late: it was frozen for longer than the call may wait', () =>
+  it('does not send a call after its send_by, because it was frozen for longer than the call may wait', () =>
     withShiftedWorker(
       shiftMs,
       BOUND_RAISED,
@@ -97,7 +97,7 @@ describe.concurrent.each([
       { moment: 'call:begun', activity: 'createCharge', signal: 'SIGSTOP' },
     ));
 
-  it('takes no work with the default bound, and says why: in its health, its log and to the doctor', async () => {
+  it('takes no work with the default MAX_CLOCK_OFFSET_MS, and reports why in its health, in its log and to tillflow doctor', async () => {
     const stack = await Stack.start({ worker: false });
     const [port = 0] = await freePorts(1);
     const worker = WorkerProcess.run({ ...shifted(stack, shiftMs), WORKER_HEALTH_PORT: String(port) });

@@ -57,7 +57,7 @@ async function storedInput(description: string): Promise<PayloadJson> {
 }
 
 describe('the codec', () => {
-  it('shows what Temporal stores, by an address without a key and by the key of an operator', async () => {
+  it('decodes stored payloads at a signed address without a key, and with an ops key', async () => {
     const stored = await storedInput('Coffee for Somchai');
     const path = await address();
     for (const answer of [
@@ -74,7 +74,7 @@ describe('the codec', () => {
     }
   });
 
-  it('encrypts for an operator what it decrypts again, in its order', async () => {
+  it('encrypts payloads for an ops key, and decrypts them again in the same order', async () => {
     const payloads = [plain('a'), plain({ b: 2 }), { metadata: { encoding: base64('binary/null') }, data: '' }];
     const { body } = await call('/codec/encode', { payloads });
     expect(body.payloads.map(({ metadata }) => metadata['encoding'])).toEqual(
@@ -83,7 +83,7 @@ describe('the codec', () => {
     expect((await call('/codec/decode', body)).body).toEqual({ payloads });
   });
 
-  it('leaves alone what is not encrypted, or encrypted with a key it does not have', async () => {
+  it('returns a payload unchanged when it is unencrypted, or encrypted with a key that the API does not have', async () => {
     const foreign = {
       metadata: { encoding: base64('binary/encrypted'), 'encryption-key-id': base64('other') },
       data: base64('x'),
@@ -93,7 +93,7 @@ describe('the codec', () => {
     expect((await call('/codec/decode', {})).body).toEqual({ payloads: [] });
   });
 
-  it('by an address does not encrypt', async () => {
+  it('does not encrypt at a signed address', async () => {
     const answer = await call<ProblemJson>(`${await address()}/encode`, { payloads: [plain('a')] }, null);
     expect(answer).toMatchObject({ status: 403, body: { code: 'forbidden' } });
   });
@@ -104,17 +104,17 @@ describe('the codec', () => {
     ['decode', KEYS.checkout, 403],
     ['encode', KEYS.checkout, 403],
     ['decode', 'a key that is not configured', 401],
-  ])('to %s with the key %s is closed', async (what, withKey, status) => {
+  ])('refuses to %s with the key %s', async (what, withKey, status) => {
     const answer = await call<ProblemJson>(`/codec/${what}`, { payloads: [plain('a')] }, withKey);
     expect(answer.status).toBe(status);
   });
 
-  it.each([null, KEYS.checkout])('gives no address to the key %s', async (withKey) => {
+  it.each([null, KEYS.checkout])('creates no signed address for the key %s', async (withKey) => {
     const answer = await stack.request<ProblemJson>('GET', '/v1/codec-address', { key: withKey });
     expect(answer.status).toBe(withKey === null ? 401 : 403);
   });
 
-  it('by an address that was changed is closed', async () => {
+  it('refuses an address that was changed', async () => {
     const path = await address();
     const [, until = '', signature = ''] = /^\/codec\/(\d+)\.(.+)$/.exec(path) ?? [];
     const flipped = `${signature.startsWith('A') ? 'B' : 'A'}${signature.slice(1)}`;
@@ -124,7 +124,7 @@ describe('the codec', () => {
     }
   });
 
-  it('by an address that is over is closed', async () => {
+  it('refuses an address that has expired', async () => {
     const path = await address();
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 12 * 3_600_000 + 1 });
     const answer = await call<ProblemJson>(`${path}/decode`, { payloads: [] }, null);
@@ -137,20 +137,20 @@ describe('the codec', () => {
     [{ payloads: [{ data: 7 }] }, 400],
     ['[', 400],
     [{ payloads: [{ data: 'A'.repeat(20_000) }] }, 413],
-  ])('answers %.40j with %i', async (body, status) => {
+  ])('answers the body $0 with $1 and a problem document', async (body, status) => {
     const answer = await call<ProblemJson>('/codec/decode', body);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toContain('application/problem+json');
   });
 
-  it('is no part of the OpenAPI document, but its address is', async () => {
+  it('is not in the OpenAPI document, but the route that creates its address is', async () => {
     const { body } = await stack.get<{ paths: Record<string, unknown> }>('/openapi.json');
     const paths = Object.keys(body.paths);
     expect(paths).toContain('/v1/codec-address');
     expect(paths.filter((path) => path.startsWith('/codec'))).toEqual([]);
   });
 
-  it('leaves neither address nor payload in the log', async () => {
+  it('writes neither its address nor a payload to the log', async () => {
     const path = await address();
     const { body } = await call(`${path}/decode`, { payloads: [plain('do not log me')] }, null);
     expect(body.payloads.length).toBe(1);
@@ -188,14 +188,14 @@ describe("a page of the Temporal UI's origin", () => {
     expect(answer.headers.get('access-control-allow-origin')).toBe(UI);
   });
 
-  it('may read why it was refused', async () => {
+  it('can read the refusal of its request', async () => {
     const refused = await stack.request('POST', '/codec/decode', { key: null, body: {}, headers: { origin: UI } });
     expect(refused.status).toBe(401);
     expect(refused.headers.get('access-control-allow-origin')).toBe(UI);
   });
 
   it.each(['http://evil.example', 'http://temporal.example:8234', `${UI}.evil.example`, 'null'])(
-    'is not one of %s, which may call nothing',
+    'is required: a page of the origin %s gets no permission',
     async (origin) => {
       const asked = await preflight('/codec/decode', origin);
       expect(asked.status).toBe(204);
@@ -203,7 +203,7 @@ describe("a page of the Temporal UI's origin", () => {
     },
   );
 
-  it('may call nothing else', async () => {
+  it('gets no permission for any other route', async () => {
     const asked = await preflight('/v1/checkouts', UI);
     expect(asked.headers.get('access-control-allow-origin')).toBeNull();
     const address = await stack.request('GET', '/v1/codec-address', { key: KEYS.ops, headers: { origin: UI } });
@@ -211,7 +211,7 @@ describe("a page of the Temporal UI's origin", () => {
   });
 });
 
-it('without keys and origins the codec changes nothing and is for no page', async () => {
+it('without PAYLOAD_KEYS and TEMPORAL_UI_URL, the codec returns payloads unchanged and permits no page to call it', async () => {
   const bare = await Stack.start({ worker: false });
   try {
     const payloads = [plain({ a: 1 })];

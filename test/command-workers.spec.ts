@@ -48,10 +48,10 @@ function expectOnce(stack: Stack, id: string | null): void {
   expect(plansOf(stack).map((plan) => plan.id)).toEqual([id]);
 }
 
-describe.concurrent.each(Object.keys(BODIES))('a plan that %s', { timeout: ENOUGH_MS }, (kind) => {
+describe.concurrent.each(Object.keys(BODIES))('a plan of %s', { timeout: ENOUGH_MS }, (kind) => {
   const bodyOf = BODIES[kind] ?? (() => ({}));
 
-  it('whose worker is killed as soon as the provider has made it is there once', () =>
+  it('exists once when the worker is killed as soon as the provider has created the plan', () =>
     withStack(FAST, async (stack, start) => {
       const victim = await start();
       const off = stack.sandbox.on('committed', ({ method, route }) => {
@@ -65,7 +65,7 @@ describe.concurrent.each(Object.keys(BODIES))('a plan that %s', { timeout: ENOUG
       expectOnce(stack, await untilMade());
     }));
 
-  it('whose worker is killed before it sent anything is made by another, once', () =>
+  it('is created once by another worker when the first one is killed before it sends the request', () =>
     withStack(FAST, async (stack, start) => {
       const victim = await start({
         moment: 'undici:request:create',
@@ -81,7 +81,7 @@ describe.concurrent.each(Object.keys(BODIES))('a plan that %s', { timeout: ENOUG
       expectOnce(stack, await untilMade());
     }));
 
-  it('whose worker is frozen before it sent anything, and thawed when another made it, is there once', () =>
+  it('exists once when its worker is frozen before it sends, and thaws after another worker has created the plan', () =>
     withStack(FAST, async (stack, start) => {
       const victim = await start({
         moment: 'undici:request:create',

@@ -27,7 +27,7 @@ const fault = (method: string, path: string, more: object) =>
 const CARD_ROUTE = '/customers/{id}/cards/{card_id}';
 
 describe('a card', () => {
-  it('is listed, read, changed and removed, and its customer shows it', async () => {
+  it('can be listed, read, changed and removed, and its customer no longer shows it then', async () => {
     const path = cardPath();
     const { customer, card } = seeded;
     const listed = await asOperator<{ data: CardJson[] }>(stack, 'GET', `/v1/customers/${customer}/cards`);
@@ -41,7 +41,7 @@ describe('a card', () => {
     expect(shown.body.cards.data.map(({ id }) => id)).not.toContain(card);
   });
 
-  it('is removed once: the second time is answered alike, and the provider is not asked', async () => {
+  it('is removed once: a second request gets the same answer without a call to the provider', async () => {
     const path = cardPath();
     await asOperator(stack, 'DELETE', path);
     const before = stack.requests(`DELETE ${CARD_ROUTE}`).length;
@@ -49,7 +49,7 @@ describe('a card', () => {
     expect(stack.requests(`DELETE ${CARD_ROUTE}`).length).toBe(before);
   });
 
-  it('whose removal had its effect and lost its answer is removed', async () => {
+  it('is reported as removed when the removal took effect and its answer was lost', async () => {
     const path = cardPath();
     fault('DELETE', CARD_ROUTE, { action: 'commit_then_reset', times: 4 });
     expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
@@ -58,7 +58,7 @@ describe('a card', () => {
   });
 
   it.each(['commit_then_reset', 'reset_before', 'garbage_body'])(
-    'is changed in the end when the answer is lost by %s',
+    'is changed although the first answer is lost by %s',
     async (action) => {
       const path = cardPath();
       fault('PATCH', CARD_ROUTE, { action });
@@ -67,7 +67,7 @@ describe('a card', () => {
     },
   );
 
-  it('whose change is refused after an answer was lost has an unknown outcome, and the API says so', async () => {
+  it('has an unknown outcome (504) when the provider refuses the repeat of a change whose answer was lost', async () => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { action: 'commit_then_status', status: 502, times: 4 });
     fault('PATCH', CARD_ROUTE, { action: 'status', status: 400, times: undefined });
@@ -77,7 +77,7 @@ describe('a card', () => {
     expect((await asOperator<CardJson>(stack, 'GET', path)).body.city).toBe('Trang');
   });
 
-  it('whose new value the provider repeats in a refusal leaves no trace of it in Temporal', async () => {
+  it('leaves no new value in Temporal, even when the provider repeats the value in its refusal', async () => {
     const path = cardPath();
     const city = 'Nakhon Ratchasima';
     const body = JSON.stringify({ object: 'error', code: 'bad_request', message: `${city} is no city` });
@@ -90,7 +90,7 @@ describe('a card', () => {
     expect(history.includes(city)).toBe(false);
   });
 
-  it('that does not exist is 404, and the provider is only asked to show it', async () => {
+  it('that does not exist gets 404, and the provider gets only a read', async () => {
     const { customer } = seedRecords(stack);
     const before = stack.requests(`PATCH ${CARD_ROUTE}`).length;
     const path = `/v1/customers/${customer}/cards/card_test_none`;
@@ -104,17 +104,20 @@ describe('a card', () => {
     ['DELETE', '/v1/customers/cust_test_0/cards/card_test_0', 'remove_card/cust_test_0/card_test_0'],
     ['PATCH', '/v1/customers/cust_test_0/cards/card_test_0', 'update_card/cust_test_0/card_test_0'],
     ['DELETE', '/v1/disputes/dspt_test_0/evidence/docu_test_0', 'delete_document/dspt_test_0/docu_test_0'],
-  ])('and any other record that is not there leaves nothing in Temporal: %s %s', async (method, path, workflow) => {
-    for (let times = 0; times < 2; times += 1) {
-      const body = method === 'PATCH' ? { body: { city: 'Bangkok' } } : {};
-      const answer = await asOperator<ProblemJson>(stack, method, path, body);
-      expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
-    }
-    const { workflow: workflows } = stack.temporal.client;
-    await expect(workflows.getHandle(`command/default/${workflow}`).describe()).rejects.toThrow('not found');
-  });
+  ])(
+    'or any other record that does not exist leaves no workflow in Temporal: %s %s',
+    async (method, path, workflow) => {
+      for (let times = 0; times < 2; times += 1) {
+        const body = method === 'PATCH' ? { body: { city: 'Bangkok' } } : {};
+        const answer = await asOperator<ProblemJson>(stack, method, path, body);
+        expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
+      }
+      const { workflow: workflows } = stack.temporal.client;
+      await expect(workflows.getHandle(`command/default/${workflow}`).describe()).rejects.toThrow('not found');
+    },
+  );
 
-  it('whose removal the provider refuses ends as completed, and may be asked for again', async () => {
+  it('can be removed later when the provider refused the first removal, and the first workflow completes with the refusal', async () => {
     const path = cardPath();
     fault('DELETE', CARD_ROUTE, { action: 'status', status: 400, times: 1 });
     expect((await asOperator<ProblemJson>(stack, 'DELETE', path)).status).toBe(422);
@@ -128,7 +131,7 @@ describe('a card', () => {
     expect(await asOperator(stack, 'DELETE', path)).toMatchObject({ status: 200, body: { deleted: true } });
   });
 
-  it('under another change is refused until that one has ended, the same change joins it', async () => {
+  it('refuses a different change while a change is in progress, and an equal change joins the first one', async () => {
     const api = { ...SETTLES_SOON, CALL_DEADLINE_MS: '60000' };
     await withStack({ webhookUrl: null, api }, async (own) => {
       const { customer, card } = seedRecords(own);
@@ -151,7 +154,7 @@ describe('a card', () => {
     });
   });
 
-  it('is pending while the provider does not answer, and the same request later learns it', async () => {
+  it('is answered with 202 while the provider does not answer, and the repeated request gets the outcome later', async () => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { action: 'hang', times: undefined });
     const ask = () => asOperator<CardJson>(stack, 'PATCH', path, { body: { city: 'Trat' } });
@@ -163,7 +166,7 @@ describe('a card', () => {
 });
 
 describe('the account', () => {
-  it('is read, changed by what is given alone, and cleared by null', async () => {
+  it('can be read, changes only the given fields, and clears a field with null', async () => {
     const keys = { charge: ['order', 'till'] };
     const changed = await asOperator<Record<string, unknown>>(stack, 'PATCH', '/v1/account', {
       body: { webhook_uri: 'https://pay.example/hooks', metadata_export_keys: keys },
@@ -181,7 +184,7 @@ describe('the account', () => {
     expect(cleared.body['webhook_uri']).toBeNull();
   });
 
-  it('moves to the newest version when that is confirmed, also twice', async () => {
+  it('moves to the newest version with `confirm: true`, also when the request is repeated', async () => {
     const old = await Stack.start({ webhookUrl: null, sandbox: { assumptions: { accountVersion: '2019-05-29' } } });
     try {
       const { body } = await asOperator<{ versions: string[]; api_version: string }>(
@@ -201,7 +204,7 @@ describe('the account', () => {
 });
 
 describe('the audit of a command', () => {
-  it('says who changed which fields of what and when, and holds no personal value, nor does anything in Temporal', async () => {
+  it('names the requester, the record, the fields and the time, and neither it nor Temporal contains a personal value', async () => {
     const path = cardPath();
     const personal = ['Apinya Wongsakul', 'Nakhon Si Thammarat', 'TH 80214'];
     const [name, city, postal_code] = personal;
@@ -240,7 +243,7 @@ describe('the audit of a command', () => {
 });
 
 describe('a command', () => {
-  it('that no worker takes is pending, and is carried out when one comes', async () => {
+  it('is pending while no worker runs, and is carried out when one starts', async () => {
     await withStack({ webhookUrl: null, api: { ...SETTLES_SOON, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
       const { customer, card } = seedRecords(idle);
       const path = `/v1/customers/${customer}/cards/${card}`;
@@ -252,7 +255,7 @@ describe('a command', () => {
     });
   });
 
-  it('that was answered 202 is carried out, although the provider refuses requests at first', async () => {
+  it('is carried out after a 202, although the provider first answers 429', async () => {
     await withStack({ webhookUrl: null, api: { ...SETTLES_SOON, ANSWER_WITHIN_MS: '500' } }, async (idle, start) => {
       const { customer, card } = seedRecords(idle);
       const path = `/v1/customers/${customer}/cards/${card}`;
@@ -269,7 +272,7 @@ describe('a command', () => {
     ['takes no requests', { action: 'status', status: 429 }, 503, 'provider_busy'],
     ['does not take the key', { action: 'status', status: 401 }, 502, 'provider_key_refused'],
     ['refuses it', { action: 'status', status: 400, code: 'bad_request' }, 422, 'provider_refused'],
-  ])('a change at a provider that %s is answered with the error that fits', async (_, how, status, code) => {
+  ])('gets the matching error when the provider %s', async (_, how, status, code) => {
     const path = cardPath();
     fault('PATCH', CARD_ROUTE, { ...how, times: undefined });
     const answer = await asOperator<ProblemJson>(stack, 'PATCH', path, { body: { city: 'Ranong' } });
@@ -279,7 +282,7 @@ describe('a command', () => {
     expect(body.city).toBe('Bangkok');
   });
 
-  it('to a provider that cannot be reached changes nothing, and says so; so does a read', async () => {
+  it('gets provider_unavailable when the provider cannot be reached, and so does a read', async () => {
     const nowhere = { PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
     const lost = await Stack.start({ webhookUrl: null, shared: nowhere, api: SETTLES_SOON });
     try {
@@ -297,7 +300,7 @@ describe('a command', () => {
     }
   });
 
-  it('while Temporal is down is refused with 503, and the provider is not called', async () => {
+  it('is refused with 503 while Temporal is down, and the provider is not called', async () => {
     const shared = { TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const down = await Stack.start({ webhookUrl: null, worker: false, shared, api: { ANSWER_WITHIN_MS: '500' } });
     try {
@@ -311,7 +314,7 @@ describe('a command', () => {
     }
   });
 
-  it('is unreadable to a worker with another provider key, and nothing is changed', async () => {
+  it('fails with command_unreadable when the worker has another provider key, and nothing is changed', async () => {
     const other = await Stack.start({
       webhookUrl: null,
       api: { ...SETTLES_SOON, PROVIDER_SECRET_KEY: 'skey_test_other' },
@@ -326,8 +329,8 @@ describe('a command', () => {
   });
 });
 
-describe('a read', () => {
-  it('is of the version of the API that is set', async () => {
+describe("a read of the provider's records", () => {
+  it('is sent with the version in PROVIDER_API_VERSION', async () => {
     const old = await Stack.start({ webhookUrl: null, worker: false, api: { PROVIDER_API_VERSION: '1999-01-01' } });
     try {
       expect((await asOperator<ProblemJson>(old, 'GET', '/v1/account')).body.code).toBe('provider_refused');
@@ -341,7 +344,7 @@ describe('a read', () => {
     ['is broken', { action: 'status', status: 500 }, 502, 'provider_unavailable'],
     ['answers with no record', { action: 'garbage_body' }, 502, 'provider_unavailable'],
     ['takes no requests', { action: 'status', status: 429 }, 503, 'provider_busy'],
-  ])('of a provider that %s ends in time, and says what it means', async (_, how, status, code) => {
+  ])('ends in time with the matching error when the provider %s', async (_, how, status, code) => {
     fault('GET', '/account', { ...how, times: undefined });
     const answer = await stack.withApi(IMPATIENT, () => asOperator<ProblemJson>(stack, 'GET', '/v1/account'));
     stack.sandbox.faults.clear();

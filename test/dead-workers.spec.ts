@@ -66,20 +66,20 @@ describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { time
 
   const [tested, others] = [ONE_OF_EACH.filter(isDoneAndLost), ONE_OF_EACH.filter((fault) => !isDoneAndLost(fault))];
   it.each(rows(tested))(
-    'lost by %s with the worker killed: the call takes effect once, the checkout ends right, no attention stays',
+    'by %s and the worker is killed, the call takes effect once, the checkout ends as it should, and no attention remains',
     (_, fault) => expectEndAfterKill(fault),
   );
   it.each(rows(others))(
-    'lost by %s with the worker killed: the call takes effect once, the checkout ends right, no attention stays',
+    'by %s and the worker is killed, the call takes effect once, the checkout ends as it should, and no attention remains',
     FULL,
     (_, fault) => expectEndAfterKill(fault),
   );
   it.each(rows(tested))(
-    'by %s, and its worker is frozen and later thawed: one effect, the right end, no person',
+    'by %s and the worker is frozen and later thawed, the call takes effect once, the checkout ends as it should, and no attention remains',
     (_, fault) => expectEndAfterFreeze(fault),
   );
   it.each(rows(others))(
-    'by %s, and its worker is frozen and later thawed: one effect, the right end, no person',
+    'by %s and the worker is frozen and later thawed, the call takes effect once, the checkout ends as it should, and no attention remains',
     FULL,
     (_, fault) => expectEndAfterFreeze(fault),
   );
@@ -91,14 +91,14 @@ const isTestedCall = ({ name }: MoneyCall): boolean => name === 'the create of a
 describe.concurrent.each([
   { calls: MONEY_CALLS.filter(isTestedCall), options: {} },
   { calls: MONEY_CALLS.filter((call) => !isTestedCall(call)), options: FULL },
-])('a worker that stops', ({ calls, options }) => {
-  describe.each(calls)('just before $name leaves', { timeout: ENOUGH_MS, ...options }, (call) => {
+])('a worker', ({ calls, options }) => {
+  describe.each(calls)('before it sends $name', { timeout: ENOUGH_MS, ...options }, (call) => {
     const { route } = call;
     const requests = (stack: Stack): number => stack.requests(`POST ${route}`).length;
     /** The request is made and not yet written: the client checks send_by once more after this. */
     const beforeSending = { moment: 'undici:request:create', method: 'POST', route } as const;
 
-    it('is killed: another worker makes the call, once', () =>
+    it('can be killed: another worker makes the call, once', () =>
       withStack(FAST, async (stack, start) => {
         const victim = await start({ ...beforeSending, signal: 'SIGKILL' });
         const id = await call.prepare(stack);
@@ -115,7 +115,7 @@ describe.concurrent.each([
       ['the call was taken on', { moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' }],
       ['the request was made', { ...beforeSending, signal: 'SIGSTOP' }],
     ] as const)(
-      'is frozen when %s: another worker makes the call, and the first sends nothing when it is thawed',
+      'can be frozen when %s: another worker makes the call, and the first one sends nothing after it thaws',
       (_, signalAt) =>
         withStack(FAST, async (stack, start) => {
           const victim = await start(signalAt);
@@ -130,7 +130,7 @@ describe.concurrent.each([
         }),
     );
 
-    it('is the only one, frozen for longer than the call may be sent and thawed before it is missed: it does not send', () =>
+    it('sends nothing when it thaws after send_by and before its heartbeat timeout, without any other worker', () =>
       withStack({ api: { ...FAST.api, HEARTBEAT_TIMEOUT_MS: '6000' } }, async (stack, start) => {
         const only = await start({ moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' });
         const id = await call.prepare(stack);
@@ -144,7 +144,7 @@ describe.concurrent.each([
         expect(await stack.activityResultsOf(id)).toContainEqual(expect.stringContaining('send_by_passed'));
       }));
 
-    it('is the only one, frozen until the call is given up: it sends nothing late, looks the call up, and makes it once', () =>
+    it('sends nothing late when it thaws after Temporal has given the call up, looks the call up, and makes it once, without any other worker', () =>
       withStack(FAST, async (stack, start) => {
         const only = await start({ ...beforeSending, signal: 'SIGSTOP' });
         const id = await call.prepare(stack);
@@ -158,7 +158,7 @@ describe.concurrent.each([
   });
 });
 
-describe.concurrent('in the very last moment before', { timeout: ENOUGH_MS }, () => {
+describe.concurrent('in the last moment before a worker sends', { timeout: ENOUGH_MS }, () => {
   const expectOneEffect = (call: MoneyCall): Promise<void> =>
     withStack(FAST, async (stack, start) => {
       const { route } = call;
@@ -186,11 +186,11 @@ describe.concurrent('in the very last moment before', { timeout: ENOUGH_MS }, ()
 
   const refusable = MONEY_CALLS.filter(({ name }) => name !== 'a refund');
   it.each(refusable.filter(isTestedCall))(
-    '$name leaves, its worker is frozen and writes too late: the call takes effect once',
+    '$name, the worker freezes and sends late: the call takes effect once',
     (call) => expectOneEffect(call),
   );
   it.each(refusable.filter((call) => !isTestedCall(call)))(
-    '$name leaves, its worker is frozen and writes too late: the call takes effect once',
+    '$name, the worker freezes and sends late: the call takes effect once',
     FULL,
     (call) => expectOneEffect(call),
   );

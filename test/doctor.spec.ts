@@ -76,7 +76,7 @@ describe('tillflow doctor', () => {
     expect(await examine()).toEqual({ code: 0, findings: [] });
   });
 
-  it('warns of what is open or unencrypted, and still ends with 0', async () => {
+  it('warns about open ports and unencrypted connections, and still exits with 0', async () => {
     const { code, out } = await tillflow(['doctor'], { ...operatorOf(stack), METRICS_OPEN: 'true' });
     expect(code).toBe(0);
     expect(out).toMatch(/^warn +configuration/m);
@@ -84,7 +84,7 @@ describe('tillflow doctor', () => {
     expect(out).toMatch(/^No problem found\.\n\d warnings\.$/m);
   });
 
-  it('says of each finding what it is, what it means and what to do', async () => {
+  it('prints for each finding the problem, its consequence and the remedy', async () => {
     const { code, out } = await tillflow(['doctor'], { ...operatorOf(stack), PROVIDER_LIVEMODE: 'true' });
     expect(code).toBe(1);
     expect(out).toMatch(/^FOUND {2}keys/m);
@@ -101,7 +101,7 @@ describe('tillflow doctor', () => {
 });
 
 describe('tillflow doctor finds', () => {
-  it('a secret key that is a public one, and a public key that is a secret one', async () => {
+  it('a public key in PROVIDER_SECRET_KEY, and a secret key in PROVIDER_PUBLIC_KEY', async () => {
     const { keys } = stack.sandbox;
     const swapped = { PROVIDER_SECRET_KEY: keys.public, PROVIDER_PUBLIC_KEY: keys.secret };
     expect(codesOf(await examine(swapped))).toEqual(expect.arrayContaining(['secret_key_kind', 'public_key_kind']));
@@ -113,7 +113,7 @@ describe('tillflow doctor finds', () => {
     expect(codesOf(await examine({ PROVIDER_PUBLIC_KEY: 'pkey_test_other' }))).toEqual(['public_key_refused']);
   });
 
-  it('a test key where it is to be live, and at an account that is', async () => {
+  it('a test key although PROVIDER_LIVEMODE=true, and a test key at a live account', async () => {
     expect(await examine({ PROVIDER_LIVEMODE: 'true' })).toMatchObject({
       code: 1,
       findings: [{ code: 'test_key_on_live' }],
@@ -124,7 +124,7 @@ describe('tillflow doctor finds', () => {
     });
   });
 
-  it('a live key where it is to be a test, keys of two modes, and a live key that would go over http', async () => {
+  it('a live key although PROVIDER_LIVEMODE=false, two keys of different modes, and a live key with an http provider', async () => {
     await withProvider({ livemode: true }, async (sandbox, settings) => {
       expect(codesOf(await examine(settings))).toEqual(['provider_over_http']);
       const onTest = await examine({ ...settings, PROVIDER_LIVEMODE: 'false' });
@@ -135,7 +135,7 @@ describe('tillflow doctor finds', () => {
     });
   });
 
-  it('an API that has another webhook secret', async () => {
+  it('a webhook secret in the API that differs from this one', async () => {
     const other = await examine({ PROVIDER_WEBHOOK_SECRET: secret('another') });
     expect(codesOf(other)).toEqual(['webhook_secret_mismatch']);
     const halfRotated = [...stack.sandbox.keys.webhookSecrets, secret('the next')].join(',');
@@ -143,7 +143,7 @@ describe('tillflow doctor finds', () => {
     expect(findings).toMatchObject([{ code: 'webhook_secret_mismatch', what: expect.stringContaining('1 of 2') }]);
   });
 
-  it('a provider that signs with another webhook secret, from what its last delivery was answered', async () => {
+  it("a provider that signs with another webhook secret, by the API's answer to its last delivery", async () => {
     await withProvider({ webhookSecrets: [secret('of the dashboard')] }, async (sandbox, settings) => {
       expect(codesOf(await examine(settings))).toEqual([]);
       const charged = await fetch(`${settings['PROVIDER_BASE_URL']}/charges`, {
@@ -160,7 +160,7 @@ describe('tillflow doctor finds', () => {
     });
   });
 
-  it('that the webhook secret is not set here, or that the API has none', async () => {
+  it('a webhook secret that is missing here, and a secret that only the API has', async () => {
     const untold = await examine({ PROVIDER_WEBHOOK_SECRET: undefined });
     expect(untold.findings).toMatchObject([
       { code: 'setting_missing', what: 'PROVIDER_WEBHOOK_SECRET is not set here' },
@@ -168,7 +168,7 @@ describe('tillflow doctor finds', () => {
     expect(codesOf(await examine({ PROVIDER_WEBHOOK_SECRET: 'off' }))).toEqual(['webhook_secret_mismatch']);
   });
 
-  it('an address that answers, and is not the API', async () => {
+  it("an address that answers but is not Tillflow's API", async () => {
     const elsewhere = createServer((request, reply) => {
       reply.writeHead(request.url === '/moved' ? 301 : 200, { location: '/' });
       reply.end('welcome');
@@ -213,7 +213,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it("a webhook address that is not set, is not the API's, or does not answer", async () => {
+  it('a webhook address that is not set, is not that of the API, or does not answer', async () => {
     await withProvider({ webhookUrl: undefined }, async (_, settings) => {
       expect(codesOf(await examine(settings))).toEqual(['webhook_uri_unset']);
     });
@@ -286,7 +286,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it('a payload key that is missing here, and does not report its worker as dead', async () => {
+  it('a payload key that is missing here, without reporting the worker as stopped', async () => {
     const key = `k1:${randomBytes(32).toString('base64')}`;
     const encrypting = await Stack.start({ shared: { PAYLOAD_KEYS: key } });
     try {
@@ -300,7 +300,7 @@ describe('tillflow doctor finds', () => {
     }
   });
 
-  it('a clock of this machine that is ahead of all others, and does not report its worker as gone', async () => {
+  it('that the clock of this machine is ahead of all others, without reporting the worker as stopped', async () => {
     const ahead = { CLOCK_SHIFT_MS: '200000' };
     const codes = codesOf(await examine(ahead, { inOwnProcess: true, nodeArgs: ['--import', SHIFTED_CLOCK] }));
     expect(new Set(codes)).toEqual(new Set(['clock_skew']));
@@ -311,7 +311,7 @@ describe('tillflow doctor finds', () => {
     expect(new Set(codes)).toEqual(new Set(['schedule_missing', 'no_worker']));
   });
 
-  it('that no worker runs, also in the minutes in which Temporal still remembers one', async () => {
+  it('that no worker runs, also while Temporal still lists a stopped one', async () => {
     const short = await Stack.start({ worker: false });
     try {
       await tillflow(['setup'], operatorOf(short));
@@ -338,7 +338,7 @@ describe('tillflow doctor finds', () => {
     });
   });
 
-  it('a currency that is sold in and the account does not support', async () => {
+  it('a currency in CURRENCIES that the account does not support', async () => {
     await withProvider({ assumptions: { supportedCurrencies: ['THB'] } }, async (_, settings) => {
       const { findings } = await examine(settings);
       expect(findings).toMatchObject([{ code: 'currency_unsupported', what: expect.stringContaining('SGD, MYR') }]);
@@ -369,7 +369,7 @@ describe('tillflow doctor finds', () => {
     ]);
   });
 
-  it('that Temporal cannot be reached, with what else is wrong: exit code 3', async () => {
+  it('that Temporal cannot be reached, reports the other problems too, and exits with 3', async () => {
     const unreachable = { TEMPORAL_ADDRESS: '127.0.0.1:1', PROVIDER_LIVEMODE: 'true' };
     const { code, findings } = await examine(unreachable, { inOwnProcess: true });
     expect(code).toBe(3);
@@ -379,8 +379,8 @@ describe('tillflow doctor finds', () => {
   });
 });
 
-describe.concurrent('tillflow doctor finds workers', () => {
-  it('that run different code on one queue', async () => {
+describe.concurrent('tillflow doctor finds', () => {
+  it('workers with different code on one queue', async () => {
     const mixed = await Stack.start({ worker: false });
     const older = await bundleChanged({ from: 'pollIntervalMs: 25', to: 'pollIntervalMs: 24' });
     const newer = await WorkerProcess.start(mixed.workerEnvironment());
@@ -405,13 +405,13 @@ describe.concurrent('tillflow doctor finds workers', () => {
     }
   });
 
-  it('without a build, where one is meant to run', async () => {
+  it('workers without a build id although WORKER_BUILD_ID is set', async () => {
     expect((await examine({ WORKER_BUILD_ID: 'b' })).findings).toMatchObject([
       { code: 'version_skew', what: expect.stringContaining('WORKER_BUILD_ID is b') },
     ]);
   });
 
-  it('of a build that gets no tasks, and that the build that is meant to run is not current', async () => {
+  it('workers of a build that gets no tasks, and an expected build that is not current', async () => {
     const versioned = await Stack.start({ worker: false });
     const releases = new Releases(versioned);
     try {
@@ -431,7 +431,7 @@ describe.concurrent('tillflow doctor finds workers', () => {
     }
   });
 
-  it('of which no build gets tasks, with the command that makes one current', async () => {
+  it('workers with build ids of which none is current, and prints the command that makes one current', async () => {
     const versioned = await Stack.start({ worker: false });
     const releases = new Releases(versioned);
     try {

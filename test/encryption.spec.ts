@@ -13,7 +13,7 @@ const COMPLETED = 3;
 const CUSTOMER = 'Somchai Jaidee';
 const PERSONAL = { description: `Coffee for ${CUSTOMER}`, metadata: { phone: '+66 81 234 5678' } };
 
-describe('with a key', () => {
+describe('with PAYLOAD_KEYS', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({ shared: { PAYLOAD_KEYS: key('first') }, api: { POLL_INTERVAL_MS: '1000' } });
@@ -63,14 +63,14 @@ describe('with a key', () => {
     expect(parts.filter((part) => !paths.some((path) => path.includes(part)))).toEqual([]);
   });
 
-  it('nothing can be read of one that continued as new, and its memo comes along', async () => {
+  it('nothing of a checkout that continued as new can be read, and its memo is kept', async () => {
     const paid = await PATHS['continued-as-new']?.(stack);
     if (paid === undefined) throw new Error('The path is gone');
     await expectHidden(paid);
     expect(paid).toMatchObject({ status: 'paid', amount: 150_000, reference: paid.reference });
   });
 
-  it('nothing can be read of a refund that no worker takes in time, nor its key', async () => {
+  it('neither a refund that no worker accepts in time nor its key can be read', async () => {
     const { body } = await stack.create(PERSONAL);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -90,7 +90,7 @@ describe('with a key', () => {
     await stack.untilStatus(body.id, 'refunded');
   });
 
-  it('message and stack of a failed activity are hidden from the store, not from us', async () => {
+  it("message and stack of a failed activity are encrypted in the store, and Tillflow's programs can read them", async () => {
     const said = `${CUSTOMER} has no such charge`;
     const { body } = await stack.create(PERSONAL);
     stack.sandbox.faults.add({
@@ -120,7 +120,7 @@ describe('with a key', () => {
     expect(error?.stack).toContain('toReadFailure');
   });
 
-  it('message and stack of a failure in the workflow code are hidden, too', async () => {
+  it('message and stack of a failure in the workflow code are encrypted, too', async () => {
     const { body } = await stack.create();
     const name = `no-update-${CUSTOMER}`;
     const { outcome } = await stack.temporal.connection.workflowService.updateWorkflowExecution({
@@ -137,7 +137,7 @@ describe('with a key', () => {
     });
   });
 
-  it('answers to queries are hidden on their way, and read by us', async () => {
+  it("answers to queries are encrypted, and Tillflow's programs can read them", async () => {
     const { body } = await stack.create(PERSONAL);
     const { queryResult } = await stack.temporal.connection.workflowService.queryWorkflow({
       ...execution(body),
@@ -150,7 +150,7 @@ describe('with a key', () => {
     expect(await staticSummary()).toBe(`THB 1,500.00 for ${body.reference}`);
   });
 
-  it('heartbeats are hidden', async () => {
+  it('heartbeats are encrypted', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
     const { body, status } = await stack.withApi(IMPATIENT, () => stack.create(PERSONAL));
     expect(status).toBe(202);
@@ -174,7 +174,7 @@ describe('with a key', () => {
   });
 });
 
-describe('a change of keys', () => {
+describe('a change of PAYLOAD_KEYS', () => {
   const [old, fresh] = [key('old'), key('new')];
   let stack: Stack;
   let early: CheckoutJson;
@@ -189,7 +189,7 @@ describe('a change of keys', () => {
   });
   afterAll(() => stack.stop());
 
-  it('lets a checkout of the old key be paid, read and listed beside new ones while both are there', async () => {
+  it('keeps checkouts of the old key payable, readable and listed while both keys are configured', async () => {
     stack.sandbox.mark(chargeIdOf(early), { status: 'successful' });
     expect(await stack.untilStatus(early.id, 'paid')).toMatchObject(PERSONAL);
     for (const checkout of [early, late]) {
@@ -200,7 +200,7 @@ describe('a change of keys', () => {
     expect(await keysOf(stack, late)).toEqual(new Set(['new']));
   });
 
-  it('that takes the old key away leaves its checkouts unreadable, alone, and says which key is missing', async () => {
+  it('that removes the old key makes only its checkouts unreadable, and the log names the missing key', async () => {
     await stack.restartWith({ PAYLOAD_KEYS: fresh });
     expect((await stack.get(`/v1/checkouts/${late.id}`)).body).toMatchObject(PERSONAL);
     stack.logs.length = 0;
@@ -244,7 +244,7 @@ it('a checkout whose key is missing waits, and is paid when the key is back', as
   }
 });
 
-it('encryption can be turned on while a checkout runs, and what was written before is still read', async () => {
+it('encryption can be turned on while a checkout runs, and its earlier payloads stay readable', async () => {
   const stack = await Stack.start();
   try {
     expect(stack.logs.filter((line) => line.includes('unencrypted')).length).toBe(2);
@@ -259,7 +259,7 @@ it('encryption can be turned on while a checkout runs, and what was written befo
   }
 });
 
-it('with encryption off, everything of a checkout is in the store: the search for it finds it', async () => {
+it('without encryption, the search of these tests finds everything of a checkout in the store', async () => {
   const stack = await Stack.start();
   try {
     const { body } = await stack.create(PERSONAL);

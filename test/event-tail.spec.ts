@@ -56,7 +56,7 @@ describe('the event tail', () => {
     await stack.stop();
   });
 
-  it('brings what webhooks lost: a payment, a failure, a refund from the dashboard', async () => {
+  it('finds a payment, a failure and a dashboard refund whose webhooks were lost', async () => {
     const { body: first } = await stack.create();
     const { body: second } = await stack.create();
     stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
@@ -68,7 +68,7 @@ describe('the event tail', () => {
     expect(given.refunded_amount).toBe(20_000);
   });
 
-  it('signals a checkout once: an event that is read again, or that a webhook brought, costs no signal', async () => {
+  it('signals a checkout once, and not again for an event that it reads again or that a webhook delivered', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -78,7 +78,7 @@ describe('the event tail', () => {
     expect(hints).toHaveLength(1);
   });
 
-  it('skips none of many events of one instant, wherever a page ends', async () => {
+  it('skips no event when many events have the same time, wherever a page ends', async () => {
     stack.sandbox.freeze();
     try {
       const checkouts: CheckoutJson[] = [];
@@ -95,7 +95,7 @@ describe('the event tail', () => {
     }
   });
 
-  it('returns a payment of a closed checkout, which then is one checkout as before', async () => {
+  it('reopens a closed checkout for a late payment, the payment is returned, and lists show one checkout', async () => {
     const closed = await closedUnpaid(stack);
     payLate(stack, closed);
     const refunded = await stack.untilStatus(closed.id, 'refunded');
@@ -118,7 +118,7 @@ describe('the event tail', () => {
     expect(await listed('&status=refunded')).toEqual(['refunded']);
   });
 
-  it("accepts such a payment where the checkout's policy says keep, and sets attention", async () => {
+  it('reopens a closed checkout with LATE_PAYMENT=keep, which keeps the late payment and shows attention', async () => {
     const closed = await closedUnpaid(stack, { unpaidGraceMs: 200, latePayment: 'keep' });
     payLate(stack, closed);
     const kept = await stack.untilStatus(closed.id, 'paid');
@@ -126,7 +126,7 @@ describe('the event tail', () => {
     expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(0);
   });
 
-  it('opens a closed checkout for a second charge of it too, and for no attempt', async () => {
+  it('reopens a closed checkout for a payment of a second charge, and the checkout takes no new attempt', async () => {
     const closed = await closedUnpaid(stack, { unpaidGraceMs: 1_000, latePayment: 'keep' });
     const charge = await chargeElsewhere(stack, { checkout: closed.id, attempt: '1' });
     stack.sandbox.mark(charge, { status: 'successful' });
@@ -150,7 +150,7 @@ describe('the event tail', () => {
     expect((await stack.workflowOf(closed.id).describe()).status.name).toBe('COMPLETED');
   });
 
-  it('remembers what it could not deliver, shows it, and delivers it later', async () => {
+  it('stores an event that it could not deliver, shows it, and delivers it later', async () => {
     const closed = await closedUnpaid(stack);
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'status', status: 500 });
     payLate(stack, closed);
@@ -190,14 +190,14 @@ describe('the event tail', () => {
     expect(await notices()).toEqual([]);
   });
 
-  it('reads again from where an operator says, and reports the result', async () => {
+  it('reads again from the time that an operator gives, and reports the result', async () => {
     const read = (from: string) => tail.handle.executeUpdate(backfill, { args: [{ from }] });
     const events = stack.sandbox.state(['events']).events?.length ?? 0;
     expect(await read('2000-01-01T00:00:00Z')).toMatchObject({ read: events, reopened: 0 });
     await expect(read('yesterday')).rejects.toMatchObject({ cause: { type: 'invalid_backfill' } });
   });
 
-  it('says when the provider does not answer, and continues when it does', async () => {
+  it('shows `failing` when the provider refuses its requests, and continues afterwards', async () => {
     stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401 });
     const failing = async () => (await tail.memo()).failing ?? null;
     await expect.poll(failing, { timeout: 20_000 }).toMatchObject({ code: 'authentication_failure' });
@@ -208,7 +208,7 @@ describe('the event tail', () => {
     await expect.poll(failing, { timeout: 20_000 }).toBeNull();
   });
 
-  it('API and command line find the event tail and read its memo', async () => {
+  it('is found by the API and the command line, which read its memo', async () => {
     const found = async () => (await findTailOf(stack))?.memo.pass?.interval_ms;
     await expect.poll(found, { timeout: 20_000 }).toBe(200);
   });
@@ -258,7 +258,7 @@ describe('a tail that ended', () => {
   };
   const passAt = async () => (await findTailOf(stack))?.memo.pass?.at ?? null;
 
-  it('is started again by its Schedule, continues where it ended, and keeps its notices', async () => {
+  it('is started again by its Schedule, continues from its watermark, and keeps its notices', async () => {
     await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
     const first = await onlyTail();
     await expect.poll(passAt, { timeout: 30_000 }).not.toBeNull();
@@ -282,7 +282,7 @@ describe('a tail that ended', () => {
     expect((await second.describe()).memo).toMatchObject({ notices: last.notices });
   });
 
-  it('by continuing as new is the same tail to its Schedule, and keeps its record', async () => {
+  it('by continuing as new is not started a second time by its Schedule, and keeps its notices', async () => {
     const before = await onlyTail();
     await before.terminate('a test');
     await schedule().update((previous) => ({ ...previous, action: { ...previous.action, args: [SHORT_LIVED] } }));
@@ -305,7 +305,7 @@ describe('a tail that ended', () => {
     await stack.untilStatus(body.id, 'paid');
   });
 
-  it('costs one timer and one activity for each pass that finds nothing, and nothing else that is billed', async () => {
+  it('had cost one timer and one activity for each pass that found nothing, and no other billed action', async () => {
     const tail = await onlyTail();
     const { runId } = await tail.describe();
     const run = async () => (await tail.describe()).runId;
@@ -324,8 +324,8 @@ describe('a tail that ended', () => {
   });
 });
 
-describe('with the event tail', () => {
-  it('checkouts poll less often, and without it as often as before', async () => {
+describe('while the event tail runs', () => {
+  it('new checkouts poll less often, and without the tail they poll at POLL_INTERVAL_MS', async () => {
     const stack = await Stack.start({ webhookUrl: null, shared: QUICK_TAIL });
     const pollOf = async ({ reference }: CheckoutJson) => {
       const [[started] = []] = await stack.runsOf(reference);
@@ -348,7 +348,7 @@ describe('with the event tail', () => {
     }
   });
 
-  it('a payment that a webhook brought costs no signal of the tail', async () => {
+  it('a payment that a webhook reported gets no further signal from the tail', async () => {
     const stack = await Stack.start({ shared: QUICK_TAIL });
     try {
       const { body } = await stack.create();
@@ -411,7 +411,7 @@ describe('with the event tail', () => {
     (count) => expectNoneMissing(count),
   );
 
-  it('no event is missing after its worker was killed between the reading and the delivery', async () => {
+  it("no event is missing after the tail's worker was killed between the read and the delivery", async () => {
     await withStack(WITHOUT_WEBHOOKS, async (stack, start) => {
       const first = await start();
       const tail = await TailRun.start(stack);
@@ -438,7 +438,7 @@ describe('with the event tail', () => {
 });
 
 describe('an event that cannot be read', () => {
-  it('stops nothing: a notice is added, its checkout is signalled, and all other events are delivered', async () => {
+  it('becomes a notice, its checkout is still signalled, and all other events are delivered', async () => {
     const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
@@ -493,7 +493,7 @@ describe('an event that cannot be read', () => {
     }
   }, 180_000);
 
-  it('without an id adds a notice and stops nothing; a page that is not a list is read again', async () => {
+  it('and has no id becomes a notice and delays no other event; a page that is not a list is read again', async () => {
     const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
@@ -523,7 +523,7 @@ describe('an event that cannot be read', () => {
   });
 });
 
-describe('one checkout or one operator', () => {
+describe('a problem of one checkout or one operator', () => {
   /** A checkout whose memo is encrypted under a key that is gone, and that has this charge; no worker takes its tasks. */
   async function unreadable(stack: Stack, reference: string, chargeId: string) {
     const { connection } = stack.temporal;
@@ -546,7 +546,7 @@ describe('one checkout or one operator', () => {
     return workflow.getHandle(workflowId);
   }
 
-  it('a checkout that cannot be read, open or closed, stops no other', async () => {
+  it('does not stop the tail: an unreadable checkout, open or closed, delays no other checkout', async () => {
     const stack = await Stack.start(WITHOUT_WEBHOOKS);
     try {
       const foreign = await chargeElsewhere(stack);
@@ -574,7 +574,7 @@ describe('one checkout or one operator', () => {
     }
   });
 
-  it('a backfill from before any event, and one while the provider does not answer, leave the tail running', async () => {
+  it('does not stop the tail: a backfill from before 1970, or while the provider does not answer, leaves it running', async () => {
     const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack, SHORT_LIVED);
     try {
@@ -591,7 +591,7 @@ describe('one checkout or one operator', () => {
     }
   });
 
-  it('a backfill delivers also what the worker has dealt with, as after a store that was restored from a backup', async () => {
+  it('a backfill delivers events again that the worker has already handled, as needed after a restore from a backup', async () => {
     const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {

@@ -44,7 +44,7 @@ const end = (checkout: CheckoutJson): Promise<unknown> =>
   stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`).terminate('as its end');
 
 describe('the events of a checkout', () => {
-  it('begin with it as it is, and go on with each change, without a key', async () => {
+  it('begin with its present state and continue with each change, without a key', async () => {
     const { body } = await stack.create();
     const reader = await open(body);
     expect(reader.response.status).toBe(200);
@@ -61,7 +61,7 @@ describe('the events of a checkout', () => {
     expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => a - b));
   });
 
-  it('show the change of a request through this process', async () => {
+  it('show at once a change that a request made through the same process', async () => {
     const { body } = await stack.create();
     const reader = await openWithKey(body);
     await reader.until(() => true);
@@ -80,7 +80,7 @@ describe('the events of a checkout', () => {
     expect(new Set(seen.map(({ id }) => id)).size).toBe(1);
   });
 
-  it('are not repeated to one who has seen them', async () => {
+  it('are not repeated to a reader that sends their id as Last-Event-ID', async () => {
     const { body } = await stack.create();
     const before = await open(body);
     const { id } = await before.until(() => true);
@@ -96,7 +96,7 @@ describe('the events of a checkout', () => {
     }
   });
 
-  it('open with a key too, and not with a link to something else, a forged one or none', async () => {
+  it('open with a key, and not without one when the link is missing, forged or for something else', async () => {
     const { body } = await stack.create();
     const other = await stack.create();
     await (await openWithKey(body)).until(() => true);
@@ -114,7 +114,7 @@ describe('the events of a checkout', () => {
     }
   });
 
-  it('of a checkout that there is not are refused before they begin', async () => {
+  it('are refused with 404 for a checkout that does not exist', async () => {
     for (const method of ['GET', 'HEAD']) {
       const refused = await fetch(pathOf({ id: 'chk_default_nothing' }), { method, headers: withKey });
       expect(refused.status).toBe(404);
@@ -127,14 +127,14 @@ describe('the events of a checkout', () => {
     expect(await head.text()).toBe('');
   });
 
-  it.each(['x', '-1', '1.5', '1e3', '9'.repeat(16)])('after the unknown id %s are refused', async (id) => {
+  it.each(['x', '-1', '1.5', '1e3', '9'.repeat(16)])('are refused with the invalid Last-Event-ID %s', async (id) => {
     const { body } = await stack.create();
     const refused = await fetch(body.events_url ?? '', { headers: { 'last-event-id': id } });
     expect(refused.status).toBe(400);
     expect(((await refused.json()) as ProblemJson).errors).toMatchObject([{ path: 'Last-Event-ID' }]);
   });
 
-  it('end with the last state when the checkout closes, and are over for a page that comes back', async () => {
+  it('end when the checkout closes, and a page that reconnects gets 204', async () => {
     const watched = await Stack.start({ api: { STREAM_POLL_MS: '50' } });
     try {
       const { body } = await watched.create();
@@ -150,7 +150,7 @@ describe('the events of a checkout', () => {
     }
   });
 
-  it('of a closed checkout no longer open by a link; with a key they show the last state once', async () => {
+  it('no longer open by a link once the checkout has closed; with a key they show the last state once', async () => {
     const { body } = await stack.create();
     await end(body);
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body.events_url).toBeNull();
@@ -163,8 +163,8 @@ describe('the events of a checkout', () => {
   });
 });
 
-describe('without a notification', () => {
-  it('a change is seen by polling, and the connection is kept alive', async () => {
+describe('an event stream without webhooks', () => {
+  it('shows a change by polling, and sends heartbeats', async () => {
     const polling = await Stack.start({
       webhookUrl: null,
       api: { STREAM_POLL_MS: '50', STREAM_HEARTBEAT_MS: '50', POLL_INTERVAL_MS: '200' },
@@ -181,8 +181,8 @@ describe('without a notification', () => {
   });
 });
 
-describe('while Temporal cannot be reached', () => {
-  it('a stream stays open and goes on afterwards', async () => {
+describe('an event stream', () => {
+  it('stays open while Temporal cannot be reached, and continues afterwards', async () => {
     const line = await CutLine.to(inject('temporalAddress'));
     const cut = await Stack.start({
       api: { TEMPORAL_ADDRESS: line.address, STREAM_POLL_MS: '50', STREAM_HEARTBEAT_MS: '50' },
@@ -205,8 +205,8 @@ describe('while Temporal cannot be reached', () => {
   });
 });
 
-describe('a process that stops', () => {
-  it('ends its streams, also one whose reader reads nothing, and waits for no connection without a request', async () => {
+describe('an API process that stops', () => {
+  it('ends all streams, also one whose reader reads nothing, and does not wait for idle connections', async () => {
     const stopping = await Stack.start();
     const { body } = await stopping.create();
     const reader = await open(body);
@@ -226,7 +226,7 @@ describe('a process that stops', () => {
 });
 
 describe('more streams than a process holds', () => {
-  it('are refused, and taken again when one has left', async () => {
+  it('are refused with 503, and accepted again when a reader has left', async () => {
     const small = await Stack.start({ worker: true, api: { STREAM_LIMIT: '4' } });
     try {
       const { body } = await small.create();

@@ -107,8 +107,8 @@ async function expectDone<T = Named>(method: string, path: string, body?: unknow
   return answer.body;
 }
 
-describe('the routes of the API and the workflows behind them', () => {
-  it('use plans', async () => {
+describe("the API's routes and workflows", () => {
+  it('can create, read, list and end plans', async () => {
     const { customer } = seedRecords(stack);
     const end_date = dayFromNow(stack, 60);
     const charge = { customer, amount: 50_000, currency: 'THB' };
@@ -162,7 +162,7 @@ describe('the routes of the API and the workflows behind them', () => {
     await expectDone('POST', '/v1/account/api-version', { confirm: true });
   });
 
-  it('use checkouts, whose charges are marked as paid and failed, looked up, expired and refunded', async () => {
+  it('can create checkouts, and mark, look up, expire and refund their charges', async () => {
     const mark = (id: string, status: string) => expectDone('POST', `/v1/test-mode/charges/${id}/mark`, { status });
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
     const { body: lost } = await stack.create();
@@ -199,15 +199,15 @@ it('the event tail uses events', async () => {
   await tail.stop();
 });
 
-describe('after that', () => {
-  it('every operation of the provider was asked for', () => {
+describe('the requests of this suite', () => {
+  it('reached every operation of the provider', () => {
     const seen = new Set(
       (stack.sandbox.state(['requests']).requests ?? []).map(({ method, route }) => `${method} ${route}`),
     );
     expect(OPERATIONS.filter((operation) => !seen.has(operation))).toEqual([]);
   });
 
-  it('every method of the client was called', () => {
+  it('called every method of the client', () => {
     for (const watch of watchers) watch();
     const uncalled = methodsOfClient().filter(
       ({ resource, method }) =>

@@ -70,7 +70,7 @@ const lose = (action: 'commit_then_reset' | 'reset_before' | 'status', more: obj
 const expectNothingSpooled = async (): Promise<void> => expect(await readdir(spool)).toEqual([]);
 
 describe('evidence', () => {
-  it('of several files is stored, each with its own result, and listed, read and taken back', async () => {
+  it('of several files is stored with a result for each file, and can be listed, read and removed', async () => {
     const { dispute } = seedRecords(stack);
     const answer = await send(dispute, [pdf(), png('ü "quoted".png')], { kind: 'proof of delivery' });
     expect(answer.status).toBe(201);
@@ -100,7 +100,7 @@ describe('evidence', () => {
     expect(Buffer.from(await stored.arrayBuffer()).equals(file.bytes)).toBe(true);
   });
 
-  it('that is sent again is not stored again; another file of the same name is', async () => {
+  it('is not stored again when it is sent again, but a different file with the same name is stored', async () => {
     const { dispute } = seedRecords(stack);
     await send(dispute, [pdf(), png()]);
     const before = uploads();
@@ -115,14 +115,14 @@ describe('evidence', () => {
     expect((await documentsOf(dispute)).total).toBe(3);
   });
 
-  it('of the same file twice in one request is stored once', async () => {
+  it('is stored once when one request contains the same file twice', async () => {
     const { dispute } = seedRecords(stack);
     const answer = await send(dispute, [pdf(), pdf()]);
     expect(answer).toMatchObject({ status: 201, body: { data: [{ status: 'stored' }, { status: 'already_stored' }] } });
     expect((await documentsOf(dispute)).total).toBe(1);
   });
 
-  it('whose answer was lost is found, and not sent again', async () => {
+  it('is found by a lookup when the answer was lost, and is not sent again', async () => {
     const { dispute } = seedRecords(stack);
     const before = uploads();
     lose('commit_then_reset');
@@ -131,14 +131,14 @@ describe('evidence', () => {
     expect((await documentsOf(dispute)).total).toBe(1);
   });
 
-  it('whose request was lost is sent again after the lookup', async () => {
+  it('is sent again after the lookup when the request was lost', async () => {
     const { dispute } = seedRecords(stack);
     lose('reset_before');
     expect((await send(dispute, [pdf()])).status).toBe(201);
     expect((await documentsOf(dispute)).total).toBe(1);
   });
 
-  it('of which one file cannot be stored says so for that one, and sent again stores it alone', async () => {
+  it('gets 207 when one file cannot be stored, and a repeated request stores only that file', async () => {
     const { dispute } = seedRecords(stack);
     lose('status', { status: 500, times: 3, after: 1 });
     const some = await send(dispute, [pdf(), png()]);
@@ -151,7 +151,7 @@ describe('evidence', () => {
     expect(rest).toMatchObject({ status: 201, body: { data: [{ status: 'already_stored' }, { status: 'stored' }] } });
   });
 
-  it('none of which could be stored is a problem that says what it means', async () => {
+  it('gets the problem outcome_unknown when no file could be stored', async () => {
     const { dispute } = seedRecords(stack);
     lose('status', { status: 500, times: 3 });
     const answer = await send<ProblemJson>(dispute, [pdf()]);
@@ -160,7 +160,7 @@ describe('evidence', () => {
   });
 
   it.each(['pending', 'won', 'lost'] as const)(
-    'for a dispute that is %s is refused, and so is taking it back',
+    'for a dispute that is %s is refused, and so is its removal',
     async (status) => {
       const { dispute } = seedRecords(stack);
       const { body } = await send(dispute, [pdf()]);
@@ -176,7 +176,7 @@ describe('evidence', () => {
     },
   );
 
-  it('for a dispute that does not exist is 404', async () => {
+  it('gets 404 for a dispute that does not exist', async () => {
     expect(await send('dspt_test_none', [pdf()])).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
 });
@@ -189,7 +189,7 @@ describe('evidence whose bytes the provider does not show', () => {
   afterAll(() => blind.stop());
   const storedAt = (dispute: string) => asOperator<DocumentsJson>(blind, 'GET', path(dispute));
 
-  it('is stored, also under the name of another document', async () => {
+  it('is stored even when another document has the same name', async () => {
     const { dispute } = seedRecords(blind);
     await send(dispute, [pdf()], { to: blind });
     const other = await send(dispute, [pdf('receipt.pdf', 'two'), pdf('receipt.pdf', 'three')], { to: blind });
@@ -197,7 +197,7 @@ describe('evidence whose bytes the provider does not show', () => {
     expect((await storedAt(dispute)).body.total).toBe(3);
   });
 
-  it('is found by its name after its answer was lost', async () => {
+  it('is recognized by its name when its answer was lost', async () => {
     const { dispute } = seedRecords(blind);
     blind.sandbox.faults.add({
       method: 'POST',
@@ -210,14 +210,14 @@ describe('evidence whose bytes the provider does not show', () => {
   });
 });
 
-it('the same file in requests at the same time is stored once', async () => {
+it('the same file is stored once when several requests send it at the same time', async () => {
   const { dispute } = seedRecords(stack);
   const answers = await Promise.all([send(dispute, [pdf()]), send(dispute, [pdf()]), send(dispute, [pdf()])]);
   expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 200, 201]);
   expect((await documentsOf(dispute)).total).toBe(1);
 });
 
-it('who handed in evidence is in the log, and no name of a file', async () => {
+it('the log names who uploaded evidence, and contains no file name', async () => {
   const { dispute } = seedRecords(stack);
   const answer = await send(dispute, [pdf('somchai-prasert.pdf')]);
   const line = stack.logs.find((one) => one.includes('evidence handed in') && one.includes(dispute)) ?? '{}';
@@ -228,7 +228,7 @@ it('who handed in evidence is in the log, and no name of a file', async () => {
   expect(stack.logs.join('')).not.toContain('somchai');
 });
 
-it.each([5, 5 * MB])('evidence of %i bytes that the disk cannot store is answered as a server error', async (size) => {
+it.each([5, 5 * MB])('evidence of %i bytes gets 500 when the disk cannot store it', async (size) => {
   const full = await Stack.start({ webhookUrl: null, worker: false, api: { SPOOL_DIR: join(spool, 'missing') } });
   try {
     const { dispute } = seedRecords(full);
@@ -263,7 +263,7 @@ describe('evidence that is refused before the provider is called', () => {
     ['with a kind of control characters', [pdf()], { kind: 'a\u0000b' }, 400, 'invalid_request', 'kind'],
     ['under another name', [pdf()], { field: 'document' }, 400, 'invalid_request', 'document'],
     ['with a file name that is too long', [pdf(`${'x'.repeat(252)}.pdf`)], {}, 400, 'invalid_request', 'file[0]'],
-  ])('%s says so', async (_, files, options, status, code, where) => {
+  ])('%s gets the matching problem', async (_, files, options, status, code, where) => {
     const { dispute } = seedRecords(stack);
     const before = stack.sandbox.state(['requests']).requests?.length;
     const answer = await send<ProblemJson>(dispute, files, options);
@@ -285,7 +285,7 @@ describe('evidence that is refused before the provider is called', () => {
       'upload_incomplete',
     ],
     ['multipart/form-data; boundary=b', `--b\r\n${'X-Header: x\r\n'.repeat(2_000)}\r\n`, 400, 'upload_incomplete'],
-  ])('as %s with the body %.20j says so', async (type, body, status, code) => {
+  ])('of type $0 with the body $1 gets the matching problem', async (type, body, status, code) => {
     const { dispute } = seedRecords(stack);
     const before = stack.sandbox.state(['requests']).requests?.length;
     const answer = await asOperator<ProblemJson>(stack, 'POST', path(dispute), {
@@ -297,7 +297,7 @@ describe('evidence that is refused before the provider is called', () => {
     await expectNothingSpooled();
   });
 
-  it('that says of itself to be larger than all limits together is not even read', async () => {
+  it('with a Content-Length above the limit gets 413 before its body is read', async () => {
     const { dispute } = seedRecords(stack);
     const { hostname, port } = new URL(stack.api.url);
     const status = await new Promise<number>((resolve, reject) => {
@@ -322,7 +322,7 @@ describe('evidence that is refused before the provider is called', () => {
     expect(status).toBe(413);
   });
 
-  it('multipart is for this route alone', async () => {
+  it('a multipart body to another route gets 415', async () => {
     const form = new FormData();
     form.set('reference', 'a');
     for (const other of ['/v1/checkouts', '/v1/recurring-plans', '/v1/account/api-version']) {
@@ -336,7 +336,7 @@ describe('evidence that is refused before the provider is called', () => {
   });
 });
 
-it('an upload that the sender breaks off leaves nothing behind and no place taken', async () => {
+it('an upload that the sender breaks off leaves no file on disk, and frees its place', async () => {
   const { dispute } = seedRecords(stack);
   const before = uploads();
   const { hostname, port } = new URL(stack.api.url);
@@ -365,7 +365,7 @@ it('an upload that the sender breaks off leaves nothing behind and no place take
   await expect.poll(async () => (await send(dispute, [pdf()])).status, { timeout: 20_000 }).toBe(201);
 });
 
-it('no more than a few uploads are accepted at a time; the others get Retry-After', async () => {
+it('the API accepts only a few uploads at a time, and answers the others with 503 and Retry-After', async () => {
   const { dispute } = seedRecords(stack);
   stack.sandbox.faults.add({ method: 'GET', path: '/disputes/{id}/documents', action: 'delay', delay_ms: 1_000 });
   const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => send<ProblemJson>(dispute, [pdf(`${n}.pdf`)])));
@@ -376,7 +376,7 @@ it('no more than a few uploads are accepted at a time; the others get Retry-Afte
   expect(refused[0]?.headers.get('retry-after')).toBe('5');
 });
 
-it('no file is in any history', async () => {
+it('no workflow history contains an uploaded file', async () => {
   const secret = 'evidence-that-no-history-may-hold';
   const { dispute } = seedRecords(stack);
   const { body } = await send(dispute, [pdf('secret.pdf', secret)]);

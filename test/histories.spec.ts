@@ -44,13 +44,13 @@ describe('the workflow code', async () => {
     }
   });
 
-  it.each(files)('replays %s as it was', (name) => {
+  it.each(files)('replays the recorded history %s', (name) => {
     expect(errors.has(name)).toBe(true);
     expect(errors.get(name)).toBeUndefined();
   });
 });
 
-describe('a workflow', FULL, () => {
+describe('a new history of the workflow', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
@@ -63,12 +63,12 @@ describe('a workflow', FULL, () => {
   });
   afterAll(() => stack.stop());
 
-  it.each(Object.keys(PATHS))('of a checkout that is %s leaves a history that replays', async (name) => {
+  it.each(Object.keys(PATHS))('of a checkout on the path "%s" replays', async (name) => {
     const checkout = await PATHS[name]?.(stack);
     await expectToReplay(name, await stack.runsOf(checkout?.reference ?? ''));
   });
 
-  it.each(Object.keys(TAIL_PATHS))('of an %s leaves a history that replays', async (name) => {
+  it.each(Object.keys(TAIL_PATHS))('of the event tail on the path "%s" replays', async (name) => {
     const tail = await TAIL_PATHS[name]?.(stack);
     const runs = await stack.runsOfWorkflow(tail?.workflowId ?? '');
     await tail?.stop();
@@ -76,7 +76,7 @@ describe('a workflow', FULL, () => {
   });
 });
 
-describe('a reconciliation', FULL, () => {
+describe('a new history of the workflow', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     const now = new Date(Date.now() - PROVIDER_BEHIND_HOURS * 3_600_000).toISOString();
@@ -84,13 +84,13 @@ describe('a reconciliation', FULL, () => {
   });
   afterAll(() => stack.stop());
 
-  it.each(Object.keys(RECONCILE_PATHS))('as %s leaves a history that replays', async (name) => {
+  it.each(Object.keys(RECONCILE_PATHS))('of a reconciliation on the path "%s" replays', async (name) => {
     const workflowId = await RECONCILE_PATHS[name]?.(stack);
     await expectToReplay(name, await stack.runsOfWorkflow(workflowId ?? ''));
   });
 });
 
-describe('a command', FULL, () => {
+describe('a new history of the workflow', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
@@ -103,7 +103,7 @@ describe('a command', FULL, () => {
   });
   afterAll(() => stack.stop());
 
-  it.each(Object.keys(COMMAND_PATHS))('%s leaves a history that replays', async (name) => {
+  it.each(Object.keys(COMMAND_PATHS))('of a command on the path "%s" replays', async (name) => {
     const workflowId = (await COMMAND_PATHS[name]?.(stack)) ?? '';
     await expectToReplay(name, await stack.runsOfWorkflow(workflowId));
   });

@@ -50,8 +50,8 @@ async function payAt(stack: Stack, came: Promise<void>, id: string): Promise<voi
   stack.sandbox.mark(late?.id ?? '', { status: 'successful' });
 }
 
-describe.concurrent('a charge that was given up and comes through late', { timeout: ENOUGH_MS }, () => {
-  it('after a cancel is found by the late-effect check, and ended', () =>
+describe.concurrent('a charge whose create takes effect after Tillflow has given it up', { timeout: ENOUGH_MS }, () => {
+  it('and after a cancel, is found by the late-effect check and expired', () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
@@ -63,7 +63,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
       await expectRecords(stack, id, { status: 'cancelled', refunds: [] });
     }));
 
-  it('after a cancel, and was paid: the late-effect check finds the money, and Tillflow returns it', FULL, () =>
+  it('and is paid after a cancel, is found by the late-effect check, and its payment is returned', FULL, () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
@@ -73,7 +73,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
     }),
   );
 
-  it('beside the charge of the next attempt is found by the late-effect check, and ended', FULL, () =>
+  it('next to the charge of the next attempt, is found by the late-effect check and expired', FULL, () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
@@ -93,7 +93,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
     }),
   );
 
-  it('beside the charge of the next attempt, and both are paid: Tillflow accepts one and returns the other', () =>
+  it('and is paid like the charge of the next attempt, is returned: Tillflow accepts only one payment', () =>
     withStack(FAST, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
@@ -109,7 +109,7 @@ describe.concurrent('a charge that was given up and comes through late', { timeo
     }));
 });
 
-describe.concurrent('a refund that was given up and comes through late', { timeout: ENOUGH_MS }, () => {
+describe.concurrent('a refund that takes effect after Tillflow has given it up', { timeout: ENOUGH_MS }, () => {
   async function paid(stack: Stack): Promise<string> {
     await stack.startWorker();
     const { id } = await startDirectly(stack, { ...POLICY, pollIntervalMs: 500 });
@@ -119,7 +119,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
     return id;
   }
 
-  it('after it was made again sets attention: only a person can settle it with the customer', () =>
+  it('and has repeated it, raises refund_doubled: only a person can settle it with the customer', () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const id = await paid(stack);
       const came = delayNext(stack, '/charges/{id}/refunds');
@@ -135,7 +135,7 @@ describe.concurrent('a refund that was given up and comes through late', { timeo
     }));
 
   it.each([100_000, null])(
-    'a late refund of %s cannot be made twice, because the charge has nothing left to refund',
+    'of %s cannot be made twice, because the charge has too little left to refund',
     FULL,
     (amount) =>
       withStack(WITHOUT_WEBHOOKS, async (stack) => {

@@ -139,21 +139,24 @@ async function walk(
   throw new Error('The list does not end');
 }
 
-describe('a walk through a few hundred checkouts', () => {
-  it.each([3, 7, 100])('by pages of %i has every checkout once, open ones first, the newest first', async (limit) => {
-    const found = await walk(limit);
-    expect(found.map(({ id }) => id)).toEqual(inOrder(all));
-  });
+describe('the list of checkouts, read page by page,', () => {
+  it.each([3, 7, 100])(
+    'in pages of %i shows every checkout once, open ones first, the newest first in each part',
+    async (limit) => {
+      const found = await walk(limit);
+      expect(found.map(({ id }) => id)).toEqual(inOrder(all));
+    },
+  );
 
   it.each(['awaiting_payment', 'creating', 'paid', 'expired', 'partially_refunded'])(
-    'of %s has those in the same order, and no run that was opened again',
+    'with the status %s shows exactly those checkouts in the same order, and no outdated run of a reopened one',
     async (status) => {
       const found = await walk(7, { status });
       expect(found.map(({ id }) => id)).toEqual(inOrder(all.filter((checkout) => checkout.status === status)));
     },
   );
 
-  it('between two times has those that were created then, to the millisecond', async () => {
+  it('with from and to shows exactly the checkouts created in that time, to the millisecond', async () => {
     const [from = '', to = ''] = all
       .slice(11, 13)
       .map(({ created_at: at }) => at)
@@ -163,7 +166,7 @@ describe('a walk through a few hundred checkouts', () => {
     expect(found.map(({ id }) => id)).toEqual(inOrder(meant));
   });
 
-  it('stays in order, with nothing missing and nothing twice, while others are created and open ones end', async () => {
+  it('skips and repeats no checkout while others are created and open ones end', async () => {
     const before = inOrder(all);
     const ended: Listed[] = [];
     const added: Listed[] = [];
@@ -201,7 +204,7 @@ async function endedMemo({ reference }: Listed): Promise<CheckoutMemo> {
   return { intent, requestNonce, state: { ...initialState(intent), status: 'cancelled' } };
 }
 
-it('a cursor of one list is of use for no other', async () => {
+it('a cursor is refused by a list with other filters', async () => {
   const first = new URLSearchParams({ ...BOUNDS, limit: '3' });
   const { body } = await stack.get<Page>(`/v1/checkouts?${first.toString()}`);
   const other = new URLSearchParams({ from: BOUNDS.from, limit: '3', cursor: body.next_cursor ?? '' });

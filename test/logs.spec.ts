@@ -40,7 +40,7 @@ async function paidAndRefunded(stack: Stack) {
   return { checkout: body, qr, requestId: headers.get('x-request-id') };
 }
 
-it('the logs of a payment and its refund hold no word of the customer, no key, nothing of the QR', async () => {
+it('the logs of a payment and its refund contain no text of the customer, no key and no QR content', async () => {
   const stack = await Stack.start();
   try {
     const { qr } = await paidAndRefunded(stack);
@@ -59,7 +59,7 @@ it('the logs of a payment and its refund hold no word of the customer, no key, n
   }
 });
 
-it('a request can be followed to its workflow, the activity, and the name that the provider gave the call', async () => {
+it("the logs connect a request with its workflow, its activity and the provider's request id", async () => {
   const stack = await Stack.start();
   try {
     const { checkout, requestId } = await paidAndRefunded(stack);
@@ -101,7 +101,7 @@ it('a request can be followed to its workflow, the activity, and the name that t
   }
 });
 
-it('every line that a worker writes is JSON, also while the provider fails and Temporal is lost', async () => {
+it('every line of a worker is JSON, also while the provider fails and Temporal cannot be reached', async () => {
   const stack = await Stack.start({ worker: false });
   const line = await CutLine.to(inject('temporalAddress'));
   line.cut();
@@ -134,7 +134,7 @@ it('every line that a worker writes is JSON, also while the provider fails and T
   }
 }, 90_000);
 
-describe('what a program logged', () => {
+describe('the log of a program', () => {
   const TELEMETRY = new URL('../packages/telemetry/dist/index.js', import.meta.url).href;
   const program = (rest: string) => {
     const code = `const { programLogger } = await import('${TELEMETRY}');
@@ -148,7 +148,7 @@ describe('what a program logged', () => {
     ['comes to its end', '', 0],
     ['exits', 'process.exit(3);', 3],
     ['fails', "setImmediate(() => { throw new Error('a defect'); });", 1],
-  ])('is written, all of it, when it %s', async (_, rest, code) => {
+  ])('is complete when the program %s', async (_, rest, code) => {
     const child = program(rest);
     let out = '';
     child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
@@ -160,7 +160,7 @@ describe('what a program logged', () => {
     );
   });
 
-  it('is written while it runs, also the few lines that fill no page', async () => {
+  it('is written while the program runs, also when a batch is not full', async () => {
     const child = program("setTimeout(() => logger.info({ n: 'late' }, 'line'), 50); setInterval(() => {}, 1_000);");
     let out = '';
     child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));

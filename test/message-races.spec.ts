@@ -29,8 +29,8 @@ async function atTheClose(own = stack) {
   return handle;
 }
 
-describe('at the close', () => {
-  it('a signal that arrives during the last retrieve neither hangs the workflow nor kills the worker', async () => {
+describe('a checkout that is about to close', () => {
+  it('ends normally when a signal arrives during the last retrieve, and its worker keeps running', async () => {
     const own = await Stack.start({ worker: false });
     const worker = await WorkerProcess.start(own.workerEnvironment());
     let code: number | null | 'alive' = 'alive';
@@ -48,7 +48,7 @@ describe('at the close', () => {
     }
   });
 
-  it('a resolve that arrives during the last retrieve is answered', async () => {
+  it('answers a resolve that arrives during the last retrieve', async () => {
     const handle = await atTheClose();
     const answer = await within(
       15_000,
@@ -61,7 +61,7 @@ describe('at the close', () => {
 });
 
 describe('a cancellation from the Temporal UI', () => {
-  it('a cancellation from the Temporal UI does not fail refunds of a paid checkout', async () => {
+  it('does not fail refunds of a paid checkout', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -76,7 +76,7 @@ describe('a cancellation from the Temporal UI', () => {
     expect(answer).toMatchObject({ status: 'succeeded' });
   });
 
-  it('does not fail `begin`, whose answer repeats for ever', async () => {
+  it('does not fail the update `begin`, which repeats its first answer to every later caller', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
     const { body, status } = await stack.withApi(IMPATIENT, () => stack.create());
     expect(status).toBe(202);
@@ -91,8 +91,8 @@ describe('a cancellation from the Temporal UI', () => {
   });
 });
 
-describe('many updates', () => {
-  it.each([5, 12])('%i cancels that wait for the provider do not lock the operator out', async (count) => {
+describe('a checkout with many waiting updates', () => {
+  it.each([5, 12])("still answers an operator's resolve while %i cancels wait for the provider", async (count) => {
     const { body } = await stack.create();
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
     await stack.withApi({ ANSWER_WITHIN_MS: '500' }, async () => {
@@ -109,8 +109,8 @@ describe('many updates', () => {
   });
 });
 
-describe('messages', () => {
-  it('a hint that names a charge by a very long id does not wedge the workflow', async () => {
+describe('a workflow of a checkout', () => {
+  it('continues after a hint with a very long charge id', async () => {
     const { body } = await stack.create();
     const handle = handleOf(body.reference);
     await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: `chrg_${'x'.repeat(450)}` });
@@ -120,7 +120,7 @@ describe('messages', () => {
     expect(answer).toBe('cancelled');
   });
 
-  it('a signal without its argument, as from the Temporal UI, does not wedge the workflow', async () => {
+  it('continues after a signal without its argument, as the Temporal UI can send it', async () => {
     const { body } = await stack.create();
     const handle = handleOf(body.reference);
     await handle.signal('hint');
@@ -129,7 +129,7 @@ describe('messages', () => {
     expect(answer).toBe('cancelled');
   });
 
-  it('the same `after` answers with the same attempt, also when there are later ones', async () => {
+  it('answers a repeated `after` with the same attempt, also when there are later attempts', async () => {
     const { body } = await stack.create();
     const handle = handleOf(body.reference);
     expect(await handle.executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
@@ -137,7 +137,7 @@ describe('messages', () => {
     expect(await handle.executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
   });
 
-  it('a new attempt that the end of a run interrupts does not answer with the old number', async () => {
+  it('does not answer a newAttempt update with the old number when continue-as-new interrupts it', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
     const { id, reference } = await startDirectly(stack, {
       maxHistoryEvents: 60,
@@ -152,7 +152,7 @@ describe('messages', () => {
     expect(answer).not.toBe(1);
   });
 
-  it('refunds asked for in the very moment of the payment are all answered, once each', async () => {
+  it('answers every refund that is requested at the moment of the payment, and makes each one once', async () => {
     for (let round = 0; round < 8; round += 1) {
       const { body } = await stack.create();
       const handle = handleOf(body.reference);
@@ -183,8 +183,8 @@ describe('messages', () => {
   });
 });
 
-describe('webhooks', () => {
-  it('one about an unknown charge of this checkout makes it known: the second payment is returned', async () => {
+describe('a webhook', () => {
+  it('about an unknown charge of the checkout makes the charge known, and the second payment is returned', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -214,7 +214,7 @@ describe('webhooks', () => {
     );
   });
 
-  it('the QR is answered at once although a hint that arrived earlier is still being checked', async () => {
+  it('that arrives before the QR does not delay the QR while its hint is being checked', async () => {
     const slow = await Stack.start();
     try {
       slow.sandbox.faults.add([

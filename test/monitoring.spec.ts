@@ -118,18 +118,18 @@ describe('an alert', () => {
   );
 
   it.each(alerts.map((one) => [one.alert, one] as const))(
-    '%s links to a section of the handbook that exists',
+    '%s links to an existing section of docs/operations.md',
     (_, { annotations }) => {
       expect(anchors).toContain(annotations.runbook.split('#')[1]);
     },
   );
 
-  it('is named once', () => {
+  it('has a name that no other alert has', () => {
     const names = alerts.map((one) => one.alert);
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it('an alert names only attention codes that exist', () => {
+  it('names only attention codes that exist', () => {
     const named = alerts.flatMap(({ expr }) => /code=~"([^"]+)"/.exec(expr)?.[1]?.split('|') ?? []);
     expect(named.length).toBeGreaterThan(0);
     for (const code of named) expect(ATTENTION_CODES).toContain(code);
@@ -144,7 +144,7 @@ describe('an alert', () => {
   });
 });
 
-describe('what happens to the provider', () => {
+describe('the alerts about the provider', () => {
   /** Whether a matcher of the expression, such as `outcome=~"a|b"`, takes this value; undefined: it has none for it. */
   const takes = (expression: string, label: string, value: string): boolean | undefined => {
     const [, operator = '', pattern = ''] = new RegExp(`${label}(=~|!~|!=|=)"([^"]+)"`).exec(expression) ?? [];
@@ -157,7 +157,7 @@ describe('what happens to the provider', () => {
       ([, method, route, outcome]) => ({ method, route, outcome }),
     );
 
-  it('raises a paging alert when the provider accepts no connection', async () => {
+  it('page a person when the provider accepts no connection', async () => {
     const [health = 0] = await freePorts(1);
     const lost = await Stack.start({ worker: false });
     const dead = await WorkerProcess.start({
@@ -180,7 +180,7 @@ describe('what happens to the provider', () => {
     }
   });
 
-  it('raises no alert where a QR expires: the provider had ended its charge already', async () => {
+  it('do not fire when a QR expires and the provider has already expired its charge', async () => {
     const [health = 0] = await freePorts(1);
     const shop = await Stack.start({ worker: false, webhookUrl: null });
     const selling = await WorkerProcess.start({ ...shop.workerEnvironment(), WORKER_HEALTH_PORT: String(health) });
@@ -201,7 +201,7 @@ describe('what happens to the provider', () => {
 });
 
 describe('the scrape configuration', () => {
-  it('reads every program that shows metrics, by the paths and ports that containers have', async () => {
+  it('has a job for every program with metrics, with the paths and ports of the containers', async () => {
     const { scrape_configs: jobs, rule_files: rules } = parse(await read('deploy/prometheus/prometheus.yml')) as {
       scrape_configs: { job_name: string; metrics_path: string; static_configs: { targets: string[] }[] }[];
       rule_files: string[];
@@ -233,19 +233,19 @@ describe('the handbook', () => {
     }
   });
 
-  it('the handbook explains every attention code, in order of severity, and no other code', () => {
+  it('explains every attention code, in order of severity, and no other code', () => {
     const [, section = ''] = /^## What each attention means$([\s\S]*?)^## /m.exec(operations) ?? [];
     expect([...section.matchAll(/^### (\w+)$/gm)].map(([, code]) => code)).toEqual([...ATTENTION_CODES]);
   });
 
-  it('the handbook names only commands that exist', async () => {
+  it('names only commands that exist', async () => {
     const help = await read('apps/cli/src/program.ts');
     const named = new Set([...operations.matchAll(/pnpm tillflow (\w+)/g)].map(([, name]) => name));
     for (const name of named) expect(help).toContain(`./commands/${name}.js`);
     expect(named.size).toBeGreaterThan(6);
   });
 
-  it('the handbook contains only searches that Temporal accepts', async () => {
+  it('contains only searches that Temporal accepts', async () => {
     const [, block = ''] = /### In the Temporal UI[\s\S]*?```\n([\s\S]*?)```/.exec(operations) ?? [];
     const queries = block.trim().split('\n');
     expect(queries.length).toBeGreaterThan(5);
@@ -257,12 +257,12 @@ describe('the handbook', () => {
 });
 
 describe('GET /metrics of the API', () => {
-  it('GET /metrics needs an ops key: 401 without a key, 403 for a till', async () => {
+  it('needs an ops key: 401 without a key, 403 for a till', async () => {
     expect(await stack.request<ProblemJson>('GET', '/metrics', { key: null })).toMatchObject({ status: 401 });
     expect(await stack.request<ProblemJson>('GET', '/metrics')).toMatchObject({ status: 403 });
   });
 
-  it('GET /metrics needs no key with METRICS_OPEN=true', async () => {
+  it('needs no key with METRICS_OPEN=true', async () => {
     const open = await Stack.start({ worker: false, api: { METRICS_OPEN: 'true' } });
     try {
       const { status, headers } = await open.request('GET', '/metrics', { key: null });
@@ -350,7 +350,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('metrics keep the breaks of the daily reconciliation when a person compares another window', async () => {
+  it('keeps the breaks of the daily reconciliation when a person compares another window', async () => {
     const yesterday = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000).toISOString();
     const books = await Stack.start({
       api: { METRICS_REFRESH_MS: '100' },
@@ -397,7 +397,7 @@ describe('GET /metrics of the API', () => {
     }
   });
 
-  it('metrics count checkouts with an attention that cannot be decrypted', async () => {
+  it('counts checkouts with an attention that cannot be decrypted', async () => {
     const shared = { PAYLOAD_KEYS: `k1:${randomBytes(32).toString('base64')}` };
     const locked = await Stack.start({ shared, api: { ATTENTION_AFTER_MS: '500' } });
     const settings = { ...locked.apiEnvironment(), PAYLOAD_KEYS: '', METRICS_OPEN: 'true', METRICS_REFRESH_MS: '100' };
@@ -435,7 +435,7 @@ describe('GET /metrics of the API', () => {
     }
   }, 180_000);
 
-  it('/metrics answers while Temporal is down, with tillflow_temporal_up 0', async () => {
+  it('answers while Temporal is down, with tillflow_temporal_up 0', async () => {
     const line = await CutLine.to(inject('temporalAddress'));
     const cut = await Stack.start({
       worker: false,

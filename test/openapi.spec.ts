@@ -86,11 +86,11 @@ function codesOf(response: Response): readonly ProblemCode[] {
 }
 
 describe('pnpm api-docs', () => {
-  it.each([...made.keys()])('has written docs/%s, which is up to date', async (path) => {
+  it.each([...made.keys()])('would not change docs/%s', async (path) => {
     expect(await readFile(`${DOCS}${path}`, 'utf8')).toBe(made.get(path));
   });
 
-  it('leaves no page of an error that does not exist', async () => {
+  it('leaves no page for an error code that does not exist', async () => {
     const files = (await readdir(`${DOCS}errors`)).map((file) => `errors/${file}`);
     expect(files.filter((file) => !made.has(file))).toEqual([]);
   });
@@ -119,7 +119,7 @@ describe('the OpenAPI document', () => {
     );
   });
 
-  it('has no reference that leads nowhere', () => {
+  it('has no reference to a missing component', () => {
     const references = [...objectsIn(document)].flatMap(({ $ref }) => (typeof $ref === 'string' ? [$ref] : []));
     expect(references.length).toBeGreaterThan(0);
     for (const reference of references) expect(componentAt(reference)).toBeTypeOf('object');

@@ -49,7 +49,7 @@ describe('a provider that keeps no metadata on refunds', () => {
     return { ...record, refunds: { ...refunds, data } };
   };
 
-  it("refunds as any other: the refund's id identifies it in later retrieves and in the reconciliation", () =>
+  it("works as any other: the refund's id identifies the refund in later retrieves and in the reconciliation", () =>
     withTampered(FAST, forgetful, async (stack) => {
       const checkout = await paid(stack);
       for (const key of ['first', 'second']) {
@@ -73,7 +73,7 @@ describe('a provider that keeps no metadata on refunds', () => {
       expect((await new Reconciliations(stack).run()).breaks).toEqual([]);
     }));
 
-  it("whose answer is lost leaves it to a person which refund is Tillflow's, and is never asked again", () =>
+  it("gets no second refund request after a lost answer: a person decides which refund is Tillflow's", () =>
     withTampered(FAST, forgetful, async (stack) => {
       const checkout = await paid(stack);
       await requestRefund(stack, checkout, 'known', 50_000);
@@ -110,7 +110,7 @@ describe('a provider that writes currencies in lower case', () => {
       ),
     ) as Record<string, unknown>;
 
-  it('is paid, refunded and reconciled as any other', () =>
+  it('works as any other: checkouts are paid, refunded and reconciled without a break', () =>
     withTampered(FAST, inLowerCase, async (stack) => {
       const checkout = await paid(stack);
       expect(checkout).toMatchObject({ currency: 'THB', attention: null });
@@ -123,7 +123,7 @@ describe('a provider that writes currencies in lower case', () => {
       expect((await new Reconciliations(stack).run()).breaks).toEqual([]);
     }));
 
-  it('has a source that a client made taken for the one of its amount', () =>
+  it('has its source accepted for a checkout of the same amount and currency', () =>
     withTampered(FAST, inLowerCase, async (stack) => {
       const response = await fetch(`${stack.sandboxUrl}/sources`, {
         method: 'POST',

@@ -42,7 +42,7 @@ async function readAllTheWhile(id: string, isOver: () => boolean): Promise<numbe
 }
 
 it(
-  `four times the load that the machine can serve is answered or refused in time, reads continue, and the API recovers within ${RECOVERED_WITHIN_MS / 1_000} s`,
+  `under four times its capacity the API answers or refuses each request, still serves reads, and recovers within ${RECOVERED_WITHIN_MS / 1_000} s`,
   { ...FULL, timeout: (SECONDS + 90) * 1_000 },
   async () => {
     const known = (await stack.create()).body;

@@ -43,7 +43,7 @@ const creates = () => stack.requests('POST /schedules').length;
 const lose = (action: 'reset_before' | 'commit_then_reset') => loseCreate(stack, action);
 
 describe('a plan', () => {
-  it('is made once for each key, and shown as the provider has it', async () => {
+  it("is created once for each key, and shown with the provider's values", async () => {
     const key = randomUUID();
     const body = chargePlan({ metadata: { member: '17' } });
     const before = made().length;
@@ -58,7 +58,7 @@ describe('a plan', () => {
     expect(shown.occurrences.data.map(({ status }) => status)).toContain('scheduled');
   });
 
-  it('is made once by requests that come at the same time', async () => {
+  it('is created once when several requests with its key arrive at the same time', async () => {
     const key = randomUUID();
     const body = chargePlan();
     const before = made().length;
@@ -68,7 +68,7 @@ describe('a plan', () => {
     expect(made().length).toBe(before + 1);
   });
 
-  it('without a key is made once as long as it runs, and again when it has ended', async () => {
+  it('without a key is created once while it runs, and can be created again after it has ended', async () => {
     const body = chargePlan({ metadata: { member: randomUUID() } });
     const before = made().length;
     const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
@@ -85,7 +85,7 @@ describe('a plan', () => {
     expect(made().length).toBe(before + 2);
   });
 
-  it('of another content under the same key is a conflict, in whatever order its fields come', async () => {
+  it('with different content under the same key gets 409, and the order of its fields makes no difference', async () => {
     const key = randomUUID();
     const body = chargePlan();
     await create(body, key);
@@ -112,7 +112,7 @@ describe('a plan', () => {
     expect(made().length).toBe(before + 1);
   });
 
-  it('shows what became of each of its occurrences, and stops', async () => {
+  it('shows the result of each occurrence, and can be ended', async () => {
     stack.sandbox.setCard(seeded.card, 'insufficient_fund');
     const { body: plan } = await create(chargePlan({ card: seeded.card }));
     stack.sandbox.advance(86_400 + 60);
@@ -142,7 +142,7 @@ describe.each([
   ['a charge', () => chargePlan()],
   ['a transfer', () => transferPlan(100_000 + Math.floor(Math.random() * 1e9))],
 ])('a plan of %s', (_, bodyOf) => {
-  it('whose answer was lost is found, and not made again', async () => {
+  it('is found by a lookup when the answer was lost, and is not created again', async () => {
     const before = made().length;
     lose('commit_then_reset');
     const key = randomUUID();
@@ -157,7 +157,7 @@ describe.each([
     expect((await create(body, key)).body.id).toBe(answer.body.id);
   });
 
-  it('whose request was lost is made again only after the lookups, and exists once', async () => {
+  it('is created again only after the lookups when the request was lost, and exists once', async () => {
     const [before, asked] = [made().length, creates()];
     lose('reset_before');
     const answer = await create(bodyOf());
@@ -167,7 +167,7 @@ describe.each([
   });
 });
 
-it('a plan of a charge whose first request comes through after it was made again is there once', async () => {
+it('a plan of a charge exists once when the first request takes effect after the repeated one', async () => {
   const before = made().length;
   const answer = await withLateFirst(stack, chargePlan(), create);
   expect(answer.status).toBe(201);
@@ -214,7 +214,7 @@ it('a plan with the right key and other content is not accepted, and not made ag
   expect(answer.body.detail).toContain(plans[0]?.id);
 });
 
-it('two transfers that are asked for alike under two keys are two plans, also when the answer to one is lost', async () => {
+it('two equal transfer plans with different keys are two plans, also when one request is lost', async () => {
   const body = transferPlan(777_777);
   const first = await create(body);
   const before = made().length;
@@ -246,7 +246,7 @@ it('a plan whose outcome stays unknown is pending, and the same key later answer
 });
 
 describe('the list of plans', () => {
-  it('is not moved under its cursor by what is made meanwhile', async () => {
+  it('does not shift its pages when plans are created between them', async () => {
     const query = '?order=reverse_chronological&limit=2';
     for (let n = 0; n < 4; n += 1) await create(chargePlan());
     const known = made().map(({ id }) => id);
@@ -257,7 +257,7 @@ describe('the list of plans', () => {
     expect(shown).toEqual(known.toReversed().slice(0, 4));
   });
 
-  it('has both kinds, one of them, and what a search finds, page by page', async () => {
+  it('can show both kinds, one kind, or a search result, page by page', async () => {
     const { body: charge } = await create(chargePlan({ description: 'Quarterly oolong-tea-club' }));
     const { body: transfer } = await create(transferPlan(424_242));
     const ids = async (query: string): Promise<(string | null)[]> => {

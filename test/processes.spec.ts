@@ -59,8 +59,8 @@ const commandOf = (target: string): string[] => commands.get(target) ?? [];
 
 const temporal = (): Record<string, string> => ({ TEMPORAL_ADDRESS: inject('temporalAddress') });
 
-describe("each container's command, run as a process", () => {
-  it('of the sandbox: is ready, serves, and ends with 0 after SIGTERM', async () => {
+describe('the command of a container', () => {
+  it('starts the sandbox, which shows its dashboard and exits with 0 after SIGTERM', async () => {
     const sandbox = run(commandOf('sandbox'), { ...PROVIDER, SANDBOX_PORT: '0' });
     const url = (await sandbox.line('sandbox ready')).split(' ').at(-1);
     expect((await fetch(`${url}/dashboard`)).status).toBe(200);
@@ -68,7 +68,7 @@ describe("each container's command, run as a process", () => {
     expect((await sandbox.ended).code).toBe(0);
   });
 
-  it('of the API: is ready, serves, and ends with 0 after SIGTERM', async () => {
+  it('starts the API, which becomes ready and exits with 0 after SIGTERM', async () => {
     const api = run(commandOf('api'), { ...PROVIDER, ...API, ...temporal(), PORT: '0' });
     const { url } = JSON.parse(await api.line('"api ready"')) as { url: string };
     expect((await fetch(`${url}/health/ready`)).status).toBe(200);
@@ -76,7 +76,7 @@ describe("each container's command, run as a process", () => {
     expect((await api.ended).code).toBe(0);
   });
 
-  it('of the worker: is ready, answers its health check, and ends with 0 after SIGTERM', async () => {
+  it('starts the worker, which answers its health check and exits with 0 after SIGTERM', async () => {
     const port = String(20_000 + Math.floor(Math.random() * 10_000));
     const environment = { ...PROVIDER, ...temporal(), TEMPORAL_TASK_QUEUE: 'processes', WORKER_HEALTH_PORT: port };
     const worker = run(commandOf('worker'), environment);
@@ -86,7 +86,7 @@ describe("each container's command, run as a process", () => {
     expect((await worker.ended).code).toBe(0);
   });
 
-  it('of the set-up: makes the namespace ready, and has nothing to do the second time', async () => {
+  it('sets up the namespace, and has nothing to do the second time', async () => {
     expect((await run([...commandOf('cli'), 'setup'], temporal()).ended).code).toBe(0);
     const again = await run([...commandOf('cli'), 'setup'], temporal()).ended;
     expect(again).toMatchObject({ code: 0, out: 'default: nothing to do\n' });
@@ -114,7 +114,7 @@ describe('a program with wrong settings', () => {
     ['worker', { SHUTDOWN_GRACE_MS: '-1', PROVIDER_SECRET_KEY: 'pkey_test_hush', TEMPORAL_ADDRESS: 'nowhere' }],
     ['sandbox', { SANDBOX_PORT: 'x', WEBHOOK_URL: 'hush' }],
     ['cli', { TEMPORAL_ADDRESS: 'nowhere', PAYLOAD_KEYS: 'hush' }],
-  ])('(%s) stops with 2, names each mistake and repeats no value', async (target, environment) => {
+  ])('(%s) exits with 2, names each wrong setting and prints no value', async (target, environment) => {
     const { code, out } = await run([...commandOf(target), ...(target === 'cli' ? ['setup'] : [])], environment).ended;
     expect(code).toBe(2);
     for (const name of Object.keys(environment)) expect(out).toContain(name);
@@ -126,7 +126,7 @@ describe('a program with wrong settings', () => {
     expect(() => apiSettings(environment)).toThrow('PROVIDER_WEBHOOK_SECRET');
   });
 
-  it('that lacks what it needs says so', async () => {
+  it('(api) without any setting exits with 2 and names each required setting', async () => {
     const { code, out } = await run(commandOf('api'), {}).ended;
     expect(code).toBe(2);
     for (const name of [
@@ -142,7 +142,7 @@ describe('a program with wrong settings', () => {
 });
 
 describe('the command line', () => {
-  it('ends its process with 3 when Temporal cannot be reached', async () => {
+  it('exits with 3 when Temporal cannot be reached', async () => {
     const lost = run([...commandOf('cli'), 'setup', '--wait', '0'], { TEMPORAL_ADDRESS: '127.0.0.1:1' });
     expect((await lost.ended).code).toBe(3);
   });
@@ -178,12 +178,12 @@ describe('docker-compose.yml', async () => {
     );
   });
 
-  it.each(services)('%s is built from a target of the Dockerfile, or from an image', (_, { build, image }) => {
+  it.each(services)('builds %s from a target of the Dockerfile, or takes an image', (_, { build, image }) => {
     if (build === undefined) expect(image).toMatch(/^[\w/-]+:(\$\{\w+:-)?\d+\.\d+(\.\d+)?\}?$/);
     else expect([...commands.keys()]).toContain(build.target);
   });
 
-  it.each(services)('%s waits only for services that are there, by a condition they can meet', (_, service) => {
+  it.each(services)('makes %s wait only for existing services, with a condition that they can meet', (_, service) => {
     for (const [name, { condition }] of Object.entries(service.depends_on ?? {})) {
       const other = compose.services[name];
       expect(other).toBeDefined();

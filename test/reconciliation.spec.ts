@@ -170,11 +170,11 @@ describe('one break of each type', { timeout: ENOUGH_MS }, () => {
 
   // More than one page of the provider's lists.
   it.each([110])(
-    'among %i checkouts is found and no other, with pages failing and the worker killed; the safe ones heal',
+    'among %i checkouts is found, and no other break, although pages fail and the worker is killed; the safe ones heal',
     (count) => expectAllFound(count),
   );
   it.each([300])(
-    'among %i checkouts is found and no other, with pages failing and the worker killed; the safe ones heal',
+    'among %i checkouts is found, and no other break, although pages fail and the worker is killed; the safe ones heal',
     FULL,
     (count) => expectAllFound(count),
   );
@@ -223,7 +223,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
   });
   afterAll(() => stack.stop());
 
-  it('of records that agree finds nothing, whatever was paid, refunded, cancelled or left open', async () => {
+  it('finds no break in records that agree, whatever was paid, refunded, cancelled or left open', async () => {
     const one = await paid(stack);
     const other = await paid(stack, { currency: 'SGD', amount: 5_000 });
     await paid(stack, { currency: 'MYR', amount: 5_000 });
@@ -248,7 +248,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     }
   });
 
-  it('that is dry reports a missed payment and changes nothing', async () => {
+  it('with dry_run reports a missed payment and changes nothing', async () => {
     const missed = await pay(stack);
     const dry = await reconciliations.completed(await reconciliations.start({ dry_run: true }));
     expect(summaryOf(dry.breaks)).toEqual([`status ${missed.id} open`]);
@@ -273,7 +273,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect(breaks[0]?.suggested_action).toMatch(/^pnpm tillflow backfill --from \d{4}-/);
     }));
 
-  it('reports no break as healed before it is: a payment that its checkout does not accept stays open', () =>
+  it('does not report a break as healed while the checkout does not accept the payment', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       const { body } = await stack.create();
       const charge = await chargeElsewhere(stack, { 'metadata[checkout]': body.id, 'metadata[attempt]': '9' });
@@ -284,7 +284,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect(checked).toMatchObject({ status: 'awaiting_payment', attention: { code: 'integrity_mismatch' } });
     }));
 
-  it('of a checkout with a second, returned payment finds nothing, and the same sums', () =>
+  it('finds no break and equal totals when a second payment was returned', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       const { body: first } = await stack.create();
       await stack.until(first.id, ({ qr }) => qr !== null);
@@ -315,7 +315,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       ]);
     }));
 
-  it('of late money that was returned finds nothing, and the same sums, also in the window of the next day', () =>
+  it('finds no break and equal totals when a late payment was returned, also in the next window', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: hoursAgo(3) } }, async (stack) => {
       const { body } = await stack.create();
       const open = await stack.until(body.id, ({ qr }) => qr !== null);
@@ -384,7 +384,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       ]);
     }));
 
-  it('reports and heals breaks of payments where receipts cannot be read, and names the receipts', async () => {
+  it('still reports and heals breaks of payments when receipts cannot be read, and says that they were not compared', async () => {
     const missed = await pay(stack);
     stack.sandbox.faults.add({
       method: 'GET',
@@ -405,7 +405,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     }
   });
 
-  it('reports the breaks where the provider refuses the key while checkouts retrieve', async () => {
+  it('still reports its breaks when the provider refuses the key while checkouts retrieve their charges', async () => {
     const missed = await pay(stack);
     // The worker retrieves the charge twice before it reports the break.
     const path = `/charges/${chargeIdOf(missed)}`;
@@ -422,13 +422,13 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     ]);
   });
 
-  it('of a time long before there was anything to pay ends, and finds nothing', async () => {
+  it('of a window long before the first payment completes and finds no break', async () => {
     const id = await reconciliations.start({ from: '0001-01-02T00:00:00Z', to: '0001-01-31T00:00:00Z' });
     await expect.poll(async () => (await reconciliations.get(id)).status, { timeout: 20_000 }).toBe('completed');
     expect(await reconciliations.get(id)).toMatchObject({ breaks: [], totals: [], foreign: [] });
   });
 
-  it('is not found by an id that the engine refuses', async () => {
+  it('gets 404 for an id that Temporal refuses', async () => {
     const answer = await stack.request('GET', `/v1/reconciliations/rec_x_${'-'.repeat(36)}`, { key: KEYS.ops });
     expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });
@@ -449,7 +449,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       }
     }));
 
-  it('keeps to its own task queue: another stack on the namespace has another provider', () =>
+  it('compares only checkouts of its own task queue: another stack in the namespace has another provider', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (other) => {
       await paid(other);
       await withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (own) => {
@@ -460,7 +460,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       });
     }));
 
-  it('counts every break, and lists as many as one result can hold', () =>
+  it('counts all breaks, and lists only as many as fit into one result', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true }, async (stack) => {
       for (let n = 0; n < 3; n += 1) {
         await chargeElsewhere(stack, { 'metadata[checkout]': `chk_default_${newReference()}` });
@@ -496,7 +496,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     );
   });
 
-  it('finds a refund made outside of a payment that was made before the window', () =>
+  it('finds a refund that was made outside, of a payment from before the window', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: hoursAgo(30) } }, async (stack) => {
       const old = await paid(stack);
       stack.sandbox.advance(29 * 3_600);
@@ -508,7 +508,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect((await stack.get(`/v1/checkouts/${old.id}`)).body.refunded_amount).toBe(40_000);
     }));
 
-  it('leaves money that is younger than 15 minutes to the next run', async () => {
+  it('does not compare payments of the last 15 minutes, and says where the next run continues', async () => {
     const young = await Stack.start({ ...WITHOUT_WEBHOOKS, sandbox: {} });
     try {
       const missed = await pay(young);
@@ -525,7 +525,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     }
   });
 
-  it('is joined by a request for the same window while it runs, and is another one afterwards', async () => {
+  it('is joined by requests for the same window while it runs; a later request starts a new run', async () => {
     await stack.stopWorker();
     const body = reconciliations.body();
     const ids = await Promise.all([
@@ -542,7 +542,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     expect(await reconciliations.start(body)).not.toBe(ids[0]);
   });
 
-  it('is listed and read without a worker, and exported as a table and as JSON', async () => {
+  it('can be listed, read and exported as CSV and JSON without a worker', async () => {
     const foreign = await chargeElsewhere(stack, {});
     const id = await reconciliations.start();
     const found = await reconciliations.completed(id);
@@ -588,7 +588,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
 });
 
 describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
-  it('compares the day before, and the days that were left out since the last; it is read like any other', () =>
+  it('compares the previous day and the days since the last run that were skipped, and can be read like any other run', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: yesterdayNoon() } }, async (stack) => {
       const { schedule: schedules, workflow } = stack.temporal.client;
       const lost = `chk_default_${newReference()}`;

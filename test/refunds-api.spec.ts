@@ -63,7 +63,7 @@ describe('a refund', () => {
     });
   });
 
-  it('without an amount is all of it, or all that is left', async () => {
+  it('without an amount returns the whole payment, or the rest of it', async () => {
     const whole = await paid();
     expect(await requestRefund(whole.id, 'all')).toMatchObject({
       status: 201,
@@ -80,7 +80,7 @@ describe('a refund', () => {
     });
   });
 
-  it('requested again by its key is 200 with the same refund, and nothing more is refunded', async () => {
+  it('gets 200 with the same refund when its key is sent again, and nothing more is refunded', async () => {
     const checkout = await paid();
     const first = await requestRefund(checkout.id, 'k', { amount: 50_000 });
     expect(await requestRefund(checkout.id, 'k', { amount: 50_000 })).toMatchObject({ status: 200, body: first.body });
@@ -90,7 +90,7 @@ describe('a refund', () => {
     expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
-  it('asked for ten times at once by one key is one refund: ten equal answers, one of them 201', async () => {
+  it('is made once when ten requests with one key arrive at once: all get the same body, and exactly one gets 201', async () => {
     const checkout = await paid();
     const answers = await Promise.all(
       Array.from({ length: 10 }, () => requestRefund(checkout.id, 'once', { amount: 50_000 })),
@@ -100,7 +100,7 @@ describe('a refund', () => {
     expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
-  it('asked for many times at once through two processes by one key is one refund, and one answer is 201', async () => {
+  it('is made once when requests with one key arrive at two API processes, and exactly one gets 201', async () => {
     const other = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
     const ask = async (origin: string, id: string): Promise<{ status: number; body: string }> => {
       const response = await fetch(`${origin}/v1/checkouts/${id}/refunds`, {
@@ -139,7 +139,7 @@ describe('a refund', () => {
     expect(listed.body.data).toEqual([body]);
   });
 
-  it('of many keys at once never refunds more than was paid', async () => {
+  it('is refused when parallel refunds with different keys would exceed the payment', async () => {
     const checkout = await paid();
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, n) => requestRefund<ProblemJson>(checkout.id, `key-${n}`, { amount: 40_000 })),
@@ -151,7 +151,7 @@ describe('a refund', () => {
     expect(refundsOf(checkout)).toEqual([40_000, 40_000, 40_000]);
   });
 
-  it('of more than was paid is refused, and so is one of what is not paid', async () => {
+  it('is refused above the paid amount, and for a checkout that is not paid', async () => {
     const checkout = await paid();
     const more = await requestRefund<ProblemJson>(checkout.id, 'k', { amount: PRICE + 1 });
     expect(more).toMatchObject({ status: 422, body: { code: 'refund_exceeds_paid' } });
@@ -184,7 +184,7 @@ describe('a refund', () => {
 });
 
 describe('a refund whose outcome is not known in time', () => {
-  it('is 202 and pending, durable, and known by its key; the money is returned once', async () => {
+  it('gets 202 and is pending, is stored durably under its key, and is made once', async () => {
     const checkout = await paid();
     stack.sandbox.faults.add({
       method: 'POST',
@@ -219,7 +219,7 @@ describe('a refund whose outcome is not known in time', () => {
     expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
-  it('because the answer was lost is never called failed, and is found by its key', async () => {
+  it('because the answer was lost is never reported as rejected, and is found by its key', async () => {
     const checkout = await paid();
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_reset', times: 1 });
     const first = await requestRefund(checkout.id, 'lost', { amount: 50_000 });
@@ -233,7 +233,7 @@ describe('a refund whose outcome is not known in time', () => {
     expect(refundsOf(checkout)).toEqual([50_000]);
   });
 
-  it("because no worker runs is made once a worker is back, and until then repeats the request's fields", async () => {
+  it('because no worker runs shows the fields of the request, and is made when a worker is back', async () => {
     const checkout = await paid();
     await stack.stopWorker();
     try {
@@ -267,7 +267,7 @@ describe('a refund whose outcome is not known in time', () => {
 });
 
 describe('once the checkout has closed', () => {
-  it('a known key is still answered, a new one is too late, and says until when it was possible', async () => {
+  it('a closed checkout still answers for a known refund key, and refuses a new key with the time until which refunds were possible', async () => {
     const checkout = await paid();
     const first = await requestRefund(checkout.id, 'k', { amount: 50_000 });
     await end(checkout);

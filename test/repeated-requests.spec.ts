@@ -64,8 +64,8 @@ async function statusesOf(times: number, ask: () => Promise<Answer<unknown>>): P
 
 const accepted = Array<number>(TIMES).fill(202);
 
-describe('a request that is repeated while no worker runs is written once', () => {
-  it('a cancel, also through another process', async () => {
+describe('while no worker runs, the history has one signal for a repeated request', () => {
+  it('to cancel, also when it is repeated through another API process', async () => {
     const checkout = await left(false);
     const other = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
     try {
@@ -84,7 +84,7 @@ describe('a request that is repeated while no worker runs is written once', () =
     await stack.untilStatus(checkout.id, 'cancelled');
   });
 
-  it('a new attempt', async () => {
+  it('for a new attempt', async () => {
     const checkout = await left(false);
     expect(await statusesOf(TIMES, () => again(checkout, 1))).toEqual(accepted);
     expect(await signalsOf(checkout)).toEqual(['newAttemptRequest']);
@@ -93,7 +93,7 @@ describe('a request that is repeated while no worker runs is written once', () =
     expect(stack.chargesOf(checkout.id)).toHaveLength(2);
   });
 
-  it('a refund by its key, another key of its own', async () => {
+  it('for a refund, and another signal for a refund with another key', async () => {
     const checkout = await left(true);
     expect(await statusesOf(TIMES, () => requestRefund(checkout, 'one', 10_000))).toEqual(accepted);
     expect(await statusesOf(2, () => requestRefund(checkout, 'two', 5_000))).toEqual([202, 202]);
@@ -106,7 +106,7 @@ describe('a request that is repeated while no worker runs is written once', () =
   });
 });
 
-it('refunds by more keys than the server takes updates at a time are all written while no worker runs', async () => {
+it('while no worker runs, more refunds than the server accepts updates are all stored as signals', async () => {
   const checkout = await left(true);
   const keys = Array.from({ length: 13 }, (_, index) => `key-${index}`);
   const statuses: number[] = [];
@@ -118,7 +118,7 @@ it('refunds by more keys than the server takes updates at a time are all written
   );
 });
 
-describe('a request that is repeated while the first is under way, whose caller has gone, is written', () => {
+describe('when the first caller disconnects and another repeats the request, the history has a signal for', () => {
   it('a refund', async () => {
     const checkout = await left(true);
     await leaving(`/v1/checkouts/${checkout.id}/refunds`, { amount: 10_000 }, { 'idempotency-key': 'left' }, async () =>
@@ -163,8 +163,8 @@ async function leaving(
   await repeated;
 }
 
-describe('a request that comes again for a reason is written again', () => {
-  it('a cancel of the attempt that followed one which had ended', async () => {
+describe('the history has a second signal when the checkout has changed since the first, for', () => {
+  it('a cancel that concerns the next attempt', async () => {
     const checkout = await left(false);
     stack.sandbox.mark(chargeIdOf(checkout), { status: 'failed', failure_code: 'insufficient_fund' });
     await stack.startWorker();
@@ -180,7 +180,7 @@ describe('a request that comes again for a reason is written again', () => {
     await stack.untilStatus(checkout.id, 'cancelled');
   });
 
-  it('a refund that was refused before the payment was seen', async () => {
+  it('a refund that was refused before Tillflow saw the payment', async () => {
     const checkout = await left(false);
     expect((await requestRefund(checkout, 'early', 10_000)).status).toBe(202);
     await stack.startWorker();
@@ -197,7 +197,7 @@ describe('a request that comes again for a reason is written again', () => {
   });
 });
 
-it('a refund that the workflow has written down needs no signal while the provider is slow', async () => {
+it('a refund that the memo already shows gets no further signal while the provider is slow', async () => {
   const checkout = await left(true);
   await withHeldAnswer(stack, { method: 'POST', route: '/charges/{id}/refunds' }, async ({ arrived, release }) => {
     expect((await requestRefund(checkout, 'slow', 10_000)).status).toBe(202);

@@ -27,7 +27,7 @@ const [open, paid] = [MONEY_CALLS[2], MONEY_CALLS[3]].map(
   (call) => call?.prepare ?? (() => Promise.reject(new Error())),
 );
 
-describe('Temporal is killed and started again on its file', { timeout: ENOUGH_MS }, () => {
+describe('when Temporal is killed and restarted with its database,', { timeout: ENOUGH_MS }, () => {
   let temporal: RestartableTemporal;
   let stack: Stack;
   beforeAll(async () => {
@@ -39,12 +39,15 @@ describe('Temporal is killed and started again on its file', { timeout: ENOUGH_M
     await temporal.stop();
   });
 
-  it.each(MONEY_CALLS)('while $name is under way: one effect, the right end, no person', async (call) => {
-    const id = await callUnder(stack, call, () => temporal.restart());
-    await expectRightEnd(stack, call, id);
-  });
+  it.each(MONEY_CALLS)(
+    '$name that is in progress takes effect once, and the checkout ends without a person',
+    async (call) => {
+      const id = await callUnder(stack, call, () => temporal.restart());
+      await expectRightEnd(stack, call, id);
+    },
+  );
 
-  it('while the customer pays: the payment is seen', async () => {
+  it('Tillflow sees a payment that the customer makes meanwhile', async () => {
     const id = (await open?.(stack)) ?? '';
     const { body } = await stack.get(`/v1/checkouts/${id}`);
     const restarted = temporal.restart();
@@ -54,7 +57,7 @@ describe('Temporal is killed and started again on its file', { timeout: ENOUGH_M
     await expectRecords(stack, id, { status: 'paid', refunds: [] });
   });
 
-  it('while nothing happens to a paid checkout: it can be refunded afterwards', async () => {
+  it('an idle paid checkout can be refunded afterwards', async () => {
     const id = (await paid?.(stack)) ?? '';
     await temporal.restart();
     const [, , , refund] = MONEY_CALLS;
@@ -63,7 +66,7 @@ describe('Temporal is killed and started again on its file', { timeout: ENOUGH_M
     await expectRecords(stack, id, { status: 'partially_refunded', refunds: [50_000], kind: 'refund' });
   });
 
-  it('lost no checkout and no event: every workflow is still there', async () => {
+  it('every workflow still exists', async () => {
     const { charges } = stack.sandbox.state();
     for (const { metadata, id } of charges) {
       const { state } = await stack.memoOf(metadata['checkout'] as string);
@@ -72,7 +75,7 @@ describe('Temporal is killed and started again on its file', { timeout: ENOUGH_M
   });
 });
 
-describe('the API is killed and started again', { timeout: ENOUGH_MS }, () => {
+describe('when the API is killed and restarted,', { timeout: ENOUGH_MS }, () => {
   let stack: Stack;
   let api: ApiProcess;
   beforeAll(async () => {
@@ -81,12 +84,15 @@ describe('the API is killed and started again', { timeout: ENOUGH_MS }, () => {
   });
   afterAll(() => stack.stop());
 
-  it.each(MONEY_CALLS)('while $name is under way: one effect, the right end, no person', async (call) => {
-    const id = await callUnder(stack, call, () => api.restart());
-    await expectRightEnd(stack, call, id);
-  });
+  it.each(MONEY_CALLS)(
+    '$name that is in progress takes effect once, and the checkout ends without a person',
+    async (call) => {
+      const id = await callUnder(stack, call, () => api.restart());
+      await expectRightEnd(stack, call, id);
+    },
+  );
 
-  it('while the webhook of a payment is on its way: the payment is seen', async () => {
+  it('Tillflow sees a payment whose webhook arrives meanwhile', async () => {
     const id = (await open?.(stack)) ?? '';
     const { body } = await stack.get(`/v1/checkouts/${id}`);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });

@@ -76,7 +76,7 @@ async function traces(checkout: CheckoutJson): Promise<{ tookNewStep: boolean; f
 }
 
 describe('a release that changes aftercare by a patched step', () => {
-  it('takes over while checkouts and refunds run through it: nothing is lost, nothing stops', async () => {
+  it('takes over while checkouts and refunds are in progress, and none of them is lost or stops', async () => {
     const first = await releases.start('first');
     const [paidBefore, openBefore] = [await open(3), await open(3)];
     await pay(paidBefore);

@@ -22,12 +22,12 @@ const running = async () =>
   (await schedule().describe()).info.runningActions.map(({ workflow }) => workflow.workflowId);
 
 describe('the schedules', () => {
-  it('have bare names on the default queue only', () => {
+  it('have names without the queue on the default task queue only', () => {
     expect(nameOnQueue('event-tail', 'tillflow')).toBe('event-tail');
     expect(nameOnQueue('event-tail', 'other')).toBe('event-tail@other');
   });
 
-  it('are created once: first announced, then made, then left alone', async () => {
+  it('are listed by a dry run, created once, and not changed by a second setup', async () => {
     const announced = await setUpSchedules(temporal, taskQueue, { dryRun: true });
     expect(announced).toContainEqual({ what: `create schedule ${scheduleId} (eventTail)`, done: false });
     await expect(schedule().describe()).rejects.toThrow('not found');
@@ -47,7 +47,7 @@ describe('the schedules', () => {
     expect(await running()).toEqual([id]);
   });
 
-  it('that were changed are changed back, and one that was paused stays paused', async () => {
+  it('are restored to their definition when someone changed them, and stay paused when someone paused them', async () => {
     await schedule().pause('while the provider moves house');
     await schedule().update((previous) => ({ ...previous, spec: { intervals: [{ every: '1 day' }] } }));
     expect(await setUpSchedules(temporal, taskQueue, { dryRun: false })).toEqual([

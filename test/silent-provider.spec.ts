@@ -63,16 +63,16 @@ describe.concurrent('a provider that never answers again', { timeout: ENOUGH_MS 
   const isTested = ([name, made]: (typeof rows)[number]): boolean =>
     (name === 'the create of a charge' && made) || (name === 'a refund' && !made);
   it.each(rows.filter(isTested))(
-    'after %s (done: %s): attention says so, and no call is shown as failed',
+    'after %s (carried out: %s) causes an attention, and no call is shown as failed',
     (_, made, call) => expectAttention(made, call),
   );
   it.each(rows.filter((row) => !isTested(row)))(
-    'after %s (done: %s): attention says so, and no call is shown as failed',
+    'after %s (carried out: %s) causes an attention, and no call is shown as failed',
     FULL,
     (_, made, call) => expectAttention(made, call),
   );
 
-  it.each(MONEY_CALLS)('and lets every request hang after $name: attention says so', FULL, (call) =>
+  it.each(MONEY_CALLS)('and lets every request after $name hang causes an attention', FULL, (call) =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, call, true, 'hang');
@@ -86,7 +86,7 @@ const [, CHARGE, , REFUND] = MONEY_CALLS;
 if (CHARGE === undefined || REFUND === undefined) throw new Error('The table lacks a call');
 
 describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENOUGH_MS }, () => {
-  it('adopts the charge that the provider does not list: it is verified, and its QR shown', () =>
+  it('can adopt a charge that the provider does not list: Tillflow verifies it and shows its QR', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, CHARGE, true, 'reset_before');
@@ -121,7 +121,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       await expectRightEnd(stack, CHARGE, id);
     }));
 
-  it('adopts a refund made by hand in its place: Tillflow does not make it again', () =>
+  it('can adopt a refund that was made at the dashboard instead, and Tillflow does not make it again', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, REFUND, false, 'reset_before');
@@ -138,7 +138,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       expect((await stack.memoOf(id)).refunds).toMatchObject([{ key: 'the-only-one', status: 'succeeded' }]);
     }));
 
-  it('abandons a charge that was made: it is found later, and expired', () =>
+  it('can abandon a charge that was made: Tillflow finds and expires it later', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, CHARGE, true, 'reset_before');
@@ -152,7 +152,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       await expectRecords(stack, id, { status: 'expired', refunds: [] });
     }));
 
-  it('abandons a charge that was paid: the money is returned', () =>
+  it('can abandon a charge that was paid: Tillflow returns the money', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, CHARGE, true, 'reset_before');
@@ -165,7 +165,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       await expectRecords(stack, id, { status: 'refunded', refunds: [150_000] });
     }));
 
-  it('abandons a refund that was made: the checkout shows it as soon as the provider does', () =>
+  it('can abandon a refund that was made: the checkout shows it as soon as the provider does', () =>
     withStack(WAITING, async (stack) => {
       await stack.startWorker();
       const id = await fallSilent(stack, REFUND, true, 'reset_before');

@@ -43,7 +43,7 @@ async function warm(): Promise<void> {
 }
 
 describe('while Temporal hangs', () => {
-  it('the API answers 202 for a checkout that may have begun, and the repeated request finds it', async () => {
+  it('a request whose checkout may have started gets 202, and its repetition finds the checkout', async () => {
     await warm();
     const reference = newReference();
     line.freeze();
@@ -74,7 +74,7 @@ describe('while Temporal hangs', () => {
     }
   });
 
-  it('the API answers reads, cancels, attempts and refunds with 503 or 202, each with Retry-After', async () => {
+  it('reads, cancels, attempts and refunds get 503 or 202 with Retry-After', async () => {
     await warm();
     const { body } = await stack.create();
     line.freeze();
@@ -94,7 +94,7 @@ describe('while Temporal hangs', () => {
   });
 });
 
-it('a start whose answer is lost with the connection is answered 202, and the checkout is there', async () => {
+it("a request for a checkout gets 202 when the connection breaks before Temporal's answer, and the checkout exists", async () => {
   await warm();
   const reference = newReference();
   const charges = stack.sandbox.state().charges.length;
@@ -108,7 +108,7 @@ it('a start whose answer is lost with the connection is answered 202, and the ch
   await stack.untilStatus(answer.body.id, 'awaiting_payment');
 });
 
-it('a start that was lost on the way is sent again: the 202 holds for a caller that only polls', async () => {
+it('the API sends a lost start to Temporal again, so a caller that got 202 and only polls finds its checkout', async () => {
   await warm();
   line.freeze();
   const answer = await stack.create();
@@ -120,7 +120,7 @@ it('a start that was lost on the way is sent again: the 202 holds for a caller t
   expect(stack.chargesOf(answer.body.id)).toHaveLength(1);
 });
 
-it('the API answers 502 while the provider hangs when it is asked for the source of a request', async () => {
+it('a request with a source gets 502 when the provider does not answer the retrieve of the source', async () => {
   await warm();
   stack.sandbox.faults.add({ method: 'GET', path: '/sources/src_test_1', action: 'hang' });
   const answer = await stack.create({ source: 'src_test_1' });
@@ -128,7 +128,7 @@ it('the API answers 502 while the provider hangs when it is asked for the source
   expect(answer).toMatchObject({ status: 502, body: { code: 'provider_unavailable' } });
 });
 
-it('what cannot have been sent is answered 503, and no checkout begins', async () => {
+it('a request that the API could not send to Temporal gets 503, and no checkout starts', async () => {
   await warm();
   line.cut();
   // The connection is known to be gone.
@@ -141,7 +141,7 @@ it('what cannot have been sent is answered 503, and no checkout begins', async (
   expect((await stack.get(`/v1/checkouts?reference=${reference}`)).body).toMatchObject({ data: [] });
 });
 
-it('thirty requests at once are all answered while Temporal is slow, and each repeated request has one checkout', async () => {
+it('thirty simultaneous requests all get an answer while Temporal is slow, and each has one checkout after its repetition', async () => {
   await warm();
   line.slow(700);
   const references = Array.from({ length: 30 }, newReference);
@@ -156,7 +156,7 @@ it('thirty requests at once are all answered while Temporal is slow, and each re
   }
 });
 
-it('eighty requests for one reference at once, half of them at another process, get one checkout', async () => {
+it('eighty simultaneous requests for one reference through two API processes get one checkout', async () => {
   await warm();
   const other = await startApi(apiSettings(stack.apiEnvironment()), stack.logger);
   const reference = newReference();
@@ -174,7 +174,7 @@ it('eighty requests for one reference at once, half of them at another process, 
 });
 
 it(
-  'the API replaces a connection that is lost without an end within 15 s, and answers reads again',
+  'the API replaces a silently lost connection to Temporal within 15 s, and answers reads again',
   { ...FULL, timeout: 30_000 },
   async () => {
     await warm();

@@ -53,7 +53,7 @@ it('the details of a paid one show the refunded amount, and until when a void an
   expect(details).toContain(`refund until ${body.refundable_until}`);
 });
 
-it('the workflow itself has a summary; the run after the payment, which cannot be given one, says it in its details', async () => {
+it('the first run has a summary, and the run after the payment shows the same text in its details', async () => {
   const { staticSummary } = (await handleOf(open).describe()) as unknown as { staticSummary: () => Promise<string> };
   expect(await staticSummary()).toBe(`THB 1,500.00 for ${open.reference}`);
   const metadata = await handleOf(paid).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
@@ -94,7 +94,7 @@ it('the view can be queried by its name', async () => {
   expect(timeline.map(({ what }) => what)).toEqual(['opened', 'source_created', 'charge_created']);
 });
 
-it('a cancellation from the Temporal UI is an orderly cancel: the charge is expired, not abandoned', async () => {
+it('a cancellation from the Temporal UI cancels the checkout as the API does: its charge is expired', async () => {
   const { body } = await stack.create();
   await handleOf(body).cancel();
   await stack.untilStatus(body.id, 'cancelled');

@@ -43,11 +43,14 @@ describe.each(MONEY_CALLS)('when the answer to $name is lost', (call) => {
 
   // One that the provider did and one that it did not do: only the second is repeated.
   const [tested, others] = [LOST_ANSWERS.filter(isTested), LOST_ANSWERS.filter((fault) => !isTested(fault))];
-  it.each(rows(tested))('by %s, a lookup finds the outcome: one effect, the right end, no person', (_, fault) =>
-    expectOneEffect(fault),
+  it.each(rows(tested))(
+    'by %s, a lookup finds the outcome: the call takes effect once, and the checkout ends without a person',
+    (_, fault) => expectOneEffect(fault),
   );
-  it.each(rows(others))('by %s, a lookup finds the outcome: one effect, the right end, no person', FULL, (_, fault) =>
-    expectOneEffect(fault),
+  it.each(rows(others))(
+    'by %s, a lookup finds the outcome: the call takes effect once, and the checkout ends without a person',
+    FULL,
+    (_, fault) => expectOneEffect(fault),
   );
 });
 
@@ -74,8 +77,8 @@ describe('when the answer to a retrieve is lost', () => {
   );
 });
 
-describe('while the provider', () => {
-  it('refuses by its rate limit, the charge is made later, once', async () => {
+describe('when the provider', () => {
+  it('refuses a create with 429, Tillflow creates the charge later, and only once', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 429, times: 4 });
     const { body } = await stack.create();
     const ready = await stack.until(body.id, ({ qr }) => qr !== null);
@@ -83,7 +86,7 @@ describe('while the provider', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
-  it('refuses a create that follows one of unknown outcome, the refusal counts only after a lookup', async () => {
+  it('refuses the repeat of a create with an unknown outcome, Tillflow believes the refusal only after a lookup', async () => {
     stack.sandbox.faults.add([
       { method: 'POST', path: '/charges', action: 'reset_before', times: 1 },
       { method: 'POST', path: '/charges', action: 'commit_then_status', status: 400, times: 1 },
@@ -102,7 +105,7 @@ describe('while the provider', () => {
       ],
     ],
   ] as const)(
-    'refuses a create that it made (%j), its charge is found before the attempt is shown as failed',
+    'refuses a create that took effect (%j), Tillflow finds the charge before it shows the attempt as failed',
     async (faults) => {
       stack.sandbox.faults.add(faults.map((fault) => ({ method: 'POST', path: '/charges', ...fault })));
       const { body } = await stack.create();
@@ -111,7 +114,7 @@ describe('while the provider', () => {
     },
   );
 
-  it('shows no charge for long, a cancel does not wait for the next lookup', async () => {
+  it('does not show a created charge for a long time, a cancel starts the next lookup at once', async () => {
     const slow = await Stack.start({
       api: { ...FAST, LOOK_DELAYS_MS: '50,3600000', SETTLE_DELAY_MS: '50', ANSWER_WITHIN_MS: '1500' },
     });
@@ -133,7 +136,7 @@ describe('while the provider', () => {
     }
   });
 
-  it("takes longer than the call's deadline and then makes the charge, the create is not repeated meanwhile", async () => {
+  it("makes the charge only after the call's deadline, Tillflow does not repeat the create meanwhile", async () => {
     const before = stack.requests('POST /charges').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'delay', delay_ms: 750, times: 1 });
     const { body } = await stack.create();
@@ -159,20 +162,23 @@ describe('while the provider', () => {
   it.each([
     ['behind', { now: new Date(Date.now() - 7_200_000).toISOString() }, 0],
     ['ahead', {}, 7_200],
-  ] as const)('has a clock far %s, a charge whose answer was lost is found', async (_, sandbox, seconds) => {
-    const skewed = await Stack.start({ api: FAST, sandbox });
-    try {
-      skewed.sandbox.advance(seconds);
-      skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
-      const { body } = await skewed.create({ expires_in: 86_400 });
-      expect(body).toMatchObject({ status: 'awaiting_payment' });
-      expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
-    } finally {
-      await skewed.stop();
-    }
-  });
+  ] as const)(
+    'has a clock that is far %s, Tillflow still finds a charge whose answer was lost',
+    async (_, sandbox, seconds) => {
+      const skewed = await Stack.start({ api: FAST, sandbox });
+      try {
+        skewed.sandbox.advance(seconds);
+        skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
+        const { body } = await skewed.create({ expires_in: 86_400 });
+        expect(body).toMatchObject({ status: 'awaiting_payment' });
+        expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
+      } finally {
+        await skewed.stop();
+      }
+    },
+  );
 
-  it('stays silent, an unknown charge is never failed: attention says so, and the first answer settles it', async () => {
+  it('stays silent, Tillflow never reports an unknown charge as failed, shows attention, and settles the charge with the first answer', async () => {
     const slow = await Stack.start({ api: { ...FAST, ATTENTION_AFTER_MS: '300', ANSWER_WITHIN_MS: '1000' } });
     try {
       slow.sandbox.faults.add([
@@ -192,7 +198,7 @@ describe('while the provider', () => {
     }
   });
 
-  it('answers a create with another amount, its charge is not believed and its QR not shown', async () => {
+  it('answers a create with another amount, Tillflow does not believe the charge and does not show its QR', async () => {
     const before = stack.requests('POST /charges').length;
     stack.sandbox.faults.add({
       method: 'POST',
@@ -207,7 +213,7 @@ describe('while the provider', () => {
     expect(stack.requests('POST /charges').length - before).toBe(1);
   });
 
-  it('is down until the time is up, the checkout ends as expired and nothing is charged', async () => {
+  it('refuses every create with 429 until the time to pay is over, the checkout expires and nothing is charged', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 429 });
     const { body } = await stack.create({ expires_in: 5 });
     const ended = await stack.untilStatus(body.id, 'expired');

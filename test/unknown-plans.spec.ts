@@ -57,8 +57,8 @@ function madeByAnother(form: Readonly<Record<string, string>>): Promise<Response
 
 const isPlan = (record: Readonly<Record<string, unknown>>): boolean => record['object'] === 'schedule';
 
-describe('a plan that the provider makes otherwise than it was asked for', () => {
-  it('is made once, and its id is shown to a person', async () => {
+describe('a plan that differs from the request when the provider creates it', () => {
+  it('is created once, and its id is shown to an operator', async () => {
     const rounded: Tampering = (record) =>
       isPlan(record) ? { ...record, transfer: { percentage_of_balance: 33 } } : record;
     await withTampered(FAST, rounded, async (own) => {
@@ -70,7 +70,7 @@ describe('a plan that the provider makes otherwise than it was asked for', () =>
     });
   });
 
-  it('only in that it keeps no metadata is accepted', async () => {
+  it('is accepted when only its metadata is missing', async () => {
     const forgetful: Tampering = (record) =>
       isPlan(record) ? { ...record, charge: { ...(record['charge'] as object), metadata: {} } } : record;
     await withTampered(FAST, forgetful, async (own) => {
@@ -81,7 +81,7 @@ describe('a plan that the provider makes otherwise than it was asked for', () =>
   });
 });
 
-it('a plan of a transfer that is never answered and never shown is requested three times at most', async () => {
+it('Tillflow requests a transfer plan at most three times when the provider never answers and never shows the plan', async () => {
   const hidden: Tampering = (record) => (isPlan(record) ? null : record);
   await withTampered(FAST, hidden, async (own) => {
     own.sandbox.faults.add({ method: 'POST', path: '/schedules', action: 'status', status: 500 });
@@ -95,7 +95,7 @@ it('a plan of a transfer that is never answered and never shown is requested thr
 });
 
 it.each(['charge', 'transfer'])(
-  'a plan of a %s whose answer was lost is found by a provider whose clock is weeks behind',
+  'Tillflow finds a plan of a %s whose answer was lost at a provider whose clock is weeks behind',
   async (kind) => {
     const behind = await Stack.start({
       ...FAST,
@@ -113,7 +113,7 @@ it.each(['charge', 'transfer'])(
   },
 );
 
-it('a plan whose command was ended before it could answer is found by the same key', async () => {
+it('a plan is found by its key after its first command was terminated before it could report', async () => {
   const key = randomUUID();
   const body = chargePlan();
   const before = made().length;
@@ -141,7 +141,7 @@ it('a surplus plan that cannot be stopped is shown to a person', async () => {
   for (const { id } of plans) expect(answer.body.detail).toContain(id);
 });
 
-it('a plan that was stopped without an answer, and is refused to be stopped again, is stopped', async () => {
+it('a plan counts as ended when the answer to the first stop was lost and the provider refuses the second stop', async () => {
   const { body } = await create(chargePlan());
   const path = '/schedules/{id}';
   stack.sandbox.faults.add({ method: 'DELETE', path, action: 'commit_then_status', status: 502, times: 4 });
@@ -150,7 +150,7 @@ it('a plan that was stopped without an answer, and is refused to be stopped agai
   expect(stopped).toMatchObject({ status: 200, body: { id: body.id, status: 'deleted' } });
 });
 
-it('a plan that the provider does not show does not count as running, and no other is made', async () => {
+it('a request without a key gets 422 and creates no second plan when the provider does not show the first one', async () => {
   const body = { ...chargePlan(), charge: { ...chargePlan().charge, description: randomUUID() } };
   const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
   const { body: first } = await post();
@@ -177,7 +177,7 @@ it.each([
   60_000,
 );
 
-it('two transfers that are asked for alike at the same time are two plans, also when a request is lost', async () => {
+it('two equal transfer plans that are requested at the same time are two plans, also when a request is lost', async () => {
   const body = transferPlan();
   const before = made().length;
   loseCreate(stack, 'reset_before');
@@ -228,7 +228,7 @@ describe('a plan that cannot be distinguished from another', () => {
   const resolve = (request: string, ...how: readonly string[]) =>
     plans('--resolve', request, ...how, '--reason', 'seen at the dashboard');
 
-  it('is listed with those that it may be, and is the one that a person adopts', async () => {
+  it('is listed with its candidates, and becomes the candidate that an operator adopts', async () => {
     const { key, body, request, first, second } = await undecided();
     const candidates: unknown = expect.toSatisfy((ids: string[]) => ids.includes(first) && ids.includes(second));
     const one = { id: request, by: 'ops', undecided: expect.objectContaining({ code: 'ambiguous', candidates }) };
@@ -244,7 +244,7 @@ describe('a plan that cannot be distinguished from another', () => {
     expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'closed' } });
   });
 
-  it('is the remaining plan once a person has stopped the other and resolves with --look', async () => {
+  it('becomes the remaining candidate when an operator ends the other one and resolves with --look', async () => {
     const { key, body, request, first, second } = await undecided();
     expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'undecided' } });
     expect((await asOperator(stack, 'DELETE', `/v1/recurring-plans/${first}`)).status).toBe(200);
@@ -252,7 +252,7 @@ describe('a plan that cannot be distinguished from another', () => {
     expect(await create(body, key)).toMatchObject({ status: 200, body: { id: second } });
   });
 
-  it('is made again under its key once it was abandoned', async () => {
+  it('can be requested again under its key after an operator has abandoned it', async () => {
     const { key, body, request, first, second } = await undecided();
     for (const id of [first, second]) await asOperator(stack, 'DELETE', `/v1/recurring-plans/${id}`);
     expect(await resolve(request, '--abandon')).toMatchObject({ exit: 0, json: { outcome: 'abandoned' } });

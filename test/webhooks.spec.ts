@@ -60,7 +60,7 @@ async function untilRetrieved(checkout: CheckoutJson, times: number): Promise<vo
 }
 
 describe('a webhook', () => {
-  it('that lies, signed as it should be, changes nothing: the provider is asked and denies it', async () => {
+  it('with a valid signature and a false status changes nothing, because the retrieved charge is not paid', async () => {
     const { body } = await stack.create();
     const answer = await deliverSigned(
       eventAbout(body, { status: 'successful', paid: true, paid_at: '2026-01-01T00:00:00Z' }),
@@ -71,7 +71,7 @@ describe('a webhook', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
   });
 
-  it('that lies about a failure changes nothing either, and the payment is seen', async () => {
+  it('with a false failure changes nothing, and a later payment is still seen', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, { status: 'failed', failure_code: 'payment_rejected' }));
@@ -84,7 +84,7 @@ describe('a webhook', () => {
     ['signed for another body', () => signed('{}')],
     ['of ten minutes ago', (body) => signed(body, { timestamp: nowSeconds() - 600 })],
     ['of the future', (body) => signed(body, { timestamp: nowSeconds() + 600 })],
-  ])('%s is refused, and no one looks', async (_, headersFor) => {
+  ])('%s is refused, and causes no retrieve', async (_, headersFor) => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = eventAbout(body, { status: 'successful' });
@@ -96,7 +96,7 @@ describe('a webhook', () => {
     await stack.untilStatus(body.id, 'paid');
   });
 
-  it('repeated many times is one payment, and costs few retrieves', async () => {
+  it('that is repeated many times counts as one payment, and causes few retrieves', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = eventAbout(body, { status: 'successful' });
@@ -109,7 +109,7 @@ describe('a webhook', () => {
     expect((await stack.timeline(body.id)).filter(({ what }) => what === 'paid')).toHaveLength(1);
   });
 
-  it('with another checkout in it does not hold up the one that is meant', async () => {
+  it('that names another checkout does not delay the checkout of its charge', async () => {
     const { body } = await stack.create();
     const other = (await stack.create()).body;
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -119,7 +119,7 @@ describe('a webhook', () => {
     expect((await stack.get(`/v1/checkouts/${other.id}`)).body.status).toBe('awaiting_payment');
   });
 
-  it('that comes before the provider shows the payment is not lost: the charge is retrieved again', async () => {
+  it('that arrives before the provider shows the payment is followed by further retrieves, which find the payment', async () => {
     const { body } = await stack.create();
     await deliverSigned(eventAbout(body, { status: 'successful' }));
     await untilRetrieved(body, 1);
@@ -127,7 +127,7 @@ describe('a webhook', () => {
     await stack.untilStatus(body.id, 'paid', 10_000);
   });
 
-  it('that concerns no checkout is answered and changes nothing', async () => {
+  it('that concerns no checkout gets 200 and changes nothing', async () => {
     const { body } = await stack.create();
     const strangers = [
       eventAbout(body, { metadata: {} }),
@@ -144,7 +144,7 @@ describe('a webhook', () => {
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(body);
   });
 
-  it('that is signed and of an unknown shape is a hint, where it names a charge or checkout', async () => {
+  it('that is signed but does not have the documented shape is a hint if it names a charge or a checkout', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = JSON.parse(eventAbout(body, {})) as object;
@@ -159,7 +159,7 @@ describe('a webhook', () => {
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
   });
 
-  it.each(['', 'no json', '[]', 'null', '{"data":{}}'])('with the body %j never breaks the API', async (body) => {
+  it.each(['', 'no json', '[]', 'null', '{"data":{}}'])('with the body %j never causes a 5xx', async (body) => {
     const answer = await deliverSigned<ProblemJson & Receipt>(body);
     expect([200, 400]).toContain(answer.status);
   });
@@ -199,7 +199,7 @@ describe('a webhook about a refund', () => {
     );
   }
 
-  it('outside, which names no checkout, reaches the one that has its charge', async () => {
+  it('that was made outside and names no checkout reaches the checkout that has its charge', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
@@ -217,7 +217,7 @@ describe('a webhook about a refund', () => {
     expect(refunded.refunded_amount).toBe(20_000);
   });
 
-  it('of a charge is not lost among repeated webhooks of its payment, which a paid checkout ignores', async () => {
+  it('is delivered even among repeated webhooks of the payment, which a paid checkout ignores', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
@@ -228,7 +228,7 @@ describe('a webhook about a refund', () => {
     await expect.poll(() => hintsOf(body), { timeout: 10_000 }).toContainEqual(others);
   });
 
-  it('of an unrecognized charge changes nothing, however often it comes', async () => {
+  it('of an unrecognized charge changes nothing, however often it arrives', async () => {
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => deliverSigned(refundEvent('chrg_test_of_someone_else'))),
     );
@@ -237,7 +237,7 @@ describe('a webhook about a refund', () => {
     expect(answers.filter(({ body }) => body.outcome === 'coalesced')).toHaveLength(19);
   });
 
-  it('of a checkout that has closed is answered and changes nothing', async () => {
+  it('of a closed checkout gets 200 and changes nothing', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
@@ -277,7 +277,7 @@ describe('when no webhook comes at all', () => {
 });
 
 describe('while Temporal is down', () => {
-  it('a webhook is answered 503, so that it is sent again, and the API says that it is not ready', async () => {
+  it('a webhook gets 503, so that the provider sends it again, and /health/ready answers 503', async () => {
     const address = await addressOfNobody();
     const cut = await Stack.start({ worker: false, webhookUrl: null, api: { TEMPORAL_ADDRESS: address } });
     try {

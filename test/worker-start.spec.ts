@@ -36,7 +36,7 @@ function warningIn(line: string): { readonly msg: string; readonly level: number
 }
 
 describe.concurrent('a worker that cannot reach Temporal when it starts', () => {
-  it('logs the cause and the setting to change, is live and not ready, and ends with 0 on SIGTERM', () =>
+  it('logs the cause and the setting to check, is live and not ready, and exits with 0 on SIGTERM', () =>
     withWorker({ TEMPORAL_ADDRESS: NOBODY }, async ({ worker, health }) => {
       const { msg, level, pause_ms: pause } = warningIn(await worker.line('Cannot reach Temporal'));
       expect(level).toBe(40);
@@ -49,7 +49,7 @@ describe.concurrent('a worker that cannot reach Temporal when it starts', () => 
       expect(await worker.exited).toBe(0);
     }));
 
-  it('continues once Temporal is there', async () => {
+  it('takes work once Temporal can be reached', async () => {
     const line = await CutLine.to(inject('temporalAddress'));
     line.cut();
     try {
@@ -65,7 +65,7 @@ describe.concurrent('a worker that cannot reach Temporal when it starts', () => 
     }
   });
 
-  it('tries again too where only its namespace is missing: it may be made later', () =>
+  it('also tries again when only its namespace is missing, because it may be created later', () =>
     withWorker({ TEMPORAL_ADDRESS: inject('temporalAddress'), TEMPORAL_NAMESPACE: 'nowhere' }, async ({ worker }) => {
       const { msg } = warningIn(await worker.line('no such namespace'));
       expect(msg).toContain('nowhere');
@@ -81,11 +81,11 @@ describe.concurrent('a worker that cannot reach Temporal when it starts', () => 
     }));
 });
 
-describe.concurrent('the health of a worker', () => {
+describe.concurrent('the health port of a worker', () => {
   it.each([
     ['127.0.0.1', {}],
     ['0.0.0.0', { WORKER_HOST: '0.0.0.0' }],
-  ])('listens on %s where WORKER_HOST is %o, and says so', (host, setting) =>
+  ])('listens on %s with the setting %o, and the log shows the address', (host, setting) =>
     withWorker({ TEMPORAL_ADDRESS: NOBODY, LOG_LEVEL: 'info', ...setting }, async ({ worker }) => {
       expect(await worker.line('health and metrics are served')).toContain(`"url":"http://${host}:`);
     }),
@@ -93,7 +93,7 @@ describe.concurrent('the health of a worker', () => {
 });
 
 describe('tillflow setup', () => {
-  it('tries again while Temporal cannot be reached, says so, and does its work when it comes', async () => {
+  it('tries again while Temporal cannot be reached, prints each try, and continues when Temporal answers', async () => {
     const line = await CutLine.to(inject('temporalAddress'));
     line.cut();
     const warnings: string[] = [];

@@ -23,7 +23,7 @@ async function pay(checkout: CheckoutJson): Promise<(string | undefined)[]> {
 }
 
 describe('a worker with a build id', () => {
-  it('takes over when it is started, and an open checkout continues with it', async () => {
+  it('takes over when it starts, and open checkouts continue on it', async () => {
     const a = await releases.start('a');
     expect(await releases.current()).toBe('a');
     const { body } = await stack.create();
@@ -36,7 +36,7 @@ describe('a worker with a build id', () => {
     expect(builds.at(-1)).toBe('b');
   });
 
-  it('that is started again after it was replaced takes over no checkout', async () => {
+  it('takes over no checkout when it restarts after its build was replaced', async () => {
     await releases.stop(await releases.start('a'));
     await releases.start('b');
     await releases.start('a');
@@ -53,7 +53,7 @@ describe('a worker with a build id', () => {
     expect(new Set(await pay(body))).toEqual(new Set(['a']));
   });
 
-  it('goes on with what an unversioned worker began', async () => {
+  it('continues checkouts that an unversioned worker began', async () => {
     await stack.startWorker();
     const { body } = await stack.create();
     await releases.start('a');
@@ -63,7 +63,7 @@ describe('a worker with a build id', () => {
     expect(builds.at(-1)).toBe('a');
   });
 
-  it('may run the code of another release', async () => {
+  it('can run the bundle of another release, given as bundlePath', async () => {
     const another = await bundleChanged({
       from: 'const { intent, resume, policy = {} } = input;',
       to: "return 'another release';",

@@ -70,7 +70,7 @@ describe.each(PROGRAMS)('with a live key, the %s', (_program, read) => {
   );
 
   it.each(['API_KEYS', 'PROVIDER_WEBHOOK_SECRET', 'PROVIDER_PUBLIC_KEY'])(
-    'refuses to start with the %s that docker-compose.yml publishes, and does not repeat it',
+    'refuses to start with the %s that docker-compose.yml publishes, and its message does not contain the value',
     (name) => {
       const value = PUBLISHED.get(name) ?? '';
       expect(value).not.toBe('');
@@ -88,7 +88,7 @@ describe.each(PROGRAMS)('with a live key, the %s', (_program, read) => {
     expect(refusal(read, { ...LIVE, PROVIDER_WEBHOOK_SECRET: secrets })).toContain('PROVIDER_WEBHOOK_SECRET');
   });
 
-  it('lists all that is unsafe beside all that is wrong', () => {
+  it('lists unsafe settings together with invalid ones', () => {
     const environment = {
       ...LIVE,
       PROVIDER_BASE_URL: 'http://api.provider.example',
@@ -110,7 +110,7 @@ describe.each(PROGRAMS)('with a test key, the %s', (_program, read) => {
 });
 
 describe('the list of published secrets', () => {
-  it('has every secret that docker-compose.yml has a value for', () => {
+  it('has the value of every secret in docker-compose.yml', () => {
     expect([...PUBLISHED.keys()]).toEqual(expect.arrayContaining(['API_KEYS', 'PROVIDER_WEBHOOK_SECRET']));
     for (const [name, value] of PUBLISHED) {
       for (const entry of value.split(',')) {
@@ -127,7 +127,7 @@ describe('each program with a live key and an http provider', () => {
     ['api', []],
     ['worker', []],
     ['cli', ['setup']],
-  ])('(%s) ends with 2 before it does anything, and says why', async (app, args) => {
+  ])('(%s) exits with 2 before it does anything, and names PROVIDER_BASE_URL', async (app, args) => {
     const env = { ...LIVE, PATH: process.env['PATH'], PROVIDER_BASE_URL: 'http://127.0.0.1:1' };
     const child = spawn(process.execPath, [`apps/${app}/dist/main.js`, ...args], { cwd: ROOT, env });
     let out = '';
@@ -139,7 +139,7 @@ describe('each program with a live key and an http provider', () => {
     expect(out).not.toContain(LIVE_KEY);
   });
 
-  it('(doctor) names it and does not send the key', async () => {
+  it('(doctor) reports the http provider, and does not send the key', async () => {
     const environment = { ...LIVE, PROVIDER_BASE_URL: 'http://127.0.0.1:1', TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const { out } = await run(['doctor', '--json'], environment);
     const { findings } = JSON.parse(out) as { findings: { code: string }[] };

@@ -14,11 +14,13 @@ afterAll(async () => {
 });
 
 describe('the page at /docs', () => {
-  it('is found with a slash behind it too', async () => {
+  it('is also found at /docs/', async () => {
     expect((await api.fetch('/docs/')).url).toBe(`${api.url}/docs`);
   });
 
-  it('shows a route in a browser and tries it out, within its own policy', async ({ skip }) => {
+  it('shows a route in a browser and can call it, without a violation of its content security policy', async ({
+    skip,
+  }) => {
     const { browser, reason } = opened;
     if (browser === null) return skip(reason);
     const page = await browser.newPage();

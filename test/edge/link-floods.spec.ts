@@ -28,14 +28,14 @@ describe('a flood of requests by one link', () => {
   it.each<[string, (checkout: CheckoutJson) => string | null | undefined]>([
     ['QR image', ({ qr }) => qr?.image_url],
     ['stream', ({ events_url: url }) => url],
-  ])('to the %s asks Temporal a few times, not once per request', async (_, urlOf) => {
+  ])('to the %s causes few reads of Temporal, not one for each request', async (_, urlOf) => {
     const { body } = await stack.create();
     const looks = await looksFor(urlOf(body));
     expect(looks).toBeGreaterThan(0);
     expect(looks).toBeLessThan(FLOOD / 10);
   });
 
-  it('a flood by one link gets 429 only for its address; other links, addresses and keys do not', async () => {
+  it('gets 429 for its link and address only; other links, other addresses and keys get none', async () => {
     const [mine, other] = [(await stack.create()).body, (await stack.create()).body];
     const environment = { ...stack.apiEnvironment(), OPEN_RATE_LIMIT: '10', TRUST_PROXY: '127.0.0.1' };
     const api = await startApi(apiSettings(environment), stack.logger);
@@ -57,7 +57,7 @@ describe('a flood of requests by one link', () => {
     }
   });
 
-  it('shows what a till changed through the same API', async () => {
+  it('still sees a change that a till made through the same API process', async () => {
     const { body } = await stack.create();
     expect(await statusOf(body.qr?.image_url)).toBe(200);
     await stack.post(`${body.location}/cancel`);

@@ -84,7 +84,7 @@ describe('a stream', () => {
     });
   });
 
-  it('by a key shows the checkout as GET answers it, also when the request carries a link', async () => {
+  it('with a key shows the checkout as GET answers it, even when the request also carries a link', async () => {
     const { body } = await stack.create({ metadata: { order: '142' } });
     for (const url of [`${stack.api.url}${body.location}/events`, body.events_url ?? '']) {
       const reader = await watch(url, withKey);
@@ -102,7 +102,7 @@ describe('a stream', () => {
 });
 
 describe('a checkout', () => {
-  it('carries a version that grows with each change, and that numbers the events of its stream', async () => {
+  it('has a version that grows with each change, and that is the id of the event in its stream', async () => {
     const { body } = await stack.create();
     const reader = await watch(body.events_url ?? '');
     const first = await reader.until(() => true);
@@ -157,7 +157,7 @@ describe('a signed link', () => {
     }
   });
 
-  it('of one checkout opens no other however the address is spelt, nor says whether the other exists', async () => {
+  it('opens no other checkout however its address is spelled, and does not reveal whether the other checkout exists', async () => {
     const { body: mine } = await stack.create();
     const { body: victim } = await stack.create();
     const answerTo = async (path: string): Promise<string> => {
@@ -204,7 +204,7 @@ describe('a signed link', () => {
     }
   });
 
-  it('expires one day after the time to pay is over, and then says so', async () => {
+  it('expires one day after the time to pay, and the API then answers that it has expired', async () => {
     const { body } = await stack.create({ expires_in: 600 });
     const openUntil = Date.parse(body.attempts[0]?.expires_at ?? '');
     for (const url of [eventsOf(body), imageOf(body)]) {
@@ -217,7 +217,7 @@ describe('a signed link', () => {
     }
   });
 
-  it('is renewed by a new attempt, and null when it would be over', async () => {
+  it('gets a later expiry with a new attempt, and is null once it would have expired', async () => {
     const { body } = await stack.create({ expires_in: 600 });
     const { body: renewed } = await stack.post(`${body.location}/attempts`, { after: 1 });
     const expiries = [body, renewed].map((checkout) => eventsOf(checkout).searchParams.get('expires'));
@@ -248,11 +248,14 @@ describe('URL_SIGNING_KEY', () => {
     return (await response.json()) as T;
   }
 
-  it.each([[undefined], ['short'], [`${'k'.repeat(40)},short`]])('is needed, with 32 characters each: %s', (key) => {
-    const { URL_SIGNING_KEY: _, ...others } = stack.apiEnvironment() as Record<string, string>;
-    const environment = { ...others, ...(key === undefined ? {} : { URL_SIGNING_KEY: key }) };
-    expect(() => apiSettings(environment)).toThrow('URL_SIGNING_KEY');
-  });
+  it.each([[undefined], ['short'], [`${'k'.repeat(40)},short`]])(
+    'must have at least 32 characters in each secret, and is refused as %s',
+    (key) => {
+      const { URL_SIGNING_KEY: _, ...others } = stack.apiEnvironment() as Record<string, string>;
+      const environment = { ...others, ...(key === undefined ? {} : { URL_SIGNING_KEY: key }) };
+      expect(() => apiSettings(environment)).toThrow('URL_SIGNING_KEY');
+    },
+  );
 
   it('makes the same link for the same state on every instance', async () => {
     const { body } = await stack.create();
@@ -263,7 +266,7 @@ describe('URL_SIGNING_KEY', () => {
     });
   });
 
-  it('is rotated without ending a link, a cursor or an address of the codec', async () => {
+  it('can be rotated without ending a link, a cursor or a codec address', async () => {
     const { body } = await stack.create();
     await stack.create();
     const next = 'another secret of 32 characters!';
@@ -293,7 +296,7 @@ describe('URL_SIGNING_KEY', () => {
     });
   });
 
-  it('is the only secret that signs: the hashes in API_KEYS open nothing', async () => {
+  it('is the only secret that signs: a signature made with a hash of API_KEYS is refused', async () => {
     const { body } = await stack.create();
     const hashes = (stack.apiEnvironment()['API_KEYS'] ?? '').split(',').map((entry) => entry.split(':')[2] ?? '');
     for (const secret of [hashes.join(), ...hashes]) {

@@ -36,7 +36,7 @@ async function statusesOf(count: number, ask: (n: number) => Promise<Response>):
 }
 
 describe('the description of the API', () => {
-  it('has a strong ETag, and a reader that has it gets 304 without a body', async () => {
+  it('has a strong ETag, and a request with this ETag gets 304 without a body', async () => {
     const first = await api.fetch('/openapi.json');
     const etag = first.headers.get('etag') ?? '';
     expect({ status: first.status, etag }).toEqual({ status: 200, etag: expect.stringMatching(/^"[\w-]+"$/) });
@@ -63,7 +63,7 @@ describe('the description of the API', () => {
     },
   );
 
-  it('is closed by DOCS_OPEN=false', async () => {
+  it('is not served with DOCS_OPEN=false', async () => {
     await withApi({ DOCS_OPEN: 'false' }, async (closed) => {
       for (const path of ['/openapi.json', '/docs', '/docs/', '/docs/swagger-ui-bundle.js', '/docs/swagger-ui.css']) {
         expect({ path, status: (await closed.fetch(path)).status }).toEqual({ path, status: 404 });
@@ -96,7 +96,7 @@ describe('a flood from one address', () => {
     });
   });
 
-  it('says when to come back, in a problem document', async () => {
+  it('gets a problem document with Retry-After', async () => {
     await withApi(limits, async (limited) => {
       const answers = await Promise.all(Array.from({ length: FLOOD }, () => limited.fetch('/nothing')));
       const refused = answers.find(({ status }) => status === 429);
@@ -105,7 +105,7 @@ describe('a flood from one address', () => {
     });
   });
 
-  it('never limits health, whatever else was asked before', async () => {
+  it('never limits the health routes', async () => {
     const settings = { ...limits, RATE_LIMIT: '3', TEMPORAL_ADDRESS: inject('temporalAddress') };
     await withApi(settings, async (limited) => {
       await statusesOf(FLOOD, () => limited.fetch('/nothing'));
@@ -114,7 +114,7 @@ describe('a flood from one address', () => {
     });
   });
 
-  it('does not touch a caller with a key from the same address', async () => {
+  it('does not limit a caller with a key at the same address', async () => {
     await withApi(limits, async (limited) => {
       const anonymous = statusesOf(FLOOD, () => limited.fetch('/v1/checkouts'));
       // An id that no checkout can have is answered without Temporal.
@@ -137,7 +137,7 @@ describe('the address of a client', () => {
   });
 
   it.each(['127.0.0.1', '10.0.0.0/8, 127.0.0.0/8', '1'])(
-    'is the one that the proxy names, with TRUST_PROXY=%s',
+    'is the address that the proxy names, with TRUST_PROXY=%s',
     async (TRUST_PROXY) => {
       await withApi({ OPEN_RATE_LIMIT: '5', TRUST_PROXY }, async (limited) => {
         const many = await statusesOf(COUNT, (n) => limited.fetch('/nothing', from(`192.0.2.${n}`)));
@@ -151,7 +151,7 @@ describe('the address of a client', () => {
     },
   );
 
-  it('of IPv6 counts by its /64', async () => {
+  it('counts by its /64 network when it is an IPv6 address', async () => {
     await withApi({ OPEN_RATE_LIMIT: '5', TRUST_PROXY: '127.0.0.1' }, async (limited) => {
       const same = await statusesOf(COUNT, (n) => limited.fetch('/nothing', from(`2001:db8:0:7::${n.toString(16)}`)));
       expect(same.get(429) ?? 0).toBeGreaterThan(0);
@@ -161,7 +161,7 @@ describe('the address of a client', () => {
   });
 });
 
-describe('headers', () => {
+describe('the security headers', () => {
   it.each<[string, string, RequestInit]>([
     ['a page', '/docs', {}],
     ['JSON', '/health/live', {}],
@@ -170,14 +170,17 @@ describe('headers', () => {
     ['an unknown route', '/nothing', {}],
     ['a malformed address', '/v1/checkouts/%zz', {}],
     ['a preflight', '/v1/checkouts', { method: 'OPTIONS' }],
-  ])('of %s keep a browser from guessing, telling and framing', async (_, path, init) => {
-    const { headers } = await api.fetch(path, init);
-    expect(headers.get('x-content-type-options')).toBe('nosniff');
-    expect(headers.get('referrer-policy')).toBe('no-referrer');
-    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
-    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
-    expect(headers.get('strict-transport-security')).toBeNull();
-  });
+  ])(
+    'of %s forbid a browser to guess the content type, to send a referrer and to show the answer in a frame',
+    async (_, path, init) => {
+      const { headers } = await api.fetch(path, init);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+      expect(headers.get('strict-transport-security')).toBeNull();
+    },
+  );
 
   it('keep JSON out of caches', async () => {
     for (const path of ['/v1/checkouts/nonsense', '/health/live', '/nothing', '/v1/codec-address']) {
@@ -188,7 +191,7 @@ describe('headers', () => {
     }
   });
 
-  it('ask for TLS where the API is reached by TLS, and only there', async () => {
+  it('include Strict-Transport-Security only when the client uses TLS', async () => {
     await withApi({ PUBLIC_URL: 'https://pay.example' }, async (behindTls) => {
       expect((await behindTls.fetch('/nothing')).headers.get('strict-transport-security')).toBe('max-age=31536000');
     });
@@ -202,7 +205,7 @@ describe('headers', () => {
   });
 });
 
-it('/metrics wants an ops key', async () => {
+it('GET /metrics needs an ops key', async () => {
   const answer = await api.fetch('/metrics', { headers: { authorization: `Bearer ${KEYS.checkout}` } });
   expect(answer.status).toBe(403);
   expect((await answer.json()) as ProblemJson).toMatchObject({ code: 'forbidden' });

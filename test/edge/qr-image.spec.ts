@@ -46,7 +46,7 @@ function expectOwn(image: string, { qr }: CheckoutJson): void {
 }
 
 describe('the QR image', () => {
-  it('costs the provider one request, however many ask for it at once and in five seconds', async () => {
+  it('costs the provider one request, however many callers ask within five seconds', async () => {
     const [one, two] = [(await stack.create()).body, (await stack.create()).body];
     const shown = await Promise.all(Array.from({ length: 20 }, (_, at) => imageOf(at % 2 === 0 ? one : two)));
     expect(new Set(shown)).toEqual(new Set([PROVIDED]));
@@ -57,7 +57,7 @@ describe('the QR image', () => {
     expect(requested).toHaveLength(3);
   });
 
-  it('of a new attempt is another one', async () => {
+  it('of a new attempt is fetched anew', async () => {
     const { body } = await stack.create();
     await imageOf(body);
     const { body: renewed } = await stack.post(`${body.location}/attempts`, { after: 1 });
@@ -65,7 +65,7 @@ describe('the QR image', () => {
     expect(new Set(requested).size).toBe(2);
   });
 
-  it('is not waited for longer than three seconds, also when the provider sends it bit by bit', async () => {
+  it('is drawn by the API after three seconds, also when the provider sends its own image byte by byte', async () => {
     let wasCutOff = false;
     answer = (_, response) => {
       response.setHeader('content-type', 'image/svg+xml');
@@ -101,7 +101,7 @@ describe('the QR image', () => {
         more();
       },
     ],
-  ])('that %s at the provider is drawn by the API', async (_, answered) => {
+  ])("is drawn by the API when the provider's image %s", async (_, answered) => {
     answer = answered;
     const { body } = await stack.create();
     expectOwn(await imageOf(body), body);
@@ -126,7 +126,7 @@ describe('QR_IMAGE_HOSTS', () => {
     }
   }
 
-  it('are the only ones that images are fetched from: of any other the API asks nothing and draws the QR', async () => {
+  it('are the only hosts that the API fetches images from; for any other host it sends no request and draws the QR itself', async () => {
     const { body } = await stack.create();
     for (const hosts of ['cdn.example', '127.0.0.1:1', 'localhost']) expectOwn(await shownWith(hosts, body), body);
     expect(requested).toEqual([]);
@@ -137,7 +137,7 @@ describe('QR_IMAGE_HOSTS', () => {
     }
   });
 
-  it('must be hosts', () => {
+  it('refuses an address such as https://cdn.example, because it is not a host', () => {
     const environment = { ...stack.apiEnvironment(), QR_IMAGE_HOSTS: 'https://cdn.example' };
     expect(() => apiSettings(environment)).toThrow('QR_IMAGE_HOSTS: each must be host or host:port');
   });

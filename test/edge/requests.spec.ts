@@ -58,7 +58,7 @@ describe('a request without a key', () => {
     expectProblem(answer, 401, 'unauthorized');
   });
 
-  it('is not helped by a key with something behind it, or by two keys', async () => {
+  it('is also refused when Authorization has text after the key, another scheme, or two keys', async () => {
     for (const authorization of [`Bearer ${KEYS.ops} junk`, `Bearer ${KEYS.ops},x`, KEYS.ops, `Basic ${KEYS.ops}`]) {
       const answer = await api.fetch('/v1/codec-address', { headers: { authorization } });
       expect({ authorization, status: answer.status }).toEqual({ authorization, status: 401 });
@@ -69,10 +69,10 @@ describe('a request without a key', () => {
   });
 });
 
-describe('an expectation', () => {
+describe('an Expect header', () => {
   const start = head('POST /v1/checkouts HTTP/1.1', CLOSE, 'Content-Type: application/json', 'Content-Length: 2');
 
-  it('of 100 is met only for who may send the body', async () => {
+  it('with 100-continue gets 100 only when the caller may send the body', async () => {
     const refused = await api.raw(`${head(start, 'Expect: 100-continue')}\r\n\r\n`);
     expectProblem(refused, 401, 'unauthorized');
     const socket = api.connect();
@@ -83,7 +83,7 @@ describe('an expectation', () => {
     expect((await answerOf(socket)).status).toBe(400);
   });
 
-  it('that the API does not know changes nothing', async () => {
+  it('with an unknown value is ignored', async () => {
     const answer = await api.raw(`${head(start, 'Expect: a miracle')}\r\n\r\n`);
     expectProblem(answer, 401, 'unauthorized');
   });
@@ -110,30 +110,33 @@ describe('a body', () => {
     }
   });
 
-  it('that only seems deep, inside a text, is read', async () => {
+  it('with many brackets inside a text is not refused as too deep', async () => {
     const answer = await post(JSON.stringify({ reference: '[{'.repeat(1_000) + '"'.repeat(3) }));
     expect(await answer.json()).toMatchObject({ code: 'invalid_request', detail: 'See errors' });
   });
 
   const NAMES = ['constructor', '__proto__', 'prototype'];
 
-  it.each(NAMES)('with the name %s, at any depth, is refused with 400 and not read without it', async (name) => {
-    const sale = { reference: 'a', amount: 150_000, currency: 'THB' };
-    const bodies = [
-      JSON.stringify({ ...sale, metadata: { x: 'y' } }).replace('"x"', `"${name}"`),
-      JSON.stringify({ ...sale, x: 'y' }).replace('"x"', `"${name}"`),
-      JSON.stringify({ ...sale, metadata: { x: { z: 1 } } }).replace('"x"', `"${name}"`),
-      JSON.stringify({ ...sale, metadata: { x: 'y' } }).replace(
-        '"x"',
-        `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`,
-      ),
-    ];
-    for (const body of bodies) {
-      const answer = await post(body);
-      expect({ body, status: answer.status }).toEqual({ body, status: 400 });
-      expect(await answer.json()).toMatchObject({ errors: [{ path: expect.stringContaining(name) }] });
-    }
-  });
+  it.each(NAMES)(
+    'with a field named %s at any depth is refused with 400; the API does not just drop the field',
+    async (name) => {
+      const sale = { reference: 'a', amount: 150_000, currency: 'THB' };
+      const bodies = [
+        JSON.stringify({ ...sale, metadata: { x: 'y' } }).replace('"x"', `"${name}"`),
+        JSON.stringify({ ...sale, x: 'y' }).replace('"x"', `"${name}"`),
+        JSON.stringify({ ...sale, metadata: { x: { z: 1 } } }).replace('"x"', `"${name}"`),
+        JSON.stringify({ ...sale, metadata: { x: 'y' } }).replace(
+          '"x"',
+          `"\\u00${name.charCodeAt(0).toString(16)}${name.slice(1)}"`,
+        ),
+      ];
+      for (const body of bodies) {
+        const answer = await post(body);
+        expect({ body, status: answer.status }).toEqual({ body, status: 400 });
+        expect(await answer.json()).toMatchObject({ errors: [{ path: expect.stringContaining(name) }] });
+      }
+    },
+  );
 
   it.each(['constructor', '__proto__', 'prototype', 'toString', 'hasOwnProperty'])(
     'a query with the name %s is refused with 400',
@@ -146,7 +149,7 @@ describe('a body', () => {
   );
 });
 
-describe('a host', () => {
+describe('the Host header', () => {
   it.each([
     ['named twice', ['Host: a', 'Host: a']],
     ['named twice, differently', ['Host: a', 'Host: b']],
@@ -156,15 +159,20 @@ describe('a host', () => {
     ['with a blank', ['Host: a b']],
     ['with no port behind its colon', ['Host: a:b']],
     ['that is empty', ['Host: ']],
-  ])('%s is refused with 400', async (_, hosts) => {
+  ])('(%s) is refused with 400', async (_, hosts) => {
     const answer = await api.raw(`${head('GET /health/live HTTP/1.1', ...hosts, 'Connection: close')}\r\n\r\n`);
     expectProblem(answer, 400, 'invalid_request');
   });
 
-  it.each(['a', 'a:80', '127.0.0.1:3000', '[::1]:3000', 'till-7.shop.example.'])('of %s is fine', async (host) => {
-    const answer = await api.raw(`${head('GET /health/live HTTP/1.1', `Host: ${host}`, 'Connection: close')}\r\n\r\n`);
-    expect(answer.status).toBe(200);
-  });
+  it.each(['a', 'a:80', '127.0.0.1:3000', '[::1]:3000', 'till-7.shop.example.'])(
+    'with the value %s is accepted',
+    async (host) => {
+      const answer = await api.raw(
+        `${head('GET /health/live HTTP/1.1', `Host: ${host}`, 'Connection: close')}\r\n\r\n`,
+      );
+      expect(answer.status).toBe(200);
+    },
+  );
 
   it('may be left out in HTTP/1.0, as some health checks do', async () => {
     expect((await api.raw('GET /health/live HTTP/1.0\r\n\r\n')).status).toBe(200);
@@ -184,13 +192,13 @@ describe('a method that a route does not have', () => {
     ['TRACE', '/v1/checkouts', 'GET, HEAD, POST, OPTIONS'],
     ['PROPFIND', '/v1/checkouts', 'GET, HEAD, POST, OPTIONS'],
     ['M-SEARCH', '/v1/checkouts?limit=1', 'GET, HEAD, POST, OPTIONS'],
-  ])('%s %s is answered 405 with the ones it has', async (method, path, allow) => {
+  ])('(%s %s) gets 405, and Allow lists the methods of the route', async (method, path, allow) => {
     const answer = await api.raw(`${head(`${method} ${path} HTTP/1.1`, CLOSE, KEY)}\r\n\r\n`);
     expectProblem(answer, 405, 'method_not_allowed');
     expect(answer.headers.get('allow')).toBe(allow);
   });
 
-  it('OPTIONS is answered 204 with the ones it has, and gives no other origin a right', async () => {
+  it('is missing in the Allow header of OPTIONS, which gets 204 and gives other origins no permission', async () => {
     const answer = await api.fetch('/v1/checkouts', {
       method: 'OPTIONS',
       headers: { origin: 'https://other.example', 'access-control-request-method': 'POST' },
@@ -200,16 +208,22 @@ describe('a method that a route does not have', () => {
     expect([...answer.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([]);
   });
 
-  it.each(['/nothing', '/v1/checkouts//qr', '/v1/checkouts/'])('of no route at %s is answered 404', async (path) => {
-    for (const method of ['GET', 'PUT', 'OPTIONS']) {
-      expect({ method, status: (await api.asOperator(path, { method })).status }).toEqual({ method, status: 404 });
-    }
-  });
+  it.each(['/nothing', '/v1/checkouts//qr', '/v1/checkouts/'])(
+    'gets 404 at %s, where there is no route',
+    async (path) => {
+      for (const method of ['GET', 'PUT', 'OPTIONS']) {
+        expect({ method, status: (await api.asOperator(path, { method })).status }).toEqual({ method, status: 404 });
+      }
+    },
+  );
 
-  it.each(['NONSENSE', 'get', 'CONNECT'])('%s, which is none of HTTP, is answered 400', async (method) => {
-    const target = method === 'CONNECT' ? 'a:80' : '/v1/checkouts';
-    expectProblem(await api.raw(`${method} ${target} HTTP/1.1\r\n${CLOSE}\r\n\r\n`), 400, 'invalid_request');
-  });
+  it.each(['NONSENSE', 'get', 'CONNECT'])(
+    '(%s) gets 400, because the API does not accept it as an HTTP method',
+    async (method) => {
+      const target = method === 'CONNECT' ? 'a:80' : '/v1/checkouts';
+      expectProblem(await api.raw(`${method} ${target} HTTP/1.1\r\n${CLOSE}\r\n\r\n`), 400, 'invalid_request');
+    },
+  );
 });
 
 describe('bytes that are not HTTP', () => {
@@ -223,11 +237,11 @@ describe('bytes that are not HTTP', () => {
       'invalid_request',
     ],
     ['too large a head', `GET / HTTP/1.1\r\n${CLOSE}\r\nX: ${'x'.repeat(40_000)}\r\n\r\n`, 431, 'headers_too_large'],
-  ])('(%s) is answered with a whole problem document', async (_, text, status, code) => {
+  ])('(%s) get a complete problem document', async (_, text, status, code) => {
     expectProblem(await api.raw(text), status, code);
   });
 
-  it('behind a request that the API works on gets no answer, which would be taken for that of the request', async () => {
+  it('after a request in progress get no answer, because the client would take it for the answer to that request', async () => {
     // Temporal is not there: this takes a second.
     const working = head('GET /v1/checkouts/chk_default_a HTTP/1.1', 'Host: a', KEY);
     await expect(api.raw(`${working}\r\n\r\nnonsense\r\n\r\n`)).rejects.toThrow('closed after ""');
@@ -248,7 +262,7 @@ describe('the signature of a link', () => {
     expect(api.logs.join('')).not.toContain('SECRET-SIGNATURE');
   });
 
-  it('is not needed to count and log a malformed address', async () => {
+  it('a request with a malformed address is logged once', async () => {
     const { request_id } = problemOf(await api.raw(`${head('GET /v1/checkouts/%zz HTTP/1.1', CLOSE)}\r\n\r\n`));
     await expect.poll(() => api.logs.filter((line) => line.includes(request_id)).length).toBe(1);
   });
@@ -278,7 +292,7 @@ describe('a request that arrives slowly', () => {
 
   const body = 'Host: a\r\nContent-Type: application/json\r\nContent-Length: 1000';
 
-  it('is not helped by a sender that reads no answer: its connection is closed', async () => {
+  it('loses its connection when its sender reads no answer', async () => {
     const { hostname, port } = new URL(slow.url);
     const socket = connect(Number(port), hostname);
     const asked = 40;
@@ -335,7 +349,7 @@ describe('a request that arrives slowly', () => {
     socket.destroy();
   });
 
-  it('is not one whose connection waits for its next request', async () => {
+  it('is not an idle connection between two requests, which stays open', async () => {
     const socket = slow.connect();
     const get = 'GET /health/live HTTP/1.1\r\nHost: a\r\n\r\n';
     let received = '';

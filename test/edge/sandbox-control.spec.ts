@@ -106,7 +106,7 @@ describe("the sandbox's control routes", () => {
     ['text', 'text/plain;charset=UTF-8'],
     ['something that only begins like JSON', 'application/jsonp'],
     ['a list of types', 'text/plain, application/json'],
-  ])('refuse a body of %s, with nothing to say that a browser sent it', async (_case, type) => {
+  ])('refuse a body of %s even when no header shows that a browser sent it', async (_case, type) => {
     const bench = await open();
     const { id } = await bench.charge();
     const before = changeable(bench);
@@ -126,7 +126,7 @@ describe("the sandbox's control routes", () => {
     expect(bench.sandbox.state().charges).toMatchObject([{ id, status: 'pending' }]);
   });
 
-  it('refuse to let a page of another site ask before', async () => {
+  it('refuse a preflight request of a page of another site', async () => {
     const bench = await open();
     const asking = { origin: 'https://evil.example', 'access-control-request-method': 'DELETE' };
     const reply = await bench.send('OPTIONS', '/__sandbox/faults', asking);
@@ -135,7 +135,7 @@ describe("the sandbox's control routes", () => {
   });
 
   it.each(['localhost', '127.0.0.1', '127.0.0.53', '[::1]', 'LOCALHOST', 'localhost.'])(
-    'take every call of a program that names %s',
+    'accept every call with the Host %s',
     async (host) => {
       const bench = await open();
       for (const port of [`:${bench.port}`, ':8080', '']) {
@@ -148,7 +148,7 @@ describe("the sandbox's control routes", () => {
     },
   );
 
-  it('take JSON with a character set, and no body at all', async () => {
+  it('accept the content type JSON with a character set, also for a request without a body', async () => {
     const bench = await open();
     await bench.charge();
     const type = { 'content-type': 'Application/JSON; charset=utf-8' };
@@ -156,7 +156,7 @@ describe("the sandbox's control routes", () => {
     expect(bench.sandbox.state().charges).toEqual([]);
   });
 
-  it('take a name and an address that the settings allow, as they are written', async () => {
+  it('accept the hosts in the settings: one without a port at any port, one with a port only at that port', async () => {
     const bench = await open({ allowedHosts: ['sandbox', 'pay.example:8443'] });
     const status = async (host: string) => (await bench.send('GET', '/__sandbox/health', { host })).status;
     expect(await status('sandbox:4010')).toBe(200);
@@ -166,7 +166,7 @@ describe("the sandbox's control routes", () => {
     expect(await status('other.sandbox:4010')).toBe(403);
   });
 
-  it('take the address that people see the sandbox at', async () => {
+  it('accept the host of SANDBOX_PUBLIC_URL', async () => {
     const bench = await open({ publicUrl: 'https://pay.example' });
     expect((await bench.send('GET', '/__sandbox/health', { host: 'pay.example' })).status).toBe(200);
   });
@@ -196,7 +196,7 @@ describe("the sandbox's control routes", () => {
     }
   });
 
-  it('answer with a seed that no key can be made up from', async () => {
+  it('answer with a seed from which the keys cannot be derived', async () => {
     const bench = await open();
     const { seed } = JSON.parse((await bench.send('GET', '/__sandbox/state?only=account')).text) as { seed: string };
     const again = createSandbox({ seed }).keys;
@@ -217,7 +217,7 @@ describe("the sandbox's pages", () => {
     expect(reply.text).not.toContain(id);
   });
 
-  it.each(FOREIGN)('take no form with %s', async (_case, headers) => {
+  it.each(FOREIGN)('refuse a form with %s', async (_case, headers) => {
     const bench = await open();
     const made = await bench.charge();
     const wallet = new URL(made.source?.scannable_code?.raw_data ?? '').pathname;
@@ -234,7 +234,7 @@ describe("the sandbox's pages", () => {
     expect(changeable(bench)).toEqual(before);
   });
 
-  it('open behind a QR code from any Host name, as tills show its image', async () => {
+  it('serve the QR image for any Host name, because tills show it', async () => {
     const bench = await open();
     const image = (await bench.charge()).source?.scannable_code?.image?.download_uri ?? '';
     expect((await bench.send('GET', new URL(image).pathname, { host: 'till.example' })).status).toBe(200);

@@ -35,7 +35,7 @@ const openByKey = ({ location }: CheckoutJson): Promise<number> =>
   openAndReadNothing(`${stack.api.url}${location}/events`, `Authorization: Bearer ${KEYS.checkout}\r\n`);
 
 describe('clients that open streams by links and read nothing', () => {
-  it('links hold at most half of the streams, so callers with a key still get theirs, also for the same checkouts', async () => {
+  it('hold at most half of the streams, so callers with a key still get a stream, also of the same checkouts', async () => {
     const [one, two] = [(await stack.create()).body, (await stack.create()).body];
     const statuses: number[] = [];
     for (let count = 0; count < STREAM_LIMIT; count += 1) statuses.push(await openByLink(count % 2 === 0 ? one : two));

@@ -15,7 +15,7 @@ let id = 0;
 const eventOf = (data: Event, key = 'charge.update'): string =>
   JSON.stringify({ object: 'event', id: `evnt_test_${(id += 1)}`, key, data });
 
-describe('a webhook that no provider signed', () => {
+describe('a webhook without a valid signature', () => {
   let api: EdgeApi;
   beforeAll(async () => {
     api = await EdgeApi.start({ OPEN_RATE_LIMIT: '10' });
@@ -25,7 +25,7 @@ describe('a webhook that no provider signed', () => {
   const deliver = (body: string, headers: Record<string, string> = {}): Promise<Response> =>
     api.fetch('/webhooks/provider', { method: 'POST', headers: { ...JSON_BODY, ...headers }, body });
 
-  it('is refused by its bytes, which are not parsed', async () => {
+  it('is refused before the API parses its body', async () => {
     const answer = await deliver('no json at all');
     expect(answer.status).toBe(400);
     expect(((await answer.json()) as ProblemJson).code).toBe('signature_invalid');
@@ -42,7 +42,7 @@ describe('a webhook that no provider signed', () => {
     }
   });
 
-  it('is limited by address, and one that is signed never is', async () => {
+  it('is limited by address, and a signed webhook is never limited', async () => {
     const body = '{"object":"event","id":"evnt_1","key":"x","data":{}}';
     const all = Array.from({ length: 60 }, async (_, n) => {
       const isSigned = n % 2 === 1;
@@ -55,7 +55,7 @@ describe('a webhook that no provider signed', () => {
     expect(statusesOf(false)).toEqual(new Set([400, 429]));
   });
 
-  it('does not take the place of another open route, nor the other way round', async () => {
+  it('does not use up the limit of the other open routes, and they do not use up its limit', async () => {
     await Promise.all(Array.from({ length: 40 }, () => deliver('{}')));
     expect((await api.fetch('/errors/not_found')).status).toBe(200);
     await Promise.all(Array.from({ length: 40 }, () => api.fetch('/nothing')));
@@ -63,7 +63,7 @@ describe('a webhook that no provider signed', () => {
     expect((await deliver(body, signed(body))).status).toBe(200);
   });
 
-  it('is refused with 429 in the form of every problem', async () => {
+  it('gets 429 as a problem document with Retry-After', async () => {
     const answers = await Promise.all(Array.from({ length: 40 }, () => deliver('{}')));
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.headers.get('retry-after')).toBe('1');
@@ -71,7 +71,7 @@ describe('a webhook that no provider signed', () => {
   });
 });
 
-describe('where the provider does not sign', () => {
+describe('when the provider does not sign its webhooks', () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
@@ -138,8 +138,11 @@ describe('where the provider does not sign', () => {
     ['no event', '{"a":1}'],
     ['no news of a checkout', '{"object":"event","id":"evnt_1","key":"customer.update","data":{}}'],
     ['no JSON', '{'],
-  ])('what is %s is limited by address, and not read any more after that', async (_, body) => {
-    const statuses = await Promise.all(Array.from({ length: 200 }, () => deliver(body)));
-    expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(50);
-  });
+  ])(
+    'webhooks with a body that is %s are limited by address, and the API then refuses them unread',
+    async (_, body) => {
+      const statuses = await Promise.all(Array.from({ length: 200 }, () => deliver(body)));
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(50);
+    },
+  );
 });

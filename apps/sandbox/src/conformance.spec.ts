@@ -59,7 +59,7 @@ describe('the provider conforms to the reference', () => {
 });
 
 /** Otherwise a table that looks at nothing would pass. */
-describe('the table', () => {
+describe('the conformance table', () => {
   for (const mutation of MUTATIONS) {
     it(`notices when a field of any resource ${mutation.name}`, async (context) => {
       await expectFact({ shows: async () => expect(await unnoticed(mutation, samples)).toEqual([]) }, context);

@@ -20,7 +20,7 @@ describe('an instant', () => {
   });
 
   it.each(['2026-03-10', '2026-03-10T09:00:00', '10 March 2026', '', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z'])(
-    'is not read from "%s": it has no zone, or is no date',
+    'is not read from "%s", which has no zone or is not a date',
     (text) => {
       expect(() => parseInstant(text)).toThrow(RangeError);
     },

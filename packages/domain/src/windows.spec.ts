@@ -12,7 +12,7 @@ const anyInstant = fc
   .map((milliseconds) => instant(milliseconds));
 
 describe('the void window', () => {
-  it('is open one millisecond before 16:15:00.000 UTC and closed on it', () => {
+  it('is open one millisecond before 16:15:00.000 UTC, and closed from that instant on', () => {
     const paidAt = at('2026-03-10T09:00:00Z');
     expect(isVoidable(paidAt, at('2026-03-10T16:14:59.999Z'))).toBe(true);
     expect(isVoidable(paidAt, at('2026-03-10T16:15:00.000Z'))).toBe(false);

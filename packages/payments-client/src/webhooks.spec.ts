@@ -39,7 +39,7 @@ describe('webhooks.construct', () => {
     expect(construct(headers, {}, Buffer.from(body))).toMatchObject({ id: 'evnt_test_1' });
   });
 
-  test('verifies the bytes, not their text: a body that is not UTF-8 verifies and then fails as an event', () => {
+  test('verifies the bytes and not their text: a signed body that is not UTF-8 fails only as body_malformed', () => {
     const bytes = Uint8Array.from([0xff, 0xfe, 0x7b]);
     const signed = webhooks.sign(bytes, { secret, timestamp });
     expect(reasonOf(() => construct(signed, {}, bytes))).toBe('body_malformed');

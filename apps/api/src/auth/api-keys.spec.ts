@@ -5,7 +5,7 @@ import { apiKeys, findKey, mayActAs } from './api-keys.js';
 const hash = (key: string): string => createHash('sha256').update(key).digest('hex');
 
 describe('API keys', () => {
-  it('are found only by their token', () => {
+  it('match only their own token', () => {
     const keys = apiKeys.parse(`till:checkout:${hash('one')}, ops:ops:${hash('two').toUpperCase()}`);
     expect(findKey(keys, 'one')).toMatchObject({ name: 'till', role: 'checkout' });
     expect(findKey(keys, 'two')).toMatchObject({ name: 'ops', role: 'ops' });

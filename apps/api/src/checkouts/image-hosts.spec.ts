@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ImageHosts, isImageHost } from './image-hosts.js';
 
-describe("the provider's own hosts", () => {
+describe('the default hosts of QR images', () => {
   it.each([
     ['https://api.provider.example', 'https://api.provider.example/qr.svg'],
     ['https://api.provider.example', 'https://cdn.provider.example/qr.svg'],

@@ -23,7 +23,7 @@ function shown(windows: { readonly voidable_until: string; readonly refundable_u
 }
 
 describe('a checkout in an answer', () => {
-  it('has no window that is over, also while no worker updates the memo', () => {
+  it('does not show a void or refund window that is over, even when the memo still has it', () => {
     const [past, ahead] = [-1_000, 3_600_000].map((by) => new Date(Date.now() + by).toISOString());
     if (past === undefined || ahead === undefined) throw new Error('two');
     expect(shown({ voidable_until: past, refundable_until: ahead })).toMatchObject({

@@ -10,7 +10,7 @@ describe('a limit', () => {
     expect(bucket.take('a', 1_000)).toBe(true);
   });
 
-  it('does not count a request that was uncounted', () => {
+  it('allows as many requests as before after it has uncounted one', () => {
     const bucket = new Bucket(2);
     for (let n = 0; n < 10; n += 1) {
       expect(bucket.take('a', 0)).toBe(true);
@@ -42,7 +42,7 @@ describe('an address', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['unknown', 'unknown'],
     ['x'.repeat(10_000), 'unknown'],
-  ])('%.40s counts as %s', (address, key) => {
+  ])('$0 counts as $1', (address, key) => {
     expect(addressKey(address)).toBe(key);
   });
 });

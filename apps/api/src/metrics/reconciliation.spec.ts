@@ -27,7 +27,7 @@ const run = (
 });
 const daily = run('daily', { isDaily: true });
 
-describe('the reconciliation whose findings count', () => {
+describe('the reconciliation that the metrics show', () => {
   it.each<[string, readonly StoredReconciliation[], string | undefined]>([
     ['is none, where none was', [], undefined],
     ['is the newest, where no daily one was', [run('b'), run('a')], 'b'],

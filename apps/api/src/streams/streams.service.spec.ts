@@ -143,7 +143,7 @@ describe('a stream', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it('of a closed checkout sends a key the state that it has not seen, and a link nothing', async () => {
+  it('of a closed checkout sends its last state to a reader with a key that has not seen it, and nothing to a reader with a link', async () => {
     const { stored, open } = service();
     Object.assign(stored, { version: 2, closed: true });
     const stream = await open({ seen: 1 });
@@ -170,7 +170,7 @@ describe('too many streams', () => {
     expect(await open()).not.toBeNull();
   });
 
-  it('that open at the same time count before they are open', async () => {
+  it('that open at the same time are counted as soon as they are requested', async () => {
     const { open } = service(4);
     const results = await Promise.allSettled(Array.from({ length: 5 }, () => open()));
     expect(results.filter(({ status }) => status === 'rejected')).toHaveLength(3);

@@ -182,7 +182,7 @@ describe('OPTIONS', () => {
     expect(reply.headers.get('allow')?.split(', ').toSorted()).toEqual(allow.split(', ').toSorted());
   });
 
-  it('of no path is not found', async () => {
+  it('of an unknown path is 404', async () => {
     const { call } = await openSandbox();
     expect(await call('OPTIONS', '/nowhere')).toMatchObject({ status: 404, body: { code: 'not_found' } });
     expect((await call('OPTIONS', '/charges/%zz')).status).toBe(400);

@@ -89,7 +89,7 @@ describe('a customer', () => {
     expect(bench.sandbox.state().events).toHaveLength(2);
   });
 
-  it('sees a code run out while looking at it', async (test) => {
+  it('sees the QR code expire without reloading the page', async (test) => {
     const bench = await openAt();
     const page = await openPage(test, PHONE);
     await page.goto(walletOf(await createCharge(bench)));
@@ -121,7 +121,7 @@ describe('a merchant', () => {
     expect(stateOf(bench)?.status).toBe('successful');
   });
 
-  it('sees a payment arrive without asking, but never loses what is being chosen', async (test) => {
+  it('sees a payment arrive without reloading, and keeps the value that is being chosen in a form', async (test) => {
     const bench = await openAt();
     const page = await openPage(test);
     const charge = await createCharge(bench);
@@ -145,7 +145,7 @@ describe('a merchant', () => {
   });
 });
 
-it('a page of another site cannot press a button here', async (test) => {
+it('a page of another site cannot submit a form of the sandbox', async (test) => {
   const bench = await openAt();
   const page = await openPage(test);
   const charge = await createCharge(bench);
@@ -165,7 +165,7 @@ it('a page of another site cannot press a button here', async (test) => {
   expect(stateOf(bench)?.status).toBe('pending');
 });
 
-it('every page is fit for a phone, a keyboard and a screen reader, in light and dark colours', async (test) => {
+it('every page works with a phone, a keyboard and a screen reader, in light and dark colours', async (test) => {
   const bench = await openAt();
   const receiver = await openReceiver((index) => (index === 0 ? 500 : 200));
   bench.sandbox.webhooks.configure({ url: receiver.url });

@@ -102,7 +102,7 @@ describe('a rule', () => {
 });
 
 describe('a date', () => {
-  it.each(['2026-02-29', '2026-13-01', '2026-3-1', '2026-03-10T00:00:00Z', '', 'x'])('%j is none', (text) => {
+  it.each(['2026-02-29', '2026-13-01', '2026-3-1', '2026-03-10T00:00:00Z', '', 'x'])('is not read from %j', (text) => {
     expect(parseDay(text)).toBeNull();
   });
 

@@ -117,7 +117,7 @@ describe('a delivery to an open checkout', () => {
     expect(await deliver(eventOf('charge.expire', { also }))).toEqual({ as: 'hinted' });
   });
 
-  it('hints one with an unreadable memo, and returns the event as unplaced if it has closed', async () => {
+  it('hints an open checkout with an unreadable memo, and returns the event as unplaced if the checkout has closed', async () => {
     const found: FoundCheckout = { is: 'unreadable' };
     expect(await deliveryTo({ found }).deliver(eventOf('charge.complete'))).toEqual({ as: 'hinted' });
     const closedOne = deliveryTo({ found, takesHints: false });
@@ -128,7 +128,7 @@ describe('a delivery to an open checkout', () => {
     expect(closedOne.done).toEqual(['hint']);
   });
 
-  it('hints one whose attempt shows paid but whose timeline does not: another charge may have been paid', async () => {
+  it('hints a checkout whose attempt shows paid but whose timeline does not: another charge may have been paid', async () => {
     const { deliver } = deliveryTo({ found: open({ ...paid, timeline: [] }) });
     expect(await deliver(eventOf('charge.complete'))).toEqual({ as: 'hinted' });
   });
@@ -155,7 +155,7 @@ describe('a delivery to a closed checkout', () => {
     ['all of it was returned', { refunds: [refundOf(150_000)] }, 'settled'],
     ['it was the second payment', { ...second, refunds: [] }, 'reopened'],
     ['it was the second payment, and was returned', { ...second, refunds: [refundOf(150_000)] }, 'settled'],
-  ])('reopens a terminated one only for money that is left to return: %s', async (_, published, as) => {
+  ])('reopens a terminated checkout only when money is left to return: %s', async (_, published, as) => {
     const state = { ...initialState(intent), ...late.state, ...published.state };
     const { deliver } = deliveryTo({ found: closed({ ...late, ...published, state }) });
     expect(await deliver(eventOf('charge.complete'))).toEqual({ as });

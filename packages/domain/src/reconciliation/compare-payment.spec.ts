@@ -227,7 +227,7 @@ describe('comparePayment of a refund that the provider made twice', () => {
   it.each([
     ['before the checkout knows', [entry()]],
     ['after the checkout took the second for one of elsewhere', [entry(), entry({ id: 'rfnd_2', key: 'rfnd_2' })]],
-  ])('is over more than was asked for, and does not heal, %s', (_, refunds) => {
+  ])('is an amount break with the sum of both refunds, and does not heal: %s', (_, refunds) => {
     const found = compare({ checkout: { refunds }, charge });
     expect(found).toMatchObject([
       { type: 'amount', refund_id: 'rfnd_2', healed: false, expected: { amount: 1_000 }, actual: { amount: 2_000 } },

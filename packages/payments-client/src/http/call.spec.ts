@@ -141,7 +141,7 @@ function frozen(fake: Provider, freeze: () => number) {
 }
 
 describe('the deadline', () => {
-  test('begins no attempt that could not be sent before it; the last failure is the cause', async () => {
+  test('prevents an attempt that could not be sent before it, and the error has the last failure as its cause', async () => {
     const fake = await provider(refuse(500, 'internal'));
     const clock = virtualClock();
     const error = await failureOf(retrieveCharge(clientOf(fake, { clock }), { deadlineMs: 1_000, maxRetries: 99 }));
@@ -152,7 +152,7 @@ describe('the deadline', () => {
     expect(fake.seen).toHaveLength(clock.slept.length + 1);
   });
 
-  test('ends the call before a Retry-After that would pass it; a refused call stays refused', async () => {
+  test('ends the call at once when Retry-After would pass it, and a refused call stays refused', async () => {
     const fake = await provider(retryIn('3600'));
     const clock = virtualClock();
     const error = await failureOf(createCharge(clientOf(fake, { clock }), { deadlineMs: 5_000 }));
@@ -181,7 +181,7 @@ describe('the deadline', () => {
     expect(fake.seen).toEqual([]);
   });
 
-  test('leaves time for a next attempt when a freeze used up the time of one', async () => {
+  test('still allows another attempt after a freeze used up the time of the first one', async () => {
     const fake = await provider(ok);
     let freezes = 1;
     const { client } = frozen(fake, () => (freezes-- > 0 ? 11_000 : 0));

@@ -124,7 +124,7 @@ describe('a successful reply', () => {
     expect(await retrieveCharge(clientOf(fake))).toEqual(chargeOf(fields));
   });
 
-  test('is not the 1xx that precedes it', async () => {
+  test('is the final reply, not a 1xx before it', async () => {
     const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </x>\r\n\r\n';
     const body = JSON.stringify(chargeOf());
     const fake = await tcpProvider((socket) => {

@@ -16,7 +16,7 @@ const times = fc.array(
   { maxLength: 300 },
 );
 
-it('successive newest windows contain every time once, and each takes at most 13 counts', async () => {
+it('newestWindow, called again and again, covers every creation time once, and needs at most 13 counts for each window', async () => {
   await fc.assert(
     fc.asyncProperty(times, fc.integer({ min: 1, max: 20 }), async (all, wanted) => {
       const met: number[] = [];

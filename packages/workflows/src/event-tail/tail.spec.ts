@@ -57,7 +57,7 @@ describe('Tail', () => {
     expect(tail.begin(NOW).watermark).toBe(WATERMARK);
   });
 
-  it('publishes since when passes fail, and the last complete pass', () => {
+  it('publishes the time since which passes fail, and the last complete pass', () => {
     const tail = tailAt();
     tail.ended(NOW, plus(NOW, 5), read());
     expect(tail.memo).toMatchObject({ pass: { at: formatInstant(NOW), watermark: LATER }, failing: null });
@@ -133,7 +133,7 @@ describe('Tail', () => {
     expect(tail.memo.notices).toHaveLength(1);
   });
 
-  it('stores the latest of each kind: many of one kind push out no other kind', () => {
+  it('keeps the latest notices of each code, so that many of one code do not displace another', () => {
     const tail = tailAt();
     const missing: TailNotice = { ...notice(0), id: 'checkout_missing:chrg_1', code: 'checkout_missing' };
     tail.ended(NOW, NOW, read({ notices: [missing] }));

@@ -420,7 +420,7 @@ describe('a refund', () => {
     return model;
   }
 
-  it('a refund of unknown outcome is not repeated before two retrieves show none and nothing can be in flight', () => {
+  it('a refund of unknown outcome is not repeated before two retrieves show no refund and the first call can no longer be in flight', () => {
     const model = sent();
     model.applyRefund(at, 'k', unknown, inFlightUntil);
     let retrieves = 0;

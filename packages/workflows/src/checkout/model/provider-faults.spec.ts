@@ -99,10 +99,10 @@ describe('the key of a refund', () => {
   });
 });
 
-describe('a provider that does nothing and shows so', () => {
+describe('a provider that carries out no request and shows that it did not', () => {
   const never = always('lost before its effect' as const);
 
-  it('a refund is requested ever less often with attention all the while, and is made once in the end', async () => {
+  it('a refund is requested after growing delays and with an attention, and is finally made once', async () => {
     const scenario = await Scenario.paid();
     scenario.onCreateRefund = [...never];
     scenario.requestRefund('a', 10_000);
@@ -121,7 +121,7 @@ describe('a provider that does nothing and shows so', () => {
     expect(refunded(scenario)).toBe(10_000);
   });
 
-  it('a charge is requested ever less often, with attention', async () => {
+  it('a charge is requested after growing delays and with an attention', async () => {
     const scenario = new Scenario();
     scenario.onCreateCharge = [...never];
     await scenario.pass(2 * MINUTE);
@@ -377,7 +377,7 @@ describe('retrieves and hints', () => {
     expect(scenario.view).toMatchObject({ status: 'refunded', refunded_amount: 150_000 });
   });
 
-  it('a named charge that the provider does not have is forgotten, however the provider says so', async () => {
+  it('a charge that a hint named is forgotten when the provider does not have it, whatever the form of that answer', async () => {
     for (const answer of [
       { unseen: 'a page', code: 'http_404', status: 404 },
       { unseen: 'no id', code: 'invalid_id', status: null },
@@ -596,7 +596,7 @@ describe('a checkout that could get stuck', () => {
     expect(scenario.count('retrieveCharge')).toBeLessThan(20);
   });
 
-  it('a charge that the provider shows as reversed is expired ever less often until an operator abandons it', async () => {
+  it('a reversed charge gets expire calls after growing delays until an operator abandons it', async () => {
     const scenario = await Scenario.payable();
     const [charge] = scenario.charges;
     if (charge) charge.status = 'reversed';

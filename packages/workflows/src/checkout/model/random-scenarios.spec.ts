@@ -74,7 +74,7 @@ describe('a checkout in random scenarios', () => {
     expect(reopened).toBeGreaterThan(RUNS / 4);
   });
 
-  it(`keeps its guarantees with a provider that errs and an operator who errs (${RUNS} runs, SEED=${SEED})`, async () => {
+  it(`keeps its guarantees although the provider answers wrongly and the operator decides wrongly (${RUNS} runs, SEED=${SEED})`, async () => {
     await property(
       fc.record({
         actions: fc.array(hostileAction, { minLength: 3, maxLength: 20 }),
