@@ -50,7 +50,7 @@ function find(release: Partial<TemporalRelease> = {}, env: NodeJS.ProcessEnv = {
   return findTemporalCli({
     env: { PATH: bin, HOME: join(box, 'home'), XDG_CACHE_HOME: join(box, 'cache'), ...env },
     log: (line) => lines.push(line),
-    answerWithinMs: 50,
+    answerWithinMs: 1_000,
     release: {
       version: '9.9.9',
       serverVersion: '1.32.0',
