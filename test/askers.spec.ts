@@ -129,8 +129,8 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
     const headers = { authorization: `Bearer ${KEYS.ops}` };
     const url = `${stack.api.url}/v1/disputes/${seeded.dispute}/evidence`;
     expect((await fetch(url, { method: 'POST', headers, body: form })).status).toBe(201);
-    // A file passes through no workflow: the log says who handed it in.
-    const line = stack.logs.find((one) => one.includes('evidence handed in')) ?? '';
+    // Evidence passes through no workflow, so the log names the requester.
+    const line = stack.logs.find((one) => one.includes('evidence uploaded')) ?? '';
     expect(line).toContain(`"by":"${OPS}"`);
   },
   'DELETE /v1/disputes/{id}/evidence/{document_id}': async () => {

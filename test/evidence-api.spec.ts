@@ -220,7 +220,7 @@ it('the same file is stored once when several requests send it at the same time'
 it('the log names who uploaded evidence, and contains no file name', async () => {
   const { dispute } = seedRecords(stack);
   const answer = await send(dispute, [pdf('somchai-prasert.pdf')]);
-  const line = stack.logs.find((one) => one.includes('evidence handed in') && one.includes(dispute)) ?? '{}';
+  const line = stack.logs.find((one) => one.includes('evidence uploaded') && one.includes(dispute)) ?? '{}';
   expect(JSON.parse(line)).toMatchObject({
     audit: { kind: 'add_documents', target: dispute, by: 'ops', request_id: answer.headers.get('x-request-id') },
     documents: [{ id: answer.body.data[0]?.document?.id, status: 'stored' }],

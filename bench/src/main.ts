@@ -32,7 +32,7 @@ async function main(): Promise<void> {
     process.stderr.write(
       `Usage: pnpm bench [${Object.keys(BENCHES).join(' | ')}] [--quick] [--seed <number>]\n` +
         '  --quick   a short run of each bench except sandbox\n' +
-        '  --seed    the order of the rounds of checkout and client\n',
+        '  --seed    repeats the order of the rounds in the benches checkout and client\n',
     );
     process.exitCode = USAGE;
     return;

@@ -95,7 +95,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TillflowNotices',
     fires: [stays('tillflow_event_tail_notices{code="dispute"}', 1)],
     labels: { code: 'dispute' },
-    summary: 'At the provider: dispute',
+    summary: 'The event tail shows a notice: dispute',
     quiet: [stays('tillflow_event_tail_notices{code="dispute"}', 0)],
   },
   {

@@ -46,7 +46,7 @@ const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
   },
   outcome_unknown: {
     means:
-      'Tillflow does not know yet whether a charge or a refund was made. It asks the provider, and does not repeat the call blindly.',
+      'Tillflow does not know yet whether a charge or a refund was made. Tillflow asks the provider, and does not repeat the call blindly.',
     remedy: "Wait. After an hour: look for it in the provider's dashboard, then resolve --adopt <id>, or --abandon.",
   },
   expire_refused: {

@@ -108,8 +108,8 @@ function usage(): string {
     'Every command accepts --help and --json. The settings are the same as those of the API and the worker.',
     '',
     'Exit codes:',
-    `  ${EXIT.ok}  done, nothing found`,
-    `  ${EXIT.finding}  something was found or refused`,
+    `  ${EXIT.ok}  done, without a finding`,
+    `  ${EXIT.finding}  a finding that needs a person, or a refusal`,
     `  ${EXIT.usage}  wrong usage or wrong settings`,
     `  ${EXIT.unreachable}  cannot reach Temporal, the provider or a worker`,
   ].join('\n');

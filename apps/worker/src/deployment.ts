@@ -59,7 +59,11 @@ export async function makeBuildCurrent(
       // With the token, the call fails when another build became current meanwhile.
       await workflowService.setWorkerDeploymentCurrentVersion({ namespace, deploymentName, buildId, conflictToken });
     }
-    if (decision !== 'unknown') logger.info({ deployment: deploymentName, build: buildId, current, decision }, 'build');
+    if (decision !== 'unknown')
+      logger.info(
+        { deployment: deploymentName, build: buildId, current, decision },
+        'decided whether this build takes over',
+      );
     return decision;
   };
   const giveUpAt = Date.now() + KNOWN_WITHIN_MS;

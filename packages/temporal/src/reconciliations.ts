@@ -92,7 +92,7 @@ export class Reconciliations {
   /** @throws {ReconciliationNotFoundError} */
   async get(id: string): Promise<FullReconciliation> {
     const run = this.#runOf(id);
-    if (run === null) throw new ReconciliationNotFoundError(`No reconciliation is ${id}`);
+    if (run === null) throw new ReconciliationNotFoundError(`No reconciliation has the id ${id}`);
     const { workflow } = this.temporal.client;
     const handle = workflow.getHandle<(input?: ReconcileInput) => Promise<ReconcileResult>>(run.workflowId, run.runId, {
       followRuns: false,
@@ -100,12 +100,14 @@ export class Reconciliations {
     try {
       const description = await this.#withinReadTime(() => handle.describe());
       const stored = this.#toStored(description);
-      if (description.type !== RECONCILE_WORKFLOW) throw new ReconciliationNotFoundError(`${id} is no reconciliation`);
+      if (description.type !== RECONCILE_WORKFLOW)
+        throw new ReconciliationNotFoundError(`${id} is not a reconciliation`);
       if (stored.status === 'running') return { ...stored, result: null, failure: null };
       const result = await this.#within(RESULT_WITHIN_MS, () => handle.result());
       return { ...stored, summary: result, result, failure: null };
     } catch (error) {
-      if (error instanceof WorkflowNotFoundError) throw new ReconciliationNotFoundError(`No reconciliation is ${id}`);
+      if (error instanceof WorkflowNotFoundError)
+        throw new ReconciliationNotFoundError(`No reconciliation has the id ${id}`);
       if (!(error instanceof WorkflowFailedError)) throw error;
       const stored = this.#toStored(await this.#withinReadTime(() => handle.describe()));
       return { ...stored, result: null, failure: failureOf(error) };

@@ -101,7 +101,7 @@ export class Callers {
       const deadline = Date.now() + DECIDED_WITHIN_MS;
       let isDecided = false;
       while (!isDecided && Date.now() < deadline) isDecided = await this.#isRefundDecided(key, amount);
-      if (!isDecided) this.checkout.breach(2, `the API never says what became of refund ${key}`);
+      if (!isDecided) this.checkout.breach(2, `the API never reports the outcome of refund ${key}`);
     }
   }
 

@@ -83,7 +83,7 @@ async function report(result: CampaignResult): Promise<void> {
   await mkdir(new URL('./', RESULT), { recursive: true });
   await writeFile(RESULT, `${JSON.stringify({ at: new Date().toISOString(), machine, ...result }, null, 2)}\n`);
   console.log(`\nWritten to ${fileURLToPath(RESULT)}`);
-  console.log(`Again: pnpm chaos --seed ${seed} --checkouts ${checkouts}`);
+  console.log(`Repeat with: pnpm chaos --seed ${seed} --checkouts ${checkouts}`);
 }
 
 process.exit(await main());

@@ -102,7 +102,11 @@ function* lostPayments(
     const isKnown =
       state?.paid_at != null && state.attempts.some((one) => one.charge_id === id && one.status === 'successful');
     if (!hasArrived && !isKnown) {
-      yield { guarantee: 5, checkout: intent.id, what: `${id} was paid, its webhooks were lost, and it is not known` };
+      yield {
+        guarantee: 5,
+        checkout: intent.id,
+        what: `${id} was paid, its webhooks were lost, and Tillflow does not show the payment`,
+      };
     }
   }
 }

@@ -119,7 +119,7 @@ export const MUTANTS: readonly Mutant[] = [
   // What a retrieved charge must match
   ...(
     [
-      ['other-amount', 'facts.amount !== intent.amount', 'a charge over another amount'],
+      ['other-amount', 'facts.amount !== intent.amount', 'a charge with another amount'],
       ['other-currency', 'facts.currency !== intent.currency', 'a charge in another currency'],
       ['other-checkout', '!belongsToCheckout(facts, intent.id, attempts)', 'a charge of another checkout'],
       ['other-charge', 'asked !== null && asked !== chargeId', 'an answer about another charge'],
@@ -151,7 +151,7 @@ export const MUTANTS: readonly Mutant[] = [
   // Charges
   {
     id: 'wrong-rank',
-    breaks: 'an expiry that is seen late undoes a payment',
+    breaks: 'an expiry that Tillflow sees after a payment undoes the payment',
     file: `${DOMAIN}/charge.ts`,
     from: 'RANK[seen] > RANK[known]',
     to: 'RANK[seen] !== RANK[known]',
@@ -336,7 +336,8 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'keyless-refund-counts',
-    breaks: 'a listed refund without a key counts as made elsewhere while one of its amount is unknown',
+    breaks:
+      'a listed refund without a key counts as made elsewhere while a refund of the same amount has an unknown outcome',
     file: `${MODEL}/refunds/refunding.ts`,
     from: 'known !== undefined || mayBeInProgress(this.#expected, chargeId, facts)',
     to: 'known !== undefined',

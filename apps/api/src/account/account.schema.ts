@@ -26,7 +26,9 @@ export const updateAccount = withAnyField(
     chain_enabled: z.boolean().optional(),
     zero_interest_installments: z.boolean().optional(),
     chain_return_uri: address.optional().meta({ description: 'Null clears it' }),
-    webhook_uri: address.optional().meta({ description: 'Where the provider sends webhooks. Null: nowhere' }),
+    webhook_uri: address
+      .optional()
+      .meta({ description: 'The address to which the provider sends webhooks. Null: the provider sends none' }),
     metadata_export_keys: z
       .record(z.string().regex(EXPORT_NAME), z.union([exportKey, z.array(exportKey).min(1).max(50)]))
       .refine((keys) => Object.keys(keys).length > 0, 'needs at least one name. Null clears them')

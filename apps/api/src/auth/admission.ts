@@ -40,7 +40,7 @@ export class Admission {
     const link = key === null ? this.#linkOf(request, access) : NO_LINK;
     if (access?.isUnlimited !== true) this.#count(request, key, link);
     if (request.is404) return;
-    if (access === undefined) throw new Problem('forbidden', 'This route permits no one');
+    if (access === undefined) throw new Problem('forbidden', 'This route is closed to everyone');
     if (link.kind === 'invalid' || link.kind === 'expired') throw new Problem('unauthorized', LINK_REFUSED[link.kind]);
     if (link.kind === 'valid') {
       request.caller = linkCaller(request.ip);

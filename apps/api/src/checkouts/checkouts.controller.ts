@@ -149,8 +149,8 @@ export class CheckoutsController {
 
   @Get(':id/timeline')
   @Requires('checkout')
-  @Describes('getTimeline', 'Reads what happened to a checkout', CHECKOUT_PROBLEMS)
-  @Answers(200, 'What happened, the oldest first', timelineReply)
+  @Describes('getTimeline', 'Reads the timeline of a checkout', CHECKOUT_PROBLEMS)
+  @Answers(200, 'The entries of the timeline, the oldest first', timelineReply)
   timeline(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<TimelineReply> {
     return this.checkouts.timeline(id);
   }

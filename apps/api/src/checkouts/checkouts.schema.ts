@@ -248,7 +248,9 @@ export const timelineReply = z
           by: z
             .string()
             .optional()
-            .meta({ description: `Who asked for it: ${ASKER}. Missing when it follows from something else` }),
+            .meta({
+              description: `Who asked for it: ${ASKER}. Missing when nobody asked for it, or when the requester was not recorded`,
+            }),
         })
         .meta({ id: 'TimelineEntry' }),
     ),

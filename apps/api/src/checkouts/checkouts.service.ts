@@ -71,7 +71,10 @@ export class CheckoutsService {
     if (stored === null) return { checkout: this.#expected(intent), status: 202 };
     const { amount, currency } = stored.intent;
     if (amount !== money.amount || currency !== money.currency) {
-      throw new Problem('reference_conflict', `${intent.reference} is a checkout of ${formatMoney(stored.intent)}`);
+      throw new Problem(
+        'reference_conflict',
+        `The reference ${intent.reference} already belongs to a checkout of ${formatMoney(stored.intent)}`,
+      );
     }
     const checkout = this.presenter.present(stored);
     if (checkout.status === 'creating') return { checkout, status: 202 };

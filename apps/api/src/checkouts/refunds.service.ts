@@ -78,7 +78,7 @@ export class RefundsService {
     const found = stored.refunds.find(({ key }) => key === request.key);
     if (found !== undefined && !isSameRefund(found, request.amount)) {
       const money = formatMoney({ amount: found.amount, currency: found.currency });
-      throw new Problem('idempotency_conflict', `The key ${request.key} is a refund of ${money}`);
+      throw new Problem('idempotency_conflict', `The key ${request.key} already belongs to a refund of ${money}`);
     }
     if (found !== undefined) return shown(found);
     if (kind === 'closed') throw closed(stored);

@@ -95,7 +95,7 @@ export class Commands {
       { ...audit, fingerprint: fingerprintOf(order, this.settings.values.PROVIDER_SECRET_KEY) },
       answerBy,
     );
-    this.logger.info({ audit, workflow: run.workflow.workflowId, joined: !run.isFirst }, 'command asked for');
+    this.logger.info({ audit, workflow: run.workflow.workflowId, joined: !run.isFirst }, 'command requested');
     return this.#outcomeOf(run, audit, answerBy);
   }
 

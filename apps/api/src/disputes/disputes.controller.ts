@@ -70,7 +70,11 @@ export class DisputesController {
   )
   @Answers(201, 'All documents are stored', evidenceReply, { links: LINKS })
   @Answers(200, 'All documents were already stored', evidenceReply, { links: LINKS })
-  @Answers(207, 'Some documents could not be stored. The `status` of each says which', evidenceReply)
+  @Answers(
+    207,
+    'Some documents were not stored, or it is not known whether they were. See the `status` of each',
+    evidenceReply,
+  )
   async add(
     @Param({ schema: disputePath }) { id }: DisputePath,
     @Req() request: FastifyRequest,

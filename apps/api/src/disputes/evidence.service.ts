@@ -98,7 +98,7 @@ export class EvidenceService {
   #note(target: string, tried: readonly Tried[], { by, requestId }: Asker): void {
     const audit = { kind: 'add_documents', target, by, asked_at: new Date().toISOString(), request_id: requestId };
     const documents = tried.map(({ result }) => ({ id: result.document?.id ?? null, status: result.status }));
-    this.logger.info({ audit, documents }, 'evidence handed in');
+    this.logger.info({ audit, documents }, 'evidence uploaded');
   }
 
   /** After an unknown outcome, lists the documents before it sends the file again. */
@@ -151,7 +151,7 @@ function mustBeDocuments(files: readonly SpooledFile[]): void {
       return [];
     } catch (error) {
       if (!(error instanceof PaymentsError)) throw error;
-      return [{ path: `file[${place}]`, message: 'is no PNG, JPEG or PDF by its content and its name' }];
+      return [{ path: `file[${place}]`, message: 'is not a PNG, JPEG or PDF, or its name does not match its content' }];
     }
   });
   if (errors.length > 0) throw new Problem('unsupported_file_type', 'See errors', { errors });

@@ -95,8 +95,8 @@ class Receiving {
         fail(wrong('kind', `must be text of at most ${MAX_KIND_LENGTH} characters`));
       } else this.#kind = value === '' ? undefined : value;
     });
-    parser.on('filesLimit', () => fail(wrong('file', `can be sent at most ${MAX_FILES} times`)));
-    parser.on('fieldsLimit', () => fail(wrong('kind', 'must be sent once')));
+    parser.on('filesLimit', () => fail(wrong('file', `at most ${MAX_FILES} files can be sent in one request`)));
+    parser.on('fieldsLimit', () => fail(wrong('kind', 'must not be sent more than once')));
     return parser;
   }
 

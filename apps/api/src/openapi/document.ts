@@ -14,15 +14,15 @@ const DESCRIPTION = [
 
 const TAGS = {
   checkouts: 'Payments by QR code',
-  refunds: 'Money that goes back to the customer',
+  refunds: 'Refunds and voids',
   reconciliations: "Comparisons of Tillflow's records with the provider's",
-  'recurring plans': 'Charges and transfers that repeat',
+  'recurring plans': 'Recurring charges and transfers',
   disputes: 'Disputes and their evidence',
   customers: 'Customers at the provider, and their cards',
   account: "The merchant's settings at the provider",
   records: "The provider's receipts, transactions and events",
   webhooks: 'Where the provider sends its events',
-  'test mode': 'Trials without a customer',
+  'test mode': 'Test payments without a customer',
   operations: 'For operators',
   health: 'For load balancers and monitoring',
 };

@@ -37,7 +37,7 @@ export class PlansController {
   @Requires('ops')
   @Describes(
     'createRecurringPlan',
-    'Creates a plan that charges a card, or transfers money, again and again',
+    'Creates a recurring plan, which charges a card or transfers money on a schedule',
     [...COMMAND_PROBLEMS, 'idempotency_key_required', 'idempotency_conflict'],
     {
       headers: [
@@ -95,8 +95,8 @@ export class PlansController {
 
   @Delete(':id')
   @Requires('ops')
-  @Describes('stopRecurringPlan', 'Ends a plan: nothing more becomes due', COMMAND_PROBLEMS)
-  @Answers(200, 'The plan, which moves no money any more', planReply)
+  @Describes('stopRecurringPlan', 'Ends a plan: it makes no further charges or transfers', COMMAND_PROBLEMS)
+  @Answers(200, 'The ended plan, which makes no further charges or transfers', planReply)
   @Answers(202, 'The outcome is not known yet. Repeat the request', pendingPlan)
   async stop(
     @Param({ schema: planPath }) { id }: PlanPath,

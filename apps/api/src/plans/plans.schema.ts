@@ -46,14 +46,15 @@ const shared = {
 };
 
 /** The greatest `every` of each period. Source: assumption, "Schedules and occurrences". */
-const every = (max: number) => z.int().min(1).max(max).meta({ description: 'Runs in every n-th period' });
+const every = (max: number) =>
+  z.int().min(1).max(max).meta({ description: '1 runs in every period, 2 in every second one, and so on' });
 
 const monthly = z.union([
   z.strictObject({ days_of_month: z.array(z.int().min(1).max(31)).min(1).max(31) }),
   z.strictObject({
     weekday_of_month: z
       .string()
-      .regex(WEEKDAY_OF_MONTH, 'must be such as 1st_tuesday, 4th_sunday or last_friday')
+      .regex(WEEKDAY_OF_MONTH, 'must have a form such as 1st_tuesday, 4th_sunday or last_friday')
       .meta({ examples: ['1st_tuesday'] }),
   }),
 ]);

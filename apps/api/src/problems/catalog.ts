@@ -108,7 +108,7 @@ export const PROBLEMS = {
     meaning: 'A checkout with this reference exists. Its amount or its currency is different.',
     money: 'The first checkout with this reference stays as it is. Nothing was changed.',
     action: 'Use a new reference for a new sale.',
-    example: 'till-7-000142 is a checkout of THB 1,500.00',
+    example: 'The reference till-7-000142 already belongs to a checkout of THB 1,500.00',
   },
   already_paid: {
     status: 409,
@@ -146,8 +146,8 @@ export const PROBLEMS = {
   not_paid: {
     status: 409,
     title: 'The checkout has no payment to refund',
-    meaning: 'The provider has no payment for this checkout.',
-    money: 'No money was returned. No payment is known.',
+    meaning: 'Tillflow has not seen a payment of this checkout.',
+    money: 'No money was returned.',
     action: 'Read the checkout. To end one that is still open, cancel it.',
     example: 'The checkout is awaiting_payment',
   },
@@ -166,7 +166,7 @@ export const PROBLEMS = {
       'A refund with this `Idempotency-Key` has a different amount, or a plan with this key has different content.',
     money: 'The first request with this key stays as it is. No more money moved.',
     action: 'Use a new key for a new refund or plan, or repeat the first request unchanged.',
-    example: 'The key return-17 is a refund of THB 500.00',
+    example: 'The key return-17 already belongs to a refund of THB 500.00',
   },
   too_many_refunds: {
     status: 409,
@@ -204,10 +204,10 @@ export const PROBLEMS = {
   live_mode: {
     status: 409,
     title: 'The route works only in test mode',
-    meaning: 'The API uses a live key of the provider, so customers make the payments.',
+    meaning: 'The API uses a live key of the provider. With a live key, only a customer can pay or refuse a charge.',
     money: UNTOUCHED,
     action: 'For trials, use a test key of the provider.',
-    example: 'The provider key is a live one',
+    example: 'The API uses a live key of the provider',
   },
   body_too_large: {
     status: 413,
@@ -271,13 +271,14 @@ export const PROBLEMS = {
     title: 'The provider refused the request',
     meaning: 'The request is valid, but the provider refuses it. `provider_code` and `detail` say why.',
     money: NOT_CHANGED,
-    action: 'Correct the cause that `detail` names. You can use the `Idempotency-Key` again, because it made nothing.',
+    action:
+      'Correct the cause that `detail` names. You can use the same `Idempotency-Key` again, because the refused request created nothing.',
     example: 'The schedule has expired.',
   },
   refund_exceeds_paid: {
     status: 422,
     title: 'The refund exceeds the amount that is left',
-    meaning: 'The amount is higher than the payment minus all earlier refunds, also those that are still pending.',
+    meaning: 'The amount is higher than the payment minus all earlier refunds, including pending ones.',
     money: 'No more money was returned.',
     action: 'Refund at most the amount that `detail` names, or leave `amount` out to refund everything that is left.',
     example: 'At most THB 1,000.00 can still be refunded',
@@ -302,10 +303,10 @@ export const PROBLEMS = {
   internal_error: {
     status: 500,
     title: 'The API failed',
-    meaning: 'An unexpected failure. The log has it under the `request_id`.',
+    meaning: 'The API had an unexpected failure. It logged the failure under the `request_id`.',
     money: PERHAPS_DONE,
     action: REPEAT,
-    example: 'The failure was logged under request_id',
+    example: 'The API logged the failure under this request_id',
   },
   checkout_unreadable: {
     status: 500,
@@ -314,7 +315,7 @@ export const PROBLEMS = {
     money:
       'The checkout still exists. If you requested a refund, it may have been made. Repeat it with the same `Idempotency-Key` when the key is back.',
     action: 'Put the key named in the log back into `PAYLOAD_KEYS`, then repeat the request.',
-    example: 'A key of its payloads is missing',
+    example: 'PAYLOAD_KEYS has no key for this checkout',
   },
   command_unreadable: {
     status: 500,
@@ -361,7 +362,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'The payment engine is overloaded',
     meaning:
-      'This process already makes as many calls to Temporal as it is allowed to, and no place becomes free in time. The request was not sent.',
+      'This API process already has its maximum number of calls to Temporal in progress. The request could not run in time, so the API did not send it to Temporal.',
     money: UNTOUCHED,
     action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
     example: 'The payment engine is too busy to answer in time',
@@ -386,7 +387,7 @@ export const PROBLEMS = {
     status: 504,
     title: 'The outcome of the change is unknown',
     meaning:
-      'The change was sent to the provider, and the provider did not confirm it, also not when Tillflow asked again.',
+      'Tillflow sent the change to the provider. The provider did not confirm it, even after Tillflow asked again.',
     money:
       'The change may have happened. You can repeat the request, because it sets the same values again. If `detail` says that an operator ended the change, check the record first.',
     action: 'Read the record, then repeat the request.',
@@ -396,7 +397,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Too many streams are open',
     meaning:
-      'This process has as many open event streams as `STREAM_LIMIT` allows, or this checkout, this address or all links have used up their share.',
+      'This process has as many open event streams as `STREAM_LIMIT` allows, or the streams of this checkout, of this address or of all links together have reached their limit.',
     money: NOT_CHANGED,
     action: 'Read the checkout instead, and open the stream later.',
     example: 'No more streams are possible now',

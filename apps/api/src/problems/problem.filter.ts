@@ -51,7 +51,8 @@ const DETAILS: Readonly<Record<string, string>> = {
 function toProblem(exception: unknown): Problem {
   if (exception instanceof Problem) return exception;
   const status = statusOf(exception);
-  if (status === null || status >= 500) return new Problem('internal_error', 'The failure was logged under request_id');
+  if (status === null || status >= 500)
+    return new Problem('internal_error', 'The API logged the failure under this request_id');
   const code = BY_STATUS[status] ?? 'invalid_request';
   if (code === 'not_found') return new Problem(code, 'No route has this path');
   const detail = exception instanceof Error && 'code' in exception ? DETAILS[String(exception.code)] : undefined;

@@ -24,7 +24,7 @@ export const startReconciliation = z
     dry_run: z
       .boolean()
       .default(false)
-      .meta({ description: 'Only reports what differs, and heals nothing. Default: false' }),
+      .meta({ description: 'True: the run only reports differences and heals none. Default: false' }),
   })
   .refine(({ from, to }) => (timeBetween(from, to) ?? 0) >= 0, { path: ['to'], error: 'must not be before from' })
   .refine(({ from, to }) => (timeBetween(from, to) ?? 0) <= MOST_DAYS * DAY_MS, {
@@ -84,10 +84,13 @@ const found = z
     refund_id: providerId.nullable(),
     transaction_id: providerId.nullable(),
     receipt_id: providerId.nullable(),
-    expected: stated
+    expected: stated.nullable().meta({
+      description:
+        "The value in Tillflow's records, or the value that follows from the rates. Null: Tillflow has no record",
+    }),
+    actual: stated
       .nullable()
-      .meta({ description: "What Tillflow's records say, or what follows from the rates. Null: nothing" }),
-    actual: stated.nullable().meta({ description: "What the provider's records say. Null: nothing" }),
+      .meta({ description: "The value in the provider's records. Null: the provider has no record" }),
     age_seconds: z.int().nonnegative(),
     suggested_action: z.string().meta({ description: 'A command for an operator' }),
     healed: z.boolean().meta({ description: "Tillflow's records are correct again" }),
@@ -100,7 +103,8 @@ const summary = {
   from: time,
   to: time,
   compared_until: time.nullable().meta({
-    description: 'Payments after this time are too young, and are left to the next run. Null until it is known',
+    description:
+      'The next run compares the payments after this time, because they are too recent for this run. Null until it is known',
   }),
   dry_run: z.boolean(),
   totals: z.array(totals),
@@ -183,7 +187,7 @@ export const reconciliationReply = z
     foreign: z.array(z.object({ charge_id: providerId, amount: money, currency, paid_at: time })),
     omitted: z
       .object({ breaks: z.int(), foreign: z.int() })
-      .meta({ description: 'Found and counted, but too many to list. Use a shorter window to see them' }),
+      .meta({ description: 'Breaks and charges that are counted but not listed. Use a shorter window to list them' }),
     not_compared: z
       .array(z.object({ what: z.enum(['receipts']), code: z.string(), detail: z.string() }))
       .meta({ description: "The provider's records that could not be read, and are not compared" }),

@@ -12,7 +12,7 @@ import { Problem } from '../problems/problem.js';
 export function unavailable(error: unknown): unknown {
   if (error instanceof CheckoutNotFoundError) return new Problem('not_found', 'No checkout has this id');
   if (error instanceof UnreadablePayloadError) {
-    return new Problem('checkout_unreadable', 'A key of its payloads is missing', { cause: error });
+    return new Problem('checkout_unreadable', 'PAYLOAD_KEYS has no key for this checkout', { cause: error });
   }
   if (error instanceof OverloadedError || error instanceof CallerGoneError) {
     const detail = 'The payment engine is too busy to answer in time';

@@ -22,7 +22,7 @@ export class TestModeService {
    */
   async mark(id: string, { status }: MarkCharge): Promise<MarkedCharge> {
     const { PROVIDER_SECRET_KEY: key, ANSWER_WITHIN_MS: deadlineMs } = this.settings.values;
-    if (!key.startsWith(TEST_KEY)) throw new Problem('live_mode', 'The provider key is a live one');
+    if (!key.startsWith(TEST_KEY)) throw new Problem('live_mode', 'The API uses a live key of the provider');
     const { charges } = this.provider;
     try {
       const charge =

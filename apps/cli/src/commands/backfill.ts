@@ -19,7 +19,8 @@ export const backfill = command({
     '  --from <time>   ISO 8601 with a zone, such as 2026-11-21T08:00:00Z',
     '  --dry-run       show what would be read, and how far the event tail has delivered',
     '',
-    'Waits until all events are delivered. Safe to repeat: an event is not delivered to a checkout that has it already.',
+    'Waits until all events are delivered. You can repeat the command safely: Tillflow does not deliver an event to a',
+    'checkout that already shows it.',
     'Exit code 1: an event could not be delivered yet. The event tail tries again automatically.',
   ],
   takes: 0,
@@ -74,7 +75,7 @@ async function request({ client, connection }: Temporal, tail: string, from: str
 function describe({ read, hinted, reopened, unplaced }: EventCounts): string[] {
   return [
     `events read: ${read}`,
-    `checkouts that were asked to check: ${hinted}`,
+    `checkouts asked to retrieve their charges: ${hinted}`,
     `closed checkouts opened again because of a payment: ${reopened}`,
     `not delivered yet, will be tried again: ${unplaced}${unplaced > MAX_UNPLACED ? ` (only the last ${MAX_UNPLACED}; run \`pnpm tillflow reconcile\` to find the other payments)` : ''}`,
   ];

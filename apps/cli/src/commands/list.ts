@@ -28,7 +28,7 @@ export const list = command({
   synopsis: '[--attention] [--status <status>] [--limit <n>]',
   summary: 'Lists checkouts: first the open ones, then the others, each with the newest first.',
   details: [
-    '  --attention         only checkouts that need a person, or may soon need one',
+    '  --attention         only checkouts that need a person now, or may need one soon',
     `  --status <status>   ${CHECKOUT_STATUSES.join(', ')}`,
     `  --limit <n>         how many, 1 to ${MOST}; default: 50`,
   ],

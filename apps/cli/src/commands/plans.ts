@@ -17,9 +17,9 @@ export const plans = command({
   summary: 'Lists recurring plans whose creation is not confirmed yet, and resolves those that wait for a person.',
   details: [
     '  --resolve <id>      resolve this plan, which waits for a person',
-    '  --look              look up the plans at the provider, and take the one that is left after you ended the others',
+    '  --look              look up the plans again, and take the only one that is left (end the others first)',
     '  --adopt <plan id>   this plan (schd_…) is the requested one',
-    '  --abandon           none of them is. The key becomes free, and the same request creates a new plan',
+    '  --abandon           none of the plans is the requested one. The key becomes free, and the same request creates a new plan',
     '  --reason <text>     why; it is kept with the request',
     '  --dry-run           show what would be requested',
   ],

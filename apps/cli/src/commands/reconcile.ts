@@ -24,10 +24,10 @@ export const reconcile = command({
   name: 'reconcile',
   synopsis: '--from <time> --to <time> [--dry-run]',
   summary:
-    "Compares the checkouts with the provider's charges, refunds, balance and receipts, and heals what is safe to heal.",
+    "Compares the checkouts with the provider's charges, refunds, balance and receipts, and heals the breaks that are safe to heal.",
   details: [
     '  --from <time>   ISO 8601 with a zone: compare payments made since then',
-    '  --to <time>     and before then, at most 31 days later. Payments of the last 15 minutes are left to the next run',
+    '  --to <time>     and before then, at most 31 days later. The next run compares the payments of the last 15 minutes',
     '  --dry-run       only compare, heal nothing',
     '',
     'Waits for the result. When you stop this command, the reconciliation continues; the same command waits for it again.',
@@ -128,7 +128,7 @@ function toReport({ id, status, summary, createdAt, result, failure }: FullRecon
       `${utc(from)} to ${utc(to)}`,
       ...(compared_until === null || compared_until === to
         ? []
-        : [`compared until ${utc(compared_until)}: later payments are left to the next run`]),
+        : [`compared until ${utc(compared_until)}: the next run compares later payments`]),
       ...(failure === null ? [] : [`${failure.code}: ${failure.detail}`]),
       ...totals.map(
         ({ currency, charges, breaks: found }) => `${currency}: ${charges} charges compared, ${found} breaks`,

@@ -115,7 +115,7 @@ function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): str
     return `the key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;
   }
   if (known !== undefined)
-    return known.status === 'rejected' ? `the key ${key} belongs to a refund that was not made` : null;
+    return known.status === 'rejected' ? `the key ${key} belongs to a refund that was refused or abandoned` : null;
   if (closed) return 'the checkout has closed';
   const refusal = refuseRefund(refundablePayment(stored), amount, instant(Date.now()));
   return refusal === null ? null : describeRefusal(refusal, intent.currency);
@@ -179,7 +179,10 @@ function answered(entry: StoredRefund, before: StoredRefund | undefined): Report
       return {
         exit: EXIT.finding,
         json,
-        lines: [...notMade(entry), 'To try again, use another --key: this one belongs to the refused refund.'],
+        lines: [
+          ...notMade(entry),
+          'To try again, use another --key. This key stays with the refund that was not made.',
+        ],
       };
     case 'pending':
       return pending(json, key);

@@ -15,11 +15,11 @@ const WITHIN_MS = 60_000;
 export const resolve = command({
   name: 'resolve',
   synopsis: '<id|reference> --look | --adopt <charge or refund id> | --abandon --reason <text> [--dry-run]',
-  summary: 'Resolves what Tillflow cannot decide. No option can declare a checkout paid.',
+  summary: "Applies an operator's decision where Tillflow cannot decide. No option can declare a checkout paid.",
   details: [
     '  --look            retrieve everything from the provider again now, and retry refused returns of money',
     '  --adopt <id>      this charge (chrg_…) or refund (rfnd_…) belongs to the checkout; it is verified like any other',
-    '  --abandon         stop waiting for what is unresolved; a later result is still recorded',
+    '  --abandon         stop waiting for unresolved charges and refunds; a later result is still recorded',
     '  --reason <text>   why; it is written to the timeline',
     '  --dry-run         show what would be requested, and the checkout',
     '',
@@ -166,7 +166,7 @@ function actionOf(resolution: Resolution): string {
     case 'look':
       return 'look up';
     case 'abandon':
-      return 'abandon what is unresolved of';
+      return 'stop waiting for the unresolved charges and refunds of';
     case 'adopt':
       return `adopt ${resolution.id} into`;
   }

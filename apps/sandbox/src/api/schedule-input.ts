@@ -44,14 +44,15 @@ function readOn(on: FormMap, period: (typeof PERIODS)[number]): On {
   if (unknown !== undefined) throw refusal(`on[${unknown}] is unknown.`);
   switch (period) {
     case 'day':
-      if (given.length > 0) throw refusal('on is not for period day.');
+      if (given.length > 0) throw refusal('on cannot be set for the period day.');
       return { period };
     case 'week':
-      if (weekdays === null || given.length > 1) throw refusal('on[weekdays][] is required for period week, alone.');
+      if (weekdays === null || given.length > 1)
+        throw refusal('For the period week, on must have weekdays and no other field.');
       return { period, weekdays: distinct(weekdays.map(weekdayOf)) };
     case 'month':
       if (given.length !== 1 || weekdays !== null) {
-        throw refusal('on[days_of_month][] or on[weekday_of_month] is required for period month, one of them.');
+        throw refusal('For the period month, on must have either days_of_month or weekday_of_month.');
       }
       if (daysOfMonth !== null) return { period, daysOfMonth: distinct(daysOfMonth.map(dayOfMonthOf)) };
       return { period, ...weekdayOfMonthOf(weekdayOfMonth ?? '') };
@@ -60,7 +61,7 @@ function readOn(on: FormMap, period: (typeof PERIODS)[number]): On {
 
 function weekdayOf(value: unknown): (typeof WEEKDAYS)[number] {
   const weekday = WEEKDAYS.find((name) => name === value);
-  if (weekday === undefined) throw refusal(`on[weekdays][] must be of ${WEEKDAYS.join(', ')}.`);
+  if (weekday === undefined) throw refusal(`Each on[weekdays][] must be one of ${WEEKDAYS.join(', ')}.`);
   return weekday;
 }
 
@@ -76,7 +77,7 @@ function weekdayOfMonthOf(text: string): { ordinal: (typeof ORDINALS)[number]; w
   const ordinal = ORDINALS.find((name) => name === parts?.[1]);
   const weekday = WEEKDAYS.find((name) => name === parts?.[2]);
   if (ordinal === undefined || weekday === undefined) {
-    throw refusal('on[weekday_of_month] must be such as 1st_tuesday, 4th_sunday or last_friday.');
+    throw refusal('on[weekday_of_month] must have a form such as 1st_tuesday, 4th_sunday or last_friday.');
   }
   return { ordinal, weekday };
 }

@@ -50,7 +50,7 @@ describe('a form', () => {
     ['a[b]=1&a[]=2', 'two different types'],
     ['a[]=1&a[][b]=2', 'two different types'],
     ['a[][b]=1&a[]=2', 'two different types'],
-    ['a[][]=1', 'list directly in a list'],
+    ['a[][]=1', 'list as an element of a list'],
     ['__proto__[x]=1', '__proto__'],
     ['metadata[__proto__][x]=1', '__proto__'],
     ['a[b][c][d][e][f][g]=1', 'levels deep'],

@@ -75,7 +75,8 @@ function put(form: BuildingMap, path: readonly string[], value: string, key: str
   for (let i = 0; ; i += 1) {
     const name = path[i] ?? '';
     const next = path[i + 1];
-    if (name === '') throw new ApiError('bad_request', `The form field ${key} has a list directly in a list.`);
+    if (name === '')
+      throw new ApiError('bad_request', `The form field ${key} contains a list as an element of a list.`);
     if (next === undefined) {
       if (Object.hasOwn(map, name)) throw twice(key);
       map[name] = value;

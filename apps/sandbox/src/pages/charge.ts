@@ -21,7 +21,7 @@ export function chargeParts(context: PageContext, charge: ChargeRecord, form: Fo
   const json = context.render.charge(charge, context.clock.now());
   return markup`<div class="two" id="charge" data-live>
 <div class="stack">
-<section class="card" aria-labelledby="facts"><h2 id="facts">Facts</h2>${factsOf(charge)}</section>
+<section class="card" aria-labelledby="facts"><h2 id="facts">Details</h2>${factsOf(charge)}</section>
 ${charge.refunds.length > 0 && refundsOf(charge)}
 </div>
 <div class="stack">

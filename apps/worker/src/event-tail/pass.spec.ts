@@ -331,7 +331,7 @@ describe('a pass', () => {
 
 const HINTED: Delivered = { as: 'hinted' };
 
-const misfit = new UnexpectedResponseError('GET /events: a record of another shape.', {
+const misfit = new UnexpectedResponseError('GET /events: a record does not have the documented shape.', {
   code: 'unexpected_response',
   outcome: 'unknown',
   retryable: false,

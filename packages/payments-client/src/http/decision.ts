@@ -52,7 +52,8 @@ function decideSuccess<T>(operation: Operation<T>, head: ResponseHead, body: str
 
   const reading = readRecord(operation.schema, normalizeReply(json, body));
   if ('issues' in reading) {
-    return final(unexpectedResponse(operation, head, `a body of another shape (${reading.issues})`, redactor));
+    const what = `a body that does not have the documented shape (${reading.issues})`;
+    return final(unexpectedResponse(operation, head, what, redactor));
   }
   const fields = operation.contradictions(reading.record);
   if (fields.length > 0) {

@@ -61,7 +61,8 @@ export class UnreadableRecord {
 export function readTolerantly<T>(schema: z.ZodType<T>, json: unknown, list: string): T | UnreadableRecord {
   const reading = readRecord(schema, json);
   if ('record' in reading) return reading.record;
-  const error = new UnexpectedResponseError(`${list}: a record of another shape (${reading.issues}).`, {
+  const message = `${list}: a record does not have the documented shape (${reading.issues}).`;
+  const error = new UnexpectedResponseError(message, {
     code: 'unexpected_response',
     outcome: 'unknown',
     retryable: false,

@@ -110,7 +110,7 @@ function encode(text: string, name: string): string {
   try {
     return encodeURIComponent(text);
   } catch {
-    throw invalid(name, 'holds half of a surrogate pair');
+    throw invalid(name, 'contains half of a surrogate pair, which UTF-8 cannot carry');
   }
 }
 

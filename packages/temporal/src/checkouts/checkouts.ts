@@ -85,7 +85,7 @@ export class Checkouts {
   /** @throws {CheckoutNotFoundError} @throws {UnreadablePayloadError} when its encryption key is not configured. */
   async get(key: CheckoutKey): Promise<StoredCheckout> {
     const found = await this.#withinReadTime('read', () => readCheckout(this.temporal.client, key));
-    if (found === null) throw new CheckoutNotFoundError(`No checkout is ${checkoutId(key)}`);
+    if (found === null) throw new CheckoutNotFoundError(`No checkout has the id ${checkoutId(key)}`);
     return found.checkout;
   }
 

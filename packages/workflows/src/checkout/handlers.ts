@@ -92,7 +92,7 @@ class Messages {
     setHandler(refundRequest, (request) => this.#applySignal(() => model.requestRefundBySignal(clock(), request)));
     setHandler(hint, (received) => this.#applySignal(() => model.hint(clock(), received)));
     setHandler(view, () => model.view(clock()));
-    setDefaultSignalHandler((name) => log.warn('A signal without a handler', { signal: name }));
+    setDefaultSignalHandler((name) => log.warn('No handler accepts this signal', { signal: name }));
   }
 
   /** From here on, the loop acts on every message that changed the model so far. */
@@ -147,7 +147,7 @@ class Messages {
     try {
       this.apply(change);
     } catch (error) {
-      log.error('An invalid signal', { error: String(error) });
+      log.error('The workflow ignores an invalid signal', { error: String(error) });
     }
   }
 

@@ -40,7 +40,7 @@ async function takeTurn(content: string, policy: CallPolicy) {
       return await startChild(PLAN_TURN_WORKFLOW, {
         workflowId,
         parentClosePolicy: 'TERMINATE',
-        staticSummary: 'One plan of transfers of a content at a time',
+        staticSummary: 'Create plans of transfers with equal content one at a time',
       });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;

@@ -34,7 +34,7 @@ function detailsOf({ pass, failing, unplaced = [], notices = [] }: EventTailMemo
       .slice(-MAX_SHOWN)
       .map(
         ({ event_id, event_key, checkout_id, charge_id, why, tries, retry_at }) =>
-          `**Not placed**: ${event_key} \`${event_id}\` of ${checkout_id ?? charge_id ?? 'an unknown record'}, ${why}; tried ${tries} times, again at ${retry_at}`,
+          `**Not delivered**: ${event_key} \`${event_id}\` of ${checkout_id ?? charge_id ?? 'an unknown record'}, ${why}; tried ${tries} times, again at ${retry_at}`,
       ),
     ...notices.slice(-MAX_SHOWN).map(({ code, since, detail }) => `**${code}** since ${since}: ${detail}`),
     ...(pass === undefined ? [] : ['Next: read the following events, then wait']),

@@ -62,7 +62,7 @@ export async function eventTail(input?: EventTailInput): Promise<never> {
 }
 
 async function recall(): Promise<Tail> {
-  return Tail.after(await recallTail.executeWithOptions({ summary: 'Recall the earlier tail' }, []));
+  return Tail.after(await recallTail.executeWithOptions({ summary: 'Load the memo of the earlier tail' }, []));
 }
 
 async function makePass(tail: Tail): Promise<void> {
@@ -112,7 +112,7 @@ class Handlers {
 
   async #recalledTail(): Promise<Tail> {
     await condition(() => this.tail !== null);
-    if (this.tail === null) throw new Error('The earlier tail is not recalled');
+    if (this.tail === null) throw new Error('The memo of the earlier tail is not loaded yet');
     return this.tail;
   }
 }

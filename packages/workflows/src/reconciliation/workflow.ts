@@ -163,7 +163,7 @@ function publish(findings: Findings, next: string): void {
     ...totals.map((one) => {
       const paid = (amount: number): string =>
         isCurrency(one.currency) ? formatMoney({ amount, currency: one.currency }) : `${one.currency} ${amount}`;
-      return `${one.checkouts} checkouts over ${paid(one.paid_here)}, ${one.charges} charges over ${paid(one.paid_there)}`;
+      return `${one.checkouts} checkouts: ${paid(one.paid_here)}; ${one.charges} charges: ${paid(one.paid_there)}`;
     }),
     `**${breaks} breaks**, ${healed} of them healed`,
     `Next: ${next}`,

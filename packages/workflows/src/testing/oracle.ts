@@ -72,7 +72,11 @@ class Checks {
       this.#expect(3, made <= this.#amount, `${made} of ${id} were refunded`);
       const promised = sum(this.#refunds.filter((one) => one.charge_id === id && one.status !== 'rejected'));
       const isElsewhere = refunds.some(({ key }) => key === null);
-      this.#expect(3, promised <= this.#amount || isElsewhere, `${promised} of ${id} are promised`);
+      this.#expect(
+        3,
+        promised <= this.#amount || isElsewhere,
+        `Tillflow promises to refund ${promised} of ${id}, which is more than was paid`,
+      );
     }
   }
 
@@ -193,7 +197,11 @@ class Checks {
         this.#expect(12, !isVoid || madeAt < until, `${id} voids after ${iso(until)}`);
         const couldVoid = key !== null && amount === this.#amount && madeAt < until - MINUTE;
         const isExplained = isVoid || refund?.failure_code !== null;
-        this.#expect(12, !couldVoid || isExplained, `${id} could have been a void, and does not say why not`);
+        this.#expect(
+          12,
+          !couldVoid || isExplained,
+          `${id} could have been a void, and its records do not say why it was a refund`,
+        );
         this.#expect(12, madeAt <= yearAfter(paidAt ?? 0), `${id} was made after a year`);
       }
     }

@@ -190,7 +190,7 @@ export class Scenario extends SimulatedProvider {
       }
       this.elapse(step.until, true);
     }
-    throw new Error(`${MAX_STEPS} steps without an end`);
+    throw new Error(`the workflow made ${MAX_STEPS} steps before the time was over`);
   }
 
   note(line: string): void {

@@ -14,7 +14,7 @@ export function deadlinesOf(known: Omit<Known, 'intent'>): Due[] {
   if (refundable === null) {
     if (state.endedAt === null) return attention;
     const at = plus(instant(state.endedAt), policy.unpaidGraceMs);
-    return [...attention, { at, why: 'a late payment is noticed' }];
+    return [...attention, { at, why: 'Tillflow still notices a late payment' }];
   }
   return [
     ...attention,

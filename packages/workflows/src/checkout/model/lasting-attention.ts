@@ -69,7 +69,7 @@ export function attentionDeadlines(state: Readonly<ModelState>, { attentionAfter
     ...charges.all.map(({ expiringSince }) => expiringSince),
   ];
   return beginnings.flatMap((since): Due[] =>
-    since === null ? [] : [{ at: plus(instant(since), attentionAfterMs), why: 'then show it to operators' }],
+    since === null ? [] : [{ at: plus(instant(since), attentionAfterMs), why: 'then show an attention to operators' }],
   );
 }
 

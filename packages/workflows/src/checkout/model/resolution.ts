@@ -12,6 +12,6 @@ export function refuseResolution(resolution: Resolution, isUnresolved: boolean):
   if (resolution.action === 'adopt' && !ADOPTABLE_ID.test(resolution.id)) {
     return refuse('Only a charge or a refund can be adopted');
   }
-  if (resolution.action === 'abandon' && !isUnresolved) return refuse('Nothing is unresolved');
+  if (resolution.action === 'abandon' && !isUnresolved) return refuse('This checkout has nothing to resolve');
   return null;
 }

@@ -60,7 +60,7 @@ export class Creation {
     if (inProgress === null) return [];
     const { number, sourceId, createdAt, expiresAt } = this.#attempt;
     const at = instant(inProgress.dueAt);
-    const end: Due = { at: instant(expiresAt), why: 'then the time to pay is over' };
+    const end: Due = { at: instant(expiresAt), why: 'then the time to pay ends' };
     switch (inProgress.stage) {
       case 'source':
         return [{ at, step: { do: 'createSource' }, why: 'then create a source again' }, end];

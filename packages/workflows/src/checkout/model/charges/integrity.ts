@@ -23,15 +23,16 @@ export function mismatchOf(
   attempts: Attempts,
 ): string | null {
   const { chargeId, attempt: number, sourceId } = facts;
-  if (asked !== null && asked !== chargeId) return `retrieved charge ${asked}, the answer shows ${chargeId}`;
+  if (asked !== null && asked !== chargeId)
+    return `Tillflow retrieved charge ${asked}, and the provider answered with ${chargeId}`;
   if (!belongsToCheckout(facts, intent.id, attempts)) {
     return `charge ${chargeId} belongs to ${facts.checkoutId ?? 'no checkout'}`;
   }
   if (facts.isOtherMode) return `charge ${chargeId} is not in the mode (test or live) of the secret key`;
-  if (facts.amount !== intent.amount) return `charge ${chargeId} is over ${facts.amount}, not ${intent.amount}`;
+  if (facts.amount !== intent.amount) return `charge ${chargeId} has the amount ${facts.amount}, not ${intent.amount}`;
   if (facts.currency !== intent.currency) return `charge ${chargeId} is in ${facts.currency}, not ${intent.currency}`;
   if (number !== null && !attempts.all.some((one) => String(one.number) === number)) {
-    return `charge ${chargeId} belongs to attempt ${number}`;
+    return `charge ${chargeId} belongs to attempt ${number}, which does not exist`;
   }
   if (known !== undefined && number !== null && number !== String(known.attempt)) {
     return `charge ${chargeId} belongs to attempt ${number}, not ${known.attempt}`;

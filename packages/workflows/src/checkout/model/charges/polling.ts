@@ -72,7 +72,7 @@ export function dueOf(charge: Charge, payableUntil: number | null, policy: Check
         step,
         why: 'wait for a webhook, then retrieve the charge',
       },
-      { at: instant(payableUntil), why: 'wait for a webhook, then the time to pay is over' },
+      { at: instant(payableUntil), why: 'wait for a webhook; then the time to pay ends' },
     ];
   }
   // The retrieve that follows an expire call comes before the next expire call.

@@ -37,6 +37,6 @@ export function mayBeInProgress(expected: Expected, chargeId: string, facts: Ref
 
 /** @returns what differs from the refund that was requested, for people; null when nothing does. */
 export function mismatchOf({ amount }: Readonly<RefundEntry>, facts: RefundFacts, currency: Currency): string | null {
-  if (facts.otherCurrency !== undefined) return `in ${facts.otherCurrency}, not ${currency}`;
-  return facts.amount === amount ? null : `over ${facts.amount}, not ${amount}`;
+  if (facts.otherCurrency !== undefined) return `is in ${facts.otherCurrency}, not ${currency}`;
+  return facts.amount === amount ? null : `has the amount ${facts.amount}, not ${amount}`;
 }

@@ -249,7 +249,7 @@ export class Refunding {
     this.refunds.removeElsewhere(refundId);
     const mismatch = mismatchOf(entry, facts, intent.currency);
     if (mismatch !== null) {
-      attentions.raise(now, 'integrity_mismatch', `refund ${refundId} is ${mismatch}`, refundId);
+      attentions.raise(now, 'integrity_mismatch', `refund ${refundId} ${mismatch}`, refundId);
       return;
     }
     attentions.settle('integrity_mismatch', refundId);
@@ -270,8 +270,8 @@ export class Refunding {
     }
     const detail =
       undecided === undefined
-        ? `the provider shows ${money(refundedAmount)} of ${charge.id} as refunded, and lists ${money(listed)}`
-        : `it is not known whether ${undecided.refundId} over ${money(undecided.amount)} is refund ${this.state.inProgress?.key ?? ''}`;
+        ? `the provider reports ${money(refundedAmount)} of ${charge.id} as refunded, but its listed refunds add up to ${money(listed)}`
+        : `it is not known whether ${undecided.refundId} (${money(undecided.amount)}) is the refund ${this.state.inProgress?.key ?? ''}`;
     attentions.raise(now, 'refund_unmatched', detail, charge.id);
     return false;
   }

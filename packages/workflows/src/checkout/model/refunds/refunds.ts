@@ -79,13 +79,22 @@ export class Refunds {
       const isSame = isSameRefund({ amount: known.amount, asked: known.asked ?? undefined }, amount);
       return isSame
         ? null
-        : { code: 'idempotency_conflict', message: `This key is a refund of ${this.#money(known.amount)}` };
+        : {
+            code: 'idempotency_conflict',
+            message: `This key already belongs to a refund of ${this.#money(known.amount)}`,
+          };
     }
     if (key === '' || key.startsWith(OWN_KEY_PREFIX)) {
-      return { code: 'invalid_refund', message: `A key is a text that does not begin with ${OWN_KEY_PREFIX}` };
+      return {
+        code: 'invalid_refund',
+        message: `The key must have at least one character and must not begin with ${OWN_KEY_PREFIX}`,
+      };
     }
     if (amount !== null && (!Number.isSafeInteger(amount) || amount <= 0)) {
-      return { code: 'invalid_refund', message: 'An amount is a whole positive number of smallest units' };
+      return {
+        code: 'invalid_refund',
+        message: 'The amount must be a whole number above zero, in the smallest currency unit',
+      };
     }
     const refusal = refuseRefund(this.#paymentOf(accepted, now), amount, now);
     if (refusal !== null)

@@ -32,7 +32,7 @@ export class Returns {
         const reason = `paid after the checkout was published as ${lateAfter ?? 'ended'}`;
         this.refunds.addReturn(now, charge, left, LATE_PAYMENT, reason);
       } else if (entry === undefined) {
-        const reason = `${accepted?.id ?? 'another charge'} is the accepted payment`;
+        const reason = `second payment: the checkout had already accepted ${accepted?.id ?? 'another charge'}`;
         this.refunds.addReturn(now, charge, left, SECOND_PAYMENT, reason);
       } else if (entry.retryAt !== null && entry.retryAt <= now) {
         this.refunds.retryReturn(now, entry.key, left, entry.requestedBy);
