@@ -88,7 +88,7 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
     const checkout = await paid();
     await requestRefund(checkout.id, 'one', { amount: 10_000 });
     await requestRefund(checkout.id, 'two', { amount: 10_000 }, KEYS.ops);
-    // Who repeats a request does not become the one who asked.
+    // Repeating a request does not change its requester.
     const { body } = await requestRefund(checkout.id, 'two', { amount: 10_000 });
     expect(body.requested_by).toBe(OPS);
     expect(await asked(checkout.id)).toEqual([

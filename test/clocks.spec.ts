@@ -13,7 +13,7 @@ const BOUND_RAISED = { MAX_CLOCK_OFFSET_MS: '3600000' };
 
 vi.setConfig({ testTimeout: 120_000 });
 
-/** The settings of a worker whose clock is this far ahead of everyone else's. */
+/** The settings of a worker whose clock is this far ahead of all other clocks. */
 function shifted(stack: Stack, ms: number): Record<string, string> {
   return { ...stack.workerEnvironment(), NODE_OPTIONS: `--import=${SHIFTED_CLOCK}`, CLOCK_SHIFT_MS: String(ms) };
 }

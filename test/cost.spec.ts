@@ -22,7 +22,7 @@ it('a checkout that is paid at once bills eight actions, and leaves a history of
     const { body } = await stack.create({ description: 'Coffee', metadata: METADATA, terminal: 'till-7' });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
-    // Its timer is the last that it writes before it sleeps.
+    // The timer is the last event that the run writes before it waits.
     const isAsleep = async (): Promise<boolean> => {
       const { events } = await stack.workflowOf(body.id).fetchHistory();
       return events?.some(({ timerStartedEventAttributes }) => timerStartedEventAttributes) === true;

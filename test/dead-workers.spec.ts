@@ -31,7 +31,10 @@ async function expectOneChargeAndPay(stack: Stack, id: string): Promise<void> {
   expect(stack.chargesOf(id)).toHaveLength(1);
 }
 
-/** Leaves only the thawed worker, and has it do some work: it has written before whatever it still had to write. */
+/**
+ * Keeps only the thawed worker and gives it work. When it has done that, it has also written everything that it still
+ * had to write.
+ */
 async function thaw(stack: Stack, worker: WorkerProcess, id: string): Promise<void> {
   await stack.stopWorker();
   worker.signal('SIGCONT');
@@ -85,7 +88,10 @@ describe.concurrent.each(MONEY_CALLS)('when the answer to $name is lost', { time
   );
 });
 
-/** The call that `pnpm test` interrupts at every moment. The tests above interrupt every call after the provider did it. */
+/**
+ * `pnpm test` interrupts only this call at every moment. The tests above interrupt each call after the provider has
+ * carried it out.
+ */
 const isTestedCall = ({ name }: MoneyCall): boolean => name === 'the create of a charge';
 
 describe.concurrent.each([

@@ -8,7 +8,7 @@ import { startDirectly } from './support/paths.js';
 import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 import { withStack } from './support/with-stack.js';
 
-/** No webhook, and polls too far apart to help: what is seen, the tail brought. */
+/** The sandbox sends no webhook, and polls are too rare to help, so only the tail can find a change. */
 const WITHOUT_WEBHOOKS = {
   webhookUrl: null,
   shared: QUICK_TAIL,

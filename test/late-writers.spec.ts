@@ -17,7 +17,7 @@ const POLICY = {
   pollIntervalMs: 60_000,
   lateEffectCheckMs: LATE_MS + 4_000,
 };
-/** No webhook helps: only the late-effect check can find what came late. */
+/** There are no webhooks, so only the late-effect check can find a call that took effect late. */
 const WITHOUT_WEBHOOKS: StackOptions = { ...FAST, webhookUrl: null };
 const ENOUGH_MS = 90_000;
 

@@ -187,7 +187,8 @@ describe('the list of checkouts, read page by page,', () => {
     const ids = found.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     expect(before.filter((id) => !ids.includes(id))).toEqual([]);
-    // A new one that is open belongs to the next walk; here its time is made up, and may come anywhere.
+    // A new open checkout belongs to the next list. It may still appear in this one, because the test makes up its
+    // creation time.
     const isOld = ({ id }: Listed): boolean => !added.some((one) => one.id === id && OPEN.has(one.status));
     const open = found.filter(({ status }) => OPEN.has(status)).filter(isOld);
     const others = found.filter(({ status }) => !OPEN.has(status));

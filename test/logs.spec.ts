@@ -116,7 +116,7 @@ it('every line of a worker is JSON, also while the provider fails and Temporal c
     await stack.create();
     await worker.line('outcome unknown');
     line.cut();
-    // A line of the native part of Temporal's library.
+    // This line comes from the native part of Temporal's library.
     await worker.line('"sdkComponent":"core"');
     line.mend();
     worker.signal('SIGTERM');

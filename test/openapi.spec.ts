@@ -64,7 +64,7 @@ function examplesOf(schema: Json): readonly unknown[] {
     : examplesOf(data.items).map((one) => ({ data: [one], next_cursor: null, total: 1 }));
 }
 
-/** What a reference leads to. */
+/** Resolves a reference in the document. */
 function componentAt(reference: string): unknown {
   const found = reference
     .replace(/^#\//, '')

@@ -11,7 +11,7 @@ import { TamperedProvider } from './support/tampered-provider.js';
 import { withStack } from './support/with-stack.js';
 import { WorkerProcess } from './support/worker-process.js';
 
-/** The provider's clock: what is paid now was paid long enough ago to be compared. */
+/** The provider's clock is behind, so that payments of this test are old enough to be compared. */
 const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_000).toISOString();
 /** No poll is due and no webhook arrives: only a reconciliation finds a missed payment. */
 const WITHOUT_WEBHOOKS = { api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now: hoursAgo(1) }, webhookUrl: null };
@@ -514,7 +514,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       const missed = await pay(young);
       const { breaks, totals, to, compared_until } = await new Reconciliations(young).run();
       expect([breaks, totals]).toEqual([[], []]);
-      // Who goes on from here misses nothing.
+      // A run that starts at `compared_until` misses no payment.
       const until = Date.parse(compared_until ?? '');
       expect(until).toBeLessThanOrEqual(Date.now() - 900_000);
       expect(until).toBeGreaterThan(Date.now() - 1_800_000);

@@ -171,7 +171,8 @@ describe('the history has a second signal when the checkout has changed since th
     await stack.workflowOf(checkout.id).signal('hint', { eventId: 'evnt_2', eventKey: 'charge.complete' });
     await stack.untilStatus(checkout.id, 'failed');
     await stack.stopWorker();
-    // It has ended, so nothing comes of this one; the next one is about the attempt between them.
+    // The checkout has ended, so this cancel changes nothing. The next cancel concerns the attempt that is requested in
+    // between.
     expect((await cancel(checkout)).status).toBe(200);
     expect((await again(checkout, 1)).status).toBe(202);
     await cancel(checkout);

@@ -26,7 +26,7 @@ const ENOUGH_MS = 180_000;
 const decide = (stack: Stack, id: string, resolution: Resolution): Promise<string> =>
   stack.workflowOf(id).executeUpdate(resolve, { args: [resolution] });
 
-/** The call is on its way when the provider falls silent for good; `made` says whether it was done. */
+/** Makes the provider stop answering during the call. `made`: whether it has carried out the call. */
 async function fallSilent(stack: Stack, call: MoneyCall, made: boolean, how: 'reset_before' | 'hang'): Promise<string> {
   const id = await call.prepare(stack);
   const struck = strike(stack, call, { action: made ? 'commit_then_reset' : 'reset_before' }, () =>

@@ -147,7 +147,7 @@ it('thirty simultaneous requests all get an answer while Temporal is slow, and e
   const references = Array.from({ length: 30 }, newReference);
   const answers = await Promise.all(references.map((reference) => stack.create({ reference })));
   line.mend();
-  // 202 says that it may have begun, 503 that it has not. The same request again is safe after both.
+  // 202 says that the checkout may have started, 503 that it has not. Repeating the request is safe after both.
   for (const { status } of answers) expect([201, 202, 503]).toContain(status);
   for (const reference of references) {
     const { body } = await stack.create({ reference });

@@ -8,14 +8,14 @@ type Receipt = { received: boolean; outcome: string };
 
 let stack: Stack;
 beforeAll(async () => {
-  // Polls are too far apart to help: what is seen here, a webhook brought.
+  // Polls are too rare to help, so only a webhook can reveal a change here.
   stack = await Stack.start({ webhookUrl: null, api: { POLL_INTERVAL_MS: '3600000' } });
 });
 afterAll(() => stack.stop());
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1_000);
 
-/** An event about the checkout's charge, saying whatever the test wants it to say. */
+/** An event about the checkout's charge, with the fields that the test chooses. */
 function eventAbout(
   checkout: CheckoutJson,
   charge: Readonly<Record<string, unknown>>,
@@ -209,7 +209,8 @@ describe('a webhook about a refund', () => {
     await expect
       .poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome, { timeout: 10_000 })
       .not.toBe('ignored');
-    // One that went along with another is on its way when it is answered: the first may have come before the search saw it.
+    // A merged webhook is answered while its search still runs, so the search of the first one may not have found the
+    // charge yet.
     await expect
       .poll(() => hintsOf(body), { timeout: 10_000 })
       .toContainEqual(expect.objectContaining({ eventKey: 'refund.create', chargeId: chargeIdOf(body) }));

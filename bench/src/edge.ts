@@ -19,10 +19,7 @@ const QUICK_MS = 1_500;
 const WARM_UP_MS = 1_000;
 const EXPIRES_IN_S = 86_400;
 
-/**
- * The attacker and the API share the machine, so a till is slower during any attack. While the API parsed bodies before it
- * checked the key, the ratio of deep JSON was 105.
- */
+/** The attacker and the API share the machine, so a till is slower during any attack. */
 const MOST_TIMES_SLOWER = 10;
 
 /** The times of the till's GET in milliseconds, and its failed requests. */

@@ -5,7 +5,7 @@ import { chargePlanOf, loseCreate, transferPlanOf, withLateFirst } from './plans
 import { asOperator, seedRecords } from './resources.js';
 import type { Stack } from './stack.js';
 
-/** A way through a command, and what makes it go that way. Answers with the id of its workflow. */
+/** One path through a command: the function causes it, and returns the id of the workflow. */
 export type CommandPath = (stack: Stack) => Promise<string>;
 
 /** Every path through the command workflow. The histories of all of them are committed and replayed. */

@@ -33,7 +33,7 @@ export class CutLine {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  /** Nothing comes through, and nothing breaks: what is sent arrives when the line is mended. */
+  /** Holds all bytes without breaking the connections. The bytes arrive after `mend`. */
   freeze(): void {
     this.#holds = new Set(['there', 'back']);
   }
@@ -43,7 +43,7 @@ export class CutLine {
     for (const socket of this.#sockets) this.#forgotten.add(socket);
   }
 
-  /** The server hears everything, and its answers arrive when the line is mended. */
+  /** Requests arrive at the server. Its answers arrive after `mend`. */
   mute(): void {
     this.#holds = new Set(['back']);
   }

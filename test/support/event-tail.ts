@@ -3,7 +3,7 @@ import { nameOnQueue } from '@tillflow/temporal';
 import { eventually } from './eventually.js';
 import type { Stack } from './stack.js';
 
-/** Settings of a worker whose tail need not be waited for. */
+/** Settings of a worker with such short pauses between passes that a test need not wait long. */
 export const QUICK_TAIL = { EVENT_TAIL_INTERVAL_MS: '200' } as const;
 
 /** A tail that read nothing yet, and continues as new every few passes. */

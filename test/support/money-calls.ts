@@ -4,7 +4,9 @@ import { vi } from 'vitest';
 import { expectRecords, type Expected } from './records.js';
 import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
 
-/** A call that changes something at the provider: what leads to it, what brings it about, and how all must end. */
+/**
+ * A call that changes something at the provider: its preparation, the request that causes it, and the expected result.
+ */
 export type MoneyCall = {
   readonly name: string;
   /** Of the provider's API. */
@@ -157,7 +159,7 @@ export const rows = (faults: readonly Lost[]) => faults.map((fault) => [nameOf(f
 /** The row of every table that `pnpm test` runs: the provider did the work, and its answer was lost. */
 export const isDoneAndLost = ({ action }: Lost): boolean => action === 'commit_then_reset';
 
-/** Strikes the call's first request at the provider, with `signal` sent to a worker the moment it arrives there. */
+/** Applies a fault to the first request of the call, and runs `onArrival` when the request arrives at the provider. */
 export function strike(
   stack: Stack,
   { route }: MoneyCall,
@@ -175,10 +177,10 @@ export function strike(
   });
 }
 
-/** A worker that dies is known after its heartbeat, a restarted one takes over after that. */
+/** Temporal notices a dead worker after the heartbeat timeout, and only then another worker takes over. */
 const AFTER_A_DEATH_MS = 90_000;
 
-/** The right end, without a person, and equal records of both sides. */
+/** Expects the right final status, no attention, and equal records on both sides. */
 export async function expectRightEnd(stack: Stack, call: MoneyCall, id: string): Promise<void> {
   await call.finish(stack, id);
   await stack.untilStatus(id, call.expected.status, AFTER_A_DEATH_MS);

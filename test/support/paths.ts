@@ -6,7 +6,7 @@ import { vi } from 'vitest';
 import { SHORT_LIVED, TailRun } from './event-tail.js';
 import { ALWAYS_VOIDABLE_MINUTES, chargeIdOf, newReference, type CheckoutJson, type Stack } from './stack.js';
 
-/** A way through a checkout, and what makes it go that way. Answers with the checkout at its end. */
+/** One path through a checkout: the function causes it, and returns the checkout at its end. */
 export type Path = (stack: Stack) => Promise<CheckoutJson>;
 
 const lose = (stack: Stack, path: string, action: 'reset_before' | 'commit_then_reset'): void =>

@@ -40,11 +40,11 @@ export type StackOptions = {
   /** The address that the sandbox sends webhooks to; default the API, null for none. */
   readonly webhookUrl?: string | null;
   readonly sandbox?: SandboxOptions;
-  /** Puts something between the product and the sandbox. Returns the provider's address for API and worker. */
+  /** Starts a server between the product and the sandbox, and returns the provider's address for API and worker. */
   readonly before?: (sandboxUrl: string) => Promise<string>;
 };
 
-// Once per process: the engine's own log lines would hide those of the tests.
+// Set once for each process. Temporal's own log lines would hide the lines of the tests.
 Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
 
 /** With this offset the whole day of a payment is before its cut-off, so tests can void at any hour. */
@@ -229,7 +229,7 @@ export class Stack {
     return body.data;
   }
 
-  /** The checkout's workflow, for what the API has no route for. */
+  /** The handle of the checkout's workflow, for requests that have no route in the API. */
   workflowOf(id: string) {
     const key = parseCheckoutId(id);
     if (key === null) throw new Error(`Not a checkout's id: ${id}`);
@@ -271,7 +271,7 @@ export class Stack {
     return eventually(
       async () => {
         const { status, body } = await this.get(`/v1/checkouts/${id}`);
-        // A busy machine may answer 503 meanwhile, which has none of a checkout's fields.
+        // On a busy machine the API may answer 503, and such an answer has no fields of a checkout.
         if (status !== 200 || !satisfied(body)) throw new Error(`Not yet: ${JSON.stringify(body)}`);
         return body;
       },

@@ -8,8 +8,8 @@ type Json = Readonly<Record<string, unknown>>;
 export type Tampering = (record: Json) => Json | null;
 
 /**
- * The sandbox as a provider whose books are wrong: it never contradicts itself, so what it cannot be brought to say is
- * changed on the way. Records are changed in lists and when they are retrieved alike.
+ * Makes the sandbox look like a provider with wrong records. The sandbox never contradicts itself, so this proxy
+ * changes its answers on the way: the records in lists, and the records that are retrieved.
  */
 export class TamperedProvider {
   readonly #tamperings = new Map<string, Tampering>();

@@ -9,7 +9,7 @@ const SIGNAL_AT = new URL('./signal-at.mjs', import.meta.url).href;
 
 export type SignalAt = { readonly signal: 'SIGKILL' | 'SIGSTOP' } & (
   | {
-      /** When: the request was made but nothing written, or in the last moment before its first byte is. */
+      /** The moment: after undici creates the request and before it writes, or immediately before the first byte. */
       readonly moment: 'undici:request:create' | 'undici:client:sendHeaders';
       readonly method: string;
       /** Of the provider's API, such as `/charges/{id}/expire`. */
@@ -27,7 +27,7 @@ export class WorkerProcess {
   /** Every line that it wrote so far, to standard output and to standard error. */
   readonly lines: string[] = [];
   readonly exited: Promise<number | null>;
-  /** It sent itself the signal that it was to. */
+  /** Resolves when the process has sent itself the requested signal. */
   readonly signalled: Promise<string>;
   readonly #child: ChildProcess;
   readonly #heard = new EventEmitter();
@@ -60,7 +60,7 @@ export class WorkerProcess {
       });
     }
     this.signalled = this.line('signalled');
-    // Most are to send themselves none.
+    // Without `signalAt` the process sends itself no signal, and this promise rejects.
     this.signalled.catch(() => undefined);
   }
 

@@ -71,7 +71,7 @@ const schema = z.object({
     .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
     .transform((codes) => codes.filter(isCurrency))
     .default([...CURRENCIES]),
-  /** A reconciliation leaves a payment younger than this to the next one. */
+  /** A reconciliation does not compare a payment that is younger than this. The next one does. */
   RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
   /** How long a request may take. Less than the limit of a proxy: when the provider is slow, the API answers 202 before. */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
@@ -141,8 +141,8 @@ function isOrigin(text: string): boolean {
 }
 
 /**
- * What a checkout is started with: only what differs from the workflow's own defaults.
- * @param hasTail whether the event tail finds what webhooks lose.
+ * The policy of new checkouts: only the values that differ from the workflow's defaults.
+ * @param hasTail whether the event tail is reliable, so that checkouts can poll less often.
  */
 export function checkoutPolicy(
   settings: ApiSettings,

@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 /** The exit codes of every command. */
 export const EXIT = {
   ok: 0,
-  /** Something needs a person: a finding, a break, a refusal, or an unknown name. */
+  /** Something needs a person: a finding, a break, a refusal, or a name that no checkout has. */
   finding: 1,
   /** The command, an option or a setting is wrong. Nothing was done. */
   usage: 2,

@@ -30,7 +30,7 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
 }
 
 async function run(worker: RunningWorker, settings: WorkerSettings, logger: Logger, stopping: AbortSignal) {
-  // The reason why it cannot be stopped is thrown below.
+  // Ignores the error of the stop, because the waits below throw it.
   const end = (): Promise<void> => worker.stop().catch(() => undefined);
   void untilAborted(stopping).then(end);
   try {

@@ -69,8 +69,8 @@ export async function runRound(
 }
 
 /**
- * One caller and several variants in turn: one operation of each, in a new order each time, for `seconds`. The work that one
- * operation leaves to the server, and disturbances of the machine, so affect all variants alike.
+ * One caller and several variants in turn: one operation of each, in a new order each time, for `seconds`. So the work
+ * that one operation leaves to the server, and disturbances of the machine, affect all variants alike.
  * @returns the rounds of each variant, with {@link TURNS} operations each.
  */
 export async function takeTurns(

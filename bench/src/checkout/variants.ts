@@ -27,7 +27,7 @@ export type Variant = {
   readonly once: () => Promise<Sample & { readonly workflowId: string | null }>;
 };
 
-/** The least that a QR costs: an update with the start of the workflow, which waits for two empty activities. */
+/** The smallest workflow that can return a QR code: an update with the start, which waits for two empty activities. */
 export function twoActivitiesVariant({ temporal }: Stack): Variant {
   return {
     name: 'two activities',
@@ -65,7 +65,7 @@ export function providerVariant({ sandbox }: Stack): Variant {
   };
 }
 
-/** What the bare shape does, and the bytes of its start. */
+/** The steps of the bare shape, and the bytes of its start. */
 export type BareForm = {
   readonly steps: readonly (readonly Step[])[];
   readonly inputBytes: number;

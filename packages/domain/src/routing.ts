@@ -36,7 +36,7 @@ export function routeEvent(event: unknown): RoutedEvent | null {
   const named = isObject(metadata) ? textOf(metadata['checkout']) : '';
   const key = parseCheckoutId(named);
   const checkout = key?.account === DEFAULT_ACCOUNT ? key : null;
-  // The charge of another system's checkout belongs to no checkout of Tillflow.
+  // When the metadata name a checkout of another system, the charge belongs to none of Tillflow's checkouts.
   const isForeign = checkout === null && named !== '';
   return {
     id: textOf(event['id']),

@@ -26,8 +26,8 @@ export function voidRule(dateOffsetMinutes: number): VoidRule {
 
 /**
  * The instant from which a payment of `paidAt` can no longer be voided: 16:15:00.000 UTC of its transaction date.
- * Null when there never was a window, because the payment was made at or after that instant.
- * A forecast: the freshly retrieved charge's `can_perform_void` decides. Source: API reference, "Limits".
+ * Null when the payment was made at or after that instant, so that it never could be voided. A forecast: the freshly
+ * retrieved charge's `can_perform_void` decides. Source: API reference, "Limits".
  */
 export function voidableUntil(paidAt: Instant, rule: VoidRule = UTC_DATES): Instant | null {
   const offset = rule.dateOffsetMinutes * MINUTE;

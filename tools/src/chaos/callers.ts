@@ -142,7 +142,9 @@ export class Callers {
     }
   }
 
-  /** @returns whether the API answered what became of it. If not, the caller asks again with the same key. */
+  /**
+   * @returns whether the API answered with the outcome of the refund. If not, the caller asks again with the same key.
+   */
   async #isRefundDecided(key: string, amount: number | null): Promise<boolean> {
     const answer = await this.#post('refunds', amount === null ? {} : { amount }, { 'idempotency-key': key });
     if (answer === null || answer.status >= 500 || answer.status === 202) return false;

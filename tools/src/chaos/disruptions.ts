@@ -38,7 +38,7 @@ type Disruption = {
   readonly afterMs: number;
   readonly kind: keyof Disruptions;
   readonly worker: number;
-  /** Past the heartbeat and the time by which a request may be sent, or not. */
+  /** Sometimes longer and sometimes shorter than the heartbeat timeout and than `SEND_WITHIN_MS`. */
   readonly frozenMs: number;
 };
 

@@ -5,7 +5,7 @@ import type { Environment } from './environment.js';
 export class LiveCheckout {
   /** What callers were answered, and may rely on. */
   readonly answers: Answer[] = [];
-  /** What was seen meanwhile, and must never be seen. */
+  /** The breaches that were observed while the campaign ran. */
   readonly breaches: Breach[] = [];
   readonly trace: string[] = [];
   readonly #startedAt = Date.now();

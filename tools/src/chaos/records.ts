@@ -129,7 +129,7 @@ function* unequalTransactions(
   }
 }
 
-/** Metadata and forms hold whatever was sent. @returns null for what is no text. */
+/** Metadata and forms contain any value that was sent. @returns null when the value is not text. */
 function textOf(record: unknown, name: string): string | null {
   const value = typeof record === 'object' && record !== null ? (record as Record<string, unknown>)[name] : null;
   return typeof value === 'string' ? value : null;

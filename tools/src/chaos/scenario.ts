@@ -14,14 +14,14 @@ export type Plan = {
   readonly actions: readonly Action[];
 };
 
-/** What a checkout goes through: drawn before it begins, so that the seed alone decides it. */
+/** The plan of a checkout. It is drawn before the checkout begins, so that only the seed decides it. */
 export const planned: fc.Arbitrary<Plan> = fc.record({
   expiresIn: fc.constantFrom(8, 20, 40),
   maxHistoryEvents: fc.constantFrom(60, 200, 4_000),
   actions: fc.array(liveAction, { minLength: 6, maxLength: 16, size: 'max' }),
 });
 
-/** One checkout, and everyone who acts on it. */
+/** Runs one checkout on the real processes, with all of its actors. */
 export class LiveScenario {
   readonly #callers: Callers;
   readonly #provider: ProviderSide;

@@ -116,7 +116,7 @@ export const MUTANTS: readonly Mutant[] = [
     to: "this.#refuse(now, { code: 'unknown', message: '' });",
     tests: model,
   },
-  // What a retrieved charge must match
+  // Checks of a retrieved charge
   ...(
     [
       ['other-amount', 'facts.amount !== intent.amount', 'a charge with another amount'],

@@ -7,7 +7,10 @@ export type Caller = FastifyRequest & {
   caller?: string;
   /** The expiry of the signed link, in Unix seconds. Undefined for a key. */
   linkExpires?: number;
-  /** What the limit leaves to the caller. Absent before the request is counted, and on unlimited routes. */
+  /**
+   * The requests that the caller can still make in this second. Absent before the request is counted, and on unlimited
+   * routes.
+   */
   share?: Share;
 };
 

@@ -39,7 +39,7 @@ import { refusal, retryAfterSeconds } from '../temporal/failures.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
 
-/** Checkouts: what the API promises, carried out by one workflow for each. */
+/** The rules of the API for checkouts. One workflow carries out each checkout. */
 @Injectable()
 export class CheckoutsService {
   readonly #beginning = new InFlight<StoredCheckout | null>();

@@ -12,8 +12,8 @@ const MISSED_PASSES = 3;
 const MISSED_MS = 30_000;
 
 /**
- * Whether the event tail finds what webhooks lose, so that checkouts can poll less often. Each new checkout asks, so the
- * answer comes from the latest read, without waiting. Before the first read the answer is no.
+ * Whether the event tail finds the events of lost webhooks, so that checkouts can poll less often. Each new checkout
+ * asks, so the answer comes from the latest read, without waiting. Before the first read the answer is no.
  */
 @Injectable()
 export class EventTailWatch {

@@ -22,7 +22,10 @@ export class LinkReads {
     changes.listen((id) => this.#reads.delete(id));
   }
 
-  /** Forgets a read: a stream has shown a newer state, and its reader must not see an older one afterwards. */
+  /**
+   * Drops the stored read of a checkout after a stream has shown a newer state, so that its reader does not see an
+   * older one.
+   */
   drop(key: CheckoutKey): void {
     this.#reads.delete(checkoutId(key));
   }

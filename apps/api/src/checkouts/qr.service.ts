@@ -17,7 +17,7 @@ const MAX_BYTES = 1_048_576;
 const FETCH_WITHIN_MS = 3_000;
 const CONNECTIONS = 16;
 const CACHE = { keepMs: 5_000, maxEntries: 500, maxBytes: 16 * MAX_BYTES, maxLoading: 100 };
-/** At most so many hosts get a warning: the provider names them. */
+/** The API warns about at most this many hosts, because the provider chooses their names. */
 const MAX_WARNINGS = 20;
 
 /** The provider's image of a QR code, passed on so that a till's page needs no access to the provider. */

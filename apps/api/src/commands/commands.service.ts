@@ -51,7 +51,7 @@ export type Carried =
   /** The command is stored, and its outcome is not known yet. The same request again is safe, and answers with it. */
   | { readonly kind: 'pending'; readonly detail: string };
 
-/** What the log says about a command. */
+/** The fields of a command's log line. */
 type Audit = Omit<CommandAudit, 'fingerprint'>;
 
 type Run = {
@@ -158,8 +158,8 @@ export class Commands {
   }
 
   /**
-   * Refuses a change of a record that does not exist: otherwise each such request would leave a workflow. When the
-   * provider does not answer, the command finds out.
+   * Refuses a change of a record that does not exist, because each such request would otherwise create a workflow. When
+   * the provider does not answer, the command finds out.
    * @throws {Problem} `not_found`
    */
   async #mustExist(order: Order): Promise<void> {
@@ -171,7 +171,7 @@ export class Commands {
     }
   }
 
-  /** The run with this id, when it does the same. */
+  /** The run with this id, if it makes the same change. */
   async #join(order: Order, workflowId: string, fingerprint: string): Promise<Run> {
     const { client } = this.temporal;
     try {
@@ -259,7 +259,7 @@ function problemOf(error: unknown, kind: Order['kind']): unknown {
   const [detail] = (cause instanceof ApplicationFailure ? cause.details : null) ?? [];
   if (type === 'command_rejected') {
     const rejection = detail as Rejection;
-    // A record that the body names is missing, not the one that the address names.
+    // The missing record is one that the body names, not the one in the address. So the status is 422, not 404.
     const isNamed = kind === 'create_plan' && rejection.status === 404;
     return problemOfRejection(isNamed ? { ...rejection, status: 422 } : rejection);
   }

@@ -18,8 +18,8 @@ export class SameDocument {
   });
 
   /**
-   * @param before ids of the documents that existed before the file was sent with an unknown outcome; null when it was not sent. A
-   * new document with its name is the file, also when its bytes cannot be read.
+   * @param before ids of the documents from before this file was sent with an unknown outcome; null when it was not
+   *   sent. A new document with its name is the file, also when its bytes cannot be read.
    */
   async find(
     file: SpooledFile,

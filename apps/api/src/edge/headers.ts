@@ -3,7 +3,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Caller } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 
-/** By default, browsers must not interpret, frame or store an answer. Routes with a page permit more. */
+/**
+ * By default, browsers must not guess the type of an answer, show it in a frame, or store it. Routes with a page permit
+ * more.
+ */
 const COMMON = {
   'x-content-type-options': 'nosniff',
   'referrer-policy': 'no-referrer',
@@ -26,7 +29,7 @@ export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply, p
   if (request.protocol === 'https') void reply.headers(OVER_TLS);
 }
 
-/** What the limit leaves to the caller. A count lasts at most a second. */
+/** The rate-limit headers: how many requests the caller can still make. A count lasts at most a second. */
 export function setRateLimitHeaders({ share }: Caller, reply: FastifyReply): void {
   if (share === undefined) return;
   void reply.headers({
@@ -39,8 +42,8 @@ export function setRateLimitHeaders({ share }: Caller, reply: FastifyReply): voi
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
 /**
- * Two parts of a system that read different hosts out of one request can be played off against each other.
- * HTTP/1.0 has no host. Source: RFC 9112, section 3.2.
+ * If a proxy and the API read different hosts out of one request, an attacker can use the difference. HTTP/1.0 has no
+ * host. Source: RFC 9112, section 3.2.
  * @throws {Problem} `invalid_request`
  */
 export function mustHaveOneHost({ rawHeaders, headers, httpVersion }: IncomingMessage): void {

@@ -29,8 +29,8 @@ export class Unreadable {
   };
 
   /**
-   * A refusal now would damage an answer in progress. A complete request may change something, and its caller must not
-   * mistake this refusal for its answer.
+   * A refusal at this point would corrupt an answer in progress. That request may change something, and its caller must
+   * not mistake this refusal for its answer.
    */
   #isAnswering(socket: Socket): boolean {
     const response = this.#answers.get(socket);

@@ -5,7 +5,7 @@ export type Json = { readonly [name: string]: unknown };
 
 type Side = 'input' | 'output';
 
-/** What zod adds to the format of a time or a day: the calendar, as a pattern of 300 characters. */
+/** The pattern that zod adds to the format of a time or a day: the calendar, in 300 characters. */
 const DATE_TIME = z.toJSONSchema(z.iso.datetime({ offset: true }));
 const DATE = z.toJSONSchema(z.iso.date());
 
@@ -27,7 +27,8 @@ export class Schemas {
   parameters(object: z.ZodType | undefined, place: 'path' | 'query'): readonly Json[] {
     if (object === undefined) return [];
     const { required = [] } = jsonSchemaOf(object, 'input');
-    // The text of an address becomes a number or a time: a client knows the field by what it becomes.
+    // A query parameter is text that becomes a number or a time. The description states the resulting type, so that a
+    // generated client uses it.
     const { properties = {} } = this.refer(object, 'output') as {
       readonly properties?: Readonly<Record<string, Json>>;
     };
@@ -60,7 +61,8 @@ function jsonSchemaOf(schema: z.ZodType, side: Side): JsonSchema {
     io: side,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
-      // A generated client takes a field with a default for required. The description states the default.
+      // Removes `default`, because generators make a field with a default required. The description of the field states
+      // the default.
       delete jsonSchema.default;
       // The format says the same.
       if (jsonSchema.pattern === DATE_TIME.pattern || jsonSchema.pattern === DATE.pattern) delete jsonSchema.pattern;

@@ -142,7 +142,7 @@ function notShown(id: string, cause: Problem): Problem {
   return new Problem('provider_refused', detail, { providerCode: 'not_found', cause });
 }
 
-/** Whether the plan moves no money any more. */
+/** Whether the plan makes no further charges or transfers. */
 function hasEnded({ active, deleted, status }: Schedule): boolean {
   return active === false || deleted === true || status === 'deleted';
 }

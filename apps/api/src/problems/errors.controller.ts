@@ -4,7 +4,7 @@ import { isProblemCode } from './catalog.js';
 import { errorPage } from './page.js';
 import { Problem } from './problem.js';
 
-/** What the `type` of every problem links to. */
+/** Serves the pages that the `type` of every problem links to. */
 @Controller('errors')
 export class ErrorsController {
   @Get(':code')

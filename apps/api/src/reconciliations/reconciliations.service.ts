@@ -22,7 +22,7 @@ import type {
 
 const READ_WITHIN_MS = 2_000;
 
-/** Reconciliations: what the API promises, carried out by one workflow for each. */
+/** The rules of the API for reconciliations. One workflow carries out each run. */
 @Injectable()
 export class ReconciliationsService {
   readonly #reconciliations: Reconciliations;

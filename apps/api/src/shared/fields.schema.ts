@@ -53,7 +53,9 @@ export const checkoutId = z
 /** An id that the provider gives. It may stand in a path. */
 export const providerId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ -');
 
-/** Where a list goes on. The API signs it: only a cursor that the API gave for the same list is valid. */
+/**
+ * The place where the next page begins. The API signs it: only a cursor that the API made for the same list is valid.
+ */
 export const cursor = z.string().max(4_096).meta({ pattern: '^\\d\\.[A-Za-z0-9_-]*\\.[A-Za-z0-9_-]{43}$' });
 
 export const nextCursor = cursor
@@ -68,7 +70,7 @@ export const wholeNumber = (min: number, max: number) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
-/** The name of the one who asked. */
+/** The forms of a requester's name, for descriptions. */
 export const ASKER =
   'the name of an API key, `cli:<user>` for the command line, `auto:<why>` for Tillflow itself, `temporal:cancel` for a cancellation in Temporal';
 

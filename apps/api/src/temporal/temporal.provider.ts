@@ -71,7 +71,8 @@ export class TemporalAccess {
     const budget = isAwaited ? currentBudget() : undefined;
     const leftMs = budget === undefined ? milliseconds : Math.max(budget.askBy - startedAt, LEAST_MS);
     const withinMs = Math.min(milliseconds, leftMs);
-    // A hint is sent although its sender has disconnected: it may stand for other webhooks too.
+    // The API sends a hint even after its sender has disconnected, because a merged hint may also stand for other
+    // webhooks.
     const gone = kind === 'hint' ? undefined : budget?.gone;
     return this.#gates[kind].pass(
       { withinMs, gone },

@@ -63,8 +63,8 @@ export const PAYMENT = 'charge.complete';
 const SEVERAL = 'several events';
 
 /**
- * One event that makes a checkout retrieve the charges of both: one charge, or all. Either both are payments, or
- * neither is.
+ * Merges two events into one that makes the checkout retrieve the charges of both: one charge, or all. Either both are
+ * payments, or neither is.
  */
 export function mergedEvent(earlier: RoutedEvent, later: RoutedEvent): RoutedEvent {
   if (earlier.chargeId === later.chargeId && later.chargeId !== null) return later;

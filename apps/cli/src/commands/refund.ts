@@ -107,7 +107,7 @@ function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
   };
 }
 
-/** Why the refund would be refused, as far as the checkout is published; null where nothing speaks against it. */
+/** Why the refund would be refused, by the published state of the checkout; null when it would be accepted. */
 function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): string | null {
   const { closed, intent } = stored;
   const known = refundOf(stored, key);
@@ -134,7 +134,7 @@ function reportOf(asked: RequestResult<StoredRefund>, { key, amount }: RefundReq
       return refused(asked.code, asked.reason);
     case 'closed':
     case 'undecided':
-      // The provider was not called for a key that the checkout had already.
+      // For a key that the checkout already had, the request did not call the provider.
       if (known !== undefined && isSameRefund(known, amount)) return answered(known, known);
       if (known !== undefined) {
         const what = `The key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;

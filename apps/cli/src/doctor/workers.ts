@@ -49,7 +49,7 @@ async function unresponsive(temporal: Temporal, taskQueue: string, names: string
     workflowId: execution?.workflowId ?? '',
     runId: execution?.runId ?? '',
   }));
-  // Without any workflow there is nothing to query: the workers poll, and that is all that can be known.
+  // Without a workflow there is nothing to query, so the check knows only that the workers poll.
   if (workflows.length === 0) return [];
   switch (await probeWorkers(temporal, workflows)) {
     case 'answered':

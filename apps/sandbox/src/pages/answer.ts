@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { LIVE_SCRIPT } from './live.js';
 import { STYLE } from './style.js';
 
-/** What a browser gets: a page, an image, or a redirect. */
+/** The answer to a browser: a page, an image, or a redirect. */
 export type PageAnswer =
   | { readonly kind: 'html' | 'svg'; readonly status: number; readonly body: string }
   | { readonly kind: 'redirect'; readonly location: string };

@@ -9,7 +9,7 @@ export type DashboardPage = {
   readonly body: Content;
   /** Shown beside the heading. */
   readonly aside?: Content;
-  /** What a form has just done. */
+  /** The result of the last form, such as "The charge is voided." */
   readonly outcome?: string | undefined;
   /** Why a form changed nothing. */
   readonly problem?: Problem | undefined;

@@ -20,7 +20,9 @@ export function correlated({ info }: Context): ActivityInterceptors {
   return { inbound };
 }
 
-/** Tells the clock of Temporal that it has reached the time at which Temporal scheduled the task. */
+/**
+ * Passes the scheduled time of the task to the worker's estimate of Temporal's clock: the clock has reached that time.
+ */
 export function scheduledAt({ temporal }: Clocks): (context: Context) => ActivityInterceptors {
   return ({ info }) => {
     const inbound: ActivityInboundCallsInterceptor = {

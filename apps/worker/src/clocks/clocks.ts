@@ -11,7 +11,10 @@ class ClockUnreadError extends Error {
   override readonly name = 'ClockUnreadError';
 }
 
-/** The second reading publishes the result of the first. A clock that is less accurate than this is read again. */
+/**
+ * A reading that is less accurate than this is repeated. At least two readings are made, because the second one
+ * publishes the result of the first.
+ */
 const ACCURATE_MS = 50;
 const FIRST_READINGS = { min: 2, max: 5 } as const;
 /** How often the machine's two clocks are compared, and how often Temporal's clock is read. */

@@ -88,7 +88,7 @@ async function makeChange(client: PaymentsClient, seal: Seal, change: Change, op
   }
 }
 
-/** A provider that does not store metadata has still created the plan, with the id in its reply. */
+/** When the provider does not store metadata, the reply still proves that it created the plan with this id. */
 async function acceptMissingMetadata(
   client: PaymentsClient,
   reply: Promise<Schedule>,

@@ -107,7 +107,10 @@ export class Delivery {
     return { as: 'reopened' };
   }
 
-  /** Another installation may use the same account, or Temporal has lost the checkout: a person has to decide. */
+  /**
+   * The payment may belong to another installation on the same account, or Temporal may have lost the checkout, so a
+   * person has to decide.
+   */
   #missing(event: CheckoutEvent, facts: ChargeFacts): Delivered {
     const detail = `${facts.chargeId} was paid for ${facts.checkoutId ?? 'a checkout'}, which does not exist. Tillflow has not returned the money.`;
     const about = { id: event.id, created_at: event.createdAt };

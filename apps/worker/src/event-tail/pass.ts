@@ -184,7 +184,7 @@ export class Pass {
     if (event.before !== null) {
       this.#settled.add(event.id);
       this.#unplaced.delete(event.id);
-      // The list may still contain it: it would be delivered again.
+      // The list of events may still contain this event. Otherwise the pass would deliver it again.
       this.parts.handled.add(event.id, event.createdAt);
     }
     if (delivered.as === 'hinted') this.#counts = { ...this.#counts, hinted: hinted + 1 };
@@ -198,7 +198,7 @@ export class Pass {
   }
 
   #retryLater(subject: EventSubject, why: string): void {
-    // An event that could not be delivered stays with the reason of its delivery.
+    // An event that could not be delivered keeps the reason of the failed delivery.
     if (this.#unplaced.has(subject.event_id)) return;
     const before = this.#retried.get(subject.event_id) ?? null;
     this.#unplaced.set(subject.event_id, toUnplaced(subject, why, before));

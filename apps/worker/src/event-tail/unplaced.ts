@@ -31,7 +31,7 @@ export function toUnplaced(
   };
 }
 
-/** What an event that does not match its schema still says: ids, its kind and its time. */
+/** The readable parts of an event that does not match its schema: ids, its kind and its time. */
 type UnreadableSubject = EventSubject & {
   /** As the event says; null when it does not say. */
   readonly created_at: string | null;

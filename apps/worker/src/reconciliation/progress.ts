@@ -4,7 +4,7 @@ import type { CompareCall } from '@tillflow/workflows';
 /** A call ends after this many breaks and foreign charges, so that its result and its heartbeats stay small. */
 const FINDINGS_PER_CALL = 500;
 
-/** What a worker that takes the call over needs. Temporal stores it with each heartbeat. */
+/** The data from which another worker continues the call. Temporal stores it with each heartbeat. */
 type Snapshot = ComparedSlice & { readonly charges: number };
 
 /** The result of one call so far. */

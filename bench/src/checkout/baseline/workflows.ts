@@ -25,7 +25,7 @@ const { nothing } = proxyActivities<BaselineActivities>({
 
 const SUMMARY = 'As long as a usual summary text';
 
-/** The least that a QR costs: an update with the start, which waits for two activities. */
+/** The smallest workflow that can return a QR code: an update with the start, which waits for two activities. */
 export async function twoActivities(): Promise<void> {
   let answered = false;
   setHandler(begin, async () => {

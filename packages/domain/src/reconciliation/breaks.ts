@@ -139,8 +139,8 @@ function compareTexts(a: string, b: string): number {
 }
 
 /**
- * Whether the checkout corrects itself when it retrieves its charge: it missed a payment or a refund. A person has to
- * decide about any other break.
+ * Whether a retrieve of the charge heals the break: the checkout missed a payment or a refund. A person has to decide
+ * about any other break.
  */
 export function healsByRetrieve({ type, checkout_id, actual, healed }: Break): boolean {
   if (healed || checkout_id === null) return false;

@@ -153,7 +153,8 @@ class SliceComparison {
       match.movement ??= movement;
       return;
     }
-    // Its charge is in another slice, or was created so long before its payment that the list does not contain it.
+    // The charge of this checkout is in another slice, or was created so long before its payment that the list does not
+    // contain the charge.
     const charge = await this.lookups.charge(movement.chargeId);
     if (charge === null || charge.createdAt >= beginningOf(this.window).listFrom || !this.#isSelected(charge)) return;
     this.#matches.set(charge.id, { charge, checkout: null, movement });

@@ -63,7 +63,7 @@ export type ProviderCharge = {
   readonly paidAt: Instant | null;
   /** Smallest currency unit. */
   readonly refundedAmount: number;
-  /** All of them. */
+  /** All refunds of the charge. */
   readonly refunds: readonly ProviderRefund[];
   /** The movement of the balance for this charge; null when the charge names none. */
   readonly transactionId: string | null;

@@ -81,7 +81,7 @@ export class Peekable<T> {
     this.#values = values[Symbol.asyncIterator]();
   }
 
-  /** The next values that satisfy the test, up to the first that does not, which stays. */
+  /** Takes the next values while they satisfy the test. The first value that does not stays in the iterable. */
   async *while(satisfies: (value: T) => boolean): AsyncGenerator<T, void, undefined> {
     for (;;) {
       this.#next ??= this.#values.next();

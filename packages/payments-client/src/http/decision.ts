@@ -26,7 +26,7 @@ export interface DecisionContext {
   readonly redactor: Redactor;
 }
 
-/** What an attempt means. `tryAgain`: another attempt is allowed; the caller checks whether there is time for it. */
+/** The decision about an attempt. `tryAgain`: another attempt is allowed; the caller checks whether time is left. */
 export type Decision<T> =
   | { readonly reply: T; readonly status: number; readonly requestId: string | undefined }
   | { readonly failure: PaymentsError; readonly tryAgain: boolean };

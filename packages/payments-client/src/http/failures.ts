@@ -71,7 +71,7 @@ export function contradictoryReply(
   });
 }
 
-/** The outcome of a call so far, for a failure without a complete reply. */
+/** The outcome of a call whose last attempt got no complete reply. */
 export type CallState = Omit<PaymentsErrorDetails, 'code'>;
 
 /** Nothing of the call is in flight: its outcome is that of the attempt before, if there was one. */

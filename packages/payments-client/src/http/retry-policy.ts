@@ -14,7 +14,8 @@ export function isSafeToRepeat(method: Method, outcome: Outcome): boolean {
 }
 
 /**
- * The wait before the next attempt, in milliseconds: what the provider asked for, else exponential, with jitter.
+ * The wait before the next attempt, in milliseconds: the provider's Retry-After, or else an exponential wait, with
+ * jitter.
  * @param retry 0 before the first retry
  * @param random uniform in [0, 1)
  */

@@ -58,8 +58,8 @@ export function differentMoney(requested: Requested, replied: Replied): string[]
 }
 
 /**
- * Whether a reply is about another record than the path names: `id` for another of its kind, and the kind, as `charge`
- * for a refund, where the record in the reply belongs to another one.
+ * Compares a reply with the record that the path names. The result is `id` for another record of the same kind, or the
+ * kind, such as `charge` for a refund, where the record in the reply belongs to another one.
  */
 export function differentRecord(subject: Subject | undefined, reply: unknown): string[] {
   if (subject === undefined || typeof reply !== 'object' || reply === null) return [];

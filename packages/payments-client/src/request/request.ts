@@ -12,7 +12,7 @@ export interface Route {
   readonly route: string;
 }
 
-/** What a call asks of the provider, as far as its reply is checked against it. */
+/** The parts of a request that the client compares with the reply. */
 export interface Operation<T> extends Route {
   readonly schema: z.ZodType<T>;
   /** The fields of the request that a reply contradicts. */

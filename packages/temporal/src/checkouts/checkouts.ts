@@ -256,7 +256,7 @@ export class Checkouts {
   }
 }
 
-/** That the signal had no effect does not prove that nothing happens: the update before it was sent. */
+/** A signal without effect does not prove that nothing happens, because the update before it was sent. */
 function throwAsMaybeSent(error: unknown): never {
   if (!hadNoEffect(error)) throw error;
   throw new TooSlowError('Temporal did not confirm the request', { cause: error });

@@ -25,8 +25,8 @@ const MAX_GROWTH = 64;
 
 /**
  * Finds the newest window with `wanted` to `most` records by counting. Temporal's SQL databases cannot sort by an
- * attribute, so a sorted list has to read a window completely. The window contains fewer records at the beginning of
- * time, or when one more second would be too many; it contains more when a single second has more than `most`.
+ * attribute, so a sorted list has to read a window completely. The window may contain fewer records when it reaches
+ * back to 1970, or when one more second would be too many; it contains more when a single second has more than `most`.
  */
 export async function newestWindow(request: WindowRequest, count: Count): Promise<FoundWindow> {
   const { to, now, wanted, most } = request;

@@ -23,8 +23,8 @@ export type DurableRequest = {
 
 /**
  * While the newest attempt is open, a cancel ends that attempt and no other can follow it. On an ended checkout, a cancel
- * may concern an attempt that was requested and is not shown yet, after an earlier cancel of the same attempt: so it
- * never equals another cancel. Its caller gets the end, and has no reason to repeat it.
+ * may concern an attempt that was requested and is not shown yet. So such a cancel never equals another cancel. Its
+ * caller gets the end, and has no reason to repeat it.
  * @returns null when the checkout is paid: a cancel changes nothing.
  */
 export function durableCancel(stored: StoredCheckout, request: Attributed): DurableRequest | null {
@@ -34,7 +34,10 @@ export function durableCancel(stored: StoredCheckout, request: Attributed): Dura
   return durable(cancelRequest, request, identity);
 }
 
-/** A refused refund may be requested again once the checkout shows something else. @returns null once it is shown. */
+/**
+ * A refused refund may be requested again once the checkout has changed.
+ * @returns null once the checkout shows the refund.
+ */
 export function durableRefund({ refunds, version }: StoredCheckout, request: RefundRequest): DurableRequest | null {
   const { key, amount } = request;
   if (refunds.some((refund) => refund.key === key)) return null;

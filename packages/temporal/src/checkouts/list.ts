@@ -16,9 +16,9 @@ const MIN_READ = 50;
 const MAX_READ = 400;
 
 /**
- * Checkouts in one order from the first page to the last: open ones, then ended ones, in each the newest first by
- * creation, and by id where the creation times are equal. A checkout that is created while pages are read is left out or
- * comes in its place. No checkout is shown twice, even when it ends meanwhile.
+ * Lists checkouts in one order across all pages: open ones, then ended ones; within each part the newest first by
+ * creation, and by id where the creation times are equal. A checkout that is created while pages are read is left out
+ * or comes in its place. No checkout is shown twice, even when it ends meanwhile.
  */
 export class CheckoutList {
   constructor(
@@ -83,7 +83,8 @@ export class CheckoutList {
     const isOpen = isAwaitingPayment(state.status);
     if (partsOf(this.filters)[part]?.isOpen === true) return isOpen;
     if (shown.has(intent.id)) return false;
-    // It was reopened after the open ones were read. One that is newer than the list does not belong to it.
+    // The checkout was reopened after the list had read the open checkouts. A checkout that is newer than the first
+    // page does not belong to the list.
     return !isOpen || (shown.isComplete && at <= began);
   }
 }

@@ -8,7 +8,7 @@ export type CheckoutFilters = {
   readonly reference?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
-  /** Only those that need a person, or may soon. */
+  /** Only checkouts that need a person now, or may need one soon. */
   readonly attention?: boolean | undefined;
 };
 

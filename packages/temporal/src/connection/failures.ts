@@ -81,12 +81,15 @@ export function isFullOfUpdates(error: unknown): boolean {
   return isGrpcServiceError(cause) && UPDATE_LIMIT.test(cause.details);
 }
 
-/** Temporal did not do what it was asked: it is down, slow, or refuses access. Any other error is a bug in Tillflow. */
+/**
+ * Whether Temporal failed to carry out a request, because it is down, slow, or refuses access. Any other error is a bug
+ * in Tillflow.
+ */
 export function isTemporalFailure(error: unknown): boolean {
   return grpcCode(error) !== null || error instanceof ServiceError || isTooSlow(error);
 }
 
-/** Temporal serves no request: it is down, slow, or refuses access. Not so when only this one request is at fault. */
+/** Whether Temporal serves no request: it is down, slow, or refuses access. False when only this request is wrong. */
 export function isTemporalDown(error: unknown): boolean {
   const code = grpcCode(error);
   return code === null ? error instanceof ServiceError : !OF_ONE_REQUEST.has(code);

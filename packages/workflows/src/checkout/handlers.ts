@@ -39,7 +39,7 @@ export function handleMessages(model: CheckoutModel): Messages {
   return messages;
 }
 
-/** A long history slows each task down. The run continues as new once no handler waits. */
+/** A long history slows down every workflow task, so the run continues as new once no handler waits. */
 export function isHistoryLong({ policy }: CheckoutModel): boolean {
   return workflowInfo().historyLength >= policy.maxHistoryEvents;
 }
@@ -53,7 +53,7 @@ class Messages {
   #hasNew = false;
   /** No step is due, and the loop has acted on every message. */
   #isIdle = false;
-  /** The memo says what the model says. */
+  /** The memo shows the present state of the model. */
   #isPublished = false;
   /** The callers of `begin`. Kept apart from the others: every customer waits for it, and a `condition` costs more. */
   readonly #beginning: ((answer: Begun) => void)[] = [];
@@ -111,12 +111,13 @@ class Messages {
   /** The memo was written: `begin` can answer. */
   published(): void {
     this.#isPublished = true;
-    // A caller whose `begin` waited through a long history has left, and would hold up its end.
+    // Once the history is long, the caller of `begin` has already left, and a waiting handler would prevent
+    // continue-as-new.
     if (!this.#hasBegun && !isHistoryLong(this.model)) return;
     for (const answer of this.#beginning.splice(0)) answer(this.#begun());
   }
 
-  /** A step changed the model: the memo is behind. */
+  /** A step changed the model, so the memo is out of date. */
   changed(): void {
     this.#isPublished = false;
   }
@@ -135,7 +136,10 @@ class Messages {
     );
   }
 
-  /** Nothing will be due again. @returns true when a message came before every waiting update was answered. */
+  /**
+   * Call it when no step will be due again.
+   * @returns true when a new message arrived before every waiting update had its answer.
+   */
   async newBeforeAllAreAnswered(): Promise<boolean> {
     this.#isIdle = true;
     await condition(() => this.#hasNew || allHandlersFinished());
@@ -151,7 +155,7 @@ class Messages {
     }
   }
 
-  /** The customer can pay, or never will, and the memo says so. */
+  /** The checkout has a QR or has ended, and the memo shows it. */
   get #hasBegun(): boolean {
     return this.#isPublished && this.model.isAnswered;
   }

@@ -31,7 +31,7 @@ export type AftercareInput = {
 /** The update id of `begin`, so that all callers of one reference wait for the same answer. */
 export const BEGIN_UPDATE_ID = 'begin';
 
-/** A webhook, the event tail or a reconciliation says that charges should be retrieved. Nothing in it is believed. */
+/** A webhook, the event tail or a reconciliation asks for a retrieve of charges. The workflow believes nothing else. */
 export type Hint = {
   readonly eventId: string;
   /** The kind of event, as the provider spells it, such as `charge.complete`. */
@@ -80,7 +80,7 @@ export type Begun = {
 };
 
 /**
- * Answers when the customer can pay, or never will. It never fails, because a completed update repeats its first answer
+ * Answers when the checkout has a QR or has ended. It never fails, because a completed update repeats its first answer
  * for as long as the workflow exists. Sent together with the start. The request that opened the checkout may use the
  * answer as it is; every other request reads the memo.
  */
@@ -99,9 +99,9 @@ export const cancel = defineUpdate<CheckoutStatus, [Attributed]>('cancel');
 export const cancelRequest = defineSignal<[Attributed]>('cancelRequest');
 
 /**
- * Answers with the number of the attempt that follows `after`, when a customer can pay it or never will. An open attempt
- * is expired at the provider first. @throws ApplicationFailure `already_paid`, `checkout_closed`, `attempt_unknown`,
- * `too_many_attempts`.
+ * Answers with the number of the attempt that follows `after`, once that attempt has a QR or has ended. The workflow
+ * expires an open attempt at the provider first.
+ * @throws ApplicationFailure `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`.
  */
 export const newAttempt = defineUpdate<number, [NewAttemptRequest]>('newAttempt');
 

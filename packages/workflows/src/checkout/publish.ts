@@ -23,7 +23,7 @@ export function publish(model: CheckoutModel, now: Instant): void {
   model.wasPublished();
 }
 
-/** The whole memo, with which the next run starts. It counts as published from then on. */
+/** The whole memo, with which the next run starts. The next run treats it as published. */
 export function memoOf(model: CheckoutModel, now: Instant): Record<string, unknown> {
   const memo = { ...workflowInfo().memo, ...changedMemo(model, model.projection(now)) };
   model.wasPublished();

@@ -44,8 +44,8 @@ export type Attention = {
 };
 
 /**
- * What operators may have to act on, the most serious first: a checkout shows the first of several. "Settles itself": it
- * disappears when its cause has. What to do about each: docs/operations.md.
+ * The attention codes, the most serious first: a checkout shows the most serious of several. "Settles itself" means
+ * that the attention disappears when its cause ends. What to do about each: docs/operations.md.
  */
 export const ATTENTION_CODES = [
   /** The provider shows something other than what was requested. It is not believed, and no customer can pay meanwhile. */
@@ -97,7 +97,7 @@ export type TimelineEntry = {
   readonly what: string;
   /** For people. */
   readonly detail?: string;
-  /** Who requested it, as `Attributed` spells it. Absent: it follows from something else, or it was not recorded. */
+  /** Who requested it, as `Attributed` spells it. Absent: nobody requested it, or the requester was not recorded. */
   readonly by?: string;
 };
 

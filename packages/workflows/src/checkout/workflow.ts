@@ -73,7 +73,7 @@ function run(model: CheckoutModel, continueAsNew: Continuations): Promise<Checko
         await continueAsNew.asAftercare();
       publish(model, clock());
       messages.published();
-      // No handler runs and the model holds every request, so nothing is lost.
+      // No handler waits and the model contains every request, so continue-as-new loses none.
       if (isHistoryLong(model) && allHandlersFinished()) await continueAsNew.asTheSame();
       const step = model.nextStep(clock());
       if (step.do === 'close') {

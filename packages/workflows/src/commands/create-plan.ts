@@ -9,7 +9,7 @@ import { makeChange } from './make-change.js';
 import type { CreatePlan, Done, Rejection, Undecided } from './messages.js';
 import * as calls from './provider-calls.js';
 
-/** Each create after the first follows a proof that the one before had no effect. */
+/** The most creates of one plan. Each repeat needs lookups that prove that the create before had no effect. */
 const MAX_CREATES = 3;
 /** Lookups while the provider does not answer; the last ones are a day apart. */
 const MAX_LOOKUPS = 60;
@@ -47,7 +47,7 @@ export class PlanCreation {
     for (let creates = 1; ; creates += 1) {
       const { inFlightUntil, ...window } = sendWindow(this.policy, clock());
       const outcome = await calls.createPlan({ sealed: this.command.sealed, ...window });
-      // Another create would differ in the same way.
+      // Tillflow does not try again: the next plan would differ in the same way.
       if (outcome.kind === 'otherwise') return undecided('mismatch', outcome.message, [outcome.id]);
       if (outcome.kind === 'done') return creates === 1 ? outcome : this.#checkForLateEffect(outcome);
       // Neither this create nor an earlier one had an effect.
@@ -114,7 +114,10 @@ export class PlanCreation {
     return (await this.#stopAll(others)) ? created(plan) : notStopped(candidates);
   }
 
-  /** A first create may take effect after it was proved absent and repeated, if its worker was frozen at that moment. */
+  /**
+   * A first create may take effect even after lookups showed no effect and it was repeated: its worker may have been
+   * frozen.
+   */
   async #checkForLateEffect(done: Created): Promise<CommandOutcome | Undecided> {
     const { id: createdId } = done.value;
     for (let checks = 0; checks < MAX_LATE_EFFECT_CHECKS; checks += 1) {

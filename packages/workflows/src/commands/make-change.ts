@@ -15,8 +15,9 @@ export function pauseAfter(tries: number, policy: CallPolicy): number {
 }
 
 /**
- * Makes a change that may be repeated, because it sets a value and does not add one. Repeats it only while its outcome is
- * unknown. A rejection of the first try ends it at once, so that nothing happens after the requester has the rejection.
+ * Makes a change that may be repeated, because it sets a value instead of adding one. Repeats the change only while its
+ * outcome is unknown. A rejection of the first try ends it at once, so that nothing happens after the requester has the
+ * rejection.
  */
 export async function makeChange(change: Change, policy: CallPolicy): Promise<CommandOutcome> {
   for (let tries = 1; ; tries += 1) {

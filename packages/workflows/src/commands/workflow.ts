@@ -54,8 +54,8 @@ async function createPlan(
 }
 
 /**
- * While the requester waits, a command that could not be sent ends with its rejection, so that nothing happens later
- * without their knowledge. Once the requester has the answer "pending", the command is tried again for a while.
+ * While the requester waits, a command that the worker could not send ends with a rejection, so that it does not run
+ * later without their knowledge. Once the requester has the answer "pending", the command is tried again for a while.
  */
 async function retryOnceCallerHasPending<T extends CommandOutcome | Undecided>(
   answerBy: number,

@@ -9,7 +9,7 @@ export type ReadEventsCall = {
   readonly retries: readonly UnplacedEvent[];
   /** Ids of the events that the tail has stored: the pass skips them. Other results may have been lost on their way here. */
   readonly remembered?: readonly string[];
-  /** An operator asked for it: the pass delivers handled and stored events again. */
+  /** True for a backfill: the pass delivers events again that were already handled or stored. */
   readonly again?: boolean;
 };
 

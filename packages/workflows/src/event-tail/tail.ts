@@ -39,7 +39,7 @@ export class Tail {
   /** @param memo of the earlier tail, or null when there was none */
   static after(memo: EventTailMemo | null): Tail {
     const { pass, unplaced = [], notices = [], dismissed = [] } = memo ?? {};
-    // The parts of the memo may come from different runs.
+    // Different runs may have written the parts of this memo, so a dismissed entry may still be in another part.
     const isPresent = ({ event_id }: TailNotice | UnplacedEvent): boolean => !dismissed.includes(event_id);
     return new Tail({
       watermark: pass?.watermark ?? null,
@@ -89,7 +89,7 @@ export class Tail {
     };
   }
 
-  /** The next pass. It covers every reread that was requested until now. */
+  /** The next pass. It starts early enough for every reread that was requested so far. */
   begin(now: Instant): ReadEventsCall {
     const { watermark, unplaced, notices, dismissed } = this.#state;
     const remembered = [...[...unplaced, ...notices].map(({ event_id }) => event_id), ...dismissed];

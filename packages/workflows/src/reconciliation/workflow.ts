@@ -139,7 +139,7 @@ async function heal(
     try {
       healed = await healer.healBreaks.executeWithOptions({ summary }, [{ runId, account, rules, breaks }]);
     } catch (error) {
-      // Checkouts may have healed, but this run has not seen it.
+      // The checkouts may have healed, but this run did not see that.
       if (!isFailedCall(error)) throw error;
       break;
     }

@@ -34,7 +34,7 @@ export function toOutcome<T>(call: Promise<T>): Promise<T | Extract<Outcome<neve
   });
 }
 
-/** What a read showed, or why it showed nothing. Never rejects for an activity's failure. */
+/** Converts a read to its result, or to the reason why it has none. Never rejects for an activity's failure. */
 export function toLookup<T>(read: Promise<T>): Promise<Lookup<T>> {
   return read.then(
     (seen) => ({ seen }),

@@ -1,4 +1,4 @@
-/** What a read showed, or why it showed nothing. */
+/** The result of a read, or the reason why it has none. */
 export type Lookup<T> = { readonly seen: T } | NotShown;
 
 /** `unseen` is for people. `status` is the HTTP status of the provider's answer; null when there was none. */

@@ -2,11 +2,11 @@ import { plus, type Instant } from '@tillflow/domain';
 
 /** The times of calls to the provider, in milliseconds. Part of a workflow's input, so that a replay uses the same. */
 export type CallPolicy = {
-  /** A mutating request leaves within this time after it was decided, or never. */
+  /** The worker sends a mutating request within this time after the workflow decided it, or never. */
   readonly sendWithinMs: number;
   /** The total time that a mutating request may take. */
   readonly callDeadlineMs: number;
-  /** Extra time before the workflow believes that a call without effect stays without effect. */
+  /** Extra time after a call's deadline. Until it is over, the call may still take effect at the provider. */
   readonly settleMs: number;
   /** A worker that sends no heartbeat for this long during a mutating call is lost; the outcome is unknown. */
   readonly heartbeatMs: number;

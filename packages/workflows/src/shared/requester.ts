@@ -4,7 +4,9 @@
  */
 export type Attributed = { readonly by?: string | undefined };
 
-/** A name is in the memo that every read loads. The longest name of an API key has 64 characters. */
+/**
+ * Limits a name, because every read loads the memo that contains it. The longest name of an API key has 64 characters.
+ */
 const MAX_LENGTH = 80;
 
 /** Who made the request. A message that is sent by hand can contain anything, or nothing. */

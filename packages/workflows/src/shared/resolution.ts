@@ -1,10 +1,11 @@
 import type { Attributed } from './requester.js';
 
 /**
- * What an operator decides where Tillflow cannot.
+ * An operator's decision in a case that Tillflow cannot decide.
  * - `look`: ask the provider about everything again, now.
  * - `adopt`: this charge or refund is the one that was asked for. It is verified like any other before it counts.
- * - `abandon`: stop waiting for what is unresolved. It makes nothing paid, and what shows up later is still applied.
+ * - `abandon`: stop waiting for unresolved charges, refunds or plans. It makes no checkout paid, and the workflow still
+ *   applies a result that appears later.
  */
 export type Resolution = Attributed &
   (

@@ -52,8 +52,9 @@ export function retryLater(policy: CallPolicy, call: PendingCall, now: Instant, 
 }
 
 /**
- * The call may have taken effect: from here on, only lookups decide. One lookup confirms a refusal. A refusal after an
- * unknown outcome may be the refusal of a second try, so it proves nothing. A reply that does not match is no answer.
+ * The call may have taken effect, so only lookups decide from now on. One lookup is enough to confirm a refusal. But a
+ * refusal after an unknown outcome may be the refusal of a second try, so it proves nothing. A reply that does not
+ * match is no answer.
  * @returns why the outcome is unknown, for people; null for a refusal that only has to be confirmed.
  */
 export function startLookup(
@@ -65,7 +66,7 @@ export function startLookup(
 ): string | null {
   const { code, message } = outcome.kind === 'done' ? MISMATCH : outcome;
   const isRefusal = outcome.kind === 'rejected' && !outcome.retryable;
-  // Repeats do not move it: attention depends on how long the outcome has been unknown.
+  // A repeated call does not change `since`, because the attention depends on how long the outcome has been unknown.
   if (!call.wasUnknown) call.since = now;
   call.refusal = isRefusal ? { code, message } : null;
   call.wasUnknown ||= !isRefusal;
@@ -85,7 +86,7 @@ export function lookupLater(policy: CallPolicy, call: PendingCall, now: Instant)
   call.tries += 1;
 }
 
-/** Someone waits for the outcome: the next lookup is now, and the delays start again. */
+/** A caller or an operator waits for the outcome: the next lookup is due now, and the delays start again. */
 export function lookupNow(call: PendingCall, now: Instant): void {
   call.dueAt = Math.min(call.dueAt, now);
   call.tries = 0;
@@ -100,8 +101,8 @@ export function repeatAt(policy: CallPolicy, call: PendingCall, now: Instant): I
 
 /**
  * A lookup showed no effect.
- * @returns whether this proves that the call had none and will have none. If not, and nothing is in flight any more,
- *   the next lookup comes soon: delays grew while the provider was silent, and it answers again.
+ * @returns whether this lookup proves that the call had no effect and will have none. If it does not, and no call can
+ *   be in flight any more, the next lookup comes soon: delays grew while the provider was silent, and it answers again.
  */
 export function provesAbsence(call: PendingCall, lookedUpAt: Instant): boolean {
   call.absentLookups += 1;

@@ -4,7 +4,7 @@ import { AMOUNT } from './sample-intent.js';
 /** How a caller asks: over HTTP, by an update, or by a signal. A simulation treats them alike. */
 export type Way = 'api' | 'update' | 'signal';
 
-/** What a till, a customer, an operator, the provider's dashboard or the network does to a checkout. */
+/** An action of a till, a customer, an operator, the provider's dashboard or the network that affects a checkout. */
 export type Action =
   | { readonly do: 'wait'; readonly ms: number }
   /** `back`: 0 is the newest charge. An older one is paid although it has ended. */

@@ -18,7 +18,7 @@ type ProviderRefund = {
   readonly madeAt: number;
 };
 
-/** What a caller was answered, and may rely on. */
+/** An answer that a caller received, and may rely on. */
 export type Answer =
   | { readonly what: 'status'; readonly status: string }
   | { readonly what: 'refund'; readonly refund: Refund }
@@ -35,7 +35,7 @@ export type Observation = {
   readonly voidDateOffsetMinutes?: number;
   /** The accepted charge, where the observer knows it. Otherwise the payment time tells. */
   readonly acceptedChargeId?: string | null;
-  /** What the checkout may ask a person for at the end. Each excuses what it reports. Usually none. */
+  /** The attentions that the checkout may show at the end; usually none. Each permits the problem that it reports. */
   readonly excuses?: ReadonlySet<AttentionCode>;
   /** A call took effect long after its deadline: the provider may have an ended charge that no attempt shows. */
   readonly hasLateEffects?: boolean;

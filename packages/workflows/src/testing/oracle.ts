@@ -175,7 +175,7 @@ class Checks {
           break;
         }
         case 'attempt':
-          // A payment or a cancel may have made it needless meanwhile.
+          // A payment or a cancel may have made the attempt unnecessary meanwhile.
           this.#expect(
             6,
             attempts.length >= answer.number || isPaid || this.#status === 'cancelled',
@@ -242,7 +242,7 @@ class Checks {
     return this.observation.memo.state?.status ?? 'creating';
   }
 
-  /** The payments of which the shop still has something. */
+  /** The payments that are not completely returned. */
   get #unreturned(): readonly ProviderCharge[] {
     return this.#paid.filter(({ refunds }) => sum(refunds) < this.#amount);
   }

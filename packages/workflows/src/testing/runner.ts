@@ -54,7 +54,7 @@ export const unknownOutcome = { kind: 'unknown', code: 'timeout', message: 'no a
 /** A script that gives the same answer to every call. */
 export const always = <T>(answer: T): { readonly always: T }[] => [{ always: answer }];
 
-/** More steps than this without an end are a loop that no time ends. */
+/** More steps than this in one pass mean that the workflow loops. */
 const MAX_STEPS = 20_000;
 const CHANGE_MS = 20;
 const FAR_TOO_LATE_MS = 4 * MINUTE;
@@ -73,7 +73,7 @@ export class Scenario extends SimulatedProvider {
   readonly trace: string[] = [];
   /** The provider answers nothing. */
   isDown = false;
-  /** What the next calls of a kind answer. A kind without one goes well. */
+  /** The answers to the next calls of each kind. A call without one succeeds. */
   onCreateCharge: ScriptedAnswer<ChargeFacts>[] = [];
   onCreateRefund: ScriptedAnswer<RefundFacts>[] = [];
   onExpire: ScriptedAnswer<ChargeFacts>[] = [];

@@ -80,7 +80,10 @@ export class SimulatedProvider {
     charge.paidAt = this.now;
   }
 
-  /** Unlike the real provider, a source serves many charges: no rule may depend on that refusal. */
+  /**
+   * Unlike at the real provider, a source serves many charges here, so that no rule of Tillflow can depend on the
+   * provider's refusal.
+   */
   makeCharge({ sourceId, metadata }: Pick<CreateChargeCall, 'sourceId' | 'metadata'>): Outcome<ChargeFacts> {
     const charge: SimulatedCharge = {
       id: this.id('chrg'),

@@ -21,7 +21,7 @@ export function begin(scenario: Scenario, action: Action): void {
   switch (action.do) {
     case 'pay': {
       const charge = chargeAt(scenario, action.back);
-      // A customer may be faster than an expiry that the provider shows late: also an ended charge can be paid.
+      // A customer may pay before an expiry that the provider shows late, so a scenario may also pay an ended charge.
       if (charge === undefined || charge.status === 'successful') return;
       scenario.takePayment(charge);
       for (let count = 0; count < action.hints; count += 1) scenario.hint(charge.id, 'charge.complete');
@@ -76,7 +76,7 @@ export function chargeAt({ charges }: Scenario, back: number): SimulatedCharge |
   return charges.at(-1 - (back % Math.max(charges.length, 1)));
 }
 
-/** From here on every call goes well and every charge is hinted at. Runs until nothing is due. */
+/** Ends all faults, sends a hint for every charge, and runs until no step is due. */
 export async function settle(scenario: Scenario, settleMs: number): Promise<void> {
   scenario.drawChangeFault = () => 'none';
   scenario.drawReadFault = () => 'none';
@@ -93,7 +93,7 @@ export function observe(scenario: Scenario, more: Partial<Observation> = {}): Ob
   return { now, charges, memo, acceptedChargeId, hasLateEffects: true, ...more };
 }
 
-/** @throws when something is so that must never be. */
+/** @throws when a guarantee is broken. */
 export function assertAlways(scenario: Scenario): void {
   const [breach] = checkAlways(observe(scenario)).breaches;
   if (breach !== undefined) throw new Error(breach.what);

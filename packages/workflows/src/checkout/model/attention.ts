@@ -5,7 +5,9 @@ import type { Timeline } from './timeline.js';
 /** `about` is the charge or refund that it concerns; empty when it concerns the whole checkout. */
 export type RaisedAttention = Attention & { readonly about: string };
 
-/** What operators are shown. Several can be raised at once; the checkout shows the most serious one. */
+/**
+ * The attentions of a checkout, for operators. Several can be raised at once; the checkout shows the most serious one.
+ */
 export class Attentions {
   constructor(
     private readonly raised: RaisedAttention[],
@@ -23,7 +25,7 @@ export class Attentions {
     this.timeline.note(now, 'attention', `${code}: ${detail}`);
   }
 
-  /** The same, except that one which an operator has settled is not raised again. */
+  /** As {@link raise}, but it does not raise an attention again that an operator has settled. */
   raiseOnce(now: Instant, code: AttentionCode, detail: string, about: string): void {
     const entry = `${code}: ${detail}`;
     const wasRaised = this.timeline.all.some(({ what, detail: noted }) => what === 'attention' && noted === entry);

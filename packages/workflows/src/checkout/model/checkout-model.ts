@@ -16,8 +16,8 @@ import { emptyState, type ModelState } from './state.js';
 import { RECONCILIATION } from './timeline.js';
 
 /**
- * Holds the known facts of one checkout, and names its next step. Pure: no clock, no I/O. {@link nextStep} says what is due, and
- * whoever carries it out applies the outcome. Only a retrieved charge makes a checkout paid.
+ * Holds the known facts of one checkout, and names its next step. Pure: no clock, no I/O. {@link nextStep} names the
+ * step that is due. The workflow carries it out and applies the outcome. Only a retrieved charge makes a checkout paid.
  */
 export class CheckoutModel extends KnownCheckout {
   readonly #state: ModelState;
@@ -39,7 +39,7 @@ export class CheckoutModel extends KnownCheckout {
     return new CheckoutModel(intent, policy, state);
   }
 
-  // --- What callers, operators and other systems request ---
+  // --- Requests of callers, operators and other systems ---
 
   /** A published end stays as it is. */
   requestCancel(now: Instant, request?: Attributed): void {
@@ -116,9 +116,9 @@ export class CheckoutModel extends KnownCheckout {
     else if (this.parts.charges.find(resolution.id) === undefined) this.parts.unrecognized.addFirst(now, resolution.id);
   }
 
-  // --- What time changes ---
+  // --- The passage of time ---
 
-  /** Applies what follows from the time alone. Called before every {@link nextStep}. */
+  /** Applies the changes that only depend on time. Called before every {@link nextStep}. */
   advanceTo(now: Instant): void {
     this.parts.creation.stopWhenWithdrawn(now);
     this.#openNextAttempt(now);
@@ -141,7 +141,7 @@ export class CheckoutModel extends KnownCheckout {
     return nextStepOf(steps, deadlinesOf(this), now);
   }
 
-  // --- What the steps brought ---
+  // --- The outcomes of steps ---
 
   applySource(now: Instant, outcome: Outcome<{ readonly sourceId: string }>): void {
     this.parts.creation.applySource(now, outcome);
@@ -186,13 +186,13 @@ export class CheckoutModel extends KnownCheckout {
       this.#applyRetrieved(now, retrievedAt, chargeId, retrieved.seen);
       return;
     }
-    // "No such charge" is an answer too, and so is one that is not believed.
+    // An answer counts as an answer even if it is "no such charge", or if the model does not believe it.
     this.#heard(now, saysItDoesNotExist(retrieved) || isDisbelieved(retrieved));
     this.parts.charges.applyMiss(now, retrievedAt, chargeId, retrieved);
     this.parts.refunding.applyMiss(now, chargeId);
   }
 
-  /** The memo says what the model says. */
+  /** Called after the memo was written: it now shows the present state of the model. */
   wasPublished(): void {
     const { published } = this.#state;
     published.status = this.status;

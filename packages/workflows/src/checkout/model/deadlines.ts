@@ -6,7 +6,7 @@ import type { Due } from './schedule.js';
 /** The last instant of the refund window is still in it. */
 const AFTER_THE_LAST_MS = 1;
 
-/** Times at which no step is due, but the checkout shows something else, or closes. */
+/** Times at which the shown state changes, or the checkout closes, without any step. */
 export function deadlinesOf(known: Omit<Known, 'intent'>): Due[] {
   const { state, policy } = known;
   const attention = attentionDeadlines(state, policy);

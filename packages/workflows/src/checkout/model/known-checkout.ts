@@ -58,19 +58,19 @@ export class KnownCheckout {
     return this.parts.charges.accepted !== null;
   }
 
-  /** Every charge was seen final, and no charge can come any more. */
+  /** The workflow has seen every charge in a final state, and no further charge can be created. */
   get isEnded(): boolean {
     return (
       this.parts.creation.inProgress === null && this.parts.attempts.replaced === null && this.parts.charges.areFinal
     );
   }
 
-  /** The customer can pay, or never will: the update `begin` waits for this. */
+  /** The provider has created the charge, or none will be created: the update `begin` waits for this. */
   get isAnswered(): boolean {
     return this.isPaid || this.parts.creation.inProgress === null;
   }
 
-  /** Its first charge is being created, and nothing else is known or requested. */
+  /** True only at the start: the first charge is being created, and there is no other fact or request. */
   get isJustOpened(): boolean {
     const { inProgress } = this.parts.creation;
     const isCreating = inProgress !== null && inProgress.stage !== 'unknown';
@@ -79,7 +79,9 @@ export class KnownCheckout {
     );
   }
 
-  /** The customer can pay attempt `number` or never will, or this attempt will never be made. */
+  /**
+   * The provider has created the charge of attempt `number`, or will not create it, or this attempt will never exist.
+   */
   isAttemptAnswered(number: number): boolean {
     const newest = this.attempt.number;
     return newest >= number ? newest > number || this.isAnswered : this.parts.attempts.replaced === null;

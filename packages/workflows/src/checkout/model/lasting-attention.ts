@@ -11,7 +11,10 @@ type LastingCode = (typeof LASTING_CODES)[number];
 
 type IsLong = (since: number | null) => boolean;
 
-/** What has lasted for too long, for people; null for what has not. It never makes a checkout fail. */
+/**
+ * For each code that depends on time: a text for people when the condition has lasted too long, otherwise null. These
+ * attentions never make a checkout fail.
+ */
 export function lastingAttention(
   state: Readonly<ModelState>,
   { attentionAfterMs }: CheckoutPolicy,
@@ -47,7 +50,7 @@ function unknownOutcome({ attempts, creation, refunding }: Readonly<ModelState>,
   return null;
 }
 
-/** The call that had no effect so far and is tried again; the charge's before the refund's. */
+/** The call that had no effect and is being tried again. A create of a charge comes before a refund. */
 function retriedCall(
   { creation, refunding }: Readonly<ModelState>,
   isLong: IsLong,

@@ -28,7 +28,7 @@ function acceptedCharge({ charges: { all, accepted } }: Readonly<ModelState>): R
   return all.find(({ id }) => id === accepted) ?? null;
 }
 
-/** What was returned of the accepted payment, in the smallest currency unit. */
+/** The returned amount of the accepted payment, in the smallest currency unit. */
 function returnedOf(state: Readonly<ModelState>): number {
   const accepted = acceptedCharge(state);
   return accepted === null ? 0 : returnedAmount(state.refunds, accepted);

@@ -25,7 +25,7 @@ export type LateCharge = Pick<ChargeFacts, 'chargeId' | 'attempt'>;
 
 /**
  * The start of a run that opens a closed checkout again, from what it published last. The late charge is not in it: a
- * hint names the charge, and only the retrieve that follows is believed.
+ * hint names the charge, and the workflow believes only the retrieve that follows.
  * @param policy what the closed run was started with.
  */
 export function reopen(
@@ -72,7 +72,7 @@ function stateOf(
   const charges = state.attempts.flatMap((view): Charge[] =>
     view.charge_id === null ? [] : [toCharge(view, view.charge_id, memo, accepted, now)],
   );
-  // What the ended run was doing can still leave for as long as its own policy lets it.
+  // A call of the ended run may still leave its worker, for as long as the policy of that run allows.
   const { inFlightUntil } = sendWindow({ ...DEFAULT_POLICY, ...policy }, now);
   const empty = emptyState();
   return {
@@ -84,7 +84,7 @@ function stateOf(
       isReopened: true,
     },
     charges: { ...empty.charges, all: charges, accepted, lateAfter: isLate ? state.status : null },
-    // Of a charge that no attempt shows, only its refunds are known until it is retrieved.
+    // When no attempt shows a charge, only its refunds are known until the workflow retrieves it.
     unrecognized: [...new Set(refunds.map(({ charge_id }) => charge_id))]
       .filter((id) => !charges.some((charge) => charge.id === id))
       .map((id) => ({ id, retrieveAt: now, tries: 0 })),

@@ -22,7 +22,7 @@ export type Step =
       readonly amount: number;
       readonly asVoid: boolean;
     }
-  /** Nothing is due before `until`; `why` says for people what is possible until then, or what follows. */
+  /** Nothing is due before `until`. `why` tells people what can happen until then, or which step follows. */
   | { readonly do: 'wait'; readonly until: Instant; readonly why: string }
   /** Nothing will be due again. */
   | { readonly do: 'close' };

@@ -4,8 +4,8 @@ import { emptyCharge, type Charge } from './charges/polling.js';
 import { emptyState, type ModelState } from './state.js';
 
 /**
- * The state without what has its initial value, so that the start of a run that stays open for a year is small.
- * The timeline is left out: it is in the memo.
+ * The state without the fields that still have their initial value. This keeps the start of a run small that stays open
+ * for a year. The timeline is left out: it is in the memo.
  */
 export type Snapshot = Partial<Omit<ModelState, 'attempts' | 'charges' | 'timeline'>> & {
   readonly attempts: Partial<Omit<AttemptsState, 'list'>> & { readonly list: readonly Partial<Attempt>[] };

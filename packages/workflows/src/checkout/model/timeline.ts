@@ -4,7 +4,7 @@ import type { TimelineEntry } from '../types.js';
 /** A hint of this kind comes from a reconciliation, not from an event of the provider. */
 export const RECONCILIATION = 'reconciliation';
 
-/** Beyond this many entries, webhooks are removed first, then entries from the middle: the memo stays small. */
+/** Beyond this many entries, the timeline drops webhooks first, then entries in the middle: the memo stays small. */
 const TIMELINE_LIMIT = 60;
 
 /** What happened to the checkout, oldest entry first. */

@@ -94,7 +94,7 @@ export class Charges {
     return [...charges, ...this.unrecognized.due()];
   }
 
-  /** A hint only says that charges should be retrieved. @param chargeId null: every charge of the checkout. */
+  /** A hint only asks for a retrieve of charges. @param chargeId null: every charge of the checkout. */
   hint(now: Instant, chargeId: string | null): void {
     const charge = chargeId === null ? undefined : this.#get(chargeId);
     if (chargeId !== null && charge === undefined) this.unrecognized.add(now, chargeId);
@@ -115,7 +115,10 @@ export class Charges {
     charge.retrieveAt = now;
   }
 
-  /** An operator no longer waits until the provider lets charges expire. A later payment is still applied. */
+  /**
+   * An operator decides not to wait any longer until the provider expires charges. The model still applies a later
+   * payment.
+   */
   abandon(now: Instant): void {
     const { attempts, timeline } = this.context;
     for (const charge of this.state.all) {
@@ -133,7 +136,7 @@ export class Charges {
     if (charge !== undefined) planAfterExpire(charge, now);
   }
 
-  /** @returns the charge when it belongs to the checkout and what the provider shows is believed, else null. */
+  /** @returns the charge when it belongs to the checkout and matches the request; null otherwise. */
   applyRetrieved(now: Instant, retrievedAt: Instant, asked: string, facts: ChargeFacts): Readonly<Charge> | null {
     const { policy } = this.context;
     const charge = this.#get(asked);
@@ -232,7 +235,7 @@ export class Charges {
       id: facts.chargeId,
       attempt: number,
       refunded: facts.refundedAmount,
-      // It was not retrieved yet, so the first hint need not wait.
+      // The charge was never retrieved, so the first hint causes a retrieve without a pause.
       retrievedAt: now - RETRIEVE_APART_MS,
     };
     this.state.all.push(charge);
@@ -280,7 +283,7 @@ export class Charges {
     }
     this.state.accepted = charge.id;
     timeline.note(now, 'paid', charge.id);
-    // A caller that requested the next attempt still waits for the payment.
+    // A caller has requested the next attempt and still expects a payment, so this one is not late.
     const { status } = this.published;
     if (isAwaitingPayment(status) || attempts.replaced !== null) return;
     this.state.lateAfter = status;

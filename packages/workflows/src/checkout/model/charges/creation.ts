@@ -25,7 +25,10 @@ export type CreationState = {
   lateEffectCheck: { at: number; since: number } | null;
 };
 
-/** What a search showed of the current attempt's charge. `disbelieved`: a charge that does not match the checkout. */
+/**
+ * The result of a search for the current attempt's charge. `disbelieved`: the search found a charge that does not match
+ * the checkout.
+ */
 export type SearchResult = 'no answer' | 'found' | 'disbelieved' | 'nothing';
 
 /** Creates a source and a charge for the current attempt, and looks them up when the outcome is unknown. */
@@ -109,7 +112,10 @@ export class Creation {
     }
   }
 
-  /** The call ended without a charge that is believed. @param inFlightUntil its effect cannot come after this. */
+  /**
+   * The call ended without a charge that matches the checkout.
+   * @param inFlightUntil the call can take no effect after this.
+   */
   applyNoCharge(now: Instant, outcome: Outcome<ChargeFacts>, inFlightUntil: Instant): void {
     const { policy, timeline } = this.context;
     const { inProgress } = this.state;
@@ -148,7 +154,7 @@ export class Creation {
     if (this.state.lateEffectCheck !== null) this.state.lateEffectCheck.at = now;
   }
 
-  /** An operator no longer waits for a charge. One that shows up later is still applied. */
+  /** An operator decides not to wait any longer for a charge. The model still applies a charge that appears later. */
   abandon(now: Instant): void {
     if (!this.isUnknown) return;
     this.#checkForLateEffect(now);
@@ -163,7 +169,7 @@ export class Creation {
     return this.context.attempts.isWithdrawn(this.#attempt, now);
   }
 
-  /** The provider has no charge, and none can come any more. */
+  /** The provider has no charge, and no call can create one any more. */
   #absent(now: Instant, call: CreationInProgress): void {
     const { policy, timeline } = this.context;
     if (call.wasUnknown) {

@@ -88,7 +88,7 @@ export function planForHint(charge: Charge, now: Instant): void {
   charge.hintedAt = now;
 }
 
-/** An operator asks for everything now. */
+/** An operator requests a retrieve now: `resolve` with the action `look`. */
 export function planNow(charge: Charge, now: Instant): void {
   charge.retrieveAt = now;
   if (charge.nextExpireAt !== null) charge.nextExpireAt = now;
@@ -118,7 +118,8 @@ export function planAfterRetrieve(
   charge.unansweredRetrieves = 0;
   const isChanged = charge.status !== before.status || charge.refunded !== before.refunded;
   const isJustPaid = charge.status === 'successful' && before.status !== 'successful';
-  // A hint that came during the retrieve may be about a later change. A payment is what hints are about.
+  // A hint that arrives during the retrieve may report a later change, so rechecks follow. They do not follow a
+  // payment, because most hints report that.
   const { hintedAt } = charge;
   const isOlderThanHint = retrievedAt < (hintedAt ?? 0) && !isJustPaid;
   if (hintedAt !== null && (!isChanged || isOlderThanHint)) charge.pendingRechecks = [...RECHECK_DELAYS_MS];

@@ -4,7 +4,7 @@ import { lookupDelay } from '../../../shared/policy.js';
 import type { ModelContext } from '../context.js';
 import type { Due } from '../schedule.js';
 
-/** No more charges than this are retrieved because a hint named them. */
+/** The model keeps at most this many charges that hints or operators named. */
 const MAX_UNRECOGNIZED = 5;
 /** A charge that the provider does not show is forgotten after this many retrieves. */
 const MAX_TRIES = 4;
@@ -45,7 +45,10 @@ export class UnrecognizedCharges {
     if (index !== -1) this.charges.splice(index, 1);
   }
 
-  /** Only an answer that there is no such charge, or that it is another one, ends the retrieves. An outage does not. */
+  /**
+   * The retrieves end only when the provider answers that the charge does not exist, or answers with another charge. An
+   * outage does not end them.
+   */
   miss(now: Instant, id: string, why: NotShown): void {
     const { policy, timeline } = this.context;
     const charge = this.charges.find((one) => one.id === id);

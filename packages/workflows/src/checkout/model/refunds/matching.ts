@@ -21,7 +21,10 @@ export function entryOf(expected: Expected, chargeId: string, facts: RefundFacts
   return adopted?.amount === facts.amount ? adopted : undefined;
 }
 
-/** A refund without a key, over the amount of the one whose outcome is unknown: only an operator can say which it is. */
+/**
+ * Whether a listed refund without a key may be the refund in progress: the amount is the same, and only an
+ * operator can tell.
+ */
 export function mayBeInProgress(expected: Expected, chargeId: string, facts: RefundFacts): boolean {
   const { entries, inProgress, adopting } = expected;
   const { refundId, key, amount } = facts;

@@ -110,7 +110,7 @@ export class Refunding {
     else if (facts.status !== 'successful') this.applyMiss(now, charge.id);
     else if (!isMatched && inProgress.wasUnknown) lookupLater(policy, inProgress, now);
     else if (inProgress.stage === 'unknown') this.#applyAbsence(now, retrievedAt, inProgress, entry);
-    // A retrieve for another reason does not cut the delay before the next try short.
+    // A retrieve for another reason does not shorten the delay before the next try.
     else if (retrievedAt >= inProgress.dueAt) this.#decide(now, inProgress, entry, charge, facts);
   }
 
@@ -134,7 +134,7 @@ export class Refunding {
     }
     const { inProgress } = this.state;
     if (inProgress === null || inProgress.key !== key) {
-      // It succeeded, or an operator gave it up during the call.
+      // During the call, the refund succeeded, or an operator abandoned it.
       if (outcome.kind !== 'done') this.charges.checkForLateRefund(now, chargeId);
       return;
     }
@@ -159,7 +159,7 @@ export class Refunding {
     this.state.adopting = isAnyPending ? id : null;
   }
 
-  /** An operator no longer waits for the refund. What shows up later is still applied. */
+  /** An operator decides not to wait any longer for the refund. The model still applies a refund that appears later. */
   abandon(now: Instant): void {
     const { inProgress, entry } = this.#current();
     if (inProgress === null || entry === undefined || !this.isUnresolved) return;

@@ -49,7 +49,7 @@ export type RefundEntry = {
   /** Of a return: how often the provider refused it, and when it is tried again. */
   refusals: number;
   retryAt: number | null;
-  /** It was given up while its outcome was unknown: it can take no effect after this. */
+  /** Set when a refund is abandoned while its outcome is unknown: the refund can take no effect after this. */
   inFlightUntil: number | null;
 };
 
@@ -57,7 +57,7 @@ type Paid = Pick<Charge, 'id' | 'refunded' | 'paidAt'>;
 type Requested = Pick<RefundEntry, 'key' | 'asked' | 'amount' | 'by' | 'requestedBy' | 'nonce' | 'reason'>;
 type Failure = { readonly code: string; readonly message: string };
 
-/** Every refund of the checkout's charges. What is returned and what is pending never exceed what was paid. */
+/** Every refund of the checkout's charges. The returned and the pending amounts together never exceed the payment. */
 export class Refunds {
   constructor(
     private readonly context: ModelContext,
@@ -72,7 +72,10 @@ export class Refunds {
     return this.#get(key);
   }
 
-  /** @returns why the accepted payment cannot be refunded so; null when it can, or when the key is of this refund. */
+  /**
+   * @returns why this refund of the accepted payment is refused; null when it is possible, or when it repeats the
+   *   refund with this key.
+   */
   refuse(now: Instant, accepted: Paid | null, { key, amount }: RefundRequest): Refused | null {
     const known = this.#get(key);
     if (known !== undefined) {

@@ -24,7 +24,7 @@ export class Returns {
         attentions.settle(isAccepted ? 'late_payment' : 'double_payment', charge.id);
         continue;
       }
-      // What a caller has requested meanwhile is not returned a second time.
+      // Tillflow does not return money a second time that a caller has already requested back.
       const left = this.refunds.left(now, charge);
       if (left === 0) continue;
       const entry = this.refunds.all.find(({ chargeId, by }) => chargeId === charge.id && by === 'tillflow');
