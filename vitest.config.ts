@@ -13,15 +13,22 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'product', include: ['test/**/*.spec.ts'], globalSetup: ['test/support/global-setup.ts'] },
+        test: {
+          name: 'product',
+          include: ['test/**/*.spec.ts'],
+          globalSetup: ['test/support/global-setup.ts'],
+          // The stacks of the specs run workflow code without a thread of their own, because each thread costs half a
+          // second of CPU to start. Worker processes run it as in production: see worker-process.ts.
+          env: { TEMPORAL_DEBUG: '1' },
+        },
       },
     ],
     // Threads crash with Temporal's native addon.
     pool: 'forks',
     // Every spec needs the same large libraries: each process loads them once. A spec undoes what it changes in its process.
     isolate: false,
-    // Specs with a stack spend most of their time waiting. Five processes keep two cores busy; each takes up to 1 GB.
-    maxWorkers: Math.max(5, availableParallelism()),
+    // Specs with a stack spend most of their time waiting. Six processes keep two cores busy; each takes up to 1 GB.
+    maxWorkers: Math.max(6, availableParallelism()),
     testTimeout: 60_000,
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
     maxConcurrency: 10,

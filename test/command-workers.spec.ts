@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
+import { FULL } from './support/full.js';
 import { chargePlanOf, plansOf, transferPlanOf } from './support/plans.js';
 import { asOperator, seedRecords } from './support/resources.js';
 import type { Stack } from './support/stack.js';
@@ -48,57 +49,62 @@ function expectOnce(stack: Stack, id: string | null): void {
   expect(plansOf(stack).map((plan) => plan.id)).toEqual([id]);
 }
 
-describe.concurrent.each(Object.keys(BODIES))('a plan of %s', { timeout: ENOUGH_MS }, (kind) => {
-  const bodyOf = BODIES[kind] ?? (() => ({}));
+describe.concurrent.each([
+  { kind: 'charges', options: {} },
+  { kind: 'transfers', options: FULL },
+])('a plan of $kind', ({ kind, options }) => {
+  describe('and its worker', { timeout: ENOUGH_MS, ...options }, () => {
+    const bodyOf = BODIES[kind] ?? (() => ({}));
 
-  it('exists once when the worker is killed as soon as the provider has created the plan', () =>
-    withStack(FAST, async (stack, start) => {
-      const victim = await start();
-      const off = stack.sandbox.on('committed', ({ method, route }) => {
-        if (method === 'POST' && route === '/schedules') victim.signal('SIGKILL');
-      });
-      const { ask, untilMade } = asking(stack, bodyOf);
-      await vi.waitUntil(async () => (await ask()).status === 202, { timeout: 30_000, interval: 100 });
-      await victim.exited;
-      off();
-      await stack.startWorker();
-      expectOnce(stack, await untilMade());
-    }));
+    it('exists once when the worker is killed as soon as the provider has created the plan', () =>
+      withStack(FAST, async (stack, start) => {
+        const victim = await start();
+        const off = stack.sandbox.on('committed', ({ method, route }) => {
+          if (method === 'POST' && route === '/schedules') victim.signal('SIGKILL');
+        });
+        const { ask, untilMade } = asking(stack, bodyOf);
+        await vi.waitUntil(async () => (await ask()).status === 202, { timeout: 30_000, interval: 100 });
+        await victim.exited;
+        off();
+        await stack.startWorker();
+        expectOnce(stack, await untilMade());
+      }));
 
-  it('is created once by another worker when the first one is killed before it sends the request', () =>
-    withStack(FAST, async (stack, start) => {
-      const victim = await start({
-        moment: 'undici:request:create',
-        method: 'POST',
-        route: '/schedules',
-        signal: 'SIGKILL',
-      });
-      const { ask, untilMade } = asking(stack, bodyOf);
-      await vi.waitUntil(async () => (await ask()).status === 202, { timeout: 30_000, interval: 100 });
-      await victim.exited;
-      expect(plansOf(stack)).toEqual([]);
-      await stack.startWorker();
-      expectOnce(stack, await untilMade());
-    }));
+    it('is created once by another worker when the first one is killed before it sends the request', () =>
+      withStack(FAST, async (stack, start) => {
+        const victim = await start({
+          moment: 'undici:request:create',
+          method: 'POST',
+          route: '/schedules',
+          signal: 'SIGKILL',
+        });
+        const { ask, untilMade } = asking(stack, bodyOf);
+        await vi.waitUntil(async () => (await ask()).status === 202, { timeout: 30_000, interval: 100 });
+        await victim.exited;
+        expect(plansOf(stack)).toEqual([]);
+        await stack.startWorker();
+        expectOnce(stack, await untilMade());
+      }));
 
-  it('exists once when its worker is frozen before it sends, and thaws after another worker has created the plan', () =>
-    withStack(FAST, async (stack, start) => {
-      const victim = await start({
-        moment: 'undici:request:create',
-        method: 'POST',
-        route: '/schedules',
-        signal: 'SIGSTOP',
-      });
-      const { ask, untilMade } = asking(stack, bodyOf);
-      await vi.waitUntil(async () => (await ask()).status === 202, { timeout: 30_000, interval: 100 });
-      await victim.signalled;
-      await stack.startWorker();
-      const id = await untilMade();
-      await stack.stopWorker();
-      victim.signal('SIGCONT');
-      // Thawed, it does other work: whatever it had still to send was sent before.
-      const change = () => asOperator(stack, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
-      await vi.waitUntil(async () => (await change()).status === 200, { timeout: 60_000, interval: 500 });
-      expectOnce(stack, id);
-    }));
+    it('exists once when its worker is frozen before it sends, and thaws after another worker has created the plan', () =>
+      withStack(FAST, async (stack, start) => {
+        const victim = await start({
+          moment: 'undici:request:create',
+          method: 'POST',
+          route: '/schedules',
+          signal: 'SIGSTOP',
+        });
+        const { ask, untilMade } = asking(stack, bodyOf);
+        await vi.waitUntil(async () => (await ask()).status === 202, { timeout: 30_000, interval: 100 });
+        await victim.signalled;
+        await stack.startWorker();
+        const id = await untilMade();
+        await stack.stopWorker();
+        victim.signal('SIGCONT');
+        // Thawed, it does other work: whatever it had still to send was sent before.
+        const change = () => asOperator(stack, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
+        await vi.waitUntil(async () => (await change()).status === 200, { timeout: 60_000, interval: 500 });
+        expectOnce(stack, id);
+      }));
+  });
 });

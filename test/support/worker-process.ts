@@ -47,7 +47,13 @@ export class WorkerProcess {
   private constructor(environment: Readonly<Record<string, string>>, signalAt?: SignalAt) {
     const args = [...(signalAt === undefined ? [] : ['--import', SIGNAL_AT]), MAIN];
     this.#child = spawn(process.execPath, args, {
-      env: { ...process.env, LOG_LEVEL: 'warn', ...environment, SIGNAL_AT: JSON.stringify(signalAt ?? null) },
+      env: {
+        ...process.env,
+        TEMPORAL_DEBUG: '',
+        LOG_LEVEL: 'warn',
+        ...environment,
+        SIGNAL_AT: JSON.stringify(signalAt ?? null),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     this.#heard.setMaxListeners(0);

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { ChargeJson } from '../index.js';
 import { NEW_CHARGE, openSandbox, type Bench } from '../../test/harness.js';
 
-const RUNS = 400;
+const RUNS = process.env['FULL'] === '1' ? 400 : 100;
 const words = (text: string): string[] => text.split(/\s+/);
 
 type Form = Record<string, string | number>;
