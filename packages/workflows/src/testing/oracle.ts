@@ -70,7 +70,10 @@ class Checks {
     for (const { id, refunds } of this.#paid) {
       const made = sum(refunds);
       this.#expect(3, made <= this.#amount, `${made} of ${id} were refunded`);
-      const promised = sum(this.#refunds.filter((one) => one.charge_id === id && one.status !== 'rejected'));
+      const shown = this.#refunds.filter((one) => one.charge_id === id && one.status !== 'rejected');
+      const own = sum(shown.filter(({ reason }) => reason !== 'made elsewhere'));
+      this.#expect(3, own <= this.#amount, `Tillflow makes refunds of ${own} of ${id}, which is more than was paid`);
+      const promised = sum(shown);
       const isElsewhere = refunds.some(({ key }) => key === null);
       this.#expect(
         3,
