@@ -1,6 +1,7 @@
 import { checkoutId, DEFAULT_ACCOUNT, parseInstant } from '@tillflow/domain';
 import { checkoutStart, type Temporal } from '@tillflow/temporal';
 import { AFTERCARE_WORKFLOW, type AftercareInput, type CheckoutMemo } from '@tillflow/workflows';
+import { AMOUNT, sampleIntent } from '@tillflow/workflows/testing';
 import { times } from './processes.js';
 import { print } from './report.js';
 import type { SandboxProcess } from './sandbox-process.js';
@@ -9,7 +10,6 @@ import { TASK_QUEUE, type Engine } from './stack.js';
 /** Payments that are made at one time. */
 const AT_ONCE = 24;
 const PRINTED_EVERY = 10_000;
-const AMOUNT = 150_000;
 
 /** Payments that were made at or after `from` and before `to`, in milliseconds. */
 export type Window = { readonly from: number; readonly to: number; readonly payments: number };
@@ -46,21 +46,9 @@ async function payAtProvider(sandbox: SandboxProcess, checkout: string): Promise
 }
 
 async function startAftercare({ client }: Temporal, reference: string, charge: PaidCharge): Promise<void> {
-  const key = { account: DEFAULT_ACCOUNT, reference };
   const { id: charge_id, created_at, paid_at } = charge;
   const memo: CheckoutMemo = {
-    intent: {
-      id: checkoutId(key),
-      ...key,
-      amount: AMOUNT,
-      currency: 'THB',
-      description: null,
-      metadata: {},
-      terminal: null,
-      expires_in: 900,
-      source: null,
-      created_at,
-    },
+    intent: sampleIntent({ reference, created_at }),
     requestNonce: 'bench',
     state: {
       status: 'paid',

@@ -42,16 +42,7 @@ export const problemDocument = z
   })
   .meta({
     id: 'Problem',
-    examples: [
-      {
-        type: 'https://pay.example/errors/not_found',
-        title: PROBLEMS.not_found.title,
-        status: 404,
-        code: 'not_found',
-        detail: PROBLEMS.not_found.example,
-        request_id: '7b1f8a52-0f4e-4f0e-9c58-2f1d7f3a9a10',
-      },
-    ],
+    examples: [exampleOf('not_found')],
   });
 
 /** The body of one error. */
@@ -72,7 +63,7 @@ export function problemBody(
 }
 
 /** A body as it may read. */
-export function exampleOf(code: ProblemCode): z.output<typeof problemDocument> {
+export function exampleOf(code: ProblemCode) {
   const { status, title, example } = PROBLEMS[code];
   return {
     type: `https://pay.example/errors/${code}`,
