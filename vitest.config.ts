@@ -18,7 +18,7 @@ export default defineConfig({
           include: ['test/**/*.spec.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           // The stacks of the specs run workflow code without a thread of their own, because each thread costs half a
-          // second of CPU to start. Worker processes run it as in production: see worker-process.ts.
+          // second of CPU to start. The worker processes that specs kill and freeze run it as in production: see worker-process.ts.
           env: { TEMPORAL_DEBUG: '1' },
         },
       },

@@ -49,7 +49,7 @@ describe('a provider that keeps no metadata on refunds', () => {
     return { ...record, refunds: { ...refunds, data } };
   };
 
-  it("works as any other: the refund's id identifies the refund in later retrieves and in the reconciliation", () =>
+  it("needs no other handling: the refund's id identifies the refund in later retrieves and in the reconciliation", () =>
     withTampered(FAST, forgetful, async (stack) => {
       const checkout = await paid(stack);
       for (const key of ['first', 'second']) {
@@ -110,7 +110,7 @@ describe('a provider that writes currencies in lower case', () => {
       ),
     ) as Record<string, unknown>;
 
-  it('works as any other: checkouts are paid, refunded and reconciled without a break', () =>
+  it('has its checkouts paid, refunded and reconciled without a break', () =>
     withTampered(FAST, inLowerCase, async (stack) => {
       const checkout = await paid(stack);
       expect(checkout).toMatchObject({ currency: 'THB', attention: null });

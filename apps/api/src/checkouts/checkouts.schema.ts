@@ -249,7 +249,7 @@ export const timelineReply = z
             .string()
             .optional()
             .meta({
-              description: `Who asked for it: ${ASKER}. Missing when nobody asked for it, or when the requester was not recorded`,
+              description: `Who asked for it: ${ASKER}. Missing when it followed from a payment, a time or an answer, or when the requester was not recorded`,
             }),
         })
         .meta({ id: 'TimelineEntry' }),

@@ -97,7 +97,7 @@ export type TimelineEntry = {
   readonly what: string;
   /** For people. */
   readonly detail?: string;
-  /** Who requested it, as `Attributed` spells it. Absent: nobody requested it, or the requester was not recorded. */
+  /** Who requested it, as `Attributed` spells it. Absent: it followed from a payment, a time or an answer, or the requester was not recorded. */
   readonly by?: string;
 };
 
