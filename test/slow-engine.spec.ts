@@ -51,6 +51,8 @@ describe('while Temporal hangs', () => {
     expectAccepted(answer, reference);
     line.mend();
     const repeated = await stack.create({ reference });
+    // 202 again where the machine is too busy to show the QR in time.
+    expect([200, 201, 202]).toContain(repeated.status);
     expect(repeated.body.id).toBe(answer.body.id);
     await stack.untilStatus(answer.body.id, 'awaiting_payment');
     expect(stack.chargesOf(answer.body.id)).toHaveLength(1);
