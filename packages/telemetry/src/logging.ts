@@ -41,7 +41,9 @@ const FLUSH_BYTES = 4_096;
 
 /**
  * A program's log: JSON lines, each with its {@link correlation}. All lines are written before the program ends, also when
- * it ends with an error. When it is killed, the lines of the last {@link FLUSH_MS} ms are lost.
+ * it ends with an error. After `process.exit` or an error, the last batches may be in another order, because the system
+ * may still be writing one of them: sort by `time`. When the program is killed, the lines of the last {@link FLUSH_MS} ms
+ * are lost.
  * @param name of the program
  * @param level one of pino's
  * @param destination standard output when left out

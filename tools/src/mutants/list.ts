@@ -387,8 +387,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'idempotency-key-reused',
     breaks: 'a refund key accepts another amount',
     file: `${MODEL}/refunds/refunds.ts`,
-    from: 'return isSame\n',
-    to: 'return true\n',
+    from: 'known.asked ?? undefined }, amount);',
+    to: 'known.asked ?? undefined }, amount) || known.amount > 0;',
     tests: [...model, 'test/refunds-api.spec.ts'],
   },
   {
