@@ -12,6 +12,7 @@ export const REFERENCE = /^[A-Za-z0-9._-]{1,64}$/;
 /** Contains no underscore, so that the first underscore after the prefix ends it. */
 const ACCOUNT = /^[a-z0-9-]{1,32}$/;
 export const CHECKOUT_ID = /^chk_([a-z0-9-]{1,32})_([A-Za-z0-9._-]{1,64})$/;
+const WORKFLOW_ID = /^checkout\/([a-z0-9-]{1,32})\/([A-Za-z0-9._-]{1,64})$/;
 
 export function isReference(text: string): boolean {
   return REFERENCE.test(text);
@@ -26,9 +27,7 @@ export function checkoutId({ account, reference }: CheckoutKey): CheckoutId {
 
 /** Null when the text is not a checkout's id. */
 export function parseCheckoutId(text: string): CheckoutKey | null {
-  const match = CHECKOUT_ID.exec(text);
-  const [, account, reference] = match ?? [];
-  return account !== undefined && reference !== undefined ? { account, reference } : null;
+  return keyOf(CHECKOUT_ID.exec(text));
 }
 
 /** The id of the workflow that owns the checkout. */
@@ -38,9 +37,14 @@ export function checkoutWorkflowId({ account, reference }: CheckoutKey): string 
 
 /** Null when the text is not the id of a checkout's workflow. */
 export function parseCheckoutWorkflowId(text: string): CheckoutKey | null {
-  const [kind, account = '', reference = '', ...others] = text.split('/');
-  const isOne = kind === 'checkout' && ACCOUNT.test(account) && REFERENCE.test(reference) && others.length === 0;
-  return isOne ? { account, reference } : null;
+  return keyOf(WORKFLOW_ID.exec(text));
+}
+
+/** @param match of a pattern that captures the account and the reference */
+function keyOf(match: RegExpExecArray | null): CheckoutKey | null {
+  if (match === null) return null;
+  const [account, reference] = match.slice(1) as [string, string];
+  return { account, reference };
 }
 
 /** The prefix of refund keys that Tillflow makes. A caller's key must not begin with it. */

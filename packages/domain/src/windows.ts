@@ -38,8 +38,7 @@ export function voidableUntil(paidAt: Instant, rule: VoidRule = UTC_DATES): Inst
 
 /** Open while `now` is before the cut-off; the cut-off itself is too late. */
 export function isVoidable(paidAt: Instant, now: Instant, rule: VoidRule = UTC_DATES): boolean {
-  const until = voidableUntil(paidAt, rule);
-  return until !== null && now < until;
+  return now < (voidableUntil(paidAt, rule) ?? paidAt);
 }
 
 /**

@@ -87,14 +87,16 @@ export function toBreak({ ageMs, around, isClosed = false, ...facts }: BreakFact
   };
 }
 
+type Facts = Pick<Break, 'type' | 'checkout_id' | 'charge_id' | 'refund_id' | 'actual'>;
+
 function suggestedAction(
-  { type, checkout_id: checkout, charge_id: charge, refund_id: refund, actual }: Omit<BreakFacts, 'ageMs' | 'around'>,
+  { type, checkout_id: checkout, charge_id: charge, refund_id: refund, actual }: Facts,
   { from, to }: BreakFacts['around'],
   isClosed: boolean,
 ): string {
   const again = `pnpm tillflow reconcile --from ${from} --to ${to} --dry-run`;
   const backfill = `pnpm tillflow backfill --from ${from}`;
-  if (checkout === null || checkout === undefined) return again;
+  if (checkout === null) return again;
   const show = `pnpm tillflow show ${checkout}`;
   const lookUp = `pnpm tillflow resolve ${checkout} --look --reason reconciliation`;
   switch (type) {
@@ -108,14 +110,14 @@ function suggestedAction(
     case 'status':
       if (!isClosed) return lookUp;
       // Only a payment reopens a closed checkout.
-      return actual?.status === 'successful' && (refund ?? null) === null ? backfill : show;
+      return actual?.status === 'successful' && refund === null ? backfill : show;
     case 'missing_there':
     case 'refund_made_outside':
       return isClosed ? show : lookUp;
     // The checkout verifies the payment and returns it automatically once it has adopted it.
     case 'duplicate_payment':
       if (isClosed) return backfill;
-      return `pnpm tillflow resolve ${checkout} --adopt ${refund ?? charge ?? ''} --reason reconciliation`;
+      return `pnpm tillflow resolve ${checkout} --adopt ${String(charge)} --reason reconciliation`;
     case 'unsettled':
     case 'receipt_total':
       return again;
@@ -125,7 +127,7 @@ function suggestedAction(
 /** The order of breaks in lists: by type, then by ids. */
 export function compareBreaks(a: Break, b: Break): number {
   const byType = BREAK_TYPES.indexOf(a.type) - BREAK_TYPES.indexOf(b.type);
-  return byType === 0 ? compareTexts(idsOf(a), idsOf(b)) : byType;
+  return byType || compareTexts(idsOf(a), idsOf(b));
 }
 
 /** Identifies a break: the same text when the same difference is found again. */
@@ -134,7 +136,7 @@ export function idsOf({ type, checkout_id, charge_id, refund_id, transaction_id,
 }
 
 /** By code unit: the same on every machine. */
-function compareTexts(a: string, b: string): number {
+export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 

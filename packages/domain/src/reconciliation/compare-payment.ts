@@ -1,9 +1,8 @@
-import { isPaid } from '../checkout.js';
 import { OWN_KEY_PREFIX } from '../ids.js';
 import { formatInstant, plus } from '../instant.js';
 import { toBreak, type Break, type BreakFacts, type Stated } from './breaks.js';
 import { compareRefunds } from './compare-refunds.js';
-import type { Movement, ProviderCharge, TillflowCheckout } from './records.js';
+import { paidAtOf, type Movement, type ProviderCharge, type TillflowCheckout } from './records.js';
 import { ageOf, type Rules } from './rules.js';
 
 /** The merchant has no money from a charge of these statuses. Any other charge with a payment time counts as paid. */
@@ -53,7 +52,7 @@ export function comparePayment(
     const isDuplicate = isSecond && isBeingReturned(charge, checkout);
     return [...(isDuplicate ? [duplicate] : []), ...compareRefunds(charge, checkout, rules), ...inBalance];
   }
-  if (!isPaid(checkout.status) && checkout.paidAt === null) {
+  if (checkout.paidAt === null) {
     return [toBreakOf('status', expected, actual), ...inBalance];
   }
   return isReturned ? inBalance : [duplicate, ...inBalance];
@@ -99,8 +98,8 @@ function breaksOfCharge(charge: ProviderCharge, checkout: TillflowCheckout | nul
       transaction_id: charge.transactionId,
       expected,
       actual,
-      isClosed: checkout?.closed ?? false,
-      ...ageOf(charge.paidAt ?? charge.createdAt, rules),
+      isClosed: checkout?.closed === true,
+      ...ageOf(paidAtOf(charge), rules),
       ...details,
     });
 }
@@ -122,10 +121,11 @@ function compareBalance(charge: ProviderCharge, movement: Movement | null, toBre
 }
 
 function comparePayout(charge: ProviderCharge, movement: Movement, toBreakOf: ToBreak, rules: Rules): Break[] {
-  const paidAt = charge.paidAt ?? charge.createdAt;
-  const { transferableAt, amount } = movement;
+  const paidAt = paidAtOf(charge);
+  const { amount } = movement;
   const { settleWithinMs } = rules;
-  if (settleWithinMs === null || transferableAt === null || transferableAt - paidAt <= settleWithinMs) return [];
+  const transferableAt = movement.transferableAt ?? paidAt;
+  if (settleWithinMs === null || transferableAt - paidAt <= settleWithinMs) return [];
   const latest = `transferable by ${formatInstant(plus(paidAt, settleWithinMs))}`;
   const expected = { status: latest, amount, currency: charge.currency };
   const actual = {

@@ -1,6 +1,13 @@
 import type { Instant } from '../instant.js';
 import { toBreak, type Break, type BreakFacts, type Stated } from './breaks.js';
-import type { Movement, ProviderCharge, ProviderRefund, TillflowCheckout, TillflowRefund } from './records.js';
+import {
+  paidAtOf,
+  type Movement,
+  type ProviderCharge,
+  type ProviderRefund,
+  type TillflowCheckout,
+  type TillflowRefund,
+} from './records.js';
 import { ageOf, type Rules } from './rules.js';
 
 /** Compares the refunds of a charge with those of its checkout. */
@@ -22,7 +29,7 @@ export function compareRefunds(charge: ProviderCharge, checkout: TillflowCheckou
   const breaks = charge.refunds.flatMap((refund) =>
     compareRefund(refund, { charge, refunds, rules, expectedOf, breakAt }),
   );
-  const at = charge.paidAt ?? charge.createdAt;
+  const at = paidAtOf(charge);
   for (const refund of refunds) {
     if (refund.status !== 'succeeded' || charge.refunds.some(({ id }) => id === refund.id)) continue;
     breaks.push(breakAt('missing_there', at, { refund_id: refund.id, expected: expectedOf(refund) }));
@@ -55,10 +62,10 @@ function compareRefund(
   refund: ProviderRefund,
   { charge, refunds, rules, expectedOf, breakAt }: RefundContext,
 ): Break[] {
-  const at = refund.createdAt ?? charge.paidAt ?? charge.createdAt;
+  const at = refund.createdAt ?? paidAtOf(charge);
   const { id: refund_id } = refund;
   const actual: Stated = { status: 'refunded', amount: refund.amount, currency: charge.currency };
-  const requested = refund.key === null ? undefined : refunds.find(({ key }) => key === refund.key);
+  const requested = refunds.find(({ key }) => key === refund.key);
   if (requested !== undefined && requested.id !== null && requested.id !== refund_id) {
     // The provider carried out one request twice: this refund should not exist, whether the checkout shows it or not.
     const amount = sumOf(charge.refunds.filter(({ key }) => key === refund.key));

@@ -2,7 +2,7 @@ import { formatInstant, instant, plus, type Instant } from '../instant.js';
 import { compareBreaks, idsOf, type Break } from './breaks.js';
 import { compareAbsentCharge, comparePayment, hasMoney, showsPaid } from './compare-payment.js';
 import { compareDebit, compareRefunds } from './compare-refunds.js';
-import type { Movement, TillflowCheckout, ProviderCharge } from './records.js';
+import { isPaidWithin, paidAtOf, type Movement, type TillflowCheckout, type ProviderCharge } from './records.js';
 import type { Rules } from './rules.js';
 import { inSlices, Peekable, type Slice } from './slices.js';
 import { Totals, type CurrencyTotals } from './totals.js';
@@ -127,7 +127,7 @@ class SliceComparison {
     const { until } = this.slice;
     for await (const movement of movements.while(({ createdAt }) => createdAt < until))
       await this.#matchMovement(movement);
-    for await (const checkout of checkouts.while(({ paidAt }) => paidAt === null || paidAt < until)) {
+    for await (const checkout of checkouts.while(({ paidAt }) => (paidAt ?? 0) < until)) {
       await this.#matchCheckout(checkout);
     }
     for (const match of this.#matches.values()) await this.#compare(match);
@@ -197,28 +197,31 @@ class SliceComparison {
   }
 
   async #compare({ charge, checkout, movement }: Match): Promise<void> {
-    const { id, checkoutId, amount, currency, paidAt, createdAt } = charge;
-    if (checkout === null && checkoutId === null) {
+    const { id, amount, currency } = charge;
+    const checkoutId = checkout?.id ?? charge.checkoutId;
+    if (checkoutId === null) {
       if (!hasMoney(charge)) return;
-      this.#foreign.push({ charge_id: id, amount, currency, paid_at: formatInstant(paidAt ?? createdAt) });
+      this.#foreign.push({ charge_id: id, amount, currency, paid_at: formatInstant(paidAtOf(charge)) });
       this.#totals.add(currency, { foreign: 1, foreign_amount: amount });
       return;
     }
-    const known = checkout ?? (checkoutId === null ? null : await this.lookups.checkout(checkoutId));
+    const known = checkout ?? (await this.lookups.checkout(checkoutId));
     const credit = movement ?? (await this.#movementOf(charge));
     const read: Match = { charge, checkout: known, movement: credit };
     const agrees = comparePayment(charge, known, credit, this.rules).length === 0;
-    this.#count(agrees ? read : await this.#compareAgain(read));
+    this.#count(agrees ? read : await this.#compareAgain(read, checkoutId));
   }
 
   /**
    * Compares freshly read records, because the listed ones may be out of date. Money may also move between two reads, so
    * the charge is read before and after its checkout, and only a break that both reads show is reported.
    */
-  async #compareAgain({ charge: listed, checkout: known, movement: credit }: Match): Promise<Match> {
+  async #compareAgain(
+    { charge: listed, checkout: known, movement: credit }: Match,
+    checkoutId: string,
+  ): Promise<Match> {
     const before = (await this.lookups.charge(listed.id)) ?? listed;
-    const id = known?.id ?? before.checkoutId;
-    const checkout = id === null ? null : ((await this.lookups.checkout(id)) ?? known);
+    const checkout = (await this.lookups.checkout(checkoutId)) ?? known;
     const charge = (await this.lookups.charge(listed.id)) ?? listed;
     const movement = credit ?? (await this.#movementOf(charge));
     const shown = new Set(comparePayment(before, checkout, movement, this.rules).map(idsOf));
@@ -250,8 +253,8 @@ class SliceComparison {
     return transactionId === null ? null : this.lookups.movement(transactionId);
   }
 
-  #isSelected({ paidAt }: ProviderCharge): boolean {
-    return paidAt !== null && paidAt >= this.window.from && paidAt < this.window.to;
+  #isSelected(charge: ProviderCharge): boolean {
+    return isPaidWithin(charge, this.window.from, this.window.to);
   }
 
   #add(breaks: readonly Break[], currency: string): void {

@@ -71,6 +71,16 @@ export type ProviderCharge = {
   readonly fees: Fees | null;
 };
 
+/** When a charge was paid; its creation while it is not paid. */
+export function paidAtOf({ paidAt, createdAt }: ProviderCharge): Instant {
+  return paidAt ?? createdAt;
+}
+
+/** Whether a charge was paid at or after `from` and before `to`. */
+export function isPaidWithin({ paidAt }: ProviderCharge, from: Instant, to: Instant): boolean {
+  return paidAt !== null && paidAt >= from && paidAt < to;
+}
+
 /** A movement of the merchant's balance by a payment or a refund. Source: API reference, "Transaction". */
 export type Movement = {
   readonly id: string;

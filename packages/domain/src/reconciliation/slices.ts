@@ -1,5 +1,6 @@
 import { plus, type Instant } from '../instant.js';
-import type { ProviderCharge } from './records.js';
+import { compareTexts } from './breaks.js';
+import { isPaidWithin, paidAtOf, type ProviderCharge } from './records.js';
 
 /** The charges that were paid in one span of time. No later slice contains a payment before `until`. */
 export type Slice = {
@@ -32,10 +33,10 @@ export async function* inSlices(
   let begin = at;
   let read = 0;
   for await (const charge of charges) {
-    const { createdAt, paidAt } = charge;
-    if (paidAt !== null && paidAt >= at && paidAt < to) buffered.push(charge);
+    const { createdAt } = charge;
+    if (isPaidWithin(charge, at, to)) buffered.push(charge);
     read += 1;
-    const until = createdAt < to ? createdAt : to;
+    const until = Math.min(createdAt, to) as Instant;
     if (until <= begin || (read < size && until - begin < LONGEST_MS)) continue;
     const ready = buffered.filter((one) => isPaidBefore(one, until));
     buffered = buffered.filter((one) => !isPaidBefore(one, until));
@@ -48,14 +49,13 @@ export async function* inSlices(
 
 /** A span without charges is cut too: Tillflow may have payments in it. */
 function* cut(ready: readonly ProviderCharge[], begin: Instant, until: Instant, listFrom: Instant): Generator<Slice> {
-  const charges = ready.toSorted((a, b) => paidAtOf(a) - paidAtOf(b) || (a.id < b.id ? -1 : 1));
+  const charges = ready.toSorted((a, b) => paidAtOf(a) - paidAtOf(b) || compareTexts(a.id, b.id));
   let next = 0;
   for (let from = begin; from < until;) {
     const end = Math.min(plus(from, LONGEST_MS), until) as Instant;
     const first = next;
-    while (next < charges.length && isPaidBefore(charges[next], end)) next += 1;
-    const rest = charges.slice(next);
-    yield { charges: charges.slice(first, next), until: end, listFrom: oldest(rest, listFrom) };
+    while (isPaidBefore(charges[next], end)) next += 1;
+    yield { charges: charges.slice(first, next), until: end, listFrom: oldest(charges.slice(next), listFrom) };
     from = end;
   }
 }
@@ -64,12 +64,8 @@ function isPaidBefore(charge: ProviderCharge | undefined, until: Instant): boole
   return charge !== undefined && paidAtOf(charge) < until;
 }
 
-function paidAtOf({ paidAt, createdAt }: ProviderCharge): Instant {
-  return paidAt ?? createdAt;
-}
-
 function oldest(charges: readonly ProviderCharge[], otherwise: Instant): Instant {
-  return charges.reduce((least, { createdAt }) => (createdAt < least ? createdAt : least), otherwise);
+  return charges.reduce((least, { createdAt }) => Math.min(least, createdAt) as Instant, otherwise);
 }
 
 /** An iterable that shows its next value before it is taken. */

@@ -1,3 +1,5 @@
+import { compareTexts } from './breaks.js';
+
 /** The sums of a reconciliation in one currency. Amounts are in its smallest unit. Wire names. */
 export type CurrencyTotals = {
   readonly currency: string;
@@ -55,7 +57,7 @@ export class Totals {
   /** In alphabetical order of the currencies. */
   list(): CurrencyTotals[] {
     return [...this.#byCurrency]
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .toSorted(([a], [b]) => compareTexts(a, b))
       .map(([currency, figures]) => Object.assign({ currency }, figures));
   }
 }
