@@ -30,20 +30,47 @@ describe('the id of a checkout', () => {
 
   it.each(['', 'a'.repeat(65), 'a/b', 'ü', 'a b', 'a\n'])('refuses the reference "%s"', (name) => {
     expect(isReference(name)).toBe(false);
-    expect(() => checkoutId({ account: 'default', reference: name })).toThrow(RangeError);
+    const error = new RangeError(`Not a reference: ${name}`);
+    expect(() => checkoutId({ account: 'default', reference: name })).toThrow(error);
   });
 
-  it.each(['', 'chk_', 'chk_default', 'chk_default_', 'x_default_a', 'chk_DEFAULT_a', 'chk_default_a/b'])(
-    'is not read out of "%s"',
-    (text) => {
-      expect(parseCheckoutId(text)).toBeNull();
-    },
-  );
+  it.each(['', 'a'.repeat(33), 'DEFAULT', 'a_b', 'a/b', 'a b'])('refuses the account "%s"', (name) => {
+    expect(() => checkoutId({ account: name, reference: 'a' })).toThrow(new RangeError(`Not an account: ${name}`));
+  });
+
+  it('is chk_<account>_<reference>, and its workflow is checkout/<account>/<reference>', () => {
+    const key = { account: 'default', reference: 'order_1' };
+    expect(checkoutId(key)).toBe('chk_default_order_1');
+    expect(checkoutWorkflowId(key)).toBe('checkout/default/order_1');
+  });
+
+  it.each([
+    '',
+    'chk_',
+    'chk_default',
+    'chk_default_',
+    'x_default_a',
+    'chk_DEFAULT_a',
+    'chk_default_a/b',
+    'a_chk_default_a',
+  ])('is not read out of "%s"', (text) => {
+    expect(parseCheckoutId(text)).toBeNull();
+  });
 });
 
-it.each(['', 'checkout', 'checkout/default', 'checkout/default/', 'checkout/default/a/b', 'reconcile/default/a'])(
-  'parseCheckoutWorkflowId is null for %j',
-  (id) => {
-    expect(parseCheckoutWorkflowId(id)).toBeNull();
-  },
-);
+it.each([
+  '',
+  'checkout',
+  'checkout/default',
+  'checkout/default/',
+  'checkout//a',
+  'checkout/DEFAULT/a',
+  `checkout/${'a'.repeat(33)}/a`,
+  `checkout/default/${'a'.repeat(65)}`,
+  'checkout/default/a/b',
+  'checkout/default/a b',
+  'a/checkout/default/a',
+  'reconcile/default/a',
+])('parseCheckoutWorkflowId is null for %j', (id) => {
+  expect(parseCheckoutWorkflowId(id)).toBeNull();
+});

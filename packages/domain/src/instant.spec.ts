@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatInstant, instant, parseInstant } from './instant.js';
+import { formatInstant, instant, parseInstant, plus } from './instant.js';
 
 describe('an instant', () => {
   it('is the same after formatting and parsing', () => {
@@ -22,11 +22,19 @@ describe('an instant', () => {
   it.each(['2026-03-10', '2026-03-10T09:00:00', '10 March 2026', '', '2026-13-01T00:00:00Z', '2026-02-30T00:00:00Z'])(
     'is not read from "%s", which has no zone or is not a date',
     (text) => {
-      expect(() => parseInstant(text)).toThrow(RangeError);
+      const error = new RangeError(`Not an ISO 8601 date-time with a zone: ${text}`);
+      expect(() => parseInstant(text)).toThrow(error);
     },
   );
 
   it.each([0.5, Number.NaN, Number.POSITIVE_INFINITY, 8.64e15])('is not %s milliseconds', (milliseconds) => {
-    expect(() => instant(milliseconds)).toThrow(RangeError);
+    expect(() => instant(milliseconds)).toThrow(new RangeError(`Not an instant: ${milliseconds}`));
+  });
+
+  it('is within the years 1 to 9999, to the millisecond', () => {
+    const [first, last] = [Date.parse('0001-01-01T00:00:00.000Z'), Date.parse('9999-12-31T23:59:59.999Z')];
+    expect([instant(first), instant(last)]).toEqual([first, last]);
+    expect(() => plus(instant(first), -1)).toThrow(RangeError);
+    expect(() => plus(instant(last), 1)).toThrow(RangeError);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { CURRENCIES, formatMoney, isCurrency, isWithinChargeLimits } from './money.js';
+import { chargeLimits, CURRENCIES, decimalsOf, formatMoney, isCurrency, isWithinChargeLimits } from './money.js';
 
 const anyMoney = fc.record({ amount: fc.integer({ min: 0, max: 10 ** 12 }), currency: fc.constantFrom(...CURRENCIES) });
 
@@ -12,6 +12,11 @@ describe('money', () => {
   ] as const)('in %s may be charged from %i to %i, both included', (currency, min, max) => {
     const isAllowed = (amount: number): boolean => isWithinChargeLimits({ amount, currency });
     expect([min - 1, min, max, max + 1].map(isAllowed)).toEqual([false, true, true, false]);
+    expect(chargeLimits(currency)).toEqual({ min, max });
+  });
+
+  it('has two decimals in every currency', () => {
+    expect(CURRENCIES.map(decimalsOf)).toEqual([2, 2, 2]);
   });
 
   it.each(['thb', 'USD', '', 'THB '])('has no currency "%s"', (currency) => {

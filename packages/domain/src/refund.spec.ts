@@ -1,7 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseInstant, plus } from './instant.js';
-import { leftToRefund, refundKind, refuseRefund, type RefundablePayment } from './refund.js';
+import {
+  describeRefusal,
+  leftToRefund,
+  refundKind,
+  refuseRefund,
+  type RefundablePayment,
+  type RefundRefusal,
+} from './refund.js';
 import { refundableUntil } from './windows.js';
 
 const PAID_AT = parseInstant('2026-03-10T09:00:00Z');
@@ -48,6 +55,17 @@ describe('a refund', () => {
       }),
     );
   });
+});
+
+it.each<[RefundRefusal, string]>([
+  [{ code: 'not_paid' }, 'The checkout is not paid'],
+  [
+    { code: 'refund_window_closed', until: PAID_AT },
+    'The payment could be refunded for one year, until 2026-03-10T09:00:00.000Z',
+  ],
+  [{ code: 'refund_exceeds_paid', left: 70_000 }, 'At most THB 700.00 can still be refunded'],
+])('describeRefusal of %j says: %s', (refusal, text) => {
+  expect(describeRefusal(refusal, 'THB')).toBe(text);
 });
 
 describe('the kind of a refund', () => {

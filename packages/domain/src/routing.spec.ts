@@ -19,11 +19,20 @@ describe('routing an event', () => {
   });
 
   it('finds the refunded charge of a refund event', () => {
-    expect(routeEvent(event(REFUND))).toMatchObject({
+    expect(routeEvent(event(REFUND))).toEqual({
+      id: 'evnt_1',
+      key: 'charge.complete',
       subject: 'rfnd_test_1',
       checkout: null,
       chargeId: 'chrg_test_1',
+      showsMetadata: false,
     });
+  });
+
+  it('reads an id of 200 characters, and no longer one', () => {
+    const read = (id: string): string | undefined => routeEvent({ ...event(CHARGE), id })?.id;
+    expect(read('e'.repeat(200))).toBe('e'.repeat(200));
+    expect(read('e'.repeat(201))).toBe('');
   });
 
   it.each([
@@ -34,6 +43,7 @@ describe('routing an event', () => {
     { id: 'trsf_test_1' },
     { object: 'refund', charge: `chrg_' OR ''='` },
     { object: 'charge', id: 'rfnd_test_1' },
+    { object: 'charge', id: ['chrg_test_1'] },
   ])('finds no charge in the data %j', (data) => {
     expect(routeEvent(event(data))?.chargeId).toBeNull();
   });

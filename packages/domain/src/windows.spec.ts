@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatInstant, instant, parseInstant, type Instant } from './instant.js';
+import { formatInstant, instant, parseInstant, plus, type Instant } from './instant.js';
 import { isRefundable, isVoidable, refundableUntil, voidableUntil, voidRule } from './windows.js';
 
 const at = parseInstant;
@@ -16,6 +16,12 @@ describe('the void window', () => {
     const paidAt = at('2026-03-10T09:00:00Z');
     expect(isVoidable(paidAt, at('2026-03-10T16:14:59.999Z'))).toBe(true);
     expect(isVoidable(paidAt, at('2026-03-10T16:15:00.000Z'))).toBe(false);
+  });
+
+  it('never opens for a payment at or after 16:15 UTC', () => {
+    const paidAt = at('2026-03-10T16:15:00.000Z');
+    expect(isVoidable(paidAt, paidAt)).toBe(false);
+    expect(isVoidable(paidAt, plus(paidAt, 1))).toBe(false);
   });
 
   it.each([
@@ -68,7 +74,7 @@ describe('the void window', () => {
   });
 
   it.each([-721, 841, 0.5, Number.NaN])('refuses the zone offset %s', (offset) => {
-    expect(() => voidRule(offset)).toThrow(RangeError);
+    expect(() => voidRule(offset)).toThrow(new RangeError(`Not a zone offset in minutes: ${offset}`));
   });
 });
 
