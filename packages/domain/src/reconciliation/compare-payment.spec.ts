@@ -1,61 +1,25 @@
 import { describe, expect, it } from 'vitest';
-import { plus } from '../instant.js';
-import { healsByRetrieve, type Break } from './breaks.js';
-import { agreeingPayments, DAY_MS, randomOf, TO } from '../testing/seeded-records.js';
-import { compareAbsentCharge, comparePayment } from './compare-payment.js';
-import { compareDebit } from './compare-refunds.js';
-import type { Movement, TillflowCheckout, TillflowRefund, ProviderCharge, ProviderRefund } from './records.js';
-
-const RULES = { now: TO, youngMs: 900_000, settleWithinMs: 8 * DAY_MS };
-
-const whole = agreeingPayments(50, randomOf(1)).find(
-  ({ checkout, charge }) => checkout?.status === 'paid' && charge !== null,
-);
-if (whole?.checkout == null || whole.charge === null || whole.movement === null) throw new Error('No payment');
-const { checkout: paidCheckout, charge: paidCharge, movement: credit } = whole;
-
-type Change = {
-  readonly checkout?: Partial<TillflowCheckout> | null;
-  readonly charge?: Partial<ProviderCharge>;
-  readonly movement?: Partial<Movement> | null;
-};
-
-/** Compares a payment on which all records agree, except for the change. */
-function compare({ checkout = {}, charge = {}, movement = {} }: Change): Break[] {
-  return comparePayment(
-    { ...paidCharge, ...charge },
-    checkout === null ? null : { ...paidCheckout, ...checkout },
-    movement === null ? null : { ...credit, ...movement },
-    RULES,
-  );
-}
-
-const types = (change: Change): string[] => compare(change).map(({ type }) => type);
-const refund = (fields: Partial<ProviderRefund> = {}): ProviderRefund => ({
-  id: 'rfnd_1',
-  amount: 1_000,
-  createdAt: paidCharge.paidAt,
-  key: null,
-  ...fields,
-});
-const entry = (fields: Partial<TillflowRefund> = {}): TillflowRefund => ({
-  id: 'rfnd_1',
-  key: 'till',
-  chargeId: paidCharge.id,
-  amount: 1_000,
-  status: 'succeeded',
-  ...fields,
-});
-const refunded = (...refunds: ProviderRefund[]): Partial<ProviderCharge> => ({
-  refunds,
-  refundedAmount: refunds.reduce((sum, { amount }) => sum + amount, 0),
-});
+import { formatInstant, plus } from '../instant.js';
+import { compare, credit, entry, paidCharge, paidCheckout, RULES, types, type Change } from '../testing/one-payment.js';
+import { DAY_MS, TO } from '../testing/seeded-records.js';
+import type { Break } from './breaks.js';
+import { compareAbsentCharge } from './compare-payment.js';
 
 describe('comparePayment of a payment', () => {
   it.each<[string, Change, string[]]>([
     ['in all records', {}, []],
     ['without a checkout', { checkout: null }, ['missing_here']],
     ['of another amount', { charge: { amount: paidCharge.amount + 1 } }, ['amount']],
+    [
+      'of another amount that the checkout does not show as paid',
+      { checkout: { charges: [] }, charge: { amount: paidCharge.amount + 1 } },
+      ['amount'],
+    ],
+    [
+      'of another amount that the checkout shows as paid and that was refunded',
+      { charge: { amount: paidCharge.amount + 1, refundedAmount: paidCharge.amount + 1 } },
+      ['amount'],
+    ],
     ['of another currency', { charge: { currency: 'SGD' } }, ['currency']],
     ['that was reversed', { charge: { status: 'reversed' } }, ['status']],
     ['that was reversed, without a checkout', { checkout: null, charge: { status: 'reversed' } }, []],
@@ -74,6 +38,21 @@ describe('comparePayment of a payment', () => {
       { checkout: { charges: [] }, charge: { currency: 'SGD', status: 'reversed' } },
       [],
     ],
+    [
+      'that did not take place',
+      { checkout: { status: 'expired', paidAt: null, charges: [] }, charge: { status: 'expired' } },
+      [],
+    ],
+    [
+      'that came too late, on its way back',
+      {
+        checkout: {
+          charges: [...paidCheckout.charges, { id: 'chrg_other', status: 'failed' }],
+          refunds: [entry({ id: null, key: `auto:${paidCharge.id}`, status: 'pending', amount: paidCharge.amount })],
+        },
+      },
+      [],
+    ],
     ['that Tillflow missed', { checkout: { status: 'expired', paidAt: null, charges: [] } }, ['status']],
     ['beside another', { checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] } }, ['duplicate_payment']],
     [
@@ -89,7 +68,10 @@ describe('comparePayment of a payment', () => {
       {
         checkout: {
           charges: [...paidCheckout.charges, { id: 'chrg_other', status: 'successful' }],
-          refunds: [entry({ id: null, key: `auto:${paidCharge.id}`, status: 'pending', amount: paidCharge.amount })],
+          refunds: [
+            entry({ id: null, status: 'rejected' }),
+            entry({ id: null, key: `auto:${paidCharge.id}`, status: 'pending', amount: paidCharge.amount }),
+          ],
         },
       },
       ['duplicate_payment'],
@@ -110,6 +92,7 @@ describe('comparePayment of a payment', () => {
     ['paid out late', { movement: { transferableAt: plus(paidCharge.paidAt ?? TO, 8 * DAY_MS + 1) } }, ['unsettled']],
     ['without a payout time', { movement: { transferableAt: null } }, []],
     ['without a word on fees', { charge: { fees: null } }, []],
+    ['without rates', { charge: { fees: paidCharge.fees && { ...paidCharge.fees, byRates: null } } }, []],
   ])('%s: %s', (_, change, expected) => {
     expect(types(change)).toEqual(expected);
   });
@@ -144,114 +127,117 @@ describe('comparePayment of a payment', () => {
   });
 });
 
+describe('comparePayment with the balance', () => {
+  const { amount, paidAt, createdAt } = paidCharge;
+  const { fee = 0, vat = 0, net = 0 } = paidCharge.fees ?? {};
+  const byRates = { fee, vat };
+  const stated = (status: string, value: number, currency = 'THB') => ({ status, amount: value, currency });
+  const payBy = plus(paidAt ?? createdAt, 8 * DAY_MS);
+  const { transactionId } = paidCharge;
+  const other = { id: 'trxn_other' };
+
+  it.each<[string, Change, Partial<Break>]>([
+    [
+      'that does not show the payment, states its net amount',
+      { movement: null },
+      { type: 'unsettled', transaction_id: transactionId, expected: stated('credited', net), actual: null },
+    ],
+    [
+      'that does not show a payment without a word on fees, states its amount',
+      { movement: null, charge: { fees: null } },
+      { type: 'unsettled', transaction_id: transactionId, expected: stated('credited', amount), actual: null },
+    ],
+    [
+      'that shows another amount, states both amounts',
+      { movement: { ...other, amount: net - 1 } },
+      {
+        type: 'fee_difference',
+        transaction_id: 'trxn_other',
+        expected: stated('credited', net),
+        actual: stated('credited', net - 1),
+      },
+    ],
+    [
+      'that shows another currency, states both currencies',
+      { movement: { ...other, currency: 'SGD' } },
+      {
+        type: 'fee_difference',
+        transaction_id: 'trxn_other',
+        expected: stated('credited', net),
+        actual: stated('credited', net, 'SGD'),
+      },
+    ],
+    [
+      'that pays out late, states both times',
+      { movement: { ...other, transferableAt: plus(payBy, 1) } },
+      {
+        type: 'unsettled',
+        transaction_id: 'trxn_other',
+        expected: stated(`transferable by ${formatInstant(payBy)}`, net),
+        actual: stated(`transferable at ${formatInstant(plus(payBy, 1))}`, net),
+      },
+    ],
+    [
+      'of a charge whose fees differ from its rates, states both fees and no credit',
+      { charge: { fees: { fee: fee + 2, vat, net: net - 2, byRates } }, movement: { amount: 1 } },
+      {
+        type: 'fee_difference',
+        transaction_id: transactionId,
+        expected: stated('fees', fee + vat),
+        actual: stated('fees', fee + 2 + vat),
+      },
+    ],
+    [
+      'of a charge that deducts more than its fees, states both fees',
+      { charge: { fees: { fee, vat, net: net - 1, byRates } }, movement: { amount: net - 1 } },
+      {
+        type: 'fee_difference',
+        transaction_id: transactionId,
+        expected: stated('fees', fee + vat),
+        actual: stated('fees', fee + vat + 1),
+      },
+    ],
+  ])('%s', (_, change, expected) => {
+    expect(compare(change)).toMatchObject([expected]);
+  });
+
+  it('may pay out at any time when the rules name no limit', () => {
+    const late = { movement: { transferableAt: plus(payBy, 1) } };
+    expect(compare(late, { ...RULES, settleWithinMs: null })).toEqual([]);
+  });
+});
+
 describe('compareAbsentCharge of a charge', () => {
+  const { amount, currency } = paidCharge;
+  const stated = (status: string) => ({ status, amount, currency });
+  const found = {
+    checkout_id: paidCheckout.id,
+    charge_id: 'chrg_absent',
+    refund_id: null,
+    transaction_id: null,
+    receipt_id: null,
+    expected: stated('paid'),
+    age_seconds: 5,
+    suggested_action: `pnpm tillflow resolve ${paidCheckout.id} --look --reason reconciliation`,
+    healed: false,
+  };
+
   it.each([
-    ['that the provider does not have', null, ['missing_there']],
-    ['that the provider shows as failed', { ...paidCharge, status: 'failed' }, ['status']],
+    ['that the provider does not have', null, [{ ...found, type: 'missing_there', actual: null }]],
+    [
+      'that the provider shows as failed',
+      { ...paidCharge, status: 'failed' },
+      [{ ...found, type: 'status', actual: stated('failed') }],
+    ],
     ['that the provider shows as paid', paidCharge, []],
   ])('%s: %j', (_, charge, expected) => {
-    expect(compareAbsentCharge(paidCheckout, paidCharge.id, charge, RULES).map(({ type }) => type)).toEqual(expected);
-  });
-});
-
-describe('comparePayment of a refund', () => {
-  it.each<[string, Change, string[]]>([
-    ['in both records', { checkout: { refunds: [entry()] }, charge: refunded(refund({ key: 'till' })) }, []],
-    ['that the checkout does not have', { charge: refunded(refund()) }, ['refund_made_outside']],
-    [
-      'made outside and adopted',
-      { checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) },
-      ['refund_made_outside'],
-    ],
-    [
-      'of another amount',
-      { checkout: { refunds: [entry({ amount: 999 })] }, charge: refunded(refund({ key: 'till' })) },
-      ['amount'],
-    ],
-    ['that the provider does not have', { checkout: { refunds: [entry()] } }, ['missing_there']],
-    ['that was refused', { checkout: { refunds: [entry({ id: null, status: 'rejected' })] } }, []],
-    [
-      'of the checkout whose answer was lost',
-      {
-        checkout: { refunds: [entry({ id: null, status: 'pending' })] },
-        charge: refunded(refund({ key: 'till', createdAt: plus(TO, -900_000) })),
-      },
-      ['status'],
-    ],
-    [
-      'of the checkout whose answer is in flight',
-      {
-        checkout: { refunds: [entry({ id: null, status: 'pending' })] },
-        charge: refunded(refund({ key: 'till', createdAt: plus(TO, -899_999) })),
-      },
-      [],
-    ],
-    [
-      'of the checkout with another amount than requested',
-      {
-        checkout: { refunds: [entry({ id: null, status: 'pending', amount: 2_000 })] },
-        charge: refunded(refund({ key: 'till', createdAt: plus(TO, -900_000) })),
-      },
-      ['amount'],
-    ],
-    [
-      'without a key that may be the one in flight',
-      {
-        checkout: { refunds: [entry({ id: null, status: 'pending' })] },
-        charge: refunded(refund({ createdAt: plus(TO, -899_999) })),
-      },
-      [],
-    ],
-    [
-      'without a key that is too old to be in flight',
-      {
-        checkout: { refunds: [entry({ id: null, status: 'pending' })] },
-        charge: refunded(refund({ createdAt: plus(TO, -900_000) })),
-      },
-      ['refund_made_outside'],
-    ],
-    ['that is in the sum and not in the list', { charge: { refundedAmount: 1_000 } }, ['amount']],
-  ])('%s: %s', (_, change, expected) => {
-    expect(types(change)).toEqual(expected);
+    const checkout = { ...paidCheckout, paidAt: plus(TO, -5_000) };
+    expect(compareAbsentCharge(checkout, 'chrg_absent', charge, RULES)).toEqual(expected);
   });
 
-  it('is healed when the checkout has adopted the outside refund', () => {
-    const [found] = compare({ checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) });
-    expect(found).toMatchObject({ refund_id: 'rfnd_1', healed: true });
-  });
-});
-
-describe('comparePayment of a refund that the provider made twice', () => {
-  const charge = refunded(refund({ key: 'till' }), refund({ id: 'rfnd_2', key: 'till' }));
-
-  it.each([
-    ['before the checkout knows', [entry()]],
-    ['after the checkout took the second for one of elsewhere', [entry(), entry({ id: 'rfnd_2', key: 'rfnd_2' })]],
-  ])('is an amount break with the sum of both refunds, and does not heal: %s', (_, refunds) => {
-    const found = compare({ checkout: { refunds }, charge });
-    expect(found).toMatchObject([
-      { type: 'amount', refund_id: 'rfnd_2', healed: false, expected: { amount: 1_000 }, actual: { amount: 2_000 } },
-    ]);
-    expect(found.map(healsByRetrieve)).toEqual([false]);
-  });
-});
-
-describe('compareDebit', () => {
-  const { net = 0 } = paidCharge.fees ?? {};
-  const whole = refund({ amount: paidCharge.amount });
-  const debit = (fields: Partial<Movement>): Movement => ({ ...credit, chargeId: null, refundId: 'rfnd_1', ...fields });
-
-  it.each<[string, Partial<ProviderCharge>, Partial<Movement>, string[]]>([
-    ['the refunded amount', refunded(refund()), { amount: 1_000 }, []],
-    ['more', refunded(refund()), { amount: 5_000 }, ['fee_difference']],
-    ['less', refunded(refund()), { amount: 999 }, ['fee_difference']],
-    ['another currency', refunded(refund()), { amount: 1_000, currency: 'SGD' }, ['fee_difference']],
-    ['the whole amount', refunded(whole), { amount: paidCharge.amount }, []],
-    ['the net amount of a void that returns the fee', refunded(whole), { amount: net }, []],
-    ['anything, of a charge that states no fees', { ...refunded(refund()), fees: null }, { amount: 5_000 }, []],
-  ])('may be %s: %j', (_, charge, movement, expected) => {
-    const found = compareDebit({ ...paidCharge, ...charge }, debit(movement), RULES);
-    expect(found.map(({ type }) => type)).toEqual(expected);
+  it('has the age zero without a payment time', () => {
+    const [absent] = compareAbsentCharge({ ...paidCheckout, paidAt: null }, 'chrg_absent', null, RULES);
+    expect(absent?.age_seconds).toBe(0);
   });
 });
 
@@ -286,14 +272,4 @@ describe('suggested_action', () => {
   ])('for %s is a command that can do something about it', (_, change, command) => {
     expect(compare(change)[0]?.suggested_action).toMatch(command);
   });
-});
-
-it('a break heals by a retrieve when it is a missed payment or a refund made outside, and no other break does', () => {
-  const heal = (change: Change): boolean[] => compare(change).map(healsByRetrieve);
-  expect(heal({ checkout: { status: 'expired', paidAt: null, charges: [] } })).toEqual([true]);
-  expect(heal({ charge: refunded(refund()) })).toEqual([true]);
-  expect(heal({ checkout: { refunds: [entry({ key: 'rfnd_1' })] }, charge: refunded(refund()) })).toEqual([false]);
-  expect(heal({ charge: { status: 'reversed' } })).toEqual([false]);
-  expect(heal({ checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] } })).toEqual([false]);
-  expect(heal({ checkout: null })).toEqual([false]);
 });

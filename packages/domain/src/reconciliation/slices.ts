@@ -38,9 +38,8 @@ export async function* inSlices(
     read += 1;
     const until = Math.min(createdAt, to) as Instant;
     if (until <= begin || (read < size && until - begin < LONGEST_MS)) continue;
-    const ready = buffered.filter((one) => isPaidBefore(one, until));
+    yield* cut(buffered, begin, until, createdAt);
     buffered = buffered.filter((one) => !isPaidBefore(one, until));
-    yield* cut(ready, begin, until, oldest(buffered, createdAt));
     begin = until;
     read = 0;
   }
@@ -48,8 +47,13 @@ export async function* inSlices(
 }
 
 /** A span without charges is cut too: Tillflow may have payments in it. */
-function* cut(ready: readonly ProviderCharge[], begin: Instant, until: Instant, listFrom: Instant): Generator<Slice> {
-  const charges = ready.toSorted((a, b) => paidAtOf(a) - paidAtOf(b) || compareTexts(a.id, b.id));
+function* cut(
+  buffered: readonly ProviderCharge[],
+  begin: Instant,
+  until: Instant,
+  listFrom: Instant,
+): Generator<Slice> {
+  const charges = buffered.toSorted((a, b) => paidAtOf(a) - paidAtOf(b) || compareTexts(a.id, b.id));
   let next = 0;
   for (let from = begin; from < until;) {
     const end = Math.min(plus(from, LONGEST_MS), until) as Instant;
