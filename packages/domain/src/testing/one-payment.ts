@@ -1,4 +1,3 @@
-import { plus } from '../instant.js';
 import type { Break } from '../reconciliation/breaks.js';
 import { comparePayment } from '../reconciliation/compare-payment.js';
 import type {
