@@ -60,6 +60,14 @@ describe('the suggested action', () => {
 });
 
 describe('a break', () => {
+  it('does not heal by a retrieve without a checkout, or without a charge that was paid', () => {
+    const { checkout_id: _, ...facts } = FACTS;
+    expect(healsByRetrieve(toBreak({ ...facts, type: 'refund_made_outside' }))).toBe(false);
+    expect(healsByRetrieve(toBreak({ ...facts, actual: paid }))).toBe(false);
+    expect(healsByRetrieve(toBreak(FACTS))).toBe(false);
+    expect(healsByRetrieve(toBreak({ ...FACTS, actual: paid }))).toBe(true);
+  });
+
   it('has null for each id that it does not concern', () => {
     expect(toBreak(FACTS)).toEqual({
       type: 'status',

@@ -1,6 +1,17 @@
 import { describe, expect, it } from 'vitest';
 import { formatInstant, plus } from '../instant.js';
-import { compare, credit, entry, paidCharge, paidCheckout, RULES, types, type Change } from '../testing/one-payment.js';
+import {
+  compare,
+  credit,
+  entry,
+  paidCharge,
+  paidCheckout,
+  refund,
+  refunded,
+  RULES,
+  types,
+  type Change,
+} from '../testing/one-payment.js';
 import { DAY_MS, TO } from '../testing/seeded-records.js';
 import type { Break } from './breaks.js';
 import { compareAbsentCharge } from './compare-payment.js';
@@ -54,6 +65,22 @@ describe('comparePayment of a payment', () => {
       [],
     ],
     ['that Tillflow missed', { checkout: { status: 'expired', paidAt: null, charges: [] } }, ['status']],
+    [
+      'that Tillflow has not seen yet',
+      { checkout: { status: 'awaiting_payment', paidAt: null, charges: [{ id: paidCharge.id, status: 'pending' }] } },
+      ['status'],
+    ],
+    [
+      'beside another, whose money Tillflow has returned',
+      {
+        checkout: {
+          charges: [...paidCheckout.charges, { id: 'chrg_other', status: 'successful' }],
+          refunds: [entry({ key: `auto:${paidCharge.id}`, amount: paidCharge.amount })],
+        },
+        charge: refunded(refund({ key: `auto:${paidCharge.id}`, amount: paidCharge.amount })),
+      },
+      [],
+    ],
     ['beside another', { checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] } }, ['duplicate_payment']],
     [
       'beside another that went back',
@@ -110,7 +137,8 @@ describe('comparePayment of a payment', () => {
   });
 
   it('states both sides, the age, and a command for the operator', () => {
-    const [found] = compare({ checkout: { status: 'awaiting_payment', paidAt: null, charges: [] } });
+    const checkout = { status: 'awaiting_payment', paidAt: null, charges: [] } as const;
+    const [found] = compare({ checkout, charge: { checkoutId: null } });
     expect(found).toEqual({
       type: 'status',
       checkout_id: paidCheckout.id,
@@ -133,6 +161,7 @@ describe('comparePayment with the balance', () => {
   const byRates = { fee, vat };
   const stated = (status: string, value: number, currency = 'THB') => ({ status, amount: value, currency });
   const payBy = plus(paidAt ?? createdAt, 8 * DAY_MS);
+  const around = (milliseconds: number): string => formatInstant(plus(paidAt ?? createdAt, milliseconds));
   const { transactionId } = paidCharge;
   const other = { id: 'trxn_other' };
 
@@ -140,7 +169,13 @@ describe('comparePayment with the balance', () => {
     [
       'that does not show the payment, states its net amount',
       { movement: null },
-      { type: 'unsettled', transaction_id: transactionId, expected: stated('credited', net), actual: null },
+      {
+        type: 'unsettled',
+        transaction_id: transactionId,
+        expected: stated('credited', net),
+        actual: null,
+        suggested_action: `pnpm tillflow reconcile --from ${around(-60_000)} --to ${around(60_000)} --dry-run`,
+      },
     ],
     [
       'that does not show a payment without a word on fees, states its amount',

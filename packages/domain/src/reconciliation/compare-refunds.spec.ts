@@ -40,6 +40,7 @@ describe('comparePayment of a refund', () => {
       },
       ['missing_there'],
     ],
+    ['of another charge', { checkout: { refunds: [entry({ chargeId: 'chrg_other' })] } }, []],
     ['that was refused', { checkout: { refunds: [entry({ id: null, status: 'rejected' })] } }, []],
     [
       'of the checkout whose answer was lost',
