@@ -22,6 +22,8 @@ describe('the void window', () => {
     const paidAt = at('2026-03-10T16:15:00.000Z');
     expect(isVoidable(paidAt, paidAt)).toBe(false);
     expect(isVoidable(paidAt, plus(paidAt, 1))).toBe(false);
+    // A clock that is behind does not open it.
+    expect(isVoidable(paidAt, plus(paidAt, -1))).toBe(false);
   });
 
   it.each([

@@ -38,7 +38,7 @@ export function voidableUntil(paidAt: Instant, rule: VoidRule = UTC_DATES): Inst
 
 /** Open while `now` is before the cut-off; the cut-off itself is too late. */
 export function isVoidable(paidAt: Instant, now: Instant, rule: VoidRule = UTC_DATES): boolean {
-  return now < (voidableUntil(paidAt, rule) ?? paidAt);
+  return now < (voidableUntil(paidAt, rule) ?? 0);
 }
 
 /**
