@@ -282,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'void-at-the-cut-off',
     breaks: 'a void is offered at 16:15:00.000',
     file: `${DOMAIN}/windows.ts`,
-    from: 'until !== null && now < until',
-    to: 'until !== null && now <= until',
+    from: 'return now < (voidableUntil',
+    to: 'return now <= (voidableUntil',
     tests: domain,
   },
   {
