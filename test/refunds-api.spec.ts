@@ -1,6 +1,7 @@
 import { apiSettings, startApi } from '@tillflow/api';
 import type { Refund } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from './support/eventually.js';
 import { chargeIdOf, IMPATIENT, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 let stack: Stack;
@@ -17,8 +18,14 @@ async function paid(): Promise<CheckoutJson> {
   return stack.untilStatus(body.id, 'paid');
 }
 
+/** Repeats the request after a 503, as a caller does: a busy machine causes one. */
 function requestRefund<T = Refund>(id: string, key: string, body?: unknown): Promise<Answer<T>> {
-  return stack.request<T>('POST', `/v1/checkouts/${id}/refunds`, { body, headers: { 'idempotency-key': key } });
+  return eventually(async () => {
+    const headers = { 'idempotency-key': key };
+    const answer = await stack.request<T>('POST', `/v1/checkouts/${id}/refunds`, { body, headers });
+    if (answer.status === 503) throw new Error(JSON.stringify(answer.body));
+    return answer;
+  });
 }
 
 /** The refunded amounts of the checkout's charges in the provider's records. */

@@ -1,7 +1,12 @@
 import { request } from 'node:http';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { DisputeJson, DocumentJson } from '../index.js';
 import { basic, openSandbox, type Bench, type ListBody } from '../../test/harness.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 const AT = '2026-03-10T09:00:00.000Z';
 const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.from('picture')]);
@@ -151,7 +156,11 @@ describe('a document', () => {
   it('that is far too large is not held in memory', async () => {
     const bench = await open();
     const piece = Buffer.alloc(1_024 * 1_024);
-    const before = process.memoryUsage().arrayBuffers;
+    const held = (): number => {
+      collectGarbage();
+      return process.memoryUsage().arrayBuffers;
+    };
+    const before = held();
     let most = 0;
     const status = await new Promise<number>((resolve, reject) => {
       const sending = request(`${bench.url}${bench.documents}`, {
@@ -169,7 +178,7 @@ describe('a document', () => {
       sending.write('--XX\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n');
       let left = 128;
       const go = (): void => {
-        most = Math.max(most, process.memoryUsage().arrayBuffers);
+        if (left % 16 === 0) most = Math.max(most, held());
         if (left === 0) {
           sending.end('\r\n--XX--\r\n');
           return;
