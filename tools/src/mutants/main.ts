@@ -59,14 +59,19 @@ class Clone {
   }
 
   /** @returns the first test that fails, or null. @throws when no test ran. */
-  async firstFailure(tests: readonly string[]): Promise<string | null> {
+  async firstFailure(tests: readonly string[], options: readonly string[] = ['--bail=1']): Promise<string | null> {
     const output = join(this.folder, 'mutants.json');
-    const args = ['vitest', 'run', ...tests, '--bail=1', '--retry=0', '--reporter=json', `--outputFile=${output}`];
-    await this.#npx(args).catch(() => undefined);
+    const args = ['vitest', 'run', ...tests, ...options, '--retry=0', '--reporter=json', `--outputFile=${output}`];
+    const hasPassed = await this.#npx(args).then(
+      () => true,
+      () => false,
+    );
     const report = JSON.parse(await readFile(output, 'utf8')) as VitestReport;
     await rm(output);
-    if (report.success && report.numTotalTests > 0) return null;
+    if (hasPassed && report.success && report.numTotalTests > 0) return null;
     const failed = report.testResults.flatMap((file) => file.assertionResults).find((one) => one.status === 'failed');
+    // A run that stops at its first failure may stop before it reports that failure.
+    if (failed === undefined && options.length > 0) return this.firstFailure(tests, []);
     if (failed === undefined) throw new Error(`No test ran in ${tests.join(' ')}`);
     return failed.fullName;
   }
@@ -131,7 +136,10 @@ async function main(parts: readonly string[]): Promise<number> {
       results.push(result);
       console.log(`${result.killedBy === null ? 'SURVIVES' : 'killed  '}  ${mutant.id}  ${result.killedBy ?? ''}`);
     }
-    if (parts.length === 0) await writeFile(TABLE, table(results));
+    if (parts.length === 0) {
+      await writeFile(TABLE, table(results));
+      await run('npx', ['oxfmt', TABLE], { cwd: ROOT });
+    }
     return results.every(({ killedBy }) => killedBy !== null) ? 0 : 1;
   } finally {
     await clone.remove();

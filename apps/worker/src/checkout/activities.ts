@@ -88,7 +88,7 @@ export async function refundsOf(client: PaymentsClient, charge: Charge, options:
  * does not count.
  * @throws {ApplicationFailure} `charge_not_listed` when the source is used but its charge is not listed yet.
  */
-async function findCharges(
+export async function findCharges(
   client: PaymentsClient,
   { sourceId, checkoutId, since, until }: FindChargesCall,
   options: RequestOptions,
