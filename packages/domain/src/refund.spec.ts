@@ -15,7 +15,7 @@ const PAID_AT = parseInstant('2026-03-10T09:00:00Z');
 const payment: RefundablePayment = { paid: 150_000, returned: 0, pending: 0, paidAt: PAID_AT };
 
 describe('leftToRefund', () => {
-  it('is the payment less what was returned and what is pending, and never negative', () => {
+  it('leftToRefund is the payment less the returned and the pending amounts, and never negative', () => {
     expect(leftToRefund(payment)).toBe(150_000);
     expect(leftToRefund({ ...payment, returned: 50_000, pending: 30_000 })).toBe(70_000);
     expect(leftToRefund({ ...payment, returned: 100_000, pending: 60_000 })).toBe(0);

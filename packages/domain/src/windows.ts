@@ -38,7 +38,8 @@ export function voidableUntil(paidAt: Instant, rule: VoidRule = UTC_DATES): Inst
 
 /** Open while `now` is before the cut-off; the cut-off itself is too late. */
 export function isVoidable(paidAt: Instant, now: Instant, rule: VoidRule = UTC_DATES): boolean {
-  return now < (voidableUntil(paidAt, rule) ?? 0);
+  const until = voidableUntil(paidAt, rule);
+  return until !== null && now < until;
 }
 
 /**

@@ -264,7 +264,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'pending-not-counted',
-    breaks: 'pending refunds do not count against what is left',
+    breaks: 'pending refunds do not reduce the amount that is left',
     file: `${DOMAIN}/refund.ts`,
     from: 'paid - returned - pending',
     to: 'paid - returned',
@@ -282,8 +282,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'void-at-the-cut-off',
     breaks: 'a void is offered at 16:15:00.000',
     file: `${DOMAIN}/windows.ts`,
-    from: 'return now < (voidableUntil',
-    to: 'return now <= (voidableUntil',
+    from: 'until !== null && now < until',
+    to: 'until !== null && now <= until',
     tests: domain,
   },
   {

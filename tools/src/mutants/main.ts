@@ -25,7 +25,11 @@ type VitestReport = {
   readonly success: boolean;
   readonly numTotalTests: number;
   readonly testResults: readonly {
-    readonly assertionResults: readonly { readonly status: string; readonly fullName: string }[];
+    readonly assertionResults: readonly {
+      readonly status: string;
+      readonly ancestorTitles: readonly string[];
+      readonly title: string;
+    }[];
   }[];
 };
 
@@ -73,7 +77,7 @@ class Clone {
     // A run that stops at its first failure may stop before it reports that failure.
     if (failed === undefined && options.length > 0) return this.firstFailure(tests, []);
     if (failed === undefined) throw new Error(`No test ran in ${tests.join(' ')}`);
-    return failed.fullName;
+    return [...failed.ancestorTitles, failed.title].join(' > ');
   }
 
   async remove(): Promise<void> {

@@ -117,7 +117,7 @@ function suggestedAction(
     // The checkout verifies the payment and returns it automatically once it has adopted it.
     case 'duplicate_payment':
       if (isClosed) return backfill;
-      return `pnpm tillflow resolve ${checkout} --adopt ${String(charge)} --reason reconciliation`;
+      return `pnpm tillflow resolve ${checkout} --adopt ${charge ?? ''} --reason reconciliation`;
     case 'unsettled':
     case 'receipt_total':
       return again;

@@ -122,10 +122,9 @@ function compareBalance(charge: ProviderCharge, movement: Movement | null, toBre
 
 function comparePayout(charge: ProviderCharge, movement: Movement, toBreakOf: ToBreak, rules: Rules): Break[] {
   const paidAt = paidAtOf(charge);
-  const { amount } = movement;
+  const { transferableAt, amount } = movement;
   const { settleWithinMs } = rules;
-  const transferableAt = movement.transferableAt ?? paidAt;
-  if (settleWithinMs === null || transferableAt - paidAt <= settleWithinMs) return [];
+  if (settleWithinMs === null || transferableAt === null || transferableAt - paidAt <= settleWithinMs) return [];
   const latest = `transferable by ${formatInstant(plus(paidAt, settleWithinMs))}`;
   const expected = { status: latest, amount, currency: charge.currency };
   const actual = {

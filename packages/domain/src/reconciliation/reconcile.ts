@@ -127,7 +127,7 @@ class SliceComparison {
     const { until } = this.slice;
     for await (const movement of movements.while(({ createdAt }) => createdAt < until))
       await this.#matchMovement(movement);
-    for await (const checkout of checkouts.while(({ paidAt }) => (paidAt ?? 0) < until)) {
+    for await (const checkout of checkouts.while(({ paidAt }) => paidAt === null || paidAt < until)) {
       await this.#matchCheckout(checkout);
     }
     for (const match of this.#matches.values()) await this.#compare(match);

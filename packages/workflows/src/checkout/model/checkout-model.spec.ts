@@ -286,7 +286,7 @@ describe('a payment', () => {
     });
   });
 
-  it('a payment after a published end is refunded or kept, as the policy says; before that it counts as any other', () => {
+  it('a payment after a published end is refunded or kept, as the policy says; before a published end it makes the checkout paid', () => {
     for (const latePayment of ['return', 'keep'] as const) {
       const published = payableModel({ latePayment });
       retrieve(published, NOW, expired);
