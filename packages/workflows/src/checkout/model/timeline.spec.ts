@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { START } from '../../testing/simulated-provider.js';
+import type { TimelineEntry } from '../types.js';
+import { Timeline } from './timeline.js';
+
+const FULL = 60;
+
+/** A timeline with 60 entries. @param webhookAt the index of the entry that is a webhook; null: none is. */
+function fullTimeline(webhookAt: number | null): Timeline {
+  const entries = Array.from({ length: FULL }, (_, index): TimelineEntry => {
+    return { at: '', what: index === webhookAt ? 'webhook' : 'entry', detail: String(index) };
+  });
+  return new Timeline(entries);
+}
+
+describe('a timeline', () => {
+  it.each([
+    ['without detail', [], {}],
+    ['with a detail', ['chrg_1'], { detail: 'chrg_1' }],
+    ['with a detail and a requester', ['chrg_1', 'cli:ann'], { detail: 'chrg_1', by: 'cli:ann' }],
+    ['with a requester', [undefined, 'cli:ann'], { by: 'cli:ann' }],
+  ] as const)('a timeline notes an entry %s', (_, [detail, by]: readonly (string | undefined)[], shown) => {
+    const timeline = new Timeline([]);
+    timeline.note(START, 'paid', detail, by);
+    expect(timeline.all).toStrictEqual([{ at: '2026-03-10T09:00:00.000Z', what: 'paid', ...shown }]);
+  });
+
+  it.each([
+    ['its oldest webhook, wherever that is', 45, '45'],
+    ['its oldest webhook, also as the first entry', 0, '0'],
+    ['an entry in the middle, when no entry is a webhook', null, '30'],
+  ])('a timeline that is full drops %s', (_, webhookAt, dropped) => {
+    const timeline = fullTimeline(webhookAt);
+    timeline.note(START, 'paid', 'chrg_1');
+    const before = Array.from({ length: FULL }, (__, index) => String(index)).filter((detail) => detail !== dropped);
+    expect(timeline.all.map(({ detail }) => detail)).toEqual([...before, 'chrg_1']);
+  });
+});
