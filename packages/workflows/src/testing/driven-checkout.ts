@@ -1,30 +1,14 @@
 import { plus, type Instant } from '@tillflow/domain';
 import type { ChargeFacts, RefundFacts } from '../checkout/activities.js';
-import { CheckoutModel } from '../checkout/model/checkout-model.js';
+import type { CheckoutModel } from '../checkout/model/checkout-model.js';
 import type { Step } from '../checkout/model/schedule.js';
-import { DEFAULT_POLICY, type CheckoutPolicy } from '../checkout/policy.js';
+import type { CheckoutPolicy } from '../checkout/policy.js';
 import type { Outcome } from '../shared/outcome.js';
-import { sampleIntent } from './sample-intent.js';
+import { chargeFacts, openModel, sourcedModel } from './sample-model.js';
 import { refused, SECOND, START } from './simulated-provider.js';
 
 /** The first charge of the sample checkout, as the provider shows it before the payment. */
-export const pendingCharge: ChargeFacts = {
-  chargeId: 'chrg_1',
-  sourceId: 'src_1',
-  status: 'pending',
-  amount: 150_000,
-  currency: 'THB',
-  checkoutId: 'chk_default_a',
-  attempt: '1',
-  isOtherMode: false,
-  failureCode: null,
-  failureMessage: null,
-  paidAt: null,
-  qr: { downloadUri: 'https://provider.test/qr.svg', rawData: 'qr' },
-  refundedAmount: 0,
-  refunds: [],
-  canVoid: false,
-};
+export const pendingCharge = chargeFacts({ qr: { downloadUri: 'https://provider.test/qr.svg', rawData: 'qr' } });
 export const paidCharge: ChargeFacts = {
   ...pendingCharge,
   status: 'successful',
@@ -58,14 +42,12 @@ export class DrivenCheckout {
 
   /** Nothing has been sent yet. */
   static opened(policy: Partial<CheckoutPolicy> = {}): DrivenCheckout {
-    return new DrivenCheckout(CheckoutModel.open(sampleIntent(), { ...DEFAULT_POLICY, ...policy }, START));
+    return new DrivenCheckout(openModel(policy));
   }
 
   /** With a source, and without a charge. */
   static withSource(policy: Partial<CheckoutPolicy> = {}): DrivenCheckout {
-    const checkout = DrivenCheckout.opened(policy);
-    checkout.model.applySource(START, { kind: 'done', value: { sourceId: 'src_1' } });
-    return checkout;
+    return new DrivenCheckout(sourcedModel(policy));
   }
 
   /** With a QR. */

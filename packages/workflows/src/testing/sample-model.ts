@@ -5,9 +5,9 @@ import type { Step } from '../checkout/model/schedule.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../checkout/policy.js';
 import type { CheckoutIntent } from '../checkout/types.js';
 import type { Outcome } from '../shared/outcome.js';
+import { unknownOutcome } from './runner.js';
 import { intent, SECOND, START } from './simulated-provider.js';
 
-export const timeout: Outcome<never> = { kind: 'unknown', code: 'timeout', message: 'no answer' };
 export const declined: Outcome<never> = { kind: 'rejected', code: 'bad_request', message: 'no', retryable: false };
 
 /** What the provider shows of the first charge while it can be paid. @param changes what a test needs otherwise. */
@@ -54,7 +54,7 @@ export function sourcedModel(policy: Partial<CheckoutPolicy> = {}): CheckoutMode
 /** The outcome of the first create is unknown, and nothing is in flight after 20 s. */
 export function unknownModel(): CheckoutModel {
   const model = sourcedModel();
-  model.applyCharge(START, timeout, plus(START, 20 * SECOND));
+  model.applyCharge(START, unknownOutcome, plus(START, 20 * SECOND));
   return model;
 }
 

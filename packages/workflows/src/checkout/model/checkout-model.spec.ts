@@ -8,6 +8,7 @@ import { CheckoutModel } from './checkout-model.js';
 import { restore, toSnapshot } from './snapshot.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../policy.js';
 import type { ModelState } from './state.js';
+import { pendingCharge as pending } from '../../testing/driven-checkout.js';
 import { intent } from '../../testing/simulated-provider.js';
 
 const NOW = parseInstant('2026-03-10T09:00:00Z');
@@ -15,23 +16,6 @@ const SECOND = 1_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 
-const pending: ChargeFacts = {
-  chargeId: 'chrg_1',
-  sourceId: 'src_1',
-  status: 'pending',
-  amount: 150_000,
-  currency: 'THB',
-  checkoutId: 'chk_default_a',
-  attempt: '1',
-  isOtherMode: false,
-  failureCode: null,
-  failureMessage: null,
-  paidAt: null,
-  qr: { downloadUri: 'https://provider.test/qr.svg', rawData: 'qr' },
-  refundedAmount: 0,
-  refunds: [],
-  canVoid: false,
-};
 const successful: ChargeFacts = { ...pending, status: 'successful', paidAt: '2026-03-10T09:01:00.000Z', canVoid: true };
 const expired: ChargeFacts = { ...pending, status: 'expired' };
 const failed: ChargeFacts = { ...pending, status: 'failed', failureCode: 'payment_rejected', failureMessage: 'No.' };

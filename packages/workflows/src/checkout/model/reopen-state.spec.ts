@@ -1,40 +1,13 @@
 import { parseInstant } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
 import type { CheckoutMemo, CheckoutState, StoredRefund } from '../types.js';
-import { initialState } from '../types.js';
 import { CheckoutModel } from './checkout-model.js';
 import { DEFAULT_POLICY } from '../policy.js';
 import { isReturnUnfinished, reopen, type LateCharge } from './reopen.js';
+import { attempt, expired, late, pending } from '../../testing/closed-checkout.js';
 import { intent } from '../../testing/simulated-provider.js';
 
 const NOW = parseInstant('2026-04-10T09:00:00Z');
-const late = { chargeId: 'chrg_1', attempt: '1' };
-const attempt = {
-  number: 1,
-  source_id: 'src_1',
-  charge_id: 'chrg_1',
-  status: 'expired',
-  failure_code: null,
-  failure_message: null,
-  created_at: '2026-03-10T09:00:00.000Z',
-  expires_at: '2026-03-10T09:15:00.000Z',
-} as const;
-const expired: CheckoutState = { ...initialState(intent), status: 'expired', attempts: [attempt] };
-
-const pending: StoredRefund = {
-  id: null,
-  key: 'k',
-  charge_id: 'chrg_1',
-  amount: 50_000,
-  currency: 'THB',
-  kind: 'refund',
-  status: 'pending',
-  reason: null,
-  failure_code: null,
-  failure_message: null,
-  created_at: '2026-03-10T10:00:00.000Z',
-};
-
 describe('the state from which a checkout reopens', () => {
   const at = '2026-03-10T09:01:00.000Z';
   const other = { ...attempt, number: 2, source_id: 'src_2', charge_id: 'chrg_2' } as const;

@@ -1,5 +1,6 @@
 import { plus } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
+import { unknownOutcome } from '../../../testing/runner.js';
 import {
   chargeFacts,
   declined,
@@ -11,7 +12,6 @@ import {
   showAbsence,
   sourcedModel,
   stepAt,
-  timeout,
   unknownModel,
 } from '../../../testing/sample-model.js';
 import { intent, MINUTE, SECOND, START } from '../../../testing/simulated-provider.js';
@@ -57,7 +57,7 @@ describe('the creation of a charge', () => {
 
   it('the creation of a charge of unknown outcome continues with a search from the beginning of the attempt', () => {
     const { creation } = newCreation('src_till');
-    creation.applyNoCharge(START, timeout, inFlightUntil);
+    creation.applyNoCharge(START, unknownOutcome, inFlightUntil);
     const range = { sourceId: 'src_till', since: START, until: inFlightUntil, why: 'unknown' };
     const why = 'then search for the charge, its outcome is unknown';
     expect(creation.due()).toEqual([{ at: after(SECOND), step: { do: 'findCharges', ...range }, why }]);
@@ -93,7 +93,7 @@ describe('the creation of a charge', () => {
   });
 
   it.each([
-    ['an unknown outcome', timeout],
+    ['an unknown outcome', unknownOutcome],
     ['a request that was not sent', notSent],
   ])('the creation of a charge begins again, a little later, after %s for its source', (_, outcome) => {
     const model = openModel();
@@ -234,7 +234,7 @@ describe('an attempt that ends without a charge', () => {
   it('an attempt that ends without a charge has expired when an earlier attempt was paid after the cancellation', () => {
     const model = nextAttemptModel();
     model.applySource(START, { kind: 'done', value: { sourceId: 'src_2' } });
-    model.applyCharge(START, timeout, inFlightUntil);
+    model.applyCharge(START, unknownOutcome, inFlightUntil);
     model.requestCancel(START);
     retrieve(model, START, paidCharge());
     showAbsence(model, inFlightUntil);

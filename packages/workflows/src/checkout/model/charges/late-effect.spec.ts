@@ -1,5 +1,6 @@
 import { plus } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
+import { unknownOutcome } from '../../../testing/runner.js';
 import {
   chargeFacts,
   paidCharge,
@@ -9,7 +10,6 @@ import {
   secondCharge,
   showAbsence,
   stepAt,
-  timeout,
   unknownModel,
 } from '../../../testing/sample-model.js';
 import { intent, MINUTE, SECOND, START } from '../../../testing/simulated-provider.js';
@@ -61,7 +61,7 @@ describe('a check for a late effect', () => {
     showAbsence(model, after(20 * SECOND));
     model.advanceTo(after(MINUTE));
     model.applySource(after(MINUTE), { kind: 'done', value: { sourceId: 'src_2' } });
-    model.applyCharge(after(MINUTE), timeout, after(80 * SECOND));
+    model.applyCharge(after(MINUTE), unknownOutcome, after(80 * SECOND));
     showAbsence(model, after(80 * SECOND));
     expect(model.attempt).toMatchObject({ number: 2, createdAt: after(MINUTE) });
     expect(model.state.creation.lateEffectCheck).toEqual({ at: after(81 * SECOND + 5 * MINUTE), since: START });

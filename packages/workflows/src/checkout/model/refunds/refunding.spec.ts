@@ -273,9 +273,9 @@ describe('what the provider lists', () => {
     expect(checkout.pass(DAY).retrieveUntilOther()).toMatchObject({ do: 'createRefund' });
   });
 
-  it('an answer about a refund that nobody requested changes nothing', () => {
+  it('an answer about a refund without a request changes nothing', () => {
     const checkout = DrivenCheckout.paid();
-    checkout.answerRefund('nobody', unknownOutcome);
+    checkout.answerRefund('other', unknownOutcome);
     expect(checkout.model.refunds).toEqual([]);
     expect(checkout.step).toMatchObject(VOIDABLE);
   });
