@@ -6,7 +6,7 @@ import { disruption, disruptProcesses, disruptProvider, type Disruptions } from 
 import { Environment, IN_FLIGHT_MS, VOID_DATE_OFFSET_MINUTES } from './environment.js';
 import { LiveCheckout } from './live-checkout.js';
 import { compareRecords } from './records.js';
-import { LiveScenario, planned } from './scenario.js';
+import { drawPlans, LiveScenario } from './scenario.js';
 
 export type CampaignOptions = {
   readonly seed: number;
@@ -54,7 +54,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const environment = await Environment.open(options);
   try {
     const run = startedAt.toString(36);
-    const scenarios = fc.sample(planned, { seed, numRuns: checkouts }).map((plan, index) => {
+    const scenarios = drawPlans(seed, checkouts).map((plan, index) => {
       return new LiveScenario(new LiveCheckout(environment, `chaos-${seed}-${index}-${run}`), plan);
     });
     log(`${checkouts} checkouts, ${atOnce} at a time, seed ${seed}`);

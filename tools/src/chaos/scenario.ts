@@ -14,12 +14,33 @@ export type Plan = {
   readonly actions: readonly Action[];
 };
 
-/** The plan of a checkout. It is drawn before the checkout begins, so that only the seed decides it. */
-export const planned: fc.Arbitrary<Plan> = fc.record({
+/** The plan of a checkout. */
+const planned: fc.Arbitrary<Plan> = fc.record({
   expiresIn: fc.constantFrom(8, 20, 40),
   maxHistoryEvents: fc.constantFrom(60, 200, 4_000),
   actions: fc.array(liveAction, { minLength: 6, maxLength: 16, size: 'max' }),
 });
+
+/** A checkout that is paid and refunded, unless a fault prevents it. */
+const PAID_AND_REFUNDED: readonly Action[] = [
+  { do: 'wait', ms: 1_500 },
+  { do: 'pay', back: 0, hints: 0 },
+  { do: 'hint', back: 0, kind: 'direct' },
+  { do: 'wait', ms: 1_500 },
+  { do: 'refund', key: 'a', amount: 50_000, times: 1, by: 'api' },
+];
+const PAID_AND_REFUNDED_EVERY = 4;
+
+/**
+ * Draws the plans before the first checkout begins, so that only the seed decides them. Every fourth one begins with a
+ * payment and a refund, so that a small campaign also checks what holds for refunds.
+ */
+export function drawPlans(seed: number, count: number): Plan[] {
+  return fc.sample(planned, { seed, numRuns: count }).map(({ actions, ...plan }, index) => {
+    const first = index % PAID_AND_REFUNDED_EVERY === 0 ? PAID_AND_REFUNDED : [];
+    return Object.assign(plan, { actions: [...first, ...actions] });
+  });
+}
 
 /** Runs one checkout on the real processes, with all of its actors. */
 export class LiveScenario {
