@@ -416,7 +416,7 @@ describe('GET /metrics of the API', () => {
 
   it('counts checkouts that a bug in the workflow code holds up', async () => {
     const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' } });
-    const bug = { from: 'const { intent, resume, policy = {} } = input;', to: "throw new Error('bug');" };
+    const bug = { from: 'const { resume, policy = {} } = input;', to: "throw new Error('bug');" };
     const { path: bundlePath, remove } = await bundleChanged(bug);
     const worker = await startWorker(workerSettings(broken.workerEnvironment()), broken.logger, { bundlePath });
     try {

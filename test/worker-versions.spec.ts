@@ -65,7 +65,7 @@ describe('a worker with a build id', () => {
 
   it('can run the bundle of another release, given as bundlePath', async () => {
     const another = await bundleChanged({
-      from: 'const { intent, resume, policy = {} } = input;',
+      from: 'const { resume, policy = {} } = input;',
       to: "return 'another release';",
     });
     try {

@@ -258,7 +258,7 @@ export async function startDirectly(
   const intent = sampleIntent({ reference, created_at: new Date().toISOString() });
   await stack.temporal.client.workflow.start('checkout', {
     ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
-    args: [{ intent, policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
+    args: [{ policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
   });
   return { id: intent.id, reference };
 }

@@ -113,6 +113,8 @@ const schema = z.object({
   LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
   SECOND_LOOK_MS: integer(DEFAULT_POLICY.lateEffectCheckMs, 0, DAY_MS),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
+  /** Paid checkouts continue as aftercare within this time after the void cut-off, each at its own time. */
+  AFTERCARE_SPREAD_MS: integer(DEFAULT_POLICY.aftercareSpreadMs, 0, DAY_MS),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
 });
 
@@ -161,6 +163,7 @@ export function checkoutPolicy(
     latePayment: settings.LATE_PAYMENT,
     lateEffectCheckMs: settings.SECOND_LOOK_MS,
     voidDateOffsetMinutes: settings.VOID_DATE_OFFSET_MINUTES,
+    aftercareSpreadMs: settings.AFTERCARE_SPREAD_MS,
   };
   const defaults: Readonly<Record<string, unknown>> = DEFAULT_POLICY;
   return Object.fromEntries(

@@ -36,6 +36,7 @@ export { mayChangeCheckout, routeEvent, type RoutedEvent } from './routing.js';
 export {
   isRefundable,
   isVoidable,
+  nextCutOff,
   refundableUntil,
   UTC_DATES,
   voidableUntil,

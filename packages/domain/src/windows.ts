@@ -36,6 +36,12 @@ export function voidableUntil(paidAt: Instant, rule: VoidRule = UTC_DATES): Inst
   return paidAt < cutOff ? cutOff : null;
 }
 
+/** The first void cut-off after this instant: 16:15:00.000 UTC, today or tomorrow. */
+export function nextCutOff(after: Instant): Instant {
+  const today = Math.floor(after / DAY) * DAY + CUT_OFF_IN_DAY;
+  return instant(after < today ? today : today + DAY);
+}
+
 /** Open while `now` is before the cut-off; the cut-off itself is too late. */
 export function isVoidable(paidAt: Instant, now: Instant, rule: VoidRule = UTC_DATES): boolean {
   const until = voidableUntil(paidAt, rule);

@@ -11,7 +11,7 @@ export type {
 } from './checkout/activities.js';
 export { isReturnUnfinished, reopen, showsPayment } from './checkout/model/reopen.js';
 export { DEFAULT_POLICY, type CheckoutPolicy } from './checkout/policy.js';
-export type { SendWindow } from './shared/policy.js';
+export { LOCAL_CALL_MS, type SendWindow } from './shared/policy.js';
 export type { Attributed } from './shared/requester.js';
 export type { EventsRead, EventTailActivities, ReadEventsCall } from './event-tail/activities.js';
 export {

@@ -41,7 +41,7 @@ export class Callers {
       expires_in: expiresIn,
       created_at: new Date().toISOString(),
     });
-    const input: CheckoutInput = { intent, policy: { ...POLICY, maxHistoryEvents } };
+    const input: CheckoutInput = { policy: { ...POLICY, maxHistoryEvents } };
     const start = (): Promise<unknown> =>
       this.#environment.temporal.client.workflow.executeUpdateWithStart(begin, {
         updateId: BEGIN_UPDATE_ID,

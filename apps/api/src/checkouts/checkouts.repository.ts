@@ -33,6 +33,7 @@ import {
   CHECKOUT_WORKFLOW,
   type Attributed,
   type CheckoutInput,
+  type CheckoutIntent,
   type Hint,
   type NewAttemptRequest,
   type RefundRequest,
@@ -54,6 +55,13 @@ const HINT_WITHIN_MS = 1_300;
 /** Pauses before Tillflow sends an unconfirmed start again. Milliseconds. */
 const START_AGAIN_AFTER_MS: readonly number[] = [250, 2_000, 8_000, 20_000];
 const START_AGAIN_WITHIN_MS = 5_000;
+
+/** How a request begins a checkout. */
+export type CheckoutStart = {
+  readonly intent: CheckoutIntent;
+  readonly requestNonce: string;
+  readonly input: CheckoutInput;
+};
 
 /** The result of a request to begin a checkout. */
 export type BeginOutcome =
@@ -90,13 +98,10 @@ export class CheckoutsRepository {
    * Starts the checkout, or joins the one with the same reference, and waits for its QR code, at most `withinMs`.
    * @throws {Problem} `overloaded`: nothing was sent.
    */
-  async begin(input: CheckoutInput, requestNonce: string, withinMs: number): Promise<BeginOutcome> {
-    const { intent } = input;
+  async begin(start: CheckoutStart, withinMs: number): Promise<BeginOutcome> {
+    const { intent, requestNonce } = start;
     addCorrelation({ workflow_id: checkoutWorkflowId(intent) });
-    const startWorkflowOperation = new WithStartWorkflowOperation(
-      CHECKOUT_WORKFLOW,
-      this.#startOf(input, requestNonce),
-    );
+    const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, this.#optionsOf(start));
     try {
       const begun = await this.temporal.whileItGoesOn(
         withinMs,
@@ -133,17 +138,17 @@ export class CheckoutsRepository {
    * Starts the checkout again, in the background, after Temporal did not confirm the start: the caller has a 202, and may
    * only poll. A repeated start is safe, because a reference has one workflow.
    */
-  startLater(input: CheckoutInput, requestNonce: string): void {
-    void this.#startUntilConfirmed(input, requestNonce);
+  startLater(start: CheckoutStart): void {
+    void this.#startUntilConfirmed(start);
   }
 
-  async #startUntilConfirmed(input: CheckoutInput, requestNonce: string): Promise<void> {
+  async #startUntilConfirmed(start: CheckoutStart): Promise<void> {
     let failure: unknown;
     for (const pauseMs of START_AGAIN_AFTER_MS) {
       await sleep(pauseMs, undefined, { ref: false });
       try {
         await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () =>
-          this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, this.#startOf(input, requestNonce)),
+          this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, this.#optionsOf(start)),
         );
         return;
       } catch (error) {
@@ -152,14 +157,14 @@ export class CheckoutsRepository {
       }
     }
     this.logger.error(
-      { err: failure, workflow_id: checkoutWorkflowId(input.intent) },
+      { err: failure, workflow_id: checkoutWorkflowId(start.intent) },
       'a checkout could not be started',
     );
   }
 
-  #startOf(input: CheckoutInput, requestNonce: string) {
+  #optionsOf({ intent, requestNonce, input }: CheckoutStart) {
     const { TEMPORAL_TASK_QUEUE: taskQueue } = this.settings.values;
-    return { ...checkoutStart({ intent: input.intent, requestNonce }, taskQueue), args: [input] };
+    return { ...checkoutStart({ intent, requestNonce }, taskQueue), args: [input] };
   }
 
   /** Requests the end of an unpaid checkout. */

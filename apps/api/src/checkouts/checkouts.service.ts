@@ -127,12 +127,13 @@ export class CheckoutsService {
   async #begin(
     request: CreateCheckout,
     money: Money,
-    { intent, by }: Pick<CheckoutInput, 'intent' | 'by'>,
+    { intent, by }: Pick<CheckoutInput, 'by'> & { readonly intent: CheckoutIntent },
     requestNonce: string,
   ): Promise<StoredCheckout | null> {
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
-    const input = { intent, by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
-    const begun = await this.repository.begin(input, requestNonce, timeBeforeRead());
+    const input = { by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
+    const start = { intent, requestNonce, input };
+    const begun = await this.repository.begin(start, timeBeforeRead());
     if (begun.kind === 'opened') return begun.checkout;
     try {
       return await this.repository.get(intent);
@@ -145,7 +146,7 @@ export class CheckoutsService {
       }
       if (begun.kind === 'unconfirmed') {
         if (!begun.mayBegin) throw begun.problem;
-        this.repository.startLater(input, requestNonce);
+        this.repository.startLater(start);
       }
       return null;
     }

@@ -1,13 +1,22 @@
 import { activityInfo, Context, heartbeat } from '@temporalio/activity';
 import type { RequestOptions } from '@tillflow/payments-client';
-import type { Outcome, SendWindow } from '@tillflow/workflows';
+import { LOCAL_CALL_MS, type Outcome, type SendWindow } from '@tillflow/workflows';
 import { toOutcome, toReadFailure } from './failures.js';
 
 /** After every record that can exist. ISO 8601 UTC. */
 export const END_OF_TIME = '9999-01-01T00:00:00.000Z';
 
-/** A read that hangs is repeated soon; all tries end within the activity's own 20 s. */
-const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 15_000 } as const;
+/** The time of a local activity in which it reports its result, in milliseconds. */
+const REPORT_MS = 500;
+
+/** The times of a read. All tries end within the activity's own timeout: 5 s for a local activity, else 20 s. */
+const READ_LIMITS = {
+  local: { timeoutMs: 2_000, deadlineMs: LOCAL_CALL_MS - REPORT_MS },
+  /** A read that hangs is repeated soon. */
+  first: { timeoutMs: 3_000, deadlineMs: 15_000 },
+  /** The provider may be slow. */
+  again: { timeoutMs: 15_000, deadlineMs: 15_000 },
+} as const;
 
 /** A worker that heartbeats may miss two heartbeats before Temporal considers it dead. */
 const HEARTBEATS_PER_TIMEOUT = 3;
@@ -20,11 +29,12 @@ export function mutate<T>(window: SendWindow, call: (options: RequestOptions) =>
 
 /** As {@link mutate}. @param translate turns the failure of the call into its outcome */
 export async function attempt<T, R>(
-  { sendBy, deadlineMs }: SendWindow,
+  { sendBy, ...window }: SendWindow,
   call: (options: RequestOptions) => Promise<T>,
   translate: (error: unknown) => R,
 ): Promise<Extract<Outcome<T>, { kind: 'done' }> | R> {
-  const { cancellationSignal: signal } = Context.current();
+  const { cancellationSignal: signal, info } = Context.current();
+  const deadlineMs = info.isLocal ? Math.min(window.deadlineMs, READ_LIMITS.local.deadlineMs) : window.deadlineMs;
   return withHeartbeat(async () => {
     try {
       return { kind: 'done', value: await call({ sendBy, deadlineMs, signal }) };
@@ -34,10 +44,12 @@ export async function attempt<T, R>(
   });
 }
 
-/** Makes a call without effect. Temporal may retry it. */
-export async function read<T>(call: (options: RequestOptions) => Promise<T>): Promise<T> {
+/** Makes a call without effect. Temporal may retry it. @param isSecondTry an earlier activity found the provider slow */
+export async function read<T>(call: (options: RequestOptions) => Promise<T>, isSecondTry = false): Promise<T> {
+  const { cancellationSignal: signal, info } = Context.current();
+  const limits = info.isLocal ? 'local' : isSecondTry || info.attempt > 1 ? 'again' : 'first';
   try {
-    return await call({ ...READ_LIMITS, signal: Context.current().cancellationSignal });
+    return await call({ ...READ_LIMITS[limits], signal });
   } catch (error) {
     throw toReadFailure(error);
   }
@@ -48,7 +60,9 @@ export async function read<T>(call: (options: RequestOptions) => Promise<T>): Pr
  * @param progress a worker that takes the activity over gets the newest value
  */
 export async function withHeartbeat<T>(work: () => Promise<T>, progress: () => unknown = () => undefined): Promise<T> {
-  const { heartbeatTimeoutMs = DEFAULT_HEARTBEAT_TIMEOUT_MS } = activityInfo();
+  const { heartbeatTimeoutMs = DEFAULT_HEARTBEAT_TIMEOUT_MS, isLocal } = activityInfo();
+  // Temporal takes no heartbeat of a local activity: it runs as long as its workflow task.
+  if (isLocal) return work();
   const timer = setInterval(() => heartbeat(progress()), heartbeatTimeoutMs / HEARTBEATS_PER_TIMEOUT);
   try {
     return await work();

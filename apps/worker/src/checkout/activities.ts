@@ -59,12 +59,12 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
         return toRefundFacts(refund, currency);
       }),
 
-    retrieveCharge: ({ chargeId }) =>
+    retrieveCharge: ({ chargeId, isSecondTry }) =>
       read(async (options) => {
         const charge = await client.charges.retrieve(chargeId, options);
         const refunds = await refundsOf(client, charge, options);
         return { ...factsOf(charge), refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)) };
-      }),
+      }, isSecondTry),
 
     findCharges: (call) =>
       read(async (options) => (await findCharges(client, call, options)).map((charge) => factsOf(charge))),

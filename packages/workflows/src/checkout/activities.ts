@@ -35,6 +35,12 @@ export type CreateRefundCall = SendWindow & {
   readonly metadata: Readonly<Record<string, string>>;
 };
 
+export type RetrieveChargeCall = {
+  readonly chargeId: string;
+  /** The provider was too slow for a first try, so this one has more time. */
+  readonly isSecondTry?: boolean;
+};
+
 export type FindChargesCall = {
   /** Null: only the list of charges is searched. */
   readonly sourceId: string | null;
@@ -89,7 +95,7 @@ export type PaymentActivities = {
   createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
   expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
   createRefund(call: CreateRefundCall): Promise<Outcome<RefundFacts>>;
-  retrieveCharge(call: { readonly chargeId: string }): Promise<ChargeFacts>;
+  retrieveCharge(call: RetrieveChargeCall): Promise<ChargeFacts>;
   /**
    * The checkout's charges. Empty only when the provider also says that no charge used the source. Fails when the source
    * is used and its charge is not listed yet.

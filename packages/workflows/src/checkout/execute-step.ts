@@ -7,6 +7,7 @@ import type {
   ExpireChargeCall,
   FindChargesCall,
   RefundFacts,
+  RetrieveChargeCall,
 } from './activities.js';
 import type { CheckoutModel } from './model/checkout-model.js';
 import type { Lookup } from '../shared/lookup.js';
@@ -20,7 +21,7 @@ export type ProviderCalls = {
   createCharge(call: CreateChargeCall): Promise<Outcome<ChargeFacts>>;
   expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
   createRefund(call: CreateRefundCall): Promise<Outcome<RefundFacts>>;
-  retrieveCharge(chargeId: string): Promise<Lookup<ChargeFacts>>;
+  retrieveCharge(call: RetrieveChargeCall): Promise<Lookup<ChargeFacts>>;
   findCharges(call: FindChargesCall): Promise<Lookup<readonly ChargeFacts[]>>;
 };
 
@@ -73,7 +74,7 @@ export function executeStep(
     case 'retrieveCharge': {
       const retrievedAt = clock();
       return calls
-        .retrieveCharge(step.chargeId)
+        .retrieveCharge({ chargeId: step.chargeId })
         .then((retrieved) => model.applyRetrieve(clock(), retrievedAt, step.chargeId, retrieved));
     }
     case 'findCharges': {

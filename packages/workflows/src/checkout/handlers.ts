@@ -122,15 +122,14 @@ class Messages {
     this.#isPublished = false;
   }
 
-  /** Waits for a new message, or until the time. @param orPaid continue also when the payment was seen. */
+  /** Waits for a new message, or until the time. @param orHandled continue also when no handler waits any more. */
   newOrUntil(
     { until, why }: { readonly until: number; readonly why: string },
-    { orPaid }: { readonly orPaid: boolean },
+    { orHandled }: { readonly orHandled: boolean },
   ): Promise<boolean> {
-    const { model } = this;
     this.#isIdle = true;
     return condition(
-      () => this.#hasNew || (orPaid && model.isPaid && allHandlersFinished()),
+      () => this.#hasNew || (orHandled && allHandlersFinished()),
       Math.max(until - clock(), 1),
       { summary: `Until ${new Date(until).toISOString()}: ${why}` },
     );

@@ -12,9 +12,13 @@ export const CHECKOUT_WORKFLOW = 'checkout';
 /** A paid checkout continues as this type, under the same id. Both types answer every message. */
 export const AFTERCARE_WORKFLOW = 'aftercare';
 
-/** How a checkout starts. `by` requested it. */
+/** How a checkout starts. `by` requested it. The intent is in the memo. */
 export type CheckoutInput = Attributed & {
-  readonly intent: CheckoutIntent;
+  /**
+   * Set by versions before 1.0: their runs make every provider call as a regular activity (ADR 13). A worker of such a
+   * version cannot run an input without it, and leaves the run to a newer worker.
+   */
+  readonly intent?: CheckoutIntent;
   /** What differs from `DEFAULT_POLICY`. */
   readonly policy?: Partial<CheckoutPolicy>;
   /** What an earlier run of the same checkout knew, when it continued as new. */

@@ -12,6 +12,8 @@ export type CheckoutPolicy = CallPolicy & {
   readonly latePayment: 'return' | 'keep';
   /** Minutes east of UTC of the calendar that gives a payment's transaction date. */
   readonly voidDateOffsetMinutes: number;
+  /** A paid checkout continues as aftercare within this time after the next void cut-off; each one at its own time. */
+  readonly aftercareSpreadMs: number;
   /** The workflow continues as new after this many events. */
   readonly maxHistoryEvents: number;
 };
@@ -23,5 +25,6 @@ export const DEFAULT_POLICY: CheckoutPolicy = {
   unpaidGraceMs: 48 * 3_600_000,
   latePayment: 'return',
   voidDateOffsetMinutes: 0,
+  aftercareSpreadMs: 6 * 3_600_000,
   maxHistoryEvents: 4_000,
 };

@@ -1,38 +1,91 @@
-import { formatMoney } from '@tillflow/domain';
-import { proxyActivities } from '@temporalio/workflow';
-import { mutatingOptions, readingOptions, toLookup, toOutcome } from '../shared/activity-options.js';
-import type { PaymentActivities } from './activities.js';
+import { formatMoney, plus, type Instant } from '@tillflow/domain';
+import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { localOptions, mutatingOptions, readingOptions, toLookup, toOutcome } from '../shared/activity-options.js';
+import { clock } from '../shared/clock.js';
+import { LOCAL_CALL_MS } from '../shared/policy.js';
+import type { CreateSourceCall, PaymentActivities } from './activities.js';
 import type { ProviderCalls } from './execute-step.js';
 
-const provider = proxyActivities<PaymentActivities>({
+const regular = proxyActivities<PaymentActivities>({
   scheduleToCloseTimeout: '1 minute',
   retry: { maximumAttempts: 1 },
 });
+const local = proxyLocalActivities<PaymentActivities>({ scheduleToCloseTimeout: LOCAL_CALL_MS });
 
-/** The worker's activities, each with the summary that the Temporal UI shows. */
-export const providerCalls: ProviderCalls = {
-  createSource: (call) => {
-    const options = mutatingOptions(call, `Create a source of ${formatMoney(call)}`);
-    return toOutcome(provider.createSource.executeWithOptions(options, [call]));
-  },
+/** A local call that took this long, in milliseconds, holds up the messages of its checkout. */
+const SLOW_MS = 2_000;
+/** After a slow local call, the checkout makes regular calls for this long, in milliseconds. */
+const REGULAR_FOR_MS = 60_000;
+
+const summaryOf = {
+  createSource: (call: CreateSourceCall) => `Create a source of ${formatMoney(call)}`,
+  retrieveCharge: (chargeId: string) => `Retrieve ${chargeId}`,
+};
+
+/** The worker's activities, each with the summary that the Temporal UI shows. Temporal stores each call before it is made. */
+export const regularCalls: ProviderCalls = {
+  createSource: (call) =>
+    toOutcome(regular.createSource.executeWithOptions(mutatingOptions(call, summaryOf.createSource(call)), [call])),
   createCharge: (call) => {
     const options = mutatingOptions(call, `Charge ${formatMoney(call)} on ${call.sourceId}`);
-    return toOutcome(provider.createCharge.executeWithOptions(options, [call]));
+    return toOutcome(regular.createCharge.executeWithOptions(options, [call]));
   },
   expireCharge: (call) => {
     const options = mutatingOptions(call, `Expire ${call.chargeId}`);
-    return toOutcome(provider.expireCharge.executeWithOptions(options, [call]));
+    return toOutcome(regular.expireCharge.executeWithOptions(options, [call]));
   },
   createRefund: (call) => {
     const what = `${call.asVoid ? 'Void' : 'Refund'} ${formatMoney(call)} of ${call.chargeId}`;
-    return toOutcome(provider.createRefund.executeWithOptions(mutatingOptions(call, what), [call]));
+    return toOutcome(regular.createRefund.executeWithOptions(mutatingOptions(call, what), [call]));
   },
-  retrieveCharge: (chargeId) => {
-    const options = readingOptions(`Retrieve ${chargeId}`);
-    return toLookup(provider.retrieveCharge.executeWithOptions(options, [{ chargeId }]));
-  },
+  retrieveCharge: (call) =>
+    toLookup(
+      regular.retrieveCharge.executeWithOptions(readingOptions(summaryOf.retrieveCharge(call.chargeId)), [call]),
+    ),
   findCharges: (call) => {
     const options = readingOptions(`Search charges of ${call.sourceId ?? call.checkoutId}`);
-    return toLookup(provider.findCharges.executeWithOptions(options, [call]));
+    return toLookup(regular.findCharges.executeWithOptions(options, [call]));
   },
 };
+
+/**
+ * The same, with the two calls of every payment that move no money as local activities: each saves five events. A local
+ * activity runs again when its workflow task is lost, for example with its worker. So the provider can get two sources
+ * for one attempt. That is harmless: a source charges nothing, and only the source that the workflow records is charged.
+ * Calls that move money are never local.
+ *
+ * A workflow task that waits for a local activity accepts no message. So a local call ends after {@link LOCAL_CALL_MS},
+ * and continues as a regular one. While the provider is slow, all calls are regular.
+ */
+export function localCalls(): ProviderCalls {
+  let regularUntil = 0;
+  const isSlow = (startedAt: Instant): boolean => {
+    const isLong = clock() - startedAt >= SLOW_MS;
+    if (isLong) regularUntil = plus(clock(), REGULAR_FOR_MS);
+    return isLong;
+  };
+  return {
+    ...regularCalls,
+    createSource: async (call) => {
+      const startedAt = clock();
+      if (startedAt < regularUntil) return regularCalls.createSource(call);
+      const outcome = await toOutcome(
+        local.createSource.executeWithOptions(localOptions(summaryOf.createSource(call)), [call]),
+      );
+      const tookMs = clock() - startedAt;
+      return isSlow(startedAt) && outcome.kind === 'unknown'
+        ? regularCalls.createSource({ ...call, sendBy: call.sendBy + tookMs })
+        : outcome;
+    },
+    retrieveCharge: async (call) => {
+      const startedAt = clock();
+      if (startedAt < regularUntil) return regularCalls.retrieveCharge(call);
+      const retrieved = await toLookup(
+        local.retrieveCharge.executeWithOptions(localOptions(summaryOf.retrieveCharge(call.chargeId)), [call]),
+      );
+      return isSlow(startedAt) && 'unseen' in retrieved
+        ? regularCalls.retrieveCharge({ ...call, isSecondTry: true })
+        : retrieved;
+    },
+  };
+}

@@ -1,50 +1,53 @@
 import { allHandlersFinished, CancellationScope, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
 import { TEMPORAL_CANCEL } from '../shared/requester.js';
-import { executeStep } from './execute-step.js';
+import { executeStep, type ProviderCalls } from './execute-step.js';
 import { handleMessages, isHistoryLong } from './handlers.js';
 import { AFTERCARE_WORKFLOW, type AftercareInput, type CheckoutInput } from './messages.js';
 import { CheckoutModel } from './model/checkout-model.js';
 import { restore } from './model/snapshot.js';
 import { DEFAULT_POLICY } from './policy.js';
-import { providerCalls } from './provider-calls.js';
+import { localCalls, regularCalls } from './provider-calls.js';
 import { memoOf, publish, searchAttributesOf } from './publish.js';
 import type { CheckoutMemo, CheckoutResult } from './types.js';
 
-/** How a run continues as new. */
-type Continuations = {
-  /** Its history is long. */
-  readonly asTheSame: () => Promise<never>;
-  /** It is paid, and continues as aftercare. Null in aftercare itself. */
-  readonly asAftercare: (() => Promise<never>) | null;
+/** How the two workflow types differ. */
+type Kind = {
+  readonly calls: ProviderCalls;
+  /** Continues as new: when the history is long, and when {@link isDue}. */
+  readonly continueAsNew: () => Promise<never>;
+  /** Whether it is time to continue as new although the history is short. */
+  readonly isDue: () => boolean;
 };
 
 /**
- * One reference, from its first QR until it is paid, or until no payment can come any more.
+ * One reference, from its first QR until the night after its payment, or until no payment can come any more.
  * Source: API reference, "Merchant-presented QR payment".
  */
 export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
-  const { intent, resume, policy = {} } = input;
+  const { resume, policy = {} } = input;
+  const intent = input.intent ?? (workflowInfo().memo as CheckoutMemo).intent;
   const model =
     resume === undefined
       ? CheckoutModel.open(intent, { ...DEFAULT_POLICY, ...policy }, clock(), input)
       : CheckoutModel.resume(intent, { ...DEFAULT_POLICY, ...policy }, resume);
 
   return run(model, {
-    asTheSame: () =>
-      makeContinueAsNewFunc<typeof checkout>({ memo: memoOf(model, clock()) })({ ...input, resume: model.state }),
-    asAftercare: () =>
-      makeContinueAsNewFunc<typeof aftercare>({
-        workflowType: AFTERCARE_WORKFLOW,
-        memo: memoOf(model, clock()),
-        typedSearchAttributes: searchAttributesOf(model, clock()),
-      })({ state: model.snapshot, ...(input.policy === undefined ? {} : { policy }) }),
+    calls: input.intent === undefined ? localCalls() : regularCalls,
+    continueAsNew: () =>
+      model.isPaid
+        ? makeContinueAsNewFunc<typeof aftercare>({ ...nextRun(model), workflowType: AFTERCARE_WORKFLOW })({
+            state: model.snapshot,
+            ...(input.policy === undefined ? {} : { policy }),
+          })
+        : makeContinueAsNewFunc<typeof checkout>(nextRun(model))({ ...input, resume: model.state }),
+    isDue: () => model.isReadyForAftercare(clock()),
   });
 }
 
 /**
- * A paid checkout: its void window, its refund window, its refunds, and payments that come late or twice. It closes when
- * nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund rules.
+ * A paid checkout from the night after its payment: its refunds, and payments that come late or twice. It closes within a
+ * day after nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund rules.
  */
 export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const { intent, timeline = [] } = workflowInfo().memo as CheckoutMemo;
@@ -52,14 +55,21 @@ export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const model = CheckoutModel.resume(intent, { ...DEFAULT_POLICY, ...input.policy }, state);
 
   return run(model, {
-    asTheSame: () =>
-      makeContinueAsNewFunc<typeof aftercare>({ memo: memoOf(model, clock()) })({ ...input, state: model.snapshot }),
-    asAftercare: null,
+    calls: regularCalls,
+    continueAsNew: () =>
+      makeContinueAsNewFunc<typeof aftercare>(nextRun(model))({ ...input, state: model.snapshot }),
+    isDue: () => false,
   });
 }
 
+/** The memo and the search attributes with which the next run starts. */
+function nextRun(model: CheckoutModel) {
+  const now = clock();
+  return { memo: memoOf(model, now), typedSearchAttributes: searchAttributesOf(model, now) };
+}
+
 /** Both workflow types are this loop, so whichever runs answers every message. */
-function run(model: CheckoutModel, continueAsNew: Continuations): Promise<CheckoutResult> {
+function run(model: CheckoutModel, { calls, continueAsNew, isDue }: Kind): Promise<CheckoutResult> {
   const messages = handleMessages(model);
   // A payment may be in flight: a cancellation in the Temporal UI requests the same orderly end as the update `cancel`.
   CancellationScope.current().cancelRequested.catch(() =>
@@ -69,21 +79,19 @@ function run(model: CheckoutModel, continueAsNew: Continuations): Promise<Checko
     for (;;) {
       messages.read();
       model.advanceTo(clock());
-      if (model.isPaid && continueAsNew.asAftercare !== null && allHandlersFinished())
-        await continueAsNew.asAftercare();
       publish(model, clock());
       messages.published();
       // No handler waits and the model contains every request, so continue-as-new loses none.
-      if (isHistoryLong(model) && allHandlersFinished()) await continueAsNew.asTheSame();
+      if ((isHistoryLong(model) || isDue()) && allHandlersFinished()) await continueAsNew();
       const step = model.nextStep(clock());
       if (step.do === 'close') {
         if (await messages.newBeforeAllAreAnswered()) continue;
         return model.result(clock());
       }
       if (step.do === 'wait') {
-        await messages.newOrUntil(step, { orPaid: continueAsNew.asAftercare !== null });
+        await messages.newOrUntil(step, { orHandled: isDue() });
       } else {
-        await executeStep(model, step, providerCalls, clock);
+        await executeStep(model, step, calls, clock);
         messages.changed();
       }
     }

@@ -1,7 +1,13 @@
-import { ActivityFailure, ApplicationFailure, TimeoutFailure, type ActivityOptions } from '@temporalio/workflow';
+import {
+  ActivityFailure,
+  ApplicationFailure,
+  TimeoutFailure,
+  type ActivityOptions,
+  type LocalActivityOptions,
+} from '@temporalio/workflow';
 import type { Lookup } from './lookup.js';
 import type { Outcome } from './outcome.js';
-import type { SendWindow } from './policy.js';
+import { LOCAL_CALL_MS, type SendWindow } from './policy.js';
 
 /** Beyond its own deadline, an activity needs this time to report its outcome. */
 const REPORT_MARGIN_MS = 5_000;
@@ -24,6 +30,14 @@ export function readingOptions(summary: string): ActivityOptions {
     scheduleToCloseTimeout: '45 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '5 seconds', maximumAttempts: 3 },
   };
+}
+
+/**
+ * A call that can run twice without harm, made within the workflow task. Tried once: a workflow task that waits for a local
+ * activity accepts no message.
+ */
+export function localOptions(summary: string): LocalActivityOptions {
+  return { summary, scheduleToCloseTimeout: LOCAL_CALL_MS, retry: { maximumAttempts: 1 } };
 }
 
 /** A mutating activity that failed may or may not have taken effect. Never rejects for an activity's failure. */

@@ -25,6 +25,9 @@ export const DEFAULT_CALL_POLICY: CallPolicy = {
   lateEffectCheckMs: 300_000,
 };
 
+/** A local activity ends within this time. Milliseconds. */
+export const LOCAL_CALL_MS = 5_000;
+
 /** When a mutating call may leave, and how long it may take. A call that is late is not sent. */
 export type SendWindow = {
   /** The request's first byte leaves before this instant (ms since 1970, UTC), or never. */

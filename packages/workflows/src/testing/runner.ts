@@ -208,7 +208,7 @@ export class Scenario extends SimulatedProvider {
     createCharge: (call) => this.#change('createCharge', call, this.onCreateCharge, () => this.makeCharge(call)),
     expireCharge: (call) => this.#change('expireCharge', call, this.onExpire, () => this.expire(call.chargeId)),
     createRefund: (call) => this.#change('createRefund', call, this.onCreateRefund, () => this.refund(call)),
-    retrieveCharge: async (chargeId) => {
+    retrieveCharge: async ({ chargeId }) => {
       const fault = this.#beginRead('retrieveCharge');
       if (fault === 'unanswered') return unanswered;
       const charge = this.charge(chargeId);

@@ -11,6 +11,7 @@ import {
   type TimelineEntry,
 } from '../types.js';
 import type { Attempt } from './attempts.js';
+import { aftercareAtOf } from './deadlines.js';
 import { partsOf } from './parts.js';
 import { projectionOf, statusOf, toStoredRefund } from './projection.js';
 import { toSnapshot, type Snapshot } from './snapshot.js';
@@ -85,6 +86,12 @@ export class KnownCheckout {
   isAttemptAnswered(number: number): boolean {
     const newest = this.attempt.number;
     return newest >= number ? newest > number || this.isAnswered : this.parts.attempts.replaced === null;
+  }
+
+  /** The night after the payment has come: the run of a paid checkout continues as aftercare, with a short history. */
+  isReadyForAftercare(now: Instant): boolean {
+    const at = aftercareAtOf(this);
+    return at !== null && now >= at;
   }
 
   get status(): CheckoutStatus {

@@ -385,7 +385,7 @@ describe('retrieves and hints', () => {
       const scenario = await Scenario.paid();
       scenario.replace(
         'retrieveCharge',
-        (retrieveCharge) => async (id) => (id === 'chrg_odd' ? answer : retrieveCharge(id)),
+        (retrieveCharge) => async (call) => (call.chargeId === 'chrg_odd' ? answer : retrieveCharge(call)),
       );
       scenario.hint('chrg_odd');
       await scenario.pass(DAY);
@@ -416,8 +416,10 @@ describe('retrieves and hints', () => {
     const scenario = await Scenario.paid();
     scenario.replace(
       'retrieveCharge',
-      (retrieveCharge) => async (id) =>
-        id === 'chrg_odd' ? { unseen: 'another', code: 'integrity_mismatch', status: 200 } : retrieveCharge(id),
+      (retrieveCharge) => async (call) =>
+        call.chargeId === 'chrg_odd'
+          ? { unseen: 'another', code: 'integrity_mismatch', status: 200 }
+          : retrieveCharge(call),
     );
     scenario.hint('chrg_odd');
     await scenario.pass(DAY);

@@ -34,8 +34,7 @@ export function reopen(
   late: LateCharge,
   now: Instant,
 ): CheckoutInput {
-  const { intent } = memo;
-  return { intent, ...(policy === undefined ? {} : { policy }), resume: stateOf(memo, policy, late, now) };
+  return { ...(policy === undefined ? {} : { policy }), resume: stateOf(memo, policy, late, now) };
 }
 
 /**
