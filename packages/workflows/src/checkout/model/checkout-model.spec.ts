@@ -1,4 +1,4 @@
-import { formatInstant, isAwaitingPayment, parseInstant, plus, type Instant } from '@tillflow/domain';
+import { checkoutId, formatInstant, isAwaitingPayment, parseInstant, plus, type Instant } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Resolution } from '../../shared/resolution.js';
@@ -7,6 +7,7 @@ import type { Outcome } from '../../shared/outcome.js';
 import { CheckoutModel } from './checkout-model.js';
 import { restore, toSnapshot } from './snapshot.js';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '../policy.js';
+import type { CheckoutIntent } from '../types.js';
 import type { ModelState } from './state.js';
 import { pendingCharge as pending } from '../../testing/driven-checkout.js';
 import { intent } from '../../testing/simulated-provider.js';
@@ -15,6 +16,7 @@ const NOW = parseInstant('2026-03-10T09:00:00Z');
 const SECOND = 1_000;
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 const successful: ChargeFacts = { ...pending, status: 'successful', paidAt: '2026-03-10T09:01:00.000Z', canVoid: true };
 const expired: ChargeFacts = { ...pending, status: 'expired' };
@@ -40,6 +42,15 @@ function paidModel(paidAt = '2026-03-10T09:01:00.000Z'): CheckoutModel {
   const model = payableModel();
   retrieve(model, parseInstant(paidAt), { ...successful, paidAt });
   model.wasPublished();
+  return model;
+}
+
+/** Paid at this time, at once. */
+function paidModelOf(own: CheckoutIntent, paidAt: string, policy: Partial<CheckoutPolicy> = {}): CheckoutModel {
+  const at = parseInstant(paidAt);
+  const model = CheckoutModel.open({ ...own, created_at: paidAt }, { ...DEFAULT_POLICY, ...policy }, at);
+  model.applySource(at, { kind: 'done', value: { sourceId: 'src_1' } });
+  model.applyCharge(at, { kind: 'done', value: { ...successful, paidAt, checkoutId: own.id } }, at);
   return model;
 }
 
@@ -302,10 +313,8 @@ describe('a payment', () => {
     model.applyCharge(at, { kind: 'done', value: { ...successful, paidAt } }, at);
     const cutOff = parseInstant(void_);
     const end = parseInstant(refund_);
-    expect(stepAt(model, at)).toMatchObject({ do: 'wait', until: cutOff });
     expect(model.projection(plus(cutOff, -1)).voidable_until).toBe(void_);
     expect(model.projection(cutOff).voidable_until).toBeNull();
-    expect(stepAt(model, cutOff)).toMatchObject({ do: 'wait', until: plus(end, 1) });
     expect(model.refuseRefund(end, { key: 'k', amount: null, reason: null })).toBeNull();
     expect(model.refuseRefund(plus(end, 1), { key: 'k', amount: null, reason: null })?.code).toBe(
       'refund_window_closed',
@@ -313,7 +322,7 @@ describe('a payment', () => {
     expect(model.projection(end).refundable_until).toBe(refund_);
     expect(stepAt(model, plus(end, 1))).toEqual({ do: 'retrieveCharge', chargeId: 'chrg_1' });
     model.applyRetrieve(plus(end, 1), plus(end, 1), 'chrg_1', { seen: { ...successful, paidAt } });
-    expect(stepAt(model, plus(end, 1))).toEqual({ do: 'close' });
+    expect(stepAt(model, plus(end, DAY))).toEqual({ do: 'close' });
     expect(model.projection(plus(end, 1)).refundable_until).toBeNull();
   });
 
@@ -335,7 +344,6 @@ describe('a payment', () => {
       const end = until === null ? null : parseInstant(until);
       if (end !== null) expect(model.projection(plus(end, -1)).voidable_until).toBe(until);
       if (end !== null) expect(model.projection(end).voidable_until).toBeNull();
-      expect(stepAt(model, at)).toMatchObject({ do: 'wait', ...(end === null ? {} : { until: end }) });
     },
   );
 
@@ -344,6 +352,49 @@ describe('a payment', () => {
     model.applySource(NOW, { kind: 'done', value: { sourceId: 'src_1' } });
     model.applyCharge(parseInstant(paidAt), { kind: 'done', value: { ...successful, paidAt } }, NOW);
     expect(model.projection(parseInstant(paidAt))).toMatchObject({ status: 'paid', voidable_until: null });
+  });
+
+  it.each([
+    ['2026-03-10T09:00:00.000Z', 0, '2026-03-10T16:15:00.000Z'],
+    ['2026-03-10T16:15:00.000Z', 0, '2026-03-11T16:15:00.000Z'],
+    ['2026-03-10T23:59:59.999Z', 0, '2026-03-11T16:15:00.000Z'],
+    ['2026-03-10T11:00:00.000Z', 840, '2026-03-11T16:15:00.000Z'],
+  ])(
+    'payments at %s with dates %i minutes east of UTC continue as aftercare in the six hours after %s, each at its own time',
+    (paidAt, voidDateOffsetMinutes, cutOff) => {
+      const spread = DEFAULT_POLICY.aftercareSpreadMs;
+      const delays = Array.from({ length: 1_000 }, (_, order) => {
+        const id = checkoutId({ account: 'default', reference: `order-${order}` });
+        const step = stepAt(paidModelOf({ ...intent, id }, paidAt, { voidDateOffsetMinutes }), parseInstant(paidAt));
+        return step.do === 'wait' ? step.until - parseInstant(cutOff) : Number.NaN;
+      });
+      const tenths = Array.from({ length: 10 }, (_, tenth) =>
+        delays.filter((delay) => Math.floor((delay / spread) * 10) === tenth),
+      );
+      expect(tenths.flat()).toHaveLength(1_000);
+      for (const delaysOfTenth of tenths) expect(delaysOfTenth.length).toBeGreaterThan(60);
+    },
+  );
+
+  it('a payment is ready for aftercare from its own time on, and does not wake up before', () => {
+    const model = paidModel();
+    const step = stepAt(model, NOW);
+    if (step.do !== 'wait') throw new Error(`It is about to ${step.do}`);
+    expect(model.isReadyForAftercare(plus(step.until, -1))).toBe(false);
+    expect(model.isReadyForAftercare(step.until)).toBe(true);
+    expect(payableModel().isReadyForAftercare(plus(NOW, 365 * DAY))).toBe(false);
+  });
+
+  it('checkouts close at different times within a day after the refund window', () => {
+    const end = parseInstant('2027-03-10T09:01:00.000Z');
+    const ends = Array.from({ length: 100 }, (_, order) => {
+      const id = checkoutId({ account: 'default', reference: `order-${order}` });
+      const step = stepAt(paidModelOf({ ...intent, id }, '2026-03-10T09:01:00.000Z'), end);
+      return step.do === 'wait' ? step.until - end : Number.NaN;
+    });
+    expect(Math.min(...ends)).toBeGreaterThan(0);
+    expect(Math.max(...ends)).toBeLessThanOrEqual(DAY);
+    expect(new Set(ends).size).toBe(100);
   });
 
   it('a payment by another charge of the attempt is accepted, and can be refunded', () => {

@@ -35,13 +35,13 @@ export function aftercareAtOf(known: Known): Instant | null {
   return plus(voidable ?? nextCutOff(paidAt), drawn(known.intent.id, known.policy.aftercareSpreadMs));
 }
 
-const FNV_OFFSET = 2_166_136_261;
-const FNV_PRIME = 16_777_619;
 const HASHES = 2 ** 32;
 
-/** A whole number from 0 to `below`, always the same for this id (FNV-1a). */
+/** A whole number from 0 to `below`, always the same for this id: FNV-1a, and the last step of MurmurHash3 to spread similar ids. */
 function drawn(id: string, below: number): number {
-  let hash = FNV_OFFSET;
-  for (const character of id) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), FNV_PRIME);
-  return Math.floor(((hash >>> 0) / HASHES) * below);
+  let hash = 0x81_1c_9d_c5;
+  for (const character of id) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01_00_01_93);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85_eb_ca_6b);
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2_b2_ae_35);
+  return Math.floor((((hash ^ (hash >>> 16)) >>> 0) / HASHES) * below);
 }
