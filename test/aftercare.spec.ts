@@ -54,6 +54,11 @@ async function pay(checkout: CheckoutJson): Promise<CheckoutJson> {
   return stack.untilStatus(checkout.id, 'paid');
 }
 
+async function firedTimersSince(checkout: CheckoutJson, events: number): Promise<number> {
+  const { events: all = [] } = await handleOf(checkout).fetchHistory();
+  return (all ?? []).slice(events).filter(({ timerFiredEventAttributes: fired }) => fired).length;
+}
+
 /** Paid at about nine in the morning, UTC, whatever the time is now. */
 async function paidAtNine(): Promise<CheckoutJson> {
   const { body } = await stack.create({ expires_in: 86_400, metadata: { order: '7' } });
@@ -75,12 +80,23 @@ describe('a paid checkout', () => {
     expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: true, refunded_amount: 150_000 }]);
   });
 
-  it('can no longer be voided after the cut-off, and the workflow publishes that: a refund is still possible', async () => {
+  it('can no longer be voided after the cut-off; a refund is still possible, and no timer fires at the cut-off', async () => {
     const paid = await paidAtNine();
+    const before = (await stack.workflowOf(paid.id).describe()).historyLength;
     await fastForward(stack, paid.reference, 7 * HOUR + 16 * MINUTE);
-    await stack.until(paid.id, ({ voidable_until }) => voidable_until === null);
+    expect(await firedTimersSince(paid, before)).toBe(0);
     expect(await refundOf(paid, null)).toMatchObject({ kind: 'refund', status: 'succeeded', amount: 150_000 });
     expect(stack.chargesOf(paid.id)).toMatchObject([{ voided: false, refunded_amount: 150_000 }]);
+  });
+
+  it('continues as aftercare in the night after the payment, and knows all that it knew before', async () => {
+    const paid = await paidAtNine();
+    const first = await refundOf(paid, 50_000, 'first');
+    await fastForward(stack, paid.reference, 14 * HOUR);
+    expect((await stack.workflowOf(paid.id).describe()).type).toBe('aftercare');
+    expect(await refundOf(paid, 50_000, 'first')).toEqual(first);
+    expect(await refundOf(paid, null)).toMatchObject({ kind: 'refund', amount: 100_000, status: 'succeeded' });
+    expect(await stack.untilStatus(paid.id, 'refunded')).toMatchObject({ attempts: paid.attempts });
   });
 
   it('accepts partial refunds for a year, includes a refund made elsewhere, and keeps all of them in its record when it closes', async () => {

@@ -55,7 +55,8 @@ export const regularCalls: ProviderCalls = {
  * Calls that move money are never local.
  *
  * A workflow task that waits for a local activity accepts no message. So a local call ends after {@link LOCAL_CALL_MS},
- * and continues as a regular one. While the provider is slow, all calls are regular.
+ * and continues as a regular one. While the provider is slow, all calls are regular. For the same reason, use these calls
+ * only while a payment is awaited: a workflow that closes in such a task would leave an update unanswered.
  */
 export function localCalls(): ProviderCalls {
   let regularUntil = 0;

@@ -13,6 +13,7 @@ import type { CheckoutMemo, CheckoutResult } from './types.js';
 
 /** How the two workflow types differ. */
 type Kind = {
+  /** How provider calls are made while a payment is awaited. */
   readonly calls: ProviderCalls;
   /** Continues as new: when the history is long, and when {@link isDue}. */
   readonly continueAsNew: () => Promise<never>;
@@ -91,7 +92,7 @@ function run(model: CheckoutModel, { calls, continueAsNew, isDue }: Kind): Promi
       if (step.do === 'wait') {
         await messages.newOrUntil(step, { orHandled: isDue() });
       } else {
-        await executeStep(model, step, calls, clock);
+        await executeStep(model, step, model.isAwaiting ? calls : regularCalls, clock);
         messages.changed();
       }
     }

@@ -66,6 +66,11 @@ export class KnownCheckout {
     );
   }
 
+  /** A payment is awaited: neither a payment nor an end was seen. */
+  get isAwaiting(): boolean {
+    return !this.isPaid && !this.isEnded;
+  }
+
   /** The provider has created the charge, or none will be created: the update `begin` waits for this. */
   get isAnswered(): boolean {
     return this.isPaid || this.parts.creation.inProgress === null;
