@@ -48,7 +48,10 @@ export class PaymentsClient {
     this.customers = new Customers(this.#http);
   }
 
-  /** Lets calls in flight finish, refuses later ones (`client_closed`), and closes the sockets. The caller's own `dispatcher` stays open. */
+  /**
+   * Lets calls in flight finish, refuses later ones and those that wait for the request limit (`client_closed`), and closes
+   * the sockets. The caller's own `dispatcher` stays open.
+   */
   close(): Promise<void> {
     return this.#http.close();
   }

@@ -39,6 +39,8 @@ describe('settings', () => {
     [{ timeoutMs: 0 }, /timeoutMs/],
     [{ deadlineMs: -1 }, /deadlineMs/],
     [{ maxRetries: Number.NaN }, /maxRetries/],
+    [{ requestsPerSecond: -1 }, /requestsPerSecond/],
+    [{ requestsPerSecond: Number.POSITIVE_INFINITY }, /requestsPerSecond/],
     [{ userAgent: 'a\r\nb: c' }, /userAgent/],
     [{ apiVersion: 'a\nb' }, /apiVersion/],
     [{ apiVersionHeader: 'a b' }, /apiVersionHeader/],

@@ -30,6 +30,13 @@ export interface PaymentsClientOptions {
   deadlineMs?: number | undefined;
   /** Number of retries of a call: n means at most n + 1 requests. Default 3. */
   maxRetries?: number | undefined;
+  /**
+   * Limits the requests of this client to this many a second, retries included; up to one second's worth, and at least one,
+   * may leave at once. Calls that change something leave before reads, of which at least every tenth request is one. A call
+   * whose `sendBy` or deadline passes meanwhile is not sent. Default 0: no limit. With or without it, a 429 with Retry-After
+   * holds back every call of the client for that time, at most one minute.
+   */
+  requestsPerSecond?: number | undefined;
   /** Sends the requests instead of the client's own connection pool. The caller closes it. */
   dispatcher?: Pick<Dispatcher, 'dispatch'> | undefined;
   logger?: Logger | undefined;
@@ -81,6 +88,7 @@ export interface Settings {
   timeoutMs: number;
   deadlineMs: number;
   maxRetries: number;
+  requestsPerSecond: number;
   dispatcher: Pick<Dispatcher, 'dispatch'> | undefined;
   logger: Logger | undefined;
   clock: Clock;
@@ -105,6 +113,7 @@ export function resolveSettings(options: PaymentsClientOptions): Settings {
   const timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS;
   const deadlineMs = options.deadlineMs ?? Math.max(DEFAULT_DEADLINE_MS, timeoutMs);
   const maxRetries = options.maxRetries ?? DEFAULT_MAX_RETRIES;
+  const requestsPerSecond = options.requestsPerSecond ?? 0;
   const userAgent = options.userAgent ?? `tillflow-payments-client/${VERSION}`;
   const apiVersionHeader = options.apiVersionHeader ?? API_VERSION_HEADER;
 
@@ -115,6 +124,9 @@ export function resolveSettings(options: PaymentsClientOptions): Settings {
       ? []
       : keyMistakes('publicKey', options.publicKey, SECRET_KEY_PREFIX, 'secret')),
     ...limitMistakes({ timeoutMs, deadlineMs, maxRetries }),
+    ...(Number.isFinite(requestsPerSecond) && requestsPerSecond >= 0
+      ? []
+      : ['requestsPerSecond must be a number, 0 or more']),
     ...(HEADER_VALUE.test(userAgent) ? [] : ['userAgent must be printable ASCII']),
     ...(options.apiVersion === undefined || HEADER_VALUE.test(options.apiVersion)
       ? []
@@ -135,6 +147,7 @@ export function resolveSettings(options: PaymentsClientOptions): Settings {
     timeoutMs,
     deadlineMs,
     maxRetries,
+    requestsPerSecond,
     dispatcher: options.dispatcher,
     logger: options.logger,
     clock: options.clock ?? systemClock,

@@ -124,6 +124,48 @@ export function virtualClock(start = Date.UTC(2025, 5, 9)): Clock & { slept: num
   };
 }
 
+/** A clock that stands still until `advance`, which lets each sleep end at its own instant. `timers` counts the sleeps. */
+export function steppedClock(start = Date.UTC(2025, 5, 9)): Clock & {
+  advance(ms: number): Promise<void>;
+  /** Time passes, and no sleep ends: the process stood still. */
+  freeze(ms: number): void;
+  timers(): number;
+} {
+  let elapsed = 0;
+  const sleeping = new Map<() => void, number>();
+  /** Lets what a sleep woke run: a promise chain takes several turns of the microtask queue. */
+  const settle = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+  return {
+    freeze: (ms) => {
+      elapsed += ms;
+    },
+    timers: () => sleeping.size,
+    now: () => start + elapsed,
+    monotonic: () => elapsed,
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        const end = (): void => {
+          sleeping.delete(end);
+          resolve();
+        };
+        sleeping.set(end, elapsed + ms);
+        signal?.addEventListener('abort', end);
+      }),
+    async advance(ms) {
+      const until = elapsed + ms;
+      await settle();
+      for (;;) {
+        const [next] = [...sleeping].toSorted(([, a], [, b]) => a - b);
+        if (next === undefined || next[1] > until) break;
+        elapsed = Math.max(elapsed, next[1]);
+        next[0]();
+        await settle();
+      }
+      elapsed = until;
+    },
+  };
+}
+
 /** A client of that provider whose waits take no time, without jitter. */
 export function clientOf(target: { baseUrl: string }, options: Partial<PaymentsClientOptions> = {}): PaymentsClient {
   const client = new PaymentsClient({

@@ -1,12 +1,13 @@
 import type { Dispatcher } from 'undici';
-import type { PaymentsError } from '../errors.js';
+import { type PaymentsError, RateLimitError } from '../errors.js';
 import { type BodyReader, type Operation, withBody } from '../request/request.js';
 import { type AttemptResult, header, type RequestTarget, sendOnce } from './attempt.js';
 import { type CallDeadlines, type Clock, MAX_TIMER_MS, passedDeadline } from './deadline.js';
 import { decide } from './decision.js';
-import { abortedByCaller, deadlinePassed } from './failures.js';
+import { abortedByCaller, clientClosed, deadlinePassed } from './failures.js';
 import type { Redactor } from './redaction.js';
 import type { CallProgress, CallReporter } from './reporting.js';
+import type { RequestLimiter } from './request-limiter.js';
 import { retryDelay } from './retry-policy.js';
 
 /** One call, however many requests it takes. */
@@ -25,14 +26,16 @@ export interface CallContext {
   readonly random: () => number;
   readonly redactor: Redactor;
   readonly reporter: CallReporter;
+  readonly limiter: RequestLimiter;
 }
 
 /** Sends the request, and again where that is safe and there is time. @param progress is kept up to date */
 export async function runCall<T>(call: Call<T>, context: CallContext, progress: CallProgress): Promise<T> {
-  const { clock, random, redactor, reporter } = context;
+  const { clock, random, redactor, reporter, limiter } = context;
   let previous: PaymentsError | undefined;
   for (let retry = 0; ; retry++) {
     throwIfOver(call, clock, previous);
+    if (!limiter.tryTake()) await waitForTurn(call, context, previous);
     progress.attempts += 1;
     const result = await attempt(call, context);
     progress.date = header(result.head, 'date');
@@ -47,6 +50,7 @@ export async function runCall<T>(call: Call<T>, context: CallContext, progress: 
     const { failure, tryAgain } = decision;
     progress.status = failure.status;
     progress.requestId = failure.requestId;
+    if (failure instanceof RateLimitError && failure.retryAfterMs !== undefined) limiter.pause(failure.retryAfterMs);
     if (!tryAgain || retry >= call.maxRetries) throw failure;
     const delayMs = retryDelay(retry, failure, random);
     const deadline = passedDeadline(call, clock, delayMs);
@@ -70,6 +74,18 @@ export async function callWithBody<T>(call: Call<T>, clock: Clock, readBody: Bod
     if (call.signal?.aborted) throw abortedByCaller(call.operation, call.signal.reason, undefined);
     throw deadline.aborted ? deadlinePassed(call.operation, 'deadline_exceeded', undefined) : error;
   }
+}
+
+async function waitForTurn<T>(
+  call: Call<T>,
+  { limiter, clock }: CallContext,
+  previous: PaymentsError | undefined,
+): Promise<void> {
+  const turn = await limiter.wait(call.operation.method === 'GET' ? 'read' : 'money', call);
+  if (turn === 'closed') throw clientClosed(call.operation, previous);
+  // The signal or the clock may have changed since the limiter looked.
+  throwIfOver(call, clock, previous);
+  if (turn === 'deadline_exceeded' || turn === 'send_by_passed') throw deadlinePassed(call.operation, turn, previous);
 }
 
 function throwIfOver<T>(call: Call<T>, clock: Clock, previous: PaymentsError | undefined): void {

@@ -91,8 +91,8 @@ export function deadlinePassed(
     timeout: 'no connection was free within timeoutMs',
     deadline_exceeded: previous
       ? 'deadlineMs leaves no time for another attempt'
-      : 'deadlineMs passed before it was sent',
-    send_by_passed: previous ? 'sendBy leaves no time for another attempt' : 'sendBy passed before it was sent',
+      : 'deadlineMs leaves no time to send it',
+    send_by_passed: previous ? 'sendBy leaves no time for another attempt' : 'sendBy leaves no time to send it',
   }[deadline];
   return new TimeoutError(messageOf(route, event, state.outcome), { ...state, code: deadline, cause: previous });
 }
@@ -117,6 +117,13 @@ export function abortedByCaller(
 ): RequestAbortedError {
   const message = messageOf(route, 'aborted by the caller', state.outcome);
   return new RequestAbortedError(message, { ...state, code: 'aborted', retryable: false, cause: reason });
+}
+
+/** The client was closed before the call was sent, or before it was sent again. */
+export function clientClosed(route: Route, previous: PaymentsError | undefined): ConnectionError {
+  const { outcome } = betweenAttempts(route, previous);
+  const message = messageOf(route, 'the client is closed', outcome);
+  return new ConnectionError(message, { code: 'client_closed', outcome, retryable: false, cause: previous });
 }
 
 /** Errors after which another attempt would end the same way. */

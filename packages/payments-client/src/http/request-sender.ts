@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import type { z } from 'zod';
-import { AuthenticationError, ConnectionError, notSent, PaymentsError, UnexpectedResponseError } from '../errors.js';
+import { AuthenticationError, notSent, PaymentsError, UnexpectedResponseError } from '../errors.js';
 import { type KeyKind, limitMistakes, type RequestOptions, type Settings } from '../options.js';
 import { differentRecord, type ReplyComparison } from '../reply/integrity.js';
 import { copyParams } from '../request/params.js';
@@ -16,8 +16,10 @@ import {
 import type { RequestTarget } from './attempt.js';
 import { type Call, type CallContext, callWithBody, runCall } from './call.js';
 import { type ConnectionPool, openPool } from './connection-pool.js';
+import { clientClosed } from './failures.js';
 import { Redactor } from './redaction.js';
 import { type CallProgress, CallReporter } from './reporting.js';
+import { RequestLimiter } from './request-limiter.js';
 
 /** Limits the handshake, however long `timeoutMs` is. */
 const MAX_CONNECT_MS = 10_000;
@@ -42,7 +44,7 @@ export class RequestSender {
   #closing: Promise<void> | undefined;
 
   constructor(settings: Settings) {
-    const { secretKey, publicKey, dispatcher, clock, random } = settings;
+    const { secretKey, publicKey, dispatcher, clock, random, requestsPerSecond } = settings;
     this.#settings = settings;
     this.#secret = credentialsOf(settings, secretKey);
     this.#public = publicKey === undefined ? undefined : credentialsOf(settings, publicKey);
@@ -54,7 +56,9 @@ export class RequestSender {
       target = { dispatcher, announcesSending: false };
     }
     const redactor = new Redactor(publicKey === undefined ? [secretKey] : [secretKey, publicKey]);
-    this.#context = { target, clock, random, redactor, reporter: new CallReporter(settings.logger, clock) };
+    const reporter = new CallReporter(settings.logger, clock);
+    const limiter = new RequestLimiter(requestsPerSecond, clock);
+    this.#context = { target, clock, random, redactor, reporter, limiter };
   }
 
   /** @param params become the query string */
@@ -112,8 +116,9 @@ export class RequestSender {
     return aheadMs > 0 ? aheadMs + LAST_OF_SECOND_MS : 0;
   }
 
-  /** Refuses new calls, lets those in flight finish, and closes the sockets. A `dispatcher` of the caller's stays open. */
+  /** Refuses new calls and those that wait for the request limit, lets those in flight finish, and closes the sockets. A `dispatcher` of the caller's stays open. */
   close(): Promise<void> {
+    this.#context.limiter.close();
     this.#closing ??= this.#idle().then(() => this.#pool?.close());
     return this.#closing;
   }
@@ -192,7 +197,7 @@ export class RequestSender {
     startedAt: number,
   ): Call<T> {
     const settings = this.#settings;
-    if (this.#closing) throw closed();
+    if (this.#closing) throw clientClosed(operation, undefined);
     const timeoutMs = options.timeoutMs ?? settings.timeoutMs;
     const deadlineMs = options.deadlineMs ?? settings.deadlineMs;
     const maxRetries = options.maxRetries ?? settings.maxRetries;
@@ -220,12 +225,4 @@ export class RequestSender {
       retryable: false,
     });
   }
-}
-
-function closed(): ConnectionError {
-  return new ConnectionError('The client is closed. Nothing was sent.', {
-    code: 'client_closed',
-    outcome: 'not_sent',
-    retryable: false,
-  });
 }
