@@ -33,6 +33,7 @@ export async function startApi(values: ApiSettings, logger: Logger): Promise<Run
     baseUrl: values.PROVIDER_BASE_URL,
     secretKey: values.PROVIDER_SECRET_KEY,
     apiVersion: values.PROVIDER_API_VERSION,
+    requestsPerSecond: values.PROVIDER_REQUESTS_PER_SECOND / values.PROVIDER_PROCESSES,
     logger,
   });
   const app = await createApp({ settings, limits: new Limits(values), temporal, provider, logger });

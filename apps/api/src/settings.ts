@@ -39,6 +39,9 @@ const schema = z.object({
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
     .optional(),
+  /** As the worker's: requests per second to the provider, divided by the number of processes that share them. 0: no limit. */
+  PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
+  PROVIDER_PROCESSES: integer(1, 1, 1_000),
   /** Several while one is rotated. `off` when the provider does not sign. A webhook is only a hint in any case. */
   PROVIDER_WEBHOOK_SECRET: list().refine(
     (secrets) => (secrets.length === 1 && secrets[0] === 'off') || secrets.every((secret) => BASE64.test(secret)),

@@ -11,6 +11,8 @@ const schema = z.object({
     .optional(),
   /** Requests per second to the provider, of all workers together; 0 is no limit. */
   PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
+  /** How many processes share this limit. Each gets an equal part. */
+  PROVIDER_PROCESSES: integer(1, 1, 1_000),
   /** The pause between two passes of the event tail. */
   EVENT_TAIL_INTERVAL_MS: integer(15_000, 100, 3_600_000),
   /** A pass of the event tail begins this long before the watermark, for events that the provider lists late. */

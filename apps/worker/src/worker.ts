@@ -82,6 +82,7 @@ export async function openWorker(
     // The deadline for sending a call is in Temporal's time, so this machine's clock does not matter.
     clock: { ...systemClock, now: () => clocks.temporal.now() },
     searchedMetadata: SEARCHED_METADATA,
+    requestsPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND / settings.PROVIDER_PROCESSES,
   });
   const options = workerOptions({ ...connected, temporal, client }, settings, bundlePath);
   const work = new Work(() => withRetries(retries, temporal, settings, () => Worker.create(options)), clocks);
@@ -130,9 +131,6 @@ function workerOptions(
     shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
-    ...(settings.PROVIDER_REQUESTS_PER_SECOND === 0
-      ? {}
-      : { maxTaskQueueActivitiesPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND }),
     ...versioning(settings),
   };
 }
