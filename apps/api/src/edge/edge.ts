@@ -74,10 +74,11 @@ export class Edge {
     allowOrigins(this.server, CORS_ORIGINS);
     this.server.addHook('onRequest', (request, reply, done) => done(this.#refusalOf(request, reply)));
     // Not earlier: reading a body loses the context.
-    this.server.addHook('preHandler', (request, reply, done) => {
+    this.server.addHook('preHandler', (request: Caller, reply, done) => {
       const fields: Correlation = { request_id: request.id };
       this.#correlations.set(request, fields);
-      withBudget(budgetOf(reply.raw, settings.values.ANSWER_WITHIN_MS), () => correlate(fields, done));
+      const budget = budgetOf(reply.raw, settings.values.ANSWER_WITHIN_MS, request.caller);
+      withBudget(budget, () => correlate(fields, done));
     });
     this.server.addHook('onSend', (_request, reply, payload, done) => {
       // A stream watches its reader itself. Node ends the connection when the reader has taken nothing for so long.

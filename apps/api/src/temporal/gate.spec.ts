@@ -1,5 +1,5 @@
 import { hadNoEffect } from '@tillflow/temporal';
-import { expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CallerGoneError, Gate, OverloadedError } from './gate.js';
 
 /** Work that runs until the test ends it. */
@@ -81,6 +81,22 @@ it('the gate drops the call of a caller who disconnects, and gives its place to 
   await vi.waitFor(() => expect(gate).toMatchObject({ busy: 0, waiting: 0 }));
 });
 
+it('the gate never sends the call of a caller who left while it waited', async () => {
+  const gate = new Gate(1);
+  const [first, left, next] = [held(), held(), held()];
+  const leaving = new AbortController();
+  const pass = gate.pass(PATIENT, first.work);
+  const refused = gate.pass({ ...PATIENT, gone: leaving.signal }, left.work);
+  const last = gate.pass(PATIENT, next.work);
+  leaving.abort();
+  await expect(refused).rejects.toThrow(CallerGoneError);
+  expect(gate).toMatchObject({ busy: 1, waiting: 1 });
+  first.end();
+  next.end();
+  await Promise.all([pass, last]);
+  expect([left.isSent(), next.isSent()]).toEqual([false, true]);
+});
+
 it('a failed call frees its place in the gate', async () => {
   const gate = new Gate(1);
   await expect(gate.pass(PATIENT, () => Promise.reject(new Error('down')))).rejects.toThrow('down');
@@ -98,4 +114,82 @@ it('a failed call keeps its place in the gate while Temporal still works on it',
   await vi.waitFor(() => expect(next.isSent()).toBe(true));
   next.end();
   await pass;
+});
+
+it('the gate takes the callers in turns, so that a long line of one delays no other', async () => {
+  const gate = new Gate(1);
+  const first = held();
+  const passes = [gate.pass(PATIENT, first.work)];
+  const order: string[] = [];
+  for (const caller of ['a', 'a', 'a', 'b', 'b', 'c']) {
+    passes.push(gate.pass({ ...PATIENT, caller }, async () => void order.push(caller)));
+  }
+  first.end();
+  await Promise.all(passes);
+  expect(order).toEqual(['a', 'b', 'c', 'a', 'b', 'a']);
+});
+
+it('the gate keeps the order of one caller', async () => {
+  const gate = new Gate(1);
+  const first = held();
+  const order: number[] = [];
+  const passes = [gate.pass(PATIENT, first.work)];
+  for (const turn of [1, 2, 3]) passes.push(gate.pass({ ...PATIENT, caller: 'a' }, async () => void order.push(turn)));
+  first.end();
+  await Promise.all(passes);
+  expect(order).toEqual([1, 2, 3]);
+});
+
+/** A full gate with one place, whose calls take a second each. */
+async function slowGate(): Promise<{ gate: Gate; end: () => void }> {
+  vi.useFakeTimers();
+  const gate = new Gate(1);
+  const work = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000));
+  for (let calls = 0; calls < 60; calls += 1) {
+    const pass = gate.pass(PATIENT, work);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await pass;
+  }
+  const last = held();
+  void gate.pass(PATIENT, last.work);
+  return { gate, end: last.end };
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+describe('a gate whose calls take a second', () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it('queues what it can serve in time, and refuses the next call before it has waited', async () => {
+    const { gate } = await slowGate();
+    const refusals: number[] = [];
+    for (let call = 0; call < 5; call += 1) {
+      gate.pass({ withinMs: 3_500, caller: 'a' }, nothing).catch(() => refusals.push(call));
+    }
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refusals).toEqual([2, 3, 4]);
+    expect(gate).toMatchObject({ waiting: 2, refused: 3 });
+  });
+
+  it('lets a call of another caller in, and refuses the last of the long line for it', async () => {
+    const { gate } = await slowGate();
+    const refused: string[] = [];
+    for (const caller of ['a', 'a', 'b']) {
+      gate.pass({ withinMs: 3_500, caller }, nothing).catch(() => refused.push(caller));
+    }
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused).toEqual(['a']);
+    expect(gate.waiting).toBe(2);
+  });
+
+  it('refuses early when none of its calls has ended for a while', async () => {
+    const { gate, end } = await slowGate();
+    const refused = vi.fn<() => void>();
+    // Eight times longer than usual, and each further second tells that the calls have become slower.
+    await vi.advanceTimersByTimeAsync(24_000);
+    gate.pass({ withinMs: 3_500 }, nothing).catch(refused);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused).toHaveBeenCalledTimes(1);
+    end();
+  });
 });

@@ -1,4 +1,5 @@
 import { declareWithoutEffect } from '@tillflow/temporal';
+import { FairQueue } from './fair-queue.js';
 
 /** No place for the call became free in time. It was not sent. */
 export class OverloadedError extends Error {
@@ -15,6 +16,8 @@ export type Patience = {
   readonly withinMs: number;
   /** Aborted when the caller disconnects. */
   readonly gone?: AbortSignal | undefined;
+  /** Who asks: the calls of each caller wait in a line of their own. */
+  readonly caller?: string | undefined;
 };
 
 type Waiting = {
@@ -28,12 +31,20 @@ type Waiting = {
 const WEIGHT = 0.1;
 
 /**
- * Limits the calls in progress. A call that cannot run in time is refused at once, and a call whose caller disconnects
- * while it waits is dropped. Neither is sent.
+ * A pause between two calls that leave a full gate is rarely longer than this many usual ones. A longer one means that the
+ * calls have become slower.
+ */
+const LONGEST_PAUSE = 8;
+
+/**
+ * Limits the calls in progress. Callers get the free places in turns. A call that cannot run in time is refused at once,
+ * and a call whose caller disconnects while it waits is dropped. Neither is sent.
  */
 export class Gate {
-  readonly #queue = new Set<Waiting>();
+  readonly #queue = new FairQueue<Waiting>();
   #busy = 0;
+  /** When the gate filled up, or a call last left it. In milliseconds of `performance.now()`. */
+  #movedAt = 0;
   #refused = 0;
   /** The moving average of how long a call takes, in milliseconds. */
   #typicalMs = 0;
@@ -59,7 +70,7 @@ export class Gate {
    */
   async pass<T>(patience: Patience, work: () => Promise<T>, keep?: (error: unknown) => Promise<void>): Promise<T> {
     if (patience.gone?.aborted === true) throw callerGone();
-    if (this.#busy < this.places && this.#queue.size === 0) this.#busy += 1;
+    if (this.#busy < this.places) this.#enter();
     else await this.#place(patience);
     const startedAt = performance.now();
     const leave = (): void => {
@@ -77,9 +88,15 @@ export class Gate {
     }
   }
 
-  /** Gives the free place to the call that has waited longest and still has enough time. */
+  #enter(): void {
+    this.#busy += 1;
+    this.#movedAt = performance.now();
+  }
+
+  /** Gives the free place to the next call that still has enough time. */
   #leave(): void {
-    for (const next of this.#queue) {
+    this.#movedAt = performance.now();
+    for (let next = this.#queue.take(); next !== undefined; next = this.#queue.take()) {
       if (next.answerBy - performance.now() >= this.#typicalMs) {
         next.admit();
         return;
@@ -89,13 +106,12 @@ export class Gate {
     this.#busy -= 1;
   }
 
-  async #place({ withinMs, gone }: Patience): Promise<void> {
+  async #place({ withinMs, gone, caller = '' }: Patience): Promise<void> {
     const longestWaitMs = withinMs - this.#typicalMs;
-    const expectedWaitMs = ((this.#queue.size + 1) * this.#typicalMs) / this.places;
-    if (expectedWaitMs >= longestWaitMs) throw this.#overloaded();
+    if (this.#waitOf(this.#queue.ahead(caller)) >= longestWaitMs) throw this.#overloaded();
     return new Promise((resolve, reject) => {
       const settle = (end: () => void): void => {
-        this.#queue.delete(waiting);
+        this.#queue.remove(caller, waiting);
         clearTimeout(timer);
         gone?.removeEventListener('abort', leave);
         end();
@@ -105,8 +121,23 @@ export class Gate {
       const waiting: Waiting = { answerBy: performance.now() + withinMs, admit: () => settle(resolve), refuse };
       const timer = setTimeout(refuse, longestWaitMs);
       gone?.addEventListener('abort', leave);
-      this.#queue.add(waiting);
+      this.#queue.add(caller, waiting);
+      this.#refuseTheLast();
     });
+  }
+
+  /** A call that came later, in a shorter line, may take the time of the last one. */
+  #refuseTheLast(): void {
+    const last = this.#queue.last();
+    if (last === undefined) return;
+    const leftMs = last.answerBy - performance.now();
+    if (this.#waitOf(this.#queue.size - 1) >= leftMs - this.#typicalMs) last.refuse();
+  }
+
+  /** The expected wait behind so many calls, in milliseconds, from the recent rate. */
+  #waitOf(ahead: number): number {
+    const pauseMs = Math.max(this.#typicalMs / this.places, (performance.now() - this.#movedAt) / LONGEST_PAUSE);
+    return (ahead + 1) * pauseMs;
   }
 
   #overloaded(): OverloadedError {

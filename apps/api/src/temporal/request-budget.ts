@@ -9,17 +9,20 @@ export type RequestBudget = {
   readonly askBy: number;
   /** Aborted when the caller's connection has closed. */
   readonly gone: AbortSignal;
+  /** The name of the key or the address of the link; empty for neither. */
+  readonly caller: string;
 };
 
 /** A read of Temporal on a busy machine. Milliseconds. */
 export const LEAST_READ_MS = 1_300;
 
 /** The budget of a request that has arrived completely. */
-export function budgetOf(response: ServerResponse, answerWithinMs: number): RequestBudget {
+export function budgetOf(response: ServerResponse, answerWithinMs: number, caller = ''): RequestBudget {
   const left = new AbortController();
   response.once('close', () => left.abort());
   const now = performance.now();
-  return { answerBy: now + answerWithinMs, askBy: now + Math.max(answerWithinMs, LEAST_READ_MS), gone: left.signal };
+  const askBy = now + Math.max(answerWithinMs, LEAST_READ_MS);
+  return { answerBy: now + answerWithinMs, askBy, gone: left.signal, caller };
 }
 
 const current = new AsyncLocalStorage<RequestBudget>();

@@ -75,7 +75,7 @@ export class TemporalAccess {
     // webhooks.
     const gone = kind === 'hint' ? undefined : budget?.gone;
     return this.#gates[kind].pass(
-      { withinMs, gone },
+      { withinMs, gone, caller: budget?.caller },
       () => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), work),
       keep,
     );
