@@ -360,14 +360,18 @@ describe('while no worker runs', () => {
       const reference = newReference();
       const slow = await stack.withApi(IMPATIENT, () => stack.create({ reference }));
       expect(slow).toMatchObject({ status: 202, body: { status: 'creating', qr: null } });
-      const read = await stack.get(slow.body.location);
+      expect(slow.headers.get('location')).toBe(slow.body.location);
+      expect(slow.body.location).toMatch(/\?wait=\d+&after_version=\d+$/);
+      const read = await stack.get(`/v1/checkouts/${slow.body.id}`);
       expect(read).toMatchObject({ status: 200, body: { id: slow.body.id, status: 'creating' } });
       const again = await stack.withApi(IMPATIENT, () => stack.create({ reference }));
       expect(again.status).toBe(202);
 
       const other = await stack.withApi(IMPATIENT, () => stack.create());
       const cancel = () => stack.post(`/v1/checkouts/${other.body.id}/cancel`);
-      expect(await stack.withApi(IMPATIENT, cancel)).toMatchObject({ status: 202 });
+      const cancelling = await stack.withApi(IMPATIENT, cancel);
+      expect(cancelling.status).toBe(202);
+      expect(cancelling.body.location).toMatch(/\?wait=\d+&after_version=\d+$/);
       const cancelled = stack.temporal.client.workflow.getHandle(`checkout/default/${other.body.reference}`);
       const signals = ((await cancelled.fetchHistory()).events ?? []).flatMap(
         ({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName ?? [],

@@ -49,6 +49,7 @@ import { placesIn } from './settings.js';
 import { Cursors } from './shared/cursors.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
+import { WaitingService } from './streams/waiting.service.js';
 import { Watches } from './streams/watches.js';
 import { TemporalAccess } from './temporal/temporal.provider.js';
 import { TestModeController } from './test-mode/test-mode.controller.js';
@@ -131,6 +132,7 @@ export class AppModule {
         RefundsService,
         Watches,
         StreamsService,
+        WaitingService,
         SourceCheck,
         QrService,
         WebhooksService,

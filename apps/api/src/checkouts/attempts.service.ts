@@ -37,11 +37,12 @@ export class AttemptsService {
     if (asked.kind === 'refused') throw refusal(asked);
     const stored = await this.repository.get(key);
     if (asked.kind === 'closed') throw closed(stored);
-    const checkout = this.presenter.present(stored);
     const made = stored.state.attempts.find(({ number }) => number === after + 1);
-    if (made !== undefined && isAnswered(made)) return { checkout, status: 201 };
+    if (made !== undefined && isAnswered(made)) {
+      return { checkout: this.presenter.present(stored), status: 201 };
+    }
     // The workflow withdraws the QR code that the memo may still show.
-    return { checkout: { ...checkout, qr: null }, status: 202 };
+    return { checkout: { ...this.presenter.presentPending(stored), qr: null }, status: 202 };
   }
 }
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { Injectable } from '@nestjs/common';
 
-/** Announces to the streams of this process that a checkout may have changed, so that they read it before their next poll. */
+/** Announces to the watches of this process that a checkout may have changed, so that they read it before their next poll. */
 @Injectable()
 export class CheckoutChanges {
   readonly #listeners = new EventEmitter();

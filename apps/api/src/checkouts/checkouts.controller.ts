@@ -12,6 +12,7 @@ import {
   createCheckout,
   listCheckouts,
   newAttempt,
+  readCheckout,
   timelineReply,
   type CheckoutPath,
   type CheckoutReply,
@@ -19,9 +20,11 @@ import {
   type CreateCheckout,
   type ListCheckouts,
   type NewAttempt,
+  type ReadCheckout,
   type TimelineReply,
 } from './checkouts.schema.js';
 import { CheckoutsService } from './checkouts.service.js';
+import { WaitingService } from '../streams/waiting.service.js';
 import { QrService } from './qr.service.js';
 
 /** The routes of the checkout that an answer holds. */
@@ -45,6 +48,7 @@ const AT_LOCATION = { headers: ['Location'], links: LINKS } as const;
 export class CheckoutsController {
   constructor(
     private readonly checkouts: CheckoutsService,
+    private readonly waiting: WaitingService,
     private readonly attempts: AttemptsService,
     private readonly qrs: QrService,
   ) {}
@@ -65,7 +69,7 @@ export class CheckoutsController {
   @Answers(200, 'The checkout that already has this reference, open or closed', checkoutReply, AT_LOCATION)
   @Answers(
     202,
-    'The QR code is not there yet, or Temporal did not confirm the checkout in time. After `Retry-After`, repeat the request or read `location`',
+    'The QR code is not there yet, or Temporal did not confirm the checkout in time. After `Retry-After`, repeat the request or read `location`, which waits for the QR code',
     checkoutReply,
     AT_LOCATION,
   )
@@ -93,10 +97,14 @@ export class CheckoutsController {
 
   @Get(':id')
   @Requires('checkout')
-  @Describes('getCheckout', 'Reads a checkout', CHECKOUT_PROBLEMS)
+  @Describes('getCheckout', 'Reads a checkout, with `wait` once it has changed', CHECKOUT_PROBLEMS)
   @Answers(200, 'The checkout in its latest known state', checkoutReply)
-  get(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<CheckoutReply> {
-    return this.checkouts.get(id);
+  get(
+    @Param({ schema: checkoutPath }) { id }: CheckoutPath,
+    @Query({ schema: readCheckout }) query: ReadCheckout,
+    @AskedBy() asker: Asker,
+  ): Promise<CheckoutReply> {
+    return this.waiting.get(id, query, asker);
   }
 
   @Post(':id/cancel')

@@ -72,7 +72,7 @@ export type BeginOutcome =
   /** Temporal did not confirm the start. `mayBegin` is false when Temporal provably did not accept it. */
   | { readonly kind: 'unconfirmed'; readonly mayBegin: boolean; readonly problem: unknown };
 
-/** Checkouts in Temporal: failures become problems, and every request is announced to the streams. */
+/** Checkouts in Temporal: failures become problems, and every request is announced to the watches. */
 @Injectable()
 export class CheckoutsRepository {
   readonly #checkouts: Checkouts;
@@ -150,6 +150,7 @@ export class CheckoutsRepository {
         await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () =>
           this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, this.#optionsOf(start)),
         );
+        this.changes.announce(start.intent.id);
         return;
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return;

@@ -81,6 +81,18 @@ export type NewAttempt = z.output<typeof newAttempt>;
 export const checkoutPath = z.object({ id: checkoutId });
 export type CheckoutPath = z.output<typeof checkoutPath>;
 
+export const readCheckout = z.strictObject({
+  wait: wholeNumber(1, 25).optional().meta({
+    description:
+      'Seconds to wait for a change. The API answers as soon as `version` is above `after_version`, at once when the checkout has closed, and with the newest state when the time is up',
+  }),
+  after_version: wholeNumber(0, 999_999_999_999).optional().meta({
+    description:
+      'With `wait`: the newest `version` that the caller knows. 0 also waits for a checkout that Temporal does not know yet. Default: the version when the request arrives',
+  }),
+});
+export type ReadCheckout = z.output<typeof readCheckout>;
+
 export const listCheckouts = z.strictObject({
   status: z.enum(CHECKOUT_STATUSES).optional(),
   reference: reference.optional(),
@@ -169,7 +181,10 @@ export const checkoutReply = z
       description:
         'A stream of the changes that the customer may see. The link opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',
     }),
-    location: z.string().meta({ pattern: '^/v1/checkouts/', description: 'Where to read this checkout again' }),
+    location: z.string().meta({
+      pattern: '^/v1/checkouts/',
+      description: 'Where to read this checkout again. Of a 202: the address waits for the next change',
+    }),
   })
   .meta({
     id: 'Checkout',

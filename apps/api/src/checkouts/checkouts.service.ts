@@ -17,7 +17,7 @@ import {
 } from '@tillflow/domain';
 import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
 import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
-import { timeBeforeFollowUp, timeBeforeRead } from '../temporal/request-budget.js';
+import { currentBudget, timeBeforeFollowUp, timeBeforeRead } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
@@ -76,13 +76,9 @@ export class CheckoutsService {
         `The reference ${intent.reference} already belongs to a checkout of ${formatMoney(stored.intent)}`,
       );
     }
+    if (stored.state.status === 'creating') return { checkout: this.presenter.presentPending(stored), status: 202 };
     const checkout = this.presenter.present(stored);
-    if (checkout.status === 'creating') return { checkout, status: 202 };
     return { checkout, status: stored.requestNonce === requestNonce ? 201 : 200 };
-  }
-
-  async get(id: string): Promise<CheckoutReply> {
-    return this.presenter.present(await this.repository.get(keyOf(id)));
   }
 
   async timeline(id: string): Promise<TimelineReply> {
@@ -106,11 +102,13 @@ export class CheckoutsService {
     const key = keyOf(id);
     const asked = await this.repository.cancel(key, { by }, timeBeforeFollowUp());
     if (asked.kind === 'refused') throw refusal(asked);
-    const present = this.presenter.present(await this.repository.get(key));
+    const stored = await this.repository.get(key);
+    const { status, paid_at } = stored.state;
+    if (isPaid(status)) throw new Problem('already_paid', `Paid at ${paid_at ?? 'an unknown time'}`);
+    const isEnded = UNPAID_ENDS.has(status);
+    const present = isEnded ? this.presenter.present(stored) : this.presenter.presentPending(stored);
     // The workflow withdraws the QR code, although the memo may still show it.
-    const checkout = { ...present, qr: null };
-    if (isPaid(checkout.status)) throw new Problem('already_paid', `Paid at ${checkout.paid_at ?? 'an unknown time'}`);
-    return { checkout, status: UNPAID_ENDS.has(checkout.status) ? 200 : 202 };
+    return { checkout: { ...present, qr: null }, status: isEnded ? 200 : 202 };
   }
 
   /** A source that this checkout already uses is accepted: the same request may arrive twice at the same time. */
@@ -146,6 +144,8 @@ export class CheckoutsService {
       }
       if (begun.kind === 'unconfirmed') {
         if (!begun.mayBegin) throw begun.problem;
+        // A caller who has left gets no 202, so no one waits for this checkout. A repeated request starts it.
+        if (currentBudget()?.gone.aborted === true) throw error;
         this.repository.startLater(start);
       }
       return null;
@@ -155,7 +155,7 @@ export class CheckoutsService {
   /** The checkout as its request describes it, before Temporal has it. */
   #expected(intent: CheckoutIntent): CheckoutReply {
     const state = initialState(intent);
-    return this.presenter.present({
+    return this.presenter.presentPending({
       intent,
       state,
       requestNonce: '',

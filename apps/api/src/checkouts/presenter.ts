@@ -37,12 +37,25 @@ export class CheckoutPresenter {
     };
   }
 
+  /** A checkout whose request got 202. Its `location` answers as soon as the checkout has changed again. */
+  presentPending(stored: StoredCheckout): CheckoutReply {
+    return { ...this.present(stored), location: waitingLocation(stored.intent.id, stored.version) };
+  }
+
   /** A checkout as a link shows it: only what the customer sees at the till anyway. */
   presentToCustomer(stored: StoredCheckout): CustomerCheckoutReply {
     const { id, status, amount, currency, qr, paid_at, version, created_at, updated_at } = this.present(stored);
     const expires_at = openUntil(stored);
     return { id, status, amount, currency, qr, expires_at, paid_at, version, created_at, updated_at };
   }
+}
+
+/** Seconds. Clients and proxies often end a request after 30 s. */
+const WAIT_S = 20;
+
+/** Where a caller waits for a checkout to change after this version. */
+export function waitingLocation(id: string, version: number): string {
+  return `/v1/checkouts/${id}?wait=${WAIT_S}&after_version=${version}`;
 }
 
 /** The end of the time to pay: of the newest attempt, or as requested before the first one. ISO 8601 UTC. */

@@ -4,8 +4,7 @@ import { Agent, request } from 'undici';
 import { renderSVG } from 'uqr';
 import { LOGGER, Settings } from '../providers.js';
 import { Problem } from '../problems/problem.js';
-import { keyOf } from './checkouts.repository.js';
-import { CheckoutsService } from './checkouts.service.js';
+import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import { LinkReads } from './link-reads.js';
 import { ImageCache, type QrImage } from './image-cache.js';
 import { ImageHosts } from './image-hosts.js';
@@ -33,7 +32,7 @@ export class QrService {
   });
 
   constructor(
-    private readonly checkouts: CheckoutsService,
+    private readonly repository: CheckoutsRepository,
     private readonly linkReads: LinkReads,
     private readonly presenter: CheckoutPresenter,
     { values }: Settings,
@@ -44,9 +43,9 @@ export class QrService {
 
   /** @throws {Problem} `qr_gone` when the checkout has no QR code to pay with, `provider_unavailable`. */
   async image(id: string, isByLink: boolean): Promise<QrImage> {
-    const { qr, status } = isByLink
-      ? this.presenter.present(await this.linkReads.get(keyOf(id)))
-      : await this.checkouts.get(id);
+    const key = keyOf(id);
+    const reads = isByLink ? this.linkReads : this.repository;
+    const { qr, status } = this.presenter.present(await reads.get(key));
     if (qr === null) throw new Problem('qr_gone', `The checkout is ${status}`);
     try {
       return await this.#provided(id, qr.download_uri);

@@ -53,10 +53,15 @@ export class RefundsController {
   )
   @Answers(201, 'A new refund. `status` says how the provider decided', refundReply, { links: LINKS })
   @Answers(200, 'The refund that already has this key', refundReply, { links: LINKS })
-  @Answers(202, 'The outcome is not known yet. Repeat the request with the same key', refundReply, {
-    headers: ['Location'],
-    links: LINKS,
-  })
+  @Answers(
+    202,
+    'The outcome is not known yet. Repeat the request with the same key. `Location` waits until the checkout changes',
+    refundReply,
+    {
+      headers: ['Location'],
+      links: LINKS,
+    },
+  )
   async create(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Headers('idempotency-key') key: string | undefined,
@@ -64,10 +69,10 @@ export class RefundsController {
     @AskedBy() asker: Asker,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<RefundReply> {
-    const { refund, status } = await this.refunds.create(id, idempotencyKey(key), body, asker);
-    void reply.status(status);
-    if (status === 202) void reply.header('location', `/v1/checkouts/${id}/refunds`);
-    return refund;
+    const asked = await this.refunds.create(id, idempotencyKey(key), body, asker);
+    void reply.status(asked.status);
+    if (asked.status === 202) void reply.header('location', asked.location);
+    return asked.refund;
   }
 
   @Get()

@@ -26,13 +26,22 @@ import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import { InFlight } from '../shared/in-flight.js';
+import { waitingLocation } from './presenter.js';
 import type { CreateRefund, RefundReply, RefundsReply } from './refunds.schema.js';
 import { refusal } from '../temporal/failures.js';
 
-export type AskedRefund = { readonly refund: RefundReply; readonly status: 200 | 201 | 202 };
+export type AskedRefund =
+  | { readonly refund: RefundReply; readonly status: 200 | 201 }
+  /** The checkout changes, and `location` answers, when the outcome is known. */
+  | { readonly refund: RefundReply; readonly status: 202; readonly location: string };
 
 /** A refund, and the nonce of the request that created it, if known. */
-type Shown = { readonly refund: RefundReply; readonly requestNonce?: string | undefined };
+type Shown = {
+  readonly refund: RefundReply;
+  readonly requestNonce?: string | undefined;
+  /** The version of the checkout that showed the refund. Null when the workflow itself answered. */
+  readonly version: number | null;
+};
 
 type Asking = { readonly nonce: string; readonly asked: RequestResult<StoredRefund> };
 
@@ -56,15 +65,26 @@ export class RefundsService {
     const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () => this.#ask(id, request));
     const { nonce, asked } = answer;
     if (asked.kind === 'refused') throw refusal(asked);
-    const { refund, requestNonce } =
-      asked.kind === 'answered' ? shown(asked.answer) : await this.#withoutAnswer(id, request, asked.kind);
-    if (refund.status === 'pending') return { refund, status: 202 };
+    const { refund, requestNonce, version } =
+      asked.kind === 'answered' ? shown(asked.answer, null) : await this.#withoutAnswer(id, request, asked.kind);
+    if (refund.status === 'pending') {
+      return { refund, status: 202, location: waitingLocation(id, version ?? (await this.#versionOf(id))) };
+    }
     return { refund, status: first && requestNonce === nonce ? 201 : 200 };
   }
 
   async list(id: string): Promise<RefundsReply> {
     const { refunds } = await this.repository.get(keyOf(id));
     return { data: refunds.map(toRefund), next_cursor: null };
+  }
+
+  /** 0 when Temporal does not answer: the location then answers at once. */
+  async #versionOf(id: string): Promise<number> {
+    try {
+      return (await this.repository.get(keyOf(id))).version;
+    } catch {
+      return 0;
+    }
   }
 
   async #ask(id: string, request: RefundRequest): Promise<Asking> {
@@ -80,17 +100,17 @@ export class RefundsService {
       const money = formatMoney({ amount: found.amount, currency: found.currency });
       throw new Problem('idempotency_conflict', `The key ${request.key} already belongs to a refund of ${money}`);
     }
-    if (found !== undefined) return shown(found);
+    if (found !== undefined) return shown(found, stored.version);
     if (kind === 'closed') throw closed(stored);
-    return { refund: expected(stored, request) };
+    return { refund: expected(stored, request), version: stored.version };
   }
 }
 
 /** Eight characters distinguish the requests for one key of one checkout. The refund stores them for a year. */
 const NONCE_BYTES = 6;
 
-function shown(stored: StoredRefund): Shown {
-  return { refund: toRefund(stored), requestNonce: stored.nonce };
+function shown(stored: StoredRefund, version: number | null): Shown {
+  return { refund: toRefund(stored), requestNonce: stored.nonce, version };
 }
 
 function closed({ state }: StoredCheckout): Problem {

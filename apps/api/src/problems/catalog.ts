@@ -362,7 +362,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'The payment engine is overloaded',
     meaning:
-      'This API process already has its maximum number of calls to Temporal in progress. The request could not run in time, so the API did not send it to Temporal.',
+      'This API process already has its maximum number of calls to Temporal in progress. The request could not run in time, so the API did not send it to Temporal. Or too many requests with `wait` wait for a change.',
     money: UNTOUCHED,
     action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
     example: 'The payment engine is too busy to answer in time',

@@ -1,3 +1,32 @@
+/** A name and its limit. */
+export type Share = readonly [string, number];
+
+/** Counts what is held under each name. */
+export class Shares {
+  readonly #held = new Map<string, number>();
+
+  /** @returns a function that gives back one of each share, or null when one of them has reached its limit. */
+  take(shares: readonly Share[]): (() => void) | null {
+    if (shares.some(([name, limit]) => this.#of(name) >= limit)) return null;
+    for (const [name] of shares) this.#held.set(name, this.#of(name) + 1);
+    let isHeld = true;
+    return () => {
+      if (isHeld) for (const [name] of shares) this.#free(name);
+      isHeld = false;
+    };
+  }
+
+  #of(name: string): number {
+    return this.#held.get(name) ?? 0;
+  }
+
+  #free(name: string): void {
+    const left = this.#of(name) - 1;
+    if (left === 0) this.#held.delete(name);
+    else this.#held.set(name, left);
+  }
+}
+
 /** The reader of a stream. */
 export type Holder = {
   readonly checkout: string;
@@ -15,7 +44,7 @@ const FEWEST_OF_AN_ADDRESS = 50;
  * checkout have at most half of the places.
  */
 export class Places {
-  readonly #taken = new Map<string, number>();
+  readonly #shares = new Shares();
   readonly #half: number;
   readonly #ofALink: number;
   readonly #ofAnAddress: number;
@@ -29,18 +58,11 @@ export class Places {
 
   /** @returns a function that frees the place, or null when no place is free. */
   take(holder: Holder): (() => void) | null {
-    const shares = this.#sharesOf(holder);
-    if (shares.some(([share, limit]) => this.#held(share) >= limit)) return null;
-    for (const [share] of shares) this.#taken.set(share, this.#held(share) + 1);
-    let isTaken = true;
-    return () => {
-      if (isTaken) for (const [share] of shares) this.#free(share);
-      isTaken = false;
-    };
+    return this.#shares.take(this.#sharesOf(holder));
   }
 
   /** Each share that the stream counts in, with its limit. */
-  #sharesOf({ checkout, linkFrom }: Holder): readonly (readonly [string, number])[] {
+  #sharesOf({ checkout, linkFrom }: Holder): readonly Share[] {
     const all = ['all', this.limit] as const;
     if (linkFrom === null) return [all, [`keys of ${checkout}`, this.#half]];
     return [
@@ -49,15 +71,5 @@ export class Places {
       [`links of ${checkout}`, this.#ofALink],
       [`links from ${linkFrom}`, this.#ofAnAddress],
     ];
-  }
-
-  #held(share: string): number {
-    return this.#taken.get(share) ?? 0;
-  }
-
-  #free(share: string): void {
-    const left = this.#held(share) - 1;
-    if (left === 0) this.#taken.delete(share);
-    else this.#taken.set(share, left);
   }
 }

@@ -119,7 +119,7 @@ export class StreamsService implements BeforeApplicationShutdown {
       return;
     }
     let { version } = checkout;
-    const stop = this.watches.watch(checkout.intent, {
+    const { stop } = this.watches.watch(checkout.intent, {
       see: (now) => {
         if (now.version > version || now.closed) this.linkReads.drop(now.intent);
         if (now.version > version) show(now);

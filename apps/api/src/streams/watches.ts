@@ -7,21 +7,44 @@ import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
 
-/** A stream that follows one checkout. */
+/** A stream or a waiting request that follows one checkout. */
 export type Watcher = {
   /** Receives the current checkout, changed or not. */
   see(checkout: StoredCheckout): void;
-  /** The checkout does not exist any more. */
+  /** Temporal has no such checkout. */
   end(): void;
+  /** The checkout could not be read. The next read may succeed. */
+  fail?(error: unknown): void;
 };
+
+/** A watcher's share of a watch. */
+export type Watching = {
+  /** Tells the watcher the current checkout as soon as possible. */
+  readonly look: () => void;
+  readonly stop: () => void;
+};
+
+/** What a read tells each watcher. */
+type Outcome = (watcher: Watcher) => void;
 
 /** Pauses before the polls after an announced change, in milliseconds: the workflow needs a moment to apply it. */
 const AFTER_CHANGE_MS: readonly number[] = [0, 50, 100, 200, 400];
 
-/** Polls one checkout for all of its watchers, as long as there is one. */
+/** The first pause without a change. The pauses after it double. Milliseconds. */
+const FIRST_PAUSE_MS = 1_000;
+
+/** How long a read also answers watchers who come later. Milliseconds. */
+const KEEP_MS = 500;
+
+/** Polls one checkout for all of its watchers, as long as there is one. The longer nothing changes, the less often. */
 export class Watch {
   readonly #watchers = new Set<Watcher>();
   #soon: number[] = [];
+  #pauseMs = FIRST_PAUSE_MS;
+  #version: number | null = null;
+  /** The latest read; null when a change was announced after it began. */
+  #latest: { readonly outcome: Outcome; readonly at: number } | null = null;
+  #announced = 0;
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
 
@@ -46,40 +69,65 @@ export class Watch {
     if (this.#watchers.size === 0) clearTimeout(this.#timer);
   }
 
-  /** Polls now, and a few times soon after. */
+  /** Polls now, and a few times soon after: the checkout may have changed. */
   wake(): void {
+    this.#announced += 1;
+    this.#latest = null;
+    this.#pauseMs = FIRST_PAUSE_MS;
     this.#soon = [...AFTER_CHANGE_MS];
     if (!this.#isPolling) this.#pollLater();
+  }
+
+  /** Tells the watcher what the latest read found, if that was just now. Otherwise polls for all watchers. */
+  look(watcher: Watcher): void {
+    if (this.#latest !== null && performance.now() - this.#latest.at < KEEP_MS) {
+      this.#latest.outcome(watcher);
+    } else if (!this.#isPolling) {
+      clearTimeout(this.#timer);
+      void this.#pollNow();
+    }
   }
 
   #pollLater(): void {
     clearTimeout(this.#timer);
     if (this.#watchers.size === 0) return;
-    const pause = Math.min(this.#soon.shift() ?? this.pollMs, this.pollMs);
-    this.#timer = setTimeout(() => void this.#pollNow(), pause);
+    const soon = this.#soon.shift();
+    const pause = Math.min(soon ?? this.#pauseMs, this.pollMs);
+    this.#timer = setTimeout(() => {
+      if (soon === undefined) this.#pauseMs = Math.min(2 * pause, this.pollMs);
+      void this.#pollNow();
+    }, pause);
   }
 
   async #pollNow(): Promise<void> {
     this.#isPolling = true;
+    const announced = this.#announced;
+    const outcome = await this.#outcome();
+    if (announced === this.#announced) this.#latest = { outcome, at: performance.now() };
     try {
-      const checkout = await this.read();
-      for (const watcher of this.#watchers) watcher.see(checkout);
-    } catch (error) {
-      // Temporal may be down for a while. The streams stay open, and continue when it is back.
-      this.logger.debug({ err: error }, 'a watched checkout could not be read');
-      if (error instanceof Problem && error.code === 'not_found') this.#forget();
+      for (const watcher of this.#watchers) outcome(watcher);
     } finally {
       this.#isPolling = false;
       this.#pollLater();
     }
   }
 
-  #forget(): void {
-    for (const watcher of this.#watchers) watcher.end();
+  async #outcome(): Promise<Outcome> {
+    try {
+      const checkout = await this.read();
+      if (checkout.version !== this.#version) this.#pauseMs = FIRST_PAUSE_MS;
+      this.#version = checkout.version;
+      return (watcher) => watcher.see(checkout);
+    } catch (error) {
+      // Temporal may be down for a while. The watchers stay, and continue when it is back.
+      this.logger.debug({ err: error }, 'a watched checkout could not be read');
+      if (error instanceof Problem && error.code === 'not_found') return (watcher) => watcher.end();
+      return (watcher) => watcher.fail?.(error);
+    }
   }
 }
 
-/** One watch for each checkout that a stream of this process follows. It ends with its last watcher. */
+/** One watch for each checkout that this process follows for streams and waiting requests. It ends with its last watcher. */
 @Injectable()
 export class Watches {
   readonly #watches = new Map<string, Watch>();
@@ -93,15 +141,15 @@ export class Watches {
     changes.listen((id) => this.#watches.get(id)?.wake());
   }
 
-  /** @returns a function that ends it. */
-  watch(key: CheckoutKey, watcher: Watcher): () => void {
+  watch(key: CheckoutKey, watcher: Watcher): Watching {
     const id = checkoutId(key);
     const watch = this.#watches.get(id) ?? this.#begin(id, key);
     watch.add(watcher);
-    return () => {
+    const stop = (): void => {
       watch.remove(watcher);
       if (watch.size === 0 && this.#watches.get(id) === watch) this.#watches.delete(id);
     };
+    return { stop, look: () => watch.look(watcher) };
   }
 
   #begin(id: string, key: CheckoutKey): Watch {
