@@ -32,7 +32,7 @@ export async function benchEdge({ quick }: { readonly quick: boolean }): Promise
   const stack = await Stack.start();
   const till = new Till(stack.apiUrl);
   try {
-    const { id, events_url: eventsUrl } = await till.create(newReference(), EXPIRES_IN_S);
+    const { id, events_url: eventsUrl } = await till.create(newReference(), { expiresIn: EXPIRES_IN_S });
     const { pathname, search } = new URL(eventsUrl);
     await measure(till, id, ms);
     const rows: Row[] = [];

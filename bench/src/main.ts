@@ -1,12 +1,16 @@
 import { parseArgs } from 'node:util';
 import { benchCheckout } from './checkout/bench.js';
 import { benchClient } from './client/bench.js';
+import { benchCompare } from './compare/bench.js';
 import { benchEdge } from './edge.js';
 import { benchReconcile } from './reconcile.js';
 import { print } from './report.js';
 import { benchSandbox } from './sandbox.js';
 
 type Options = { readonly quick: boolean; readonly seed: number };
+
+/** The one bench that needs `--ref`. It runs only when it is named. */
+const COMPARE = 'compare';
 
 /** Each bench measures, prints a table, writes `bench/results/<name>.json`, and returns whether every bound is met. */
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> = {
@@ -24,22 +28,30 @@ const SEEDS = 1_000_000;
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' } },
+    options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' }, ref: { type: 'string' } },
   });
   const names = positionals.length === 0 ? Object.keys(BENCHES) : positionals;
   const seed = Number(values.seed ?? Date.now() % SEEDS);
-  if (positionals.length > 1 || !names.every((name) => Object.hasOwn(BENCHES, name)) || !Number.isInteger(seed)) {
+  const { quick, ref } = values;
+  const benches: typeof BENCHES = {
+    ...BENCHES,
+    ...(ref !== undefined &&
+      names[0] === COMPARE && { [COMPARE]: (options: Options) => benchCompare({ ...options, ref }) }),
+  };
+  const isKnown = names.every((name) => Object.hasOwn(benches, name)) && (ref === undefined || names[0] === COMPARE);
+  if (positionals.length > 1 || !isKnown || !Number.isInteger(seed)) {
     process.stderr.write(
       `Usage: pnpm bench [${Object.keys(BENCHES).join(' | ')}] [--quick] [--seed <number>]\n` +
+        `       pnpm bench ${COMPARE} --ref <commit> [--quick] [--seed <number>]\n` +
         '  --quick   a short run of each bench except sandbox\n' +
-        '  --seed    repeats the order of the rounds in the benches checkout and client\n',
+        '  --seed    repeats the order of the rounds in the benches checkout, client and compare\n',
     );
     process.exitCode = USAGE;
     return;
   }
   // Two benches at the same time would disturb each other.
   for (const name of names) {
-    if ((await BENCHES[name]?.({ quick: values.quick, seed })) === true) continue;
+    if ((await benches[name]?.({ quick, seed })) === true) continue;
     print(`${name} missed a bound.`);
     process.exitCode = MISSED;
   }

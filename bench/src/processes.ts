@@ -19,7 +19,7 @@ const PAGE_BYTES = 4_096;
 export class MeasuredProcess {
   private constructor(
     private readonly child: ChildProcess,
-    /** The first group of the `ready` pattern, such as the address that the program printed. */
+    /** The first group that the `ready` pattern found, such as the address that the program printed. */
     readonly address: string,
   ) {}
 
@@ -41,7 +41,10 @@ export class MeasuredProcess {
       const timer = setTimeout(() => reject(new Error(`${program} was not ready in time`)), READY_MS);
       child.once('exit', (code) => reject(new Error(`${program} ended with exit code ${code}`)));
       lines.on('line', (line) => {
-        const [, found] = ready.exec(line) ?? [];
+        const found = ready
+          .exec(line)
+          ?.slice(1)
+          .find((group) => group !== undefined);
         if (found === undefined) return;
         clearTimeout(timer);
         resolve(found);

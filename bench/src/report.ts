@@ -15,7 +15,7 @@ export type Result = {
   readonly bound?: Bound;
 };
 
-type Bound = { readonly atLeast: number } | { readonly atMost: number };
+export type Bound = { readonly atLeast: number } | { readonly atMost: number };
 
 const RESULTS = new URL('../results/', import.meta.url);
 

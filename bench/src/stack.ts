@@ -38,7 +38,7 @@ export class Engine {
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
     // A shared server would be measured with the work of others.
     const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
-    const server = await startTemporalServer({ dbFilename: join(folder, 'temporal.db'), env });
+    const server = await startTemporalServer({ dbFilename: join(folder, 'temporal.db'), env, timeSkipping: true });
     const sandbox = await SandboxProcess.start(SANDBOX_CONNECTIONS, tree);
     const temporal = await openTemporal({
       TEMPORAL_ADDRESS: server.address,
@@ -50,19 +50,29 @@ export class Engine {
   }
 
   startWorker(): Promise<MeasuredProcess> {
-    return MeasuredProcess.start(programOf(this.tree, 'worker'), /"(worker ready)"/, this.#settings());
+    return MeasuredProcess.start(
+      programOf(this.tree, 'worker'),
+      /"(worker ready)"|^worker ready (\S+)/,
+      this.#settings(),
+    );
   }
 
-  async startApi(): Promise<MeasuredProcess> {
-    const api = await MeasuredProcess.start(programOf(this.tree, 'api'), /"url":"([^"]+)","msg":"api ready"/, {
-      ...this.#settings(),
-      PORT: '0',
-      PROVIDER_WEBHOOK_SECRET: PROVIDER.webhookSecret,
-      API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,
-      URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
-      // One key carries the load of many tills.
-      RATE_LIMIT: '100000',
-    });
+  /** @param env further settings. */
+  async startApi(env: Readonly<Record<string, string>> = {}): Promise<MeasuredProcess> {
+    const api = await MeasuredProcess.start(
+      programOf(this.tree, 'api'),
+      /"url":"([^"]+)","msg":"api ready"|^api ready (\S+)$/,
+      {
+        ...this.#settings(),
+        PORT: '0',
+        PROVIDER_WEBHOOK_SECRET: PROVIDER.webhookSecret,
+        API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,
+        URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
+        // One key carries the load of many tills.
+        RATE_LIMIT: '100000',
+        ...env,
+      },
+    );
     await this.sandbox.control('POST', '/webhooks', { url: `${api.address}/webhooks/provider` });
     return api;
   }
@@ -83,24 +93,36 @@ export class Engine {
   }
 }
 
-/** The engine with a worker, the API and the worker of the baselines. Each is its own process. */
+export type StackOptions = {
+  /** The directory of the built tree that is measured. Default: this tree. */
+  readonly tree?: string;
+  /** Whether the worker of the baselines starts too. */
+  readonly hasBaseline?: boolean;
+  /** Further settings of the API. */
+  readonly env?: Readonly<Record<string, string>>;
+};
+
+/** The engine with a worker and the API, and where it is needed the worker of the baselines. Each is its own process. */
 export class Stack {
   private constructor(
     private readonly engine: Engine,
-    private readonly programs: Readonly<Record<'worker' | 'api' | 'baseline', MeasuredProcess>>,
+    private readonly programs: Readonly<Record<'worker' | 'api', MeasuredProcess>> & {
+      readonly baseline?: MeasuredProcess;
+    },
   ) {}
 
-  static async start(tree = THIS_TREE): Promise<Stack> {
+  static async start({ tree = THIS_TREE, hasBaseline = false, env = {} }: StackOptions = {}): Promise<Stack> {
     const engine = await Engine.start(tree);
     const [worker, api, baseline] = await Promise.all([
       engine.startWorker(),
-      engine.startApi(),
-      MeasuredProcess.start(BASELINE_WORKER, /^baseline ready (\S+)/, {
-        TEMPORAL_ADDRESS: engine.server.address,
-        BASELINE_QUEUE,
-      }),
+      engine.startApi(env),
+      hasBaseline &&
+        MeasuredProcess.start(BASELINE_WORKER, /^baseline ready (\S+)/, {
+          TEMPORAL_ADDRESS: engine.server.address,
+          BASELINE_QUEUE,
+        }),
     ]);
-    return new Stack(engine, { worker, api, baseline });
+    return new Stack(engine, { worker, api, ...(baseline && { baseline }) });
   }
 
   get temporal(): Temporal {
@@ -124,7 +146,7 @@ export class Stack {
       worker: await worker.usage(),
       api: await api.usage(),
       sandbox: await this.sandbox.usage(),
-      baseline: await baseline.usage(),
+      baseline: (await baseline?.usage()) ?? { cpuSeconds: 0, rssBytes: 0 },
       load: { cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss() },
     };
   }

@@ -2,3 +2,4 @@ export { startTemporalServer, type TemporalServer, type TemporalServerOptions } 
 export { SupervisedChild, type SupervisedChildOptions } from './supervised-child.js';
 export { freePorts } from './ports.js';
 export { RestartableTemporal } from './restartable-temporal.js';
+export { fastForward } from './time-skipping.js';

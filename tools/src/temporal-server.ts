@@ -35,11 +35,9 @@ const speed: Readonly<Record<string, string>> = {
   'history.workflowIdReuseMinimalInterval': '"0s"',
 };
 
-/** Lets a test fast-forward one workflow. Without the second setting, each skip takes a second. */
-const timeSkipping: Readonly<Record<string, string>> = {
-  'frontend.WorkflowTimeSkippingEnabled': 'true',
-  'history.timerProcessorMaxTimeShift': '"1ms"',
-};
+/** Lets a caller fast-forward one workflow. Without the second setting, each skip takes a second. */
+const timeSkipping: Readonly<Record<string, string>> = { 'frontend.WorkflowTimeSkippingEnabled': 'true' };
+const fastTimeSkipping: Readonly<Record<string, string>> = { 'history.timerProcessorMaxTimeShift': '"1ms"' };
 
 const startWithinMs = 60_000;
 const answerWithinMs = 2_000;
@@ -48,6 +46,8 @@ const portTries = 5;
 export interface TemporalServerOptions {
   /** Turns on time skipping, and does not sync the database to disk. */
   readonly forTests?: boolean;
+  /** Lets a caller fast-forward one workflow. */
+  readonly timeSkipping?: boolean;
   /** With Temporal's web UI, on a free port. */
   readonly ui?: boolean;
   /** File that keeps the state. Default: in memory. */
@@ -139,7 +139,11 @@ async function startDevServer(
 }
 
 function serverArguments(options: TemporalServerOptions, port: number, uiPort: number): string[] {
-  const dynamicConfig = { ...speed, ...(options.forTests === true ? timeSkipping : {}) };
+  const dynamicConfig = {
+    ...speed,
+    ...(options.forTests === true || options.timeSkipping === true ? timeSkipping : {}),
+    ...(options.forTests === true ? fastTimeSkipping : {}),
+  };
   const args = ['server', 'start-dev', '--ip', '127.0.0.1', '--port', String(port)];
   args.push(...(options.ui === true ? ['--ui-port', String(uiPort), '--ui-disable-news-fetch'] : ['--headless']));
   for (const [name, type] of Object.entries(searchAttributes)) args.push('--search-attribute', `${name}=${type}`);

@@ -1,47 +1,38 @@
-import { checkoutWorkflowId, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { machineLine, print, printTable, report } from '../report.js';
 import { byPart, Stack, type Part } from '../stack.js';
 import { percentile, randomOf, sum, type Random } from '../statistics.js';
-import { inputBytesOf, memoBytesOf, shapeOf } from './baseline/shape.js';
 import { countResults, growthResults, speedResults, validityResults } from './bounds.js';
-import { bytesOf, kindOf, settledRunsOf, type RunHistory } from './histories.js';
+import { countOne, type Counted } from './counts.js';
 import { openPaidCheckouts } from './open-checkouts.js';
 import { answeredMs, cpuOf, hasCpu, rateOf } from './round.js';
 import { FULL, measureSpeed, QUICK, warmUp, type Cell, type Plan } from './speed.js';
-import { chargeOf, newReference, Till } from './till.js';
-import { bareVariant, terminateAll, type BareForm } from './variants.js';
+import { Till } from './till.js';
 
 const SHARES = [0.5, 0.95, 0.99] as const;
 const CPU_PARTS: readonly Part[] = ['server', 'worker', 'baseline', 'api', 'sandbox', 'load'];
-/** The bytes of the bare shape's history may differ from those of a checkout by this share. */
-const BYTES_TOLERANCE = 0.15;
 
 /** Compares checkouts with their baselines, among none and among many open ones, in one run on one server. */
 export async function benchCheckout({ quick, seed }: { quick: boolean; seed: number }): Promise<boolean> {
   const plan = quick ? QUICK : FULL;
   const random = randomOf(seed);
   print(`checkout: ${machineLine()}, seed ${seed}${quick ? ', quick: the figures mean little' : ''}`);
-  const stack = await Stack.start();
+  const stack = await Stack.start({ hasBaseline: true });
   const till = new Till(stack.apiUrl);
   try {
-    print('one paid checkout, and the bare shape read from its history');
-    const model = await payOne(stack, till);
-    const form = bareFormOf(model);
-    const differences = await compareBare(stack, form, model);
     print('warming up');
-    await warmUp(stack, till, form, plan);
-    const counted = await Promise.all(Array.from({ length: plan.counted }, () => payOne(stack, till)));
+    await warmUp(stack, till, plan);
+    const counted = await Promise.all(Array.from({ length: plan.counted }, () => countOne(stack, till)));
 
     print('speed with none open');
-    const none = await measureSpeed(stack, till, form, plan, random);
+    const none = await measureSpeed(stack, till, plan, random);
     printSpeed(none, 0);
-    const many = await measureAmongMany(stack, till, form, model, plan, random);
+    const many = await measureAmongMany(stack, till, counted, plan, random);
     const results = [
       ...speedResults(none, 0, random),
       ...speedResults(many, plan.open, random),
       ...growthResults(none, many, plan.open, random),
       ...countResults(counted),
-      ...validityResults([...none, ...many], differences),
+      ...validityResults([...none, ...many]),
     ];
     return await report('checkout', results, { seed, plan, none: none.map(summaryOf), many: many.map(summaryOf) });
   } finally {
@@ -53,61 +44,18 @@ export async function benchCheckout({ quick, seed }: { quick: boolean; seed: num
 async function measureAmongMany(
   stack: Stack,
   till: Till,
-  form: BareForm,
-  paid: readonly RunHistory[],
+  counted: readonly Counted[],
   plan: Plan,
   random: Random,
 ): Promise<readonly Cell[]> {
-  const model = paid.at(-1);
-  if (model === undefined || !model.isOpen) throw new Error('A paid checkout has no open run');
+  const model = counted[0]?.dayAfter.at(-1);
+  if (model === undefined || !model.isOpen) throw new Error('A paid checkout has no open run the day after');
   print(`\nstarting ${plan.open} runs of ${model.type}`);
   await openPaidCheckouts(stack, model, plan.open);
   print(`speed with ${plan.open} open`);
-  const cells = await measureSpeed(stack, till, form, plan, random);
+  const cells = await measureSpeed(stack, till, plan, random);
   printSpeed(cells, plan.open);
   return cells;
-}
-
-/** Runs a checkout until it is paid. @returns its runs, the open one last. */
-async function payOne({ temporal, sandbox }: Stack, till: Till): Promise<RunHistory[]> {
-  const reference = newReference();
-  const opened = await till.create(reference);
-  await sandbox.control('POST', `/charges/${chargeOf(opened)}/mark`, { status: 'successful' });
-  await till.until(opened.id, ({ status }) => status === 'paid');
-  return settledRunsOf(temporal, checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference }));
-}
-
-function bareFormOf(paid: readonly RunHistory[]): BareForm {
-  const [first] = paid;
-  if (first === undefined) throw new Error('There is no paid checkout to read the bare shape from');
-  return { steps: shapeOf(paid), inputBytes: inputBytesOf(first), memoBytes: memoBytesOf(first) };
-}
-
-/**
- * Runs the bare shape once and compares its events with those of the checkout. Prints each difference.
- * @returns the number of events that differ.
- * @throws {Error} when the bytes differ by more than {@link BYTES_TOLERANCE}.
- */
-async function compareBare(
-  { temporal }: Pick<Stack, 'temporal'>,
-  form: BareForm,
-  paid: readonly RunHistory[],
-): Promise<number> {
-  const { workflowId } = await bareVariant({ temporal }, form, 0).once();
-  if (workflowId === null) throw new Error('The bare shape has no workflow');
-  const own = await settledRunsOf(temporal, workflowId);
-  await terminateAll(temporal.client, [workflowId]);
-  const kindsOf = (runs: readonly RunHistory[]): string[] =>
-    runs.flatMap(({ events }, run) => events.map((event) => `${run + 1}. ${kindOf(event)}`));
-  const [wanted, found] = [kindsOf(paid), kindsOf(own)];
-  const longest = wanted.length > found.length ? wanted : found;
-  const different = [...longest.keys()].filter((i) => wanted[i] !== found[i]);
-  for (const i of different)
-    print(`  event ${i + 1}: checkout ${wanted[i] ?? 'none'}, bare shape ${found[i] ?? 'none'}`);
-  const [bytes, ownBytes] = [bytesOf(paid), bytesOf(own)];
-  print(`  bare shape: ${found.length} events, ${ownBytes} bytes; checkout: ${wanted.length} events, ${bytes} bytes`);
-  if (Math.abs(ownBytes / bytes - 1) > BYTES_TOLERANCE) throw new Error('The bare shape and a checkout differ in size');
-  return different.length;
 }
 
 /** The summary of a cell, for the file. */

@@ -1,8 +1,7 @@
-import { AFTERCARE_WORKFLOW } from '@tillflow/workflows';
 import { ratio, type Result } from '../report.js';
 import type { Part } from '../stack.js';
 import { median, ratioOf, sum, type Random } from '../statistics.js';
-import { billedActions, bytesOf, eventsOf, type RunHistory } from './histories.js';
+import { costOf, type Counted } from './counts.js';
 import { answeredMs, cpuOf, rateOf, type Round } from './round.js';
 import { findCell, type Cell } from './speed.js';
 
@@ -66,43 +65,23 @@ export function growthResults(none: readonly Cell[], many: readonly Cell[], open
   ];
 }
 
-/** Events, bytes and billed actions of paid checkouts, counted from their histories. @param all the runs of each. */
-export function countResults(all: readonly (readonly RunHistory[])[]): Result[] {
-  const isAftercare = ({ type }: RunHistory): boolean => type === AFTERCARE_WORKFLOW;
-  const most = (of: (runs: readonly RunHistory[]) => number): number => Math.max(...all.map(of));
-  const untilPaid = (runs: readonly RunHistory[]): RunHistory[] => runs.filter((run) => !isAftercare(run));
-  const open = (runs: readonly RunHistory[]): RunHistory[] => runs.filter((run) => isAftercare(run) && run.isOpen);
-  const billed = (runs: readonly RunHistory[]): number => sum(runs.map(({ events }) => billedActions(events)));
-  // Without an open run, the bound for its size must not count as met.
-  const openBytes =
-    Math.min(...all.map((runs) => bytesOf(open(runs)))) === 0 ? Infinity : most((r) => bytesOf(open(r)));
+/** Events, bytes and billed actions of paid checkouts, counted from their histories. */
+export function countResults(all: readonly Counted[]): Result[] {
+  const cost = costOf(all);
   return [
-    {
-      name: 'billed actions of a paid checkout',
-      value: most((runs) => billed(untilPaid(runs))),
-      unit: '',
-      bound: BOUNDS.billed,
-    },
-    { name: '  its events', value: most((runs) => eventsOf(untilPaid(runs))), unit: '' },
-    { name: '  its history', value: most((runs) => bytesOf(untilPaid(runs))), unit: 'bytes' },
-    { name: 'history of its open run', value: openBytes, unit: 'bytes', bound: BOUNDS.openBytes },
-    { name: '  its events', value: most((runs) => eventsOf(open(runs))), unit: '' },
-    { name: '  its billed actions', value: most((runs) => billed(open(runs))), unit: '' },
+    { name: 'billed actions of a checkout until it is paid', value: cost.billed, unit: '', bound: BOUNDS.billed },
+    { name: '  its events', value: cost.events, unit: '' },
+    { name: '  its history', value: cost.bytes, unit: 'bytes' },
+    { name: '  its billed actions, with the night', value: cost.billedWithNight, unit: '' },
+    { name: 'history of its open run, the day after', value: cost.openBytes, unit: 'bytes', bound: BOUNDS.openBytes },
+    { name: '  its events', value: cost.openEvents, unit: '' },
   ];
 }
 
 /** Results that show whether the run is valid. */
-export function validityResults(cells: readonly Cell[], differences: number): Result[] {
+export function validityResults(cells: readonly Cell[]): Result[] {
   const failures = sum(cells.flatMap(({ rounds }) => rounds.map((round) => round.failures.length)));
-  return [
-    { name: 'operations that failed', value: failures, unit: '', bound: BOUNDS.none },
-    {
-      name: 'events in which the bare shape differs from a checkout',
-      value: differences,
-      unit: '',
-      bound: BOUNDS.none,
-    },
-  ];
+  return [{ name: 'operations that failed', value: failures, unit: '', bound: BOUNDS.none }];
 }
 
 /** @throws {RangeError} when these conditions were not measured. */

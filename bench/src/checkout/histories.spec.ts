@@ -1,28 +1,22 @@
-import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
+import { eventsUntilPaid } from './counts.js';
 import { billedActions, kindOf, type HistoryEvent } from './histories.js';
-
-type RecordedRun = { readonly type: string; readonly events: readonly HistoryEvent[] };
-
-/** A checkout that was paid by a prompt webhook, reduced to the fields that are counted. */
-const PAID = JSON.parse(
-  readFileSync(new URL('../../histories/paid.json', import.meta.url), 'utf8'),
-) as readonly RecordedRun[];
 
 const event = (kind: string, attributes: object = {}): HistoryEvent => ({ [`${kind}EventAttributes`]: attributes });
 const billed = (...events: HistoryEvent[]): number => billedActions(events);
 
 describe('the billed actions of a history', () => {
-  it('are eight for a paid checkout: start, update, signal, timer, three activities and continue-as-new', () => {
-    expect(PAID.map(({ type }) => type)).toEqual(['checkout', 'aftercare']);
-    expect(billedActions(PAID[0]?.events ?? [])).toBe(8);
-  });
-
-  it('count a run that continues another in the run that ended, so its own timer is all that aftercare adds', () => {
-    expect(billedActions(PAID[1]?.events ?? [])).toBe(1);
+  it('count the start of a checkout, and a run that continues another in the run that ended', () => {
     expect(billed(event('workflowExecutionStarted'))).toBe(1);
     expect(billed(event('workflowExecutionStarted', { continuedExecutionRunId: 'x' }))).toBe(0);
     expect(billed(event('workflowExecutionContinuedAsNew'))).toBe(1);
+  });
+
+  it('count all local activities of one workflow task once', () => {
+    const local = (workflowTaskCompletedEventId: number): HistoryEvent =>
+      event('markerRecorded', { markerName: 'core_local_activity', workflowTaskCompletedEventId });
+    expect(billed(local(4), local(4))).toBe(1);
+    expect(billed(local(4), local(4), local(19))).toBe(2);
   });
 
   it('count each attempt of an activity', () => {
@@ -40,7 +34,7 @@ describe('the billed actions of a history', () => {
     expect(() => billed(event('childWorkflowExecutionStarted'))).toThrow(
       'not known whether childWorkflowExecutionStarted',
     );
-    expect(() => billed(event('markerRecorded', { markerName: 'core_local_activity' }))).toThrow(Error);
+    expect(() => billed(event('markerRecorded', { markerName: 'core_unknown' }))).toThrow(Error);
   });
 });
 
@@ -50,5 +44,23 @@ describe('the kind of a history event', () => {
       'timerFired',
     );
     expect(() => kindOf({ eventId: '7' })).toThrow('without attributes');
+  });
+});
+
+describe('the events of a checkout until it is paid', () => {
+  const run = (type: string, ...kinds: string[]) => ({ type, events: kinds.map((kind) => event(kind)) });
+
+  it('end with the write of the attributes, before the timer for the night', () => {
+    const kinds = ['workflowExecutionStarted', 'workflowPropertiesModified', 'upsertWorkflowSearchAttributes'];
+    const paid = [run('checkout', ...kinds, 'timerStarted')];
+    expect(eventsUntilPaid(paid).map(kindOf)).toEqual(kinds);
+  });
+
+  it('end with the continue-as-new of a version that continues at the payment', () => {
+    const paid = [
+      run('checkout', 'workflowExecutionStarted', 'workflowExecutionContinuedAsNew'),
+      run('aftercare', 'workflowExecutionStarted', 'timerStarted'),
+    ];
+    expect(eventsUntilPaid(paid)).toHaveLength(2);
   });
 });

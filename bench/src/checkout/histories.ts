@@ -36,7 +36,14 @@ export function attributesOf(event: HistoryEvent): Readonly<Record<string, unkno
  * @throws {Error} for a kind of event that this function does not know.
  */
 export function billedActions(events: readonly HistoryEvent[]): number {
-  return sum(events.map(billedFor));
+  return sum(events.map(billedFor)) + tasksWithLocalActivities(events);
+}
+
+/** All local activities of one workflow task are one action. Each leaves a marker with the event that ended the task. */
+function tasksWithLocalActivities(events: readonly HistoryEvent[]): number {
+  const markers = events.filter((event) => kindOf(event) === 'markerRecorded').map(attributesOf);
+  const local = markers.filter(({ markerName }) => markerName === LOCAL_ACTIVITY_MARKER);
+  return new Set(local.map((marker) => String(marker['workflowTaskCompletedEventId']))).size;
 }
 
 function billedFor(event: HistoryEvent): number {
@@ -51,15 +58,16 @@ function billedFor(event: HistoryEvent): number {
       // Written once, when the activity ends, with the number of its last attempt. The first is billed as scheduled.
       return Number(attributes['attempt'] ?? 1) - 1;
     case 'markerRecorded':
-      if (attributes['markerName'] === PATCH_MARKER) return 0;
-      throw new Error('Only the marker of a patch is known to be free');
+      if (FREE_MARKERS.has(attributes['markerName'])) return 0;
+      throw new Error(`It is not known whether the marker ${String(attributes['markerName'])} is billed`);
     default:
       throw new Error(`It is not known whether ${kind} is billed`);
   }
 }
 
-/** The marker that `patched` records. */
-const PATCH_MARKER = 'core_patch';
+const LOCAL_ACTIVITY_MARKER = 'core_local_activity';
+/** The marker that `patched` records is free. The workflow task is billed for its local activities, not each of them. */
+const FREE_MARKERS: ReadonlySet<unknown> = new Set(['core_patch', LOCAL_ACTIVITY_MARKER]);
 
 const BILLED: ReadonlySet<string> = new Set([
   'workflowExecutionUpdateAccepted',
@@ -87,7 +95,7 @@ const FREE: ReadonlySet<string> = new Set([
   'workflowExecutionTerminated',
 ]);
 
-export const eventsOf = (runs: readonly RunHistory[]): number => sum(runs.map(({ events }) => events.length));
+const eventsOf = (runs: readonly RunHistory[]): number => sum(runs.map(({ events }) => events.length));
 export const bytesOf = (runs: readonly RunHistory[]): number => sum(runs.map(({ bytes }) => bytes));
 
 /** Every run of a workflow id that continued one another, the oldest first. */
@@ -120,29 +128,4 @@ export async function settledRunsOf(temporal: Temporal, workflowId: string): Pro
     if (eventsOf(now) === eventsOf(runs)) return now;
     runs = now;
   }
-}
-
-const CLOSED_WITHIN_MS = 60_000;
-/** The number of Temporal's `HistoryEventFilterType` for the closing event. */
-const CLOSE_EVENT = 2;
-
-/** Resolves when the current run has closed. Uses a long poll, so that no polling interval is part of the time. */
-export async function untilClosed({ client, connection }: Temporal, workflowId: string): Promise<void> {
-  const end = Date.now() + CLOSED_WITHIN_MS;
-  let nextPageToken: Uint8Array = new Uint8Array();
-  while (Date.now() < end) {
-    const { history, nextPageToken: next } = await connection.withDeadline(end, () =>
-      connection.workflowService.getWorkflowExecutionHistory({
-        namespace: client.options.namespace,
-        execution: { workflowId },
-        waitNewEvent: true,
-        // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
-        historyEventFilterType: CLOSE_EVENT,
-        nextPageToken,
-      }),
-    );
-    if ((history?.events?.length ?? 0) > 0) return;
-    nextPageToken = next;
-  }
-  throw new Error(`${workflowId} did not close in time`);
 }

@@ -85,6 +85,20 @@ describe('variants that take turns', () => {
   });
 });
 
+describe('variants with programs of their own', () => {
+  it('have the CPU of one operation although they take turns', async () => {
+    let used = 0;
+    const programs = {
+      usage: async () => byPart((part) => ({ cpuSeconds: part === 'server' ? used : 0, rssBytes: 0 })),
+    };
+    const working = { ...variantOf('working', async () => void (used += 0.05)), programs };
+    const other = { ...variantOf('other', async () => undefined), programs: idle };
+    const rounds = await takeTurns(idle, [working, other], 0, randomOf(1));
+    expect(rounds.get(working)?.[0]?.cpuMs?.server).toBeCloseTo(50);
+    expect(rounds.get(other)?.[0]?.cpuMs?.server).toBe(0);
+  });
+});
+
 const cpu = (server: number) => ({ server, worker: 1, api: 0, sandbox: 0, baseline: 0, load: 9 });
 const samples = (count: number, totalMs = 1) => Array.from({ length: count }, () => ({ answeredMs: 1, totalMs }));
 

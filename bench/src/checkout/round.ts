@@ -16,7 +16,7 @@ export type Round = {
   /** The operations that count: during all of their time, `concurrency` operations were in progress. */
   readonly samples: readonly Sample[];
   readonly concurrency: number;
-  /** CPU of each part per operation, in milliseconds. Null when variants took turns. */
+  /** CPU of each part per operation, in milliseconds. Null when variants took turns on the same programs. */
   readonly cpuMs: Readonly<Record<Part, number>> | null;
   /** CPU of other processes of the machine, in cores. Null when unknown. */
   readonly othersCores: number | null;
@@ -57,7 +57,7 @@ export async function runRound(
       if (!counts && counting === 0 && warm === concurrency) return;
       if (counts) counting += 1;
       all += 1;
-      await operations.run(variant, counts);
+      await operations.run(variant, concurrency, counts);
       if (counts) counting -= 1;
       if (first) warm += 1;
     }
@@ -82,14 +82,22 @@ export async function takeTurns(
   const rounds = new Map<Variant, Round[]>(variants.map((variant) => [variant, []]));
   const began = performance.now();
   do {
-    const measured = await measure(stack);
+    const measured = new Map<Variant, Awaited<ReturnType<typeof measure>>>();
+    for (const variant of variants) measured.set(variant, await measure(variant.programs ?? stack));
     const operations = new Map(variants.map((variant) => [variant, new Operations()]));
     for (let turn = 0; turn < TURNS; turn += 1) {
-      for (const variant of shuffled(variants, random)) await operations.get(variant)?.run(variant, true);
+      for (const variant of shuffled(variants, random)) await operations.get(variant)?.run(variant, 1, true);
     }
-    const { othersCores } = await measured();
-    for (const [variant, { done }] of operations)
-      rounds.get(variant)?.push({ ...done, concurrency: 1, cpuMs: null, othersCores });
+    for (const [variant, { done }] of operations) {
+      const { cpu, othersCores = null } = (await measured.get(variant)?.()) ?? {};
+      const isOwn = variant.programs !== undefined && cpu !== undefined;
+      rounds.get(variant)?.push({
+        ...done,
+        concurrency: 1,
+        cpuMs: isOwn ? byPart((part) => (cpu[part] * 1_000) / TURNS) : null,
+        othersCores,
+      });
+    }
   } while (performance.now() - began < seconds * 1_000);
   return rounds;
 }
@@ -99,10 +107,10 @@ class Operations {
   readonly done = { samples: [] as Sample[], failures: [] as string[], workflowIds: [] as string[] };
 
   /** Runs one more. @throws the error of the operation when too many have failed. */
-  async run(variant: Variant, counts: boolean): Promise<void> {
+  async run(variant: Variant, callers: number, counts: boolean): Promise<void> {
     const { samples, failures, workflowIds } = this.done;
     try {
-      const { workflowId, ...sample } = await variant.once();
+      const { workflowId, ...sample } = await variant.once(callers);
       if (workflowId !== null) workflowIds.push(workflowId);
       if (counts) samples.push(sample);
     } catch (error) {
@@ -113,7 +121,7 @@ class Operations {
 }
 
 /** Starts to measure the CPU of the parts and of other processes. @returns the function that ends the measurement. */
-async function measure(
+export async function measure(
   stack: Pick<Stack, 'usage'>,
 ): Promise<() => Promise<{ readonly cpu: Readonly<Record<Part, number>>; readonly othersCores: number | null }>> {
   const [before, allBefore] = [await stack.usage(), await cpuSecondsOfMachine()];
@@ -154,4 +162,9 @@ export const hasCpu = (rounds: readonly Pick<Round, 'cpuMs'>[]): boolean => roun
 
 export function answeredMs(rounds: readonly Pick<Round, 'samples'>[]): number[] {
   return rounds.flatMap(({ samples }) => samples.map((sample) => sample.answeredMs));
+}
+
+/** Times from the webhook until the till sees the payment, in milliseconds. */
+export function paidMs(rounds: readonly Pick<Round, 'samples'>[]): number[] {
+  return rounds.flatMap(({ samples }) => samples.flatMap((sample) => sample.paidMs ?? []));
 }

@@ -11,7 +11,6 @@ import {
   providerVariant,
   terminateAll,
   twoActivitiesVariant,
-  type BareForm,
   type Variant,
 } from './variants.js';
 
@@ -72,15 +71,9 @@ export type Cell = {
  * Measures all variants under all conditions, several times, each time in a new order. What is compared is measured in
  * direct succession or operation by operation, because a machine changes within a minute.
  */
-export async function measureSpeed(
-  stack: Stack,
-  till: Till,
-  form: BareForm,
-  plan: Plan,
-  random: Random,
-): Promise<readonly Cell[]> {
+export async function measureSpeed(stack: Stack, till: Till, plan: Plan, random: Random): Promise<readonly Cell[]> {
   const cells: Cell[] = [];
-  const compared = (delayMs: number): Variant[] => [bareVariant(stack, form, delayMs), checkoutVariant(stack, till)];
+  const compared = (delayMs: number): Variant[] => [bareVariant(stack, delayMs), checkoutVariant(stack, till)];
   const keep = async (variant: Variant, concurrency: number, delayMs: number, rounds: readonly Round[]) => {
     cellOf(cells, variant.name, concurrency, delayMs).rounds.push(...rounds);
     await clear(stack, variant, rounds);
@@ -140,20 +133,24 @@ export function findCell(
 }
 
 /** Terminates what rounds left open, so that the next rounds have as many open workflows as these. */
-async function clear(stack: Stack, variant: Variant, rounds: readonly Pick<Round, 'workflowIds'>[]): Promise<void> {
+export async function clear(
+  stack: Stack,
+  variant: Variant,
+  rounds: readonly Pick<Round, 'workflowIds'>[],
+): Promise<void> {
   const left = variant.leavesOpen ? rounds.flatMap(({ workflowIds }) => workflowIds) : [];
   await terminateAll(stack.temporal.client, left);
   await untilQuiet(stack);
 }
 
 /** Runs each variant for a short time, so that every process has compiled its code. Not counted. */
-export async function warmUp(stack: Stack, till: Till, form: BareForm, plan: Plan): Promise<void> {
-  for (const variant of [twoActivitiesVariant(stack), bareVariant(stack, form, 0), checkoutVariant(stack, till)]) {
+export async function warmUp(stack: Stack, till: Till, plan: Plan): Promise<void> {
+  for (const variant of [twoActivitiesVariant(stack), bareVariant(stack, 0), checkoutVariant(stack, till)]) {
     await clear(stack, variant, [await runRound(stack, variant, plan.warmUp)]);
   }
 }
 
-async function delayProvider({ sandbox }: Stack, delayMs: number): Promise<void> {
+export async function delayProvider({ sandbox }: Stack, delayMs: number): Promise<void> {
   await sandbox.control('DELETE', '/faults');
   if (delayMs > 0) await sandbox.control('POST', '/faults', [{ action: 'delay', delay_ms: delayMs }]);
 }
@@ -163,7 +160,7 @@ const QUIET_STEP_MS = 250;
 const QUIET_WITHIN_MS = 10_000;
 
 /** Waits up to ten seconds until the server uses no CPU. @returns whether it does not. */
-export async function untilQuiet(stack: Stack): Promise<boolean> {
+export async function untilQuiet(stack: Pick<Stack, 'usage'>): Promise<boolean> {
   const end = performance.now() + QUIET_WITHIN_MS;
   let { server } = await stack.usage();
   while (performance.now() < end) {

@@ -4,38 +4,62 @@ import { Pool } from 'undici';
 import { API_KEY } from '../stack.js';
 
 /** The fields of a checkout that the bench reads. */
-type CheckoutJson = {
+export type CheckoutJson = {
   readonly id: string;
   readonly status: string;
   readonly qr: object | null;
   readonly events_url: string;
+  /** Where to read the checkout again. With the parameter `wait`, the API answers when the checkout changes. */
+  readonly location: string;
+  readonly version?: number;
   readonly attempts: readonly { readonly charge_id: string | null }[];
 };
 
-const CONNECTIONS = 128;
+/** Each of 200 callers may have a request that waits. */
+const CONNECTIONS = 256;
 /** 200 bytes with the names, as in the bound for the history's size. */
 const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) } as const;
 const POLL_MS = 20;
-const WITHIN_MS = 60_000;
+const WITHIN_MS = 120_000;
+const WAIT_SECONDS = 25;
+/** Answers of an API that asks its caller to come again. */
+const LATER: ReadonlySet<number> = new Set([429, 503]);
 
 export function newReference(): string {
   return `bench-${randomUUID()}`;
 }
 
+type Answer = { readonly status: number; readonly retryAfterMs: number; readonly body: CheckoutJson };
+
+type ApiDescription = {
+  readonly paths?: Readonly<
+    Record<string, { readonly get?: { readonly parameters?: readonly { readonly name: string }[] } }>
+  >;
+};
+
+/** Whether an API can hold the request for a checkout until it changes. @param description its OpenAPI document. */
+export function hasWait({ paths = {} }: ApiDescription): boolean {
+  return (paths['/v1/checkouts/{id}']?.get?.parameters ?? []).some(({ name }) => name === 'wait');
+}
+
 /** A till: a client of the API with kept connections, one request at a time on each. */
 export class Till {
   readonly #pool: Pool;
+  #waits: Promise<boolean> | undefined;
 
   constructor(url: string) {
     this.#pool = new Pool(url, { connections: CONNECTIONS, pipelining: 1 });
   }
 
   /**
-   * Creates a checkout of THB 1,500.00 with 200 bytes of metadata, and waits for its QR. After a 202 it polls.
+   * Creates a checkout of THB 1,500.00 with 200 bytes of metadata, and waits for its QR. After a 202 it follows `location`.
    * @param expiresIn seconds; default: the API's.
    */
-  async create(reference: string, expiresIn?: number): Promise<CheckoutJson> {
-    const { status, body } = await this.#request('POST', '/v1/checkouts', {
+  async create(
+    reference: string,
+    { expiresIn, pollMs = POLL_MS }: { readonly expiresIn?: number; readonly pollMs?: number } = {},
+  ): Promise<CheckoutJson> {
+    const { status, body } = await this.#requestUntilAnswered('POST', '/v1/checkouts', {
       reference,
       amount: 150_000,
       currency: 'THB',
@@ -45,18 +69,30 @@ export class Till {
       ...(expiresIn !== undefined && { expires_in: expiresIn }),
     });
     if (status === 201 && body.qr !== null) return body;
-    if (status !== 202) throw new Error(`POST /v1/checkouts answered ${status}`);
-    return this.until(body.id, ({ qr }) => qr !== null);
+    if (status !== 200 && status !== 201 && status !== 202) throw new Error(`POST /v1/checkouts answered ${status}`);
+    return this.until(body, ({ qr }) => qr !== null, pollMs);
   }
 
-  /** Polls the checkout until it meets the condition. @throws {Error} after 60 s. */
-  async until(id: string, condition: (checkout: CheckoutJson) => boolean): Promise<CheckoutJson> {
+  /**
+   * Reads the checkout until it meets the condition. An API that can wait answers when the checkout changes; any other is
+   * asked again after a pause. @throws {Error} after two minutes.
+   */
+  async until(
+    { id, location }: Pick<CheckoutJson, 'id' | 'location'>,
+    condition: (checkout: CheckoutJson) => boolean,
+    pollMs = POLL_MS,
+  ): Promise<CheckoutJson> {
     const end = Date.now() + WITHIN_MS;
+    let path = location;
     for (;;) {
-      const { status, body } = await this.#request('GET', `/v1/checkouts/${id}`);
+      const { status, body } = await this.#requestUntilAnswered('GET', path);
       if (status === 200 && condition(body)) return body;
       if (Date.now() > end) throw new Error(`${id} did not meet the condition in time: ${status} ${body?.status}`);
-      await sleep(POLL_MS);
+      if (body.version !== undefined && (await this.#canWait())) {
+        path = `/v1/checkouts/${id}?wait=${WAIT_SECONDS}&after_version=${body.version}`;
+      } else {
+        await sleep(pollMs);
+      }
     }
   }
 
@@ -69,18 +105,37 @@ export class Till {
     await this.#pool.destroy();
   }
 
-  async #request(
-    method: 'GET' | 'POST',
-    path: string,
-    body?: object,
-  ): Promise<{ readonly status: number; readonly body: CheckoutJson }> {
+  /** Whether the API's description has the parameter `wait`. */
+  #canWait(): Promise<boolean> {
+    this.#waits ??= this.#describesWait();
+    return this.#waits;
+  }
+
+  async #describesWait(): Promise<boolean> {
+    const { body } = await this.#pool.request({ method: 'GET', path: '/openapi.json' });
+    return hasWait((await body.json()) as ApiDescription);
+  }
+
+  /** Comes again when the API asks for it. */
+  async #requestUntilAnswered(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
+    const end = Date.now() + WITHIN_MS;
+    for (;;) {
+      const answer = await this.#request(method, path, body);
+      if (!LATER.has(answer.status) || Date.now() > end) return answer;
+      await sleep(answer.retryAfterMs);
+    }
+  }
+
+  async #request(method: 'GET' | 'POST', path: string, body?: object): Promise<Answer> {
     const answer = await this.#pool.request({
       method,
       path,
       headers: { authorization: `Bearer ${API_KEY}`, ...(body && { 'content-type': 'application/json' }) },
       body: body === undefined ? null : JSON.stringify(body),
     });
-    return { status: answer.statusCode, body: JSON.parse(await answer.body.text()) as CheckoutJson };
+    const { statusCode: status, headers } = answer;
+    const retryAfterMs = Number(headers['retry-after'] ?? 1) * 1_000;
+    return { status, retryAfterMs, body: JSON.parse(await answer.body.text()) as CheckoutJson };
   }
 }
 

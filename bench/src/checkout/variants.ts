@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { WithStartWorkflowOperation, type Client } from '@temporalio/client';
 import { checkoutWorkflowId, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { searchAttributes } from '@tillflow/workflows';
@@ -7,14 +8,15 @@ import { times } from '../processes.js';
 import { idIn } from '../sandbox-process.js';
 import { BASELINE_QUEUE, type Stack } from '../stack.js';
 import { bare, begin, hint, twoActivities } from './baseline/workflows.js';
-import { filler, padded, type Shape, type Step } from './baseline/steps.js';
-import { untilClosed } from './histories.js';
-import { chargeOf, newReference, type Till } from './till.js';
+import { BYTES, filler, type BareInput } from './baseline/steps.js';
+import { chargeOf, newReference, type CheckoutJson, type Till } from './till.js';
 
 /** The times of one operation, in milliseconds. */
 export type Sample = {
   /** Until the QR, or the answer that stands for it. */
   readonly answeredMs: number;
+  /** From the webhook until the till sees the payment. Only for checkouts. */
+  readonly paidMs?: number;
   readonly totalMs: number;
 };
 
@@ -23,9 +25,17 @@ export type Variant = {
   readonly name: 'two activities' | 'provider' | 'bare shape' | 'checkout';
   /** Whether the workflow is still open after the operation. */
   readonly leavesOpen: boolean;
+  /** The programs that no other variant uses. Without them, the CPU is unknown when variants take turns. */
+  readonly programs?: Pick<Stack, 'usage'>;
   /** Runs one operation. @returns its times, and the id of its workflow, or null without one. */
-  readonly once: () => Promise<Sample & { readonly workflowId: string | null }>;
+  readonly once: (callers: number) => Promise<Sample & { readonly workflowId: string | null }>;
 };
+
+/**
+ * The pause between two reads of a till that waits, in milliseconds. All callers together read at most 100 times a second,
+ * so that the reads do not become the load.
+ */
+const pollMs = (callers: number): number => Math.max(20, 10 * callers);
 
 /** The smallest workflow that can return a QR code: an update with the start, which waits for two empty activities. */
 export function twoActivitiesVariant({ temporal }: Stack): Variant {
@@ -65,46 +75,39 @@ export function providerVariant({ sandbox }: Stack): Variant {
   };
 }
 
-/** The steps of the bare shape, and the bytes of its start. */
-export type BareForm = {
-  readonly steps: readonly (readonly Step[])[];
-  readonly inputBytes: number;
-  readonly memoBytes: number;
-};
-
 /** The events of a paid checkout without its logic. @param waitMs how long each of its activities waits. */
-export function bareVariant({ temporal }: Pick<Stack, 'temporal'>, form: BareForm, waitMs: number): Variant {
+export function bareVariant({ temporal }: Pick<Stack, 'temporal'>, waitMs: number): Variant {
   const { client } = temporal;
-  const shape = padded({ runs: form.steps, waitMs }, form.inputBytes);
   return {
     name: 'bare shape',
     leavesOpen: true,
-    once: async () => {
+    once: async (callers) => {
       const workflowId = baselineId();
       const began = performance.now();
       await client.workflow.executeUpdateWithStart(begin, {
         updateId: 'begin',
-        startWorkflowOperation: bareStart(workflowId, shape, form.memoBytes),
+        startWorkflowOperation: bareStart(workflowId, { waitMs, padding: '' }),
       });
       const answeredMs = performance.now() - began;
-      const closed = handled(untilClosed(temporal, workflowId));
       const handle = client.workflow.getHandle(workflowId);
-      await handle.signal(hint, 'charge.complete evnt_test_0123456789abcdefghi');
-      await closed;
-      await handle.describe();
+      await handle.signal(hint, filler(BYTES.hint));
+      // A till reads the checkout as often, and each of its reads is such a call.
+      while ((await handle.describe()).typedSearchAttributes.get(searchAttributes.status) !== 'paid') {
+        await sleep(pollMs(callers));
+      }
       return { answeredMs, totalMs: performance.now() - began, workflowId };
     },
   };
 }
 
-function bareStart(workflowId: string, shape: Shape, memoBytes: number): WithStartWorkflowOperation<typeof bare> {
+function bareStart(workflowId: string, input: BareInput): WithStartWorkflowOperation<typeof bare> {
   return new WithStartWorkflowOperation(bare, {
     workflowId,
     taskQueue: BASELINE_QUEUE,
-    args: [shape],
+    args: [input],
     workflowIdConflictPolicy: 'USE_EXISTING',
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
-    memo: { intent: filler(memoBytes) },
+    memo: { intent: filler(BYTES.memoAtStart) },
     typedSearchAttributes: [
       { key: searchAttributes.status, value: 'awaiting_payment' },
       { key: searchAttributes.reference, value: workflowId },
@@ -118,36 +121,51 @@ function bareStart(workflowId: string, shape: Shape, memoBytes: number): WithSta
 }
 
 /** A whole checkout as till and customer see it: POST, pay at once, GET until it is paid. */
-export function checkoutVariant({ temporal, sandbox }: Stack, till: Till): Variant {
+export function checkoutVariant(stack: Pick<Stack, 'sandbox'>, till: Till): Variant {
   return {
     name: 'checkout',
     leavesOpen: true,
-    once: async () => {
-      const reference = newReference();
-      const workflowId = checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference });
-      const began = performance.now();
-      const opened = await till.create(reference);
-      const answeredMs = performance.now() - began;
-      // The first run of a checkout closes when it is paid, so a long poll replaces GETs with pauses in between.
-      const closed = handled(untilClosed(temporal, workflowId));
-      await sandbox.control('POST', `/charges/${chargeOf(opened)}/mark`, { status: 'successful' });
-      await closed;
-      await till.until(opened.id, ({ status }) => status === 'paid');
-      return { answeredMs, totalMs: performance.now() - began, workflowId };
+    once: async (callers) => {
+      const opened = await openCheckout(till, callers);
+      const paidMs = await payCheckout(stack, till, opened.checkout, callers);
+      const { answeredMs, workflowId } = opened;
+      return { answeredMs, paidMs, totalMs: answeredMs + paidMs, workflowId };
     },
   };
+}
+
+export type OpenedCheckout = {
+  readonly checkout: CheckoutJson;
+  readonly answeredMs: number;
+  readonly workflowId: string;
+};
+
+/** Creates a checkout and waits for its QR. */
+export async function openCheckout(till: Till, callers: number): Promise<OpenedCheckout> {
+  const reference = newReference();
+  const began = performance.now();
+  const checkout = await till.create(reference, { pollMs: pollMs(callers) });
+  const answeredMs = performance.now() - began;
+  return { checkout, answeredMs, workflowId: checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference }) };
+}
+
+/** The customer pays, and the provider sends its webhook. @returns the time until the till sees it, in milliseconds. */
+export async function payCheckout(
+  { sandbox }: Pick<Stack, 'sandbox'>,
+  till: Till,
+  checkout: CheckoutJson,
+  callers: number,
+): Promise<number> {
+  const began = performance.now();
+  await sandbox.control('POST', `/charges/${chargeOf(checkout)}/mark`, { status: 'successful' });
+  await till.until(checkout, ({ status }) => status === 'paid', pollMs(callers));
+  return performance.now() - began;
 }
 
 async function timeOf(work: () => Promise<unknown>): Promise<number> {
   const began = performance.now();
   await work();
   return performance.now() - began;
-}
-
-/** For a promise that is awaited later: until then, its rejection must not count as unhandled. */
-function handled(promise: Promise<void>): Promise<void> {
-  promise.catch(() => undefined);
-  return promise;
 }
 
 const TERMINATED_AT_ONCE = 20;

@@ -4,15 +4,14 @@ import {
   condition,
   defineSignal,
   defineUpdate,
-  makeContinueAsNewFunc,
   proxyActivities,
+  proxyLocalActivities,
   setHandler,
   sleep,
   upsertMemo,
   upsertSearchAttributes,
-  workflowInfo,
 } from '@temporalio/workflow';
-import { filler, padded, type BaselineActivities, type NothingCall, type Shape, type Step } from './steps.js';
+import { BYTES, filler, type BareInput, type BaselineActivities, type NothingCall } from './steps.js';
 
 export const begin = defineUpdate<string>('begin');
 export const hint = defineSignal<[string]>('hint');
@@ -22,8 +21,15 @@ const { nothing } = proxyActivities<BaselineActivities>({
   heartbeatTimeout: '6 seconds',
   retry: { maximumAttempts: 1 },
 });
+const local = proxyLocalActivities<BaselineActivities>({
+  scheduleToCloseTimeout: '5 seconds',
+  retry: { maximumAttempts: 1 },
+});
 
-const SUMMARY = 'As long as a usual summary text';
+/** As long as the summary of a wait. */
+const SUMMARY = 'Until 2026-11-22T21:05:32.015Z: wait for a webhook, then retrieve the charge';
+/** Bytes of a call without its padding. */
+const CALL_BYTES = 45;
 
 /** The smallest workflow that can return a QR code: an update with the start, which waits for two activities. */
 export async function twoActivities(): Promise<void> {
@@ -39,8 +45,12 @@ export async function twoActivities(): Promise<void> {
   await condition(allHandlersFinished);
 }
 
-/** Produces the events of a paid checkout, in the same order and with the same sizes, without any logic. */
-export async function bare(shape: Shape): Promise<void> {
+/**
+ * The 24 events of a paid checkout, without any logic: source and lookup as local activities, the charge as a regular one,
+ * and no continue-as-new at the payment. Written by hand. It stays as it is when the product changes, so that the product is
+ * compared with the same thing after each change.
+ */
+export async function bare({ waitMs }: BareInput): Promise<void> {
   let answered = false;
   let hinted = false;
   setHandler(begin, async () => {
@@ -50,62 +60,17 @@ export async function bare(shape: Shape): Promise<void> {
   setHandler(hint, () => {
     hinted = true;
   });
-  const { runs, waitMs } = shape;
-  const [steps = [], ...rest] = runs;
-  for (const step of steps) {
-    switch (step[0]) {
-      case 'answer':
-        answered = true;
-        break;
-      case 'wait':
-        await condition(() => hinted, '25 seconds', { summary: SUMMARY });
-        break;
-      case 'continue':
-        await condition(allHandlersFinished);
-        await continueWith(padded({ runs: rest, waitMs }, step[1]));
-        break;
-      default:
-        await carryOut(step, waitMs);
-    }
-  }
-  await condition(allHandlersFinished);
-}
-
-async function carryOut(step: Exclude<Step, readonly ['answer' | 'wait' | 'continue', ...unknown[]]>, waitMs: number) {
-  switch (step[0]) {
-    case 'call': {
-      const [, inputBytes, resultBytes] = step;
-      await nothing.executeWithOptions(
-        {
-          scheduleToCloseTimeout: '20 seconds',
-          heartbeatTimeout: '6 seconds',
-          retry: { maximumAttempts: 1 },
-          summary: SUMMARY,
-        },
-        [{ padding: filler(inputBytes - CALL_BYTES), waitMs, resultBytes }],
-      );
-      break;
-    }
-    case 'memo':
-      upsertMemo({ state: filler(step[1]) });
-      break;
-    case 'attributes':
-      upsertSearchAttributes([
-        { key: searchAttributes.status, value: 'paid' },
-        { key: searchAttributes.chargeId, value: ['chrg_test_0123456789abcdefghi'] },
-        { key: searchAttributes.paidAt, value: new Date() },
-      ]);
-      break;
-    case 'sleep':
-      await sleep('300 days', { summary: SUMMARY });
-      break;
-  }
-}
-
-/** Bytes of a call without its padding. */
-const CALL_BYTES = 45;
-
-/** As in the product: without `memo`, the new run would get the memo of the first start. */
-async function continueWith(shape: Shape): Promise<never> {
-  return makeContinueAsNewFunc<typeof bare>({ memo: { ...workflowInfo().memo } })(shape);
+  await local.nothing({ padding: '', waitMs, resultBytes: BYTES.source });
+  await nothing({ padding: filler(BYTES.chargeCall - CALL_BYTES), waitMs, resultBytes: BYTES.charge });
+  answered = true;
+  upsertMemo({ state: filler(BYTES.awaitingMemo) });
+  await condition(() => hinted, '25 seconds', { summary: SUMMARY });
+  await local.nothing({ padding: '', waitMs, resultBytes: BYTES.retrieved });
+  upsertMemo({ state: filler(BYTES.paidMemo) });
+  upsertSearchAttributes([
+    { key: searchAttributes.status, value: 'paid' },
+    { key: searchAttributes.chargeId, value: ['chrg_test_0123456789abcdefghi'] },
+    { key: searchAttributes.paidAt, value: new Date() },
+  ]);
+  await sleep('1 day', { summary: SUMMARY });
 }
