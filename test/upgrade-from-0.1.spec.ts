@@ -8,7 +8,14 @@ import { CHECKOUT_WORKFLOW, hint, refundRequest, resolve, type CheckoutInput } f
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildsOf, Releases } from './support/releases.js';
-import { ALWAYS_VOIDABLE_MINUTES, chargeIdOf, newReference, SETTLES_SOON, Stack, type CheckoutJson } from './support/stack.js';
+import {
+  ALWAYS_VOIDABLE_MINUTES,
+  chargeIdOf,
+  newReference,
+  SETTLES_SOON,
+  Stack,
+  type CheckoutJson,
+} from './support/stack.js';
 
 /** The workflow code of version 0.1.0, as its build wrote it. */
 const BUNDLE = new URL('./support/workflows-0.1.0.js.gz', import.meta.url);

@@ -128,11 +128,9 @@ class Messages {
     { orHandled }: { readonly orHandled: boolean },
   ): Promise<boolean> {
     this.#isIdle = true;
-    return condition(
-      () => this.#hasNew || (orHandled && allHandlersFinished()),
-      Math.max(until - clock(), 1),
-      { summary: `Until ${new Date(until).toISOString()}: ${why}` },
-    );
+    return condition(() => this.#hasNew || (orHandled && allHandlersFinished()), Math.max(until - clock(), 1), {
+      summary: `Until ${new Date(until).toISOString()}: ${why}`,
+    });
   }
 
   /**

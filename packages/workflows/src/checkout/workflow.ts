@@ -57,8 +57,7 @@ export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
 
   return run(model, {
     calls: regularCalls,
-    continueAsNew: () =>
-      makeContinueAsNewFunc<typeof aftercare>(nextRun(model))({ ...input, state: model.snapshot }),
+    continueAsNew: () => makeContinueAsNewFunc<typeof aftercare>(nextRun(model))({ ...input, state: model.snapshot }),
     isDue: () => false,
   });
 }
