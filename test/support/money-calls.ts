@@ -20,6 +20,8 @@ export type MoneyCall = {
   finish(stack: Stack, id: string): Promise<void>;
   /** Whether a lookup finds the record that the call made. A source without a charge is left behind instead. */
   readonly isFoundAgain: boolean;
+  /** A local activity: it runs in a workflow task, and its worker sends no heartbeat. */
+  readonly isLocal?: boolean;
   readonly expected: Expected;
 };
 
@@ -74,6 +76,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
     provoke: begin,
     finish: pay,
     isFoundAgain: false,
+    isLocal: true,
     expected: { status: 'paid', refunds: [] },
   },
   {

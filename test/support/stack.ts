@@ -241,26 +241,30 @@ export class Stack {
     return (await this.workflowOf(id).describe()).memo as CheckoutMemo;
   }
 
-  /** The results of the checkout's activities, each as JSON, in all of its runs. */
+  /** The results of the checkout's activities, local ones too, each as JSON, in all of its runs. */
   async activityResultsOf(id: string): Promise<string[]> {
     const { workflowId } = this.workflowOf(id);
     const results: string[] = [];
     for await (const { runId } of this.temporal.client.workflow.list({ query: `WorkflowId = "${workflowId}"` })) {
       const { events } = await this.temporal.client.workflow.getHandle(workflowId, runId).fetchHistory();
-      for (const { activityTaskCompletedEventAttributes: completed } of events ?? []) {
-        const data = completed?.result?.payloads?.[0]?.data;
+      for (const { activityTaskCompletedEventAttributes: completed, markerRecordedEventAttributes: marker } of events ??
+        []) {
+        const data = (completed?.result ?? marker?.details?.['result'])?.payloads?.[0]?.data;
         if (data !== null && data !== undefined) results.push(Buffer.from(data).toString('utf8'));
       }
     }
     return results;
   }
 
-  /** Waits until the server has given up a call of the checkout, which needs no worker. */
+  /** Waits until the server has given up a call of the checkout, or the workflow task of a local one. This needs no worker. */
   async untilCallTimedOut(id: string): Promise<void> {
     await eventually(
       async () => {
         const { events } = await this.workflowOf(id).fetchHistory();
-        if (events?.some((event) => event.activityTaskTimedOutEventAttributes) !== true) throw new Error('Not yet');
+        const hasTimedOut = events?.some(
+          (event) => event.activityTaskTimedOutEventAttributes ?? event.workflowTaskTimedOutEventAttributes,
+        );
+        if (hasTimedOut !== true) throw new Error('Not yet');
       },
       { timeoutMs: 60_000 },
     );
