@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { checkoutStart } from '@tillflow/temporal';
-import { backfill, dismissNotice, resolve, type CheckoutInput, type Resolution } from '@tillflow/workflows';
+import {
+  backfill,
+  dismissNotice,
+  resolve,
+  type CheckoutInput,
+  type CheckoutIntent,
+  type Resolution,
+} from '@tillflow/workflows';
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { vi } from 'vitest';
 import { SHORT_LIVED, TailRun } from './event-tail.js';
@@ -253,9 +260,10 @@ async function unknownCharge(stack: Stack) {
 export async function startDirectly(
   stack: Stack,
   policy: CheckoutInput['policy'],
+  ordered: Pick<Partial<CheckoutIntent>, 'metadata'> = {},
 ): Promise<{ id: string; reference: string }> {
   const reference = newReference();
-  const intent = sampleIntent({ reference, created_at: new Date().toISOString() });
+  const intent = sampleIntent({ reference, created_at: new Date().toISOString(), ...ordered });
   await stack.temporal.client.workflow.start('checkout', {
     ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
     args: [{ policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
