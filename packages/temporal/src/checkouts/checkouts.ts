@@ -98,12 +98,15 @@ export class Checkouts {
     if (found?.checkout.state.status !== 'creating') return false;
     const { raw } = found.run;
     const activities = raw.pendingActivities ?? [];
+    const task = raw.pendingWorkflowTask ?? null;
     const startedBefore = Date.now() / 1_000 - SLOW_CALL_S;
-    const isAtProvider = activities.some(
-      ({ state, lastStartedTime }) =>
-        Number(state) === STARTED && Number(lastStartedTime?.seconds ?? Infinity) < startedBefore,
-    );
-    return !isAtProvider && (activities.length > 0 || (raw.pendingWorkflowTask ?? null) !== null);
+    const isLong = (startedAt: { readonly seconds?: unknown } | null | undefined): boolean =>
+      Number(startedAt?.seconds ?? Infinity) < startedBefore;
+    const isAtProvider =
+      activities.some(({ state, lastStartedTime }) => Number(state) === STARTED && isLong(lastStartedTime)) ||
+      // A workflow task takes long because a local activity does.
+      isLong(task?.startedTime);
+    return !isAtProvider && (activities.length > 0 || task !== null);
   }
 
   /** One page in the server's order: open checkouts first, then closed ones, the newest first in each. */
