@@ -423,7 +423,7 @@ describe('a checkout whose charge the provider does not create', () => {
         { method: 'GET', path: '/sources/{id}', action: 'status', status: 500 },
       ]);
       const quick = { sendWithinMs: 500, callDeadlineMs: 500, settleMs: 100, lookupDelaysMs: [20] };
-      const { id, reference } = await startDirectly(silent, { ...quick, maxHistoryEvents: 60 });
+      const { id, reference } = await startDirectly(silent, { ...quick, maxHistoryEvents: 40 });
       const next = silent.untilNextRun(reference);
       expect(await silent.workflowOf(id).executeUpdate(begin)).toMatchObject({ state: { status: 'creating' } });
       await next;

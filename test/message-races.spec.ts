@@ -1,7 +1,7 @@
-import { cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
+import { begin, BEGIN_UPDATE_ID, cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDirectly } from './support/paths.js';
-import { chargeIdOf, IMPATIENT, newReference, Stack } from './support/stack.js';
+import { chargeIdOf, newReference, Stack } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
 
 const within = <T>(ms: number, work: Promise<T>): Promise<T | 'no answer'> =>
@@ -77,13 +77,13 @@ describe('a cancellation from the Temporal UI', () => {
 
   it('does not fail the update `begin`, which repeats its first answer to every later caller', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
-    const { body, status } = await stack.withApi(IMPATIENT, () => stack.create());
-    expect(status).toBe(202);
-    const handle = handleOf(body.reference);
+    const { reference } = await startDirectly(stack, {});
+    const handle = handleOf(reference);
+    const update = { updateId: BEGIN_UPDATE_ID, waitForStage: 'ACCEPTED' } as const;
+    await handle.startUpdate(begin, update);
     await handle.cancel();
-    await stack.untilStatus(body.id, 'cancelled');
     const answer = await handle
-      .getUpdateHandle('begin')
+      .getUpdateHandle(BEGIN_UPDATE_ID)
       .result()
       .catch((error: unknown) => error);
     expect(answer).toMatchObject({ state: { status: 'cancelled' } });

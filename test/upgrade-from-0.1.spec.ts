@@ -3,8 +3,17 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { WithStartWorkflowOperation } from '@temporalio/client';
 import { checkoutStart } from '@tillflow/temporal';
-import { CHECKOUT_WORKFLOW, hint, refundRequest, resolve, type CheckoutInput } from '@tillflow/workflows';
+import {
+  begin,
+  BEGIN_UPDATE_ID,
+  CHECKOUT_WORKFLOW,
+  hint,
+  refundRequest,
+  resolve,
+  type CheckoutInput,
+} from '@tillflow/workflows';
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { buildsOf, Releases } from './support/releases.js';
@@ -112,7 +121,7 @@ const STATES_OF_DOUBT: Readonly<Record<string, State>> = {
   },
 };
 
-/** Starts a checkout as version 0.1 of the API did: with the intent in the input. */
+/** Starts a checkout as version 0.1 of the API did: with the intent in the input, and with an update. */
 async function startAsBefore(): Promise<CheckoutJson> {
   const intent = sampleIntent({ reference: newReference(), created_at: new Date().toISOString(), expires_in: 3_600 });
   const times = {
@@ -122,9 +131,14 @@ async function startAsBefore(): Promise<CheckoutJson> {
     lookupDelaysMs: [5_000],
     voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES,
   };
-  await stack.temporal.client.workflow.start(CHECKOUT_WORKFLOW, {
+  const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, {
     ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
     args: [{ intent, policy: times } satisfies CheckoutInput],
+  });
+  await stack.temporal.client.workflow.startUpdateWithStart(begin, {
+    updateId: BEGIN_UPDATE_ID,
+    startWorkflowOperation,
+    waitForStage: 'ACCEPTED',
   });
   return (await stack.get(`/v1/checkouts/${intent.id}`)).body;
 }

@@ -10,6 +10,7 @@ import { AttemptsService } from './checkouts/attempts.service.js';
 import { CheckoutChanges } from './checkouts/checkout-changes.js';
 import { CheckoutsController } from './checkouts/checkouts.controller.js';
 import { CheckoutsRepository } from './checkouts/checkouts.repository.js';
+import { CheckoutStarts } from './checkouts/starts.js';
 import { CheckoutsService } from './checkouts/checkouts.service.js';
 import { EventTailWatch } from './checkouts/event-tail-watch.js';
 import { LinkReads } from './checkouts/link-reads.js';
@@ -50,7 +51,7 @@ import { Cursors } from './shared/cursors.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
 import { WaitingService } from './streams/waiting.service.js';
-import { Watches } from './streams/watches.js';
+import { Watches } from './checkouts/watches.js';
 import { TemporalAccess } from './temporal/temporal.provider.js';
 import { TestModeController } from './test-mode/test-mode.controller.js';
 import { TestModeService } from './test-mode/test-mode.service.js';
@@ -125,12 +126,13 @@ export class AppModule {
         LinkReads,
         CheckoutPresenter,
         CheckoutsRepository,
+        Watches,
+        CheckoutStarts,
         Cursors,
         EventTailWatch,
         CheckoutsService,
         AttemptsService,
         RefundsService,
-        Watches,
         StreamsService,
         WaitingService,
         SourceCheck,

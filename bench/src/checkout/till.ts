@@ -74,25 +74,24 @@ export class Till {
   }
 
   /**
-   * Reads the checkout until it meets the condition. An API that can wait answers when the checkout changes; any other is
-   * asked again after a pause. @throws {Error} after two minutes.
+   * Reads the checkout until it meets the condition, which the given state does not meet. An API that can wait answers
+   * when the checkout changes; any other is asked again after a pause. @throws {Error} after two minutes.
    */
   async until(
-    { id, location }: Pick<CheckoutJson, 'id' | 'location'>,
+    known: Pick<CheckoutJson, 'id' | 'location' | 'version'>,
     condition: (checkout: CheckoutJson) => boolean,
     pollMs = POLL_MS,
   ): Promise<CheckoutJson> {
+    const { id, location } = known;
+    const canWait = await this.#canWait();
     const end = Date.now() + WITHIN_MS;
-    let path = location;
-    for (;;) {
+    for (let version = known.version; ;) {
+      const path = canWait ? `/v1/checkouts/${id}?wait=${WAIT_SECONDS}&after_version=${version}` : location;
       const { status, body } = await this.#requestUntilAnswered('GET', path);
       if (status === 200 && condition(body)) return body;
       if (Date.now() > end) throw new Error(`${id} did not meet the condition in time: ${status} ${body?.status}`);
-      if (body.version !== undefined && (await this.#canWait())) {
-        path = `/v1/checkouts/${id}?wait=${WAIT_SECONDS}&after_version=${body.version}`;
-      } else {
-        await sleep(pollMs);
-      }
+      if (!canWait) await sleep(pollMs);
+      version = body.version;
     }
   }
 

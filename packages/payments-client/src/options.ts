@@ -96,7 +96,7 @@ export interface Settings {
 }
 
 /** The version in package.json; a test compares the two. */
-export const VERSION = '0.1.0';
+export const VERSION = '1.0.0-rc.1';
 
 const DEFAULT_TIMEOUT_MS = 10_000;
 const DEFAULT_DEADLINE_MS = 30_000;

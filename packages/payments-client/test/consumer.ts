@@ -25,7 +25,7 @@ export class PackedPackage {
     // On macOS the temporary folder is a link.
     const root = await realpath(await mkdtemp(join(tmpdir(), 'payments-client-')));
     await pnpm(['pack', '--pack-destination', root]);
-    const tarball = join(root, 'tillflow-payments-client-0.1.0.tgz');
+    const tarball = join(root, 'tillflow-payments-client-1.0.0-rc.1.tgz');
     await run('tar', ['-xzf', tarball, '-C', root]);
     const folder = join(root, 'package');
     return new PackedPackage(tarball, folder, root);

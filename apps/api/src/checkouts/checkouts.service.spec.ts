@@ -9,27 +9,28 @@ import { Settings } from '../providers.js';
 import { apiSettings } from '../settings.js';
 import type { Cursors } from '../shared/cursors.js';
 import { budgetOf, withBudget } from '../temporal/request-budget.js';
-import type { BeginOutcome, CheckoutsRepository } from './checkouts.repository.js';
+import type { CheckoutsRepository } from './checkouts.repository.js';
 import { createCheckout } from './checkouts.schema.js';
 import { CheckoutsService, type Begun } from './checkouts.service.js';
 import type { EventTailWatch } from './event-tail-watch.js';
 import { CheckoutPresenter } from './presenter.js';
 import type { SourceCheck } from './source-check.js';
+import type { BeginOutcome, CheckoutStarts } from './starts.js';
 
 const ASKER = { by: 'till-7', requestId: 'one' };
 
 /** A service whose Temporal confirms no start. `meanwhile` runs before it fails. */
 function service(meanwhile: () => void) {
   const down = new Problem('temporal_unavailable', 'as the test says');
-  const startLater = vi.fn<CheckoutsRepository['startLater']>();
-  const repository = {
-    startLater,
+  const beginLater = vi.fn<CheckoutStarts['beginLater']>();
+  const starts = {
+    beginLater,
     begin: async (): Promise<BeginOutcome> => {
       meanwhile();
       return { kind: 'unconfirmed', mayBegin: true, problem: down };
     },
-    get: () => Promise.reject(down),
-  } as unknown as CheckoutsRepository;
+  } as unknown as CheckoutStarts;
+  const repository = { get: () => Promise.reject(down) } as unknown as CheckoutsRepository;
   const settings = new Settings(
     apiSettings({
       TEMPORAL_ADDRESS: '127.0.0.1:1',
@@ -42,25 +43,33 @@ function service(meanwhile: () => void) {
   );
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
   const tail = { isAwake: false } as EventTailWatch;
-  const checkouts = new CheckoutsService(repository, settings, presenter, {} as SourceCheck, {} as Cursors, tail);
+  const checkouts = new CheckoutsService(
+    repository,
+    starts,
+    settings,
+    presenter,
+    {} as SourceCheck,
+    {} as Cursors,
+    tail,
+  );
   const response = new EventEmitter();
   const begin = (): Promise<Begun> =>
     withBudget(budgetOf(response as ServerResponse, 3_500), () =>
       checkouts.begin(createCheckout.parse({ reference: 'a', amount: 150_000, currency: 'THB' }), ASKER),
     );
-  return { startLater, begin, response };
+  return { beginLater, begin, response };
 }
 
 it('a start that Temporal did not confirm is sent again, and its caller gets a location that waits for it', async () => {
-  const { startLater, begin } = service(() => {});
+  const { beginLater, begin } = service(() => {});
   const { status, checkout } = await begin();
   expect(status).toBe(202);
   expect(checkout.location).toBe('/v1/checkouts/chk_default_a?wait=20&after_version=0');
-  expect(startLater).toHaveBeenCalledTimes(1);
+  expect(beginLater).toHaveBeenCalledTimes(1);
 });
 
 it('a start that Temporal did not confirm is not sent again when its caller has left', async () => {
-  const { startLater, begin, response } = service(() => response.emit('close'));
+  const { beginLater, begin, response } = service(() => response.emit('close'));
   await expect(begin()).rejects.toThrow(Problem);
-  expect(startLater).not.toHaveBeenCalled();
+  expect(beginLater).not.toHaveBeenCalled();
 });

@@ -23,6 +23,7 @@ import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../providers.js';
 import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
+import { CheckoutStarts } from './starts.js';
 import type {
   CheckoutReply,
   CheckoutsReply,
@@ -46,6 +47,7 @@ export class CheckoutsService {
 
   constructor(
     private readonly repository: CheckoutsRepository,
+    private readonly starts: CheckoutStarts,
     private readonly settings: Settings,
     private readonly presenter: CheckoutPresenter,
     private readonly sources: SourceCheck,
@@ -63,7 +65,7 @@ export class CheckoutsService {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
     const requestNonce = randomUUID();
-    // Updates of one workflow wait for each other, so simultaneous requests for the same checkout share one.
+    // Simultaneous requests for the same checkout share one start.
     const sameRequest = JSON.stringify([intent.id, money, request.source]);
     const { answer: stored } = await this.#beginning.join(sameRequest, () =>
       this.#begin(request, money, { intent, by }, requestNonce),
@@ -131,7 +133,7 @@ export class CheckoutsService {
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
     const input = { by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
     const start = { intent, requestNonce, input };
-    const begun = await this.repository.begin(start, timeBeforeRead());
+    const begun = await this.starts.begin(start, timeBeforeRead());
     if (begun.kind === 'opened') return begun.checkout;
     try {
       return await this.repository.get(intent);
@@ -146,7 +148,7 @@ export class CheckoutsService {
         if (!begun.mayBegin) throw begun.problem;
         // A caller who has left gets no 202, so no one waits for this checkout. A repeated request starts it.
         if (currentBudget()?.gone.aborted === true) throw error;
-        this.repository.startLater(start);
+        this.starts.beginLater(start);
       }
       return null;
     }

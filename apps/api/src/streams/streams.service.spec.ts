@@ -15,7 +15,7 @@ import type { ApiSettings } from '../settings.js';
 import { Settings } from '../providers.js';
 import type { Connection, EventStream } from './event-stream.js';
 import { StreamsService, type StreamRequest } from './streams.service.js';
-import { Watches } from './watches.js';
+import { Watches } from '../checkouts/watches.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -109,10 +109,10 @@ describe('a stream', () => {
     const { stored, changes, open } = service();
     const ids = idsOf(await open());
     stored.version = 2;
-    changes.announce('chk_default_other');
+    changes.announce('chk_default_other', 'changed');
     await pass(500);
     expect(ids).toEqual([1]);
-    changes.announce(ID);
+    changes.announce(ID, 'changed');
     await pass(0);
     expect(ids).toEqual([1, 2]);
   });

@@ -9,7 +9,7 @@ import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { EventStream, ReaderProgress, type Connection } from './event-stream.js';
 import { Places } from './places.js';
-import { Watches } from './watches.js';
+import { Watches } from '../checkouts/watches.js';
 
 export type StreamRequest = {
   readonly id: string;

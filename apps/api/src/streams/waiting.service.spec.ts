@@ -17,7 +17,7 @@ import { Settings } from '../providers.js';
 import type { ApiSettings } from '../settings.js';
 import { budgetOf, withBudget } from '../temporal/request-budget.js';
 import { WaitingService } from './waiting.service.js';
-import { Watches } from './watches.js';
+import { Watches } from '../checkouts/watches.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -84,10 +84,22 @@ describe('a read that waits', () => {
     await settled();
     expect(asked.answer).toBeNull();
     stored.version = 2;
-    changes.announce(ID);
+    changes.announce(ID, 'changed');
     await settled();
     expect(asked.answer).toEqual({ version: 2 });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('sees a change that was announced just before it began', async () => {
+    const { stored, changes, ask } = service();
+    changes.announce(ID, 'messaged');
+    await pass(20);
+    const asked = ask({ wait: 25, after_version: 1 });
+    await settled();
+    expect(asked.answer).toBeNull();
+    stored.version = 2;
+    await pass(10);
+    expect(asked.answer).toEqual({ version: 2 });
   });
 
   it('finds a change that no one announced at its next poll', async () => {
@@ -158,7 +170,7 @@ describe('a read that waits', () => {
     ask({ wait: 25, after_version: 9 });
     await pass(100);
     stored.version = 2;
-    changes.announce(ID);
+    changes.announce(ID, 'changed');
     const later = ask({ wait: 25, after_version: 0 });
     await settled();
     expect(later.answer).toEqual({ version: 2 });
@@ -183,7 +195,7 @@ describe('a read that waits for a checkout that Temporal does not know', () => {
     await pass(5_000);
     expect(asked.answer).toBeNull();
     stored.failure = null;
-    changes.announce(ID);
+    changes.announce(ID, 'changed');
     await settled();
     expect(asked.answer).toEqual({ version: 1 });
   });

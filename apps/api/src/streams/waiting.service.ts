@@ -10,7 +10,7 @@ import { Settings } from '../providers.js';
 import { retryAfterSeconds } from '../temporal/failures.js';
 import { currentBudget } from '../temporal/request-budget.js';
 import { Shares } from './places.js';
-import { Watches, type Watcher } from './watches.js';
+import { Watches, type Watcher } from '../checkouts/watches.js';
 
 /**
  * Reads of a checkout, and reads that wait for a change. A waiting request is a watcher: all watchers of a checkout cost

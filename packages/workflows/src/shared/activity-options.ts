@@ -12,10 +12,16 @@ import { LOCAL_CALL_MS, type SendWindow } from './policy.js';
 /** Beyond its own deadline, an activity needs this time to report its outcome. */
 const REPORT_MARGIN_MS = 5_000;
 
+/**
+ * Temporal ends a workflow whose local activity has a summary of more than 400 bytes, and ids in a summary can be of any
+ * length. In characters of UTF-16.
+ */
+const LONGEST_SUMMARY = 100;
+
 /** A call that changes something at the provider is tried once. */
 export function mutatingOptions({ sendBy, deadlineMs, heartbeatMs }: SendWindow, summary: string): ActivityOptions {
   return {
-    summary,
+    summary: summary.slice(0, LONGEST_SUMMARY),
     scheduleToCloseTimeout: Math.max(sendBy - Date.now(), 0) + deadlineMs + REPORT_MARGIN_MS,
     heartbeatTimeout: heartbeatMs,
     retry: { maximumAttempts: 1 },
@@ -25,7 +31,7 @@ export function mutatingOptions({ sendBy, deadlineMs, heartbeatMs }: SendWindow,
 /** A call that only reads may be tried again. */
 export function readingOptions(summary: string): ActivityOptions {
   return {
-    summary,
+    summary: summary.slice(0, LONGEST_SUMMARY),
     startToCloseTimeout: '20 seconds',
     scheduleToCloseTimeout: '45 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '5 seconds', maximumAttempts: 3 },
@@ -37,7 +43,11 @@ export function readingOptions(summary: string): ActivityOptions {
  * activity accepts no message.
  */
 export function localOptions(summary: string): LocalActivityOptions {
-  return { summary, scheduleToCloseTimeout: LOCAL_CALL_MS, retry: { maximumAttempts: 1 } };
+  return {
+    summary: summary.slice(0, LONGEST_SUMMARY),
+    scheduleToCloseTimeout: LOCAL_CALL_MS,
+    retry: { maximumAttempts: 1 },
+  };
 }
 
 /** A mutating activity that failed may or may not have taken effect. Never rejects for an activity's failure. */

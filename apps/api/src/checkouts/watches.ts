@@ -2,8 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { checkoutId, type CheckoutKey } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
 import type { Logger } from 'pino';
-import { CheckoutChanges } from '../checkouts/checkout-changes.js';
-import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
+import { CheckoutChanges, type Announced } from './checkout-changes.js';
+import { CheckoutsRepository } from './checkouts.repository.js';
+import { ExpectedChange, newPaces, type Paces } from './expected-change.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
 
@@ -27,9 +28,6 @@ export type Watching = {
 /** What a read tells each watcher. */
 type Outcome = (watcher: Watcher) => void;
 
-/** Pauses before the polls after an announced change, in milliseconds: the workflow needs a moment to apply it. */
-const AFTER_CHANGE_MS: readonly number[] = [0, 50, 100, 200, 400];
-
 /** The first pause without a change. The pauses after it double. Milliseconds. */
 const FIRST_PAUSE_MS = 1_000;
 
@@ -39,7 +37,7 @@ const KEEP_MS = 500;
 /** Polls one checkout for all of its watchers, as long as there is one. The longer nothing changes, the less often. */
 export class Watch {
   readonly #watchers = new Set<Watcher>();
-  #soon: number[] = [];
+  #expected: ExpectedChange | null = null;
   #pauseMs = FIRST_PAUSE_MS;
   #version: number | null = null;
   /** The latest read; null when a change was announced after it began. */
@@ -52,6 +50,7 @@ export class Watch {
   constructor(
     private readonly read: () => Promise<StoredCheckout>,
     private readonly pollMs: number,
+    private readonly paces: Paces,
     private readonly logger: Logger,
   ) {}
 
@@ -69,12 +68,13 @@ export class Watch {
     if (this.#watchers.size === 0) clearTimeout(this.#timer);
   }
 
-  /** Polls now, and a few times soon after: the checkout may have changed. */
-  wake(): void {
+  /** Polls when the change should show, and a few times soon after. */
+  wake(announced: Announced): void {
     this.#announced += 1;
     this.#latest = null;
     this.#pauseMs = FIRST_PAUSE_MS;
-    this.#soon = [...AFTER_CHANGE_MS];
+    this.#expected = new ExpectedChange(announced, this.paces);
+    if (announced.change === 'started') this.#version ??= 0;
     if (!this.#isPolling) this.#pollLater();
   }
 
@@ -91,12 +91,14 @@ export class Watch {
   #pollLater(): void {
     clearTimeout(this.#timer);
     if (this.#watchers.size === 0) return;
-    const soon = this.#soon.shift();
-    const pause = Math.min(soon ?? this.#pauseMs, this.pollMs);
+    const soonMs = this.#expected?.pauseMs ?? null;
+    if (soonMs === null) this.#expected = null;
+    const pauseMs = Math.min(soonMs ?? this.#pauseMs, this.pollMs);
     this.#timer = setTimeout(() => {
-      if (soon === undefined) this.#pauseMs = Math.min(2 * pause, this.pollMs);
+      if (soonMs === null) this.#pauseMs = Math.min(2 * pauseMs, this.pollMs);
+      else this.#expected?.read();
       void this.#pollNow();
-    }, pause);
+    }, pauseMs);
   }
 
   async #pollNow(): Promise<void> {
@@ -112,11 +114,19 @@ export class Watch {
     }
   }
 
+  #see(version: number): void {
+    if (this.#version !== null) {
+      this.#expected?.met();
+      this.#expected = null;
+    }
+    this.#version = version;
+    this.#pauseMs = FIRST_PAUSE_MS;
+  }
+
   async #outcome(): Promise<Outcome> {
     try {
       const checkout = await this.read();
-      if (checkout.version !== this.#version) this.#pauseMs = FIRST_PAUSE_MS;
-      this.#version = checkout.version;
+      if (checkout.version !== this.#version) this.#see(checkout.version);
       return (watcher) => watcher.see(checkout);
     } catch (error) {
       // Temporal may be down for a while. The watchers stay, and continue when it is back.
@@ -131,14 +141,15 @@ export class Watch {
 @Injectable()
 export class Watches {
   readonly #watches = new Map<string, Watch>();
+  readonly #paces = newPaces();
 
   constructor(
     private readonly repository: CheckoutsRepository,
     private readonly settings: Settings,
     @Inject(LOGGER) private readonly logger: Logger,
-    changes: CheckoutChanges,
+    private readonly changes: CheckoutChanges,
   ) {
-    changes.listen((id) => this.#watches.get(id)?.wake());
+    changes.listen((id, announced) => this.#watches.get(id)?.wake(announced));
   }
 
   watch(key: CheckoutKey, watcher: Watcher): Watching {
@@ -152,13 +163,32 @@ export class Watches {
     return { stop, look: () => watch.look(watcher) };
   }
 
+  /**
+   * The first state that a read finds to be `wanted`, read as soon as it is likely after each announced change.
+   * @param over ends the wait: the promise then stays pending.
+   */
+  until(key: CheckoutKey, wanted: (checkout: StoredCheckout) => boolean, over: AbortSignal): Promise<StoredCheckout> {
+    return new Promise((resolve) => {
+      const { stop } = this.watch(key, {
+        see: (checkout) => {
+          if (wanted(checkout)) resolve(checkout);
+        },
+        end: () => undefined,
+      });
+      over.addEventListener('abort', stop);
+    });
+  }
+
   #begin(id: string, key: CheckoutKey): Watch {
     const watch = new Watch(
       () => this.repository.getInBackground(key),
       this.settings.values.STREAM_POLL_MS,
+      this.#paces,
       this.logger,
     );
     this.#watches.set(id, watch);
+    const announced = this.changes.recent(id);
+    if (announced !== undefined) watch.wake(announced);
     return watch;
   }
 }

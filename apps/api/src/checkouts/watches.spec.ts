@@ -2,6 +2,8 @@ import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
+import type { Change } from './checkout-changes.js';
+import { Pace, type Paces } from './expected-change.js';
 import { Watch, type Watcher } from './watches.js';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -13,7 +15,10 @@ const silent = pino({ enabled: false });
 /** A watched checkout. The test decides what a read returns. */
 function watched(read: () => Promise<unknown> = async () => ({ version: 1 })) {
   const reads = vi.fn<() => Promise<StoredCheckout>>(read as () => Promise<StoredCheckout>);
-  return { reads, watch: new Watch(reads, POLL_MS, silent) };
+  const paces: Paces = { started: new Pace(100), messaged: new Pace(40) };
+  const watch = new Watch(reads, POLL_MS, paces, silent);
+  const wake = (change: Change): void => watch.wake({ change, at: performance.now() });
+  return { reads, watch, wake, paces };
 }
 
 function watcher() {
@@ -31,7 +36,7 @@ describe('a watched checkout', () => {
   });
 
   it('is not read after the last watcher left, not even after an announced change', async () => {
-    const { watch, reads } = watched();
+    const { watch, wake, reads } = watched();
     const [first, second] = [watcher(), watcher()];
     watch.add(first);
     watch.add(second);
@@ -40,7 +45,7 @@ describe('a watched checkout', () => {
     expect(reads).toHaveBeenCalledTimes(1);
     expect(first.see).not.toHaveBeenCalled();
     watch.remove(second);
-    watch.wake();
+    wake('changed');
     await vi.advanceTimersByTimeAsync(10 * POLL_MS);
     expect(reads).toHaveBeenCalledTimes(1);
     expect(vi.getTimerCount()).toBe(0);
@@ -59,29 +64,59 @@ describe('a watched checkout', () => {
     expect(one.see).not.toHaveBeenCalled();
   });
 
-  it('is read at once after an announced change, a few times soon after, and then as before', async () => {
-    const { watch, reads } = watched();
+  it('is read at once after it changed, a few times soon after, and then as before', async () => {
+    const { watch, wake, reads } = watched();
     watch.add(watcher());
-    watch.wake();
+    wake('changed');
     await vi.advanceTimersByTimeAsync(0);
     expect(reads).toHaveBeenCalledTimes(1);
-    await vi.advanceTimersByTimeAsync(750);
-    expect(reads).toHaveBeenCalledTimes(5);
+    await vi.advanceTimersByTimeAsync(999);
+    expect(reads).toHaveBeenCalledTimes(9);
     await vi.advanceTimersByTimeAsync(POLL_MS);
-    expect(reads).toHaveBeenCalledTimes(6);
+    expect(reads).toHaveBeenCalledTimes(10);
+  });
+
+  it.each([
+    ['started', 100],
+    ['messaged', 40],
+  ] as const)('is first read when it usually shows the change after it was %s', async (change, usualMs) => {
+    const { watch, wake, reads } = watched();
+    watch.add(watcher());
+    wake(change);
+    await vi.advanceTimersByTimeAsync(usualMs - 1);
+    expect(reads).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(reads).toHaveBeenCalledTimes(1);
   });
 
   it('is read again when a change is announced during a read', async () => {
     let show: (checkout: unknown) => void = () => {};
-    const { watch, reads } = watched(() => new Promise((resolve) => (show = resolve)));
+    const { watch, wake, reads } = watched(() => new Promise((resolve) => (show = resolve)));
     watch.add(watcher());
     await vi.advanceTimersByTimeAsync(POLL_MS);
-    watch.wake();
+    wake('changed');
     await vi.advanceTimersByTimeAsync(0);
     expect(reads).toHaveBeenCalledTimes(1);
     show({ version: 1 });
     await vi.advanceTimersByTimeAsync(0);
     expect(reads).toHaveBeenCalledTimes(2);
+  });
+
+  it.each([5, 400])('that shows its QR code %i ms after its start is soon read at that time', async (tookMs) => {
+    const { paces } = watched();
+    for (let checkouts = 0; checkouts < 100; checkouts += 1) {
+      const startedAt = performance.now();
+      const version = () => (performance.now() - startedAt >= tookMs ? 1 : 0);
+      const watch = new Watch(async () => ({ version: version() }) as StoredCheckout, POLL_MS, paces, silent);
+      const one = watcher();
+      watch.add(one);
+      watch.wake({ change: 'started', at: startedAt });
+      while (one.see.mock.lastCall?.[0].version !== 1) await vi.advanceTimersToNextTimerAsync();
+      watch.remove(one);
+    }
+    expect(paces.started.firstMs).toBeGreaterThanOrEqual(tookMs * 0.9);
+    expect(paces.started.firstMs).toBeLessThanOrEqual(Math.max(tookMs * 1.2, 15));
+    expect(paces.messaged.firstMs).toBe(40);
   });
 
   it('stays watched while Temporal is down, and is shown when Temporal is back', async () => {

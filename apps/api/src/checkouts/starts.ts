@@ -1,0 +1,110 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Inject, Injectable } from '@nestjs/common';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
+import { checkoutWorkflowId } from '@tillflow/domain';
+import { addCorrelation } from '@tillflow/telemetry';
+import { checkoutStart, hadNoEffect, type StoredCheckout } from '@tillflow/temporal';
+import { CHECKOUT_WORKFLOW, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
+import type { Logger } from 'pino';
+import { Problem } from '../problems/problem.js';
+import { LOGGER, Settings } from '../providers.js';
+import { unavailable } from '../temporal/failures.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
+import { CheckoutChanges } from './checkout-changes.js';
+import { CheckoutsRepository } from './checkouts.repository.js';
+import { Watches } from './watches.js';
+
+/** Pauses before Tillflow sends an unconfirmed start again. Milliseconds. */
+const START_AGAIN_AFTER_MS: readonly number[] = [250, 2_000, 8_000, 20_000];
+const START_AGAIN_WITHIN_MS = 5_000;
+
+/** How a request begins a checkout. */
+export type CheckoutStart = {
+  readonly intent: CheckoutIntent;
+  readonly requestNonce: string;
+  readonly input: CheckoutInput;
+};
+
+/** The result of a request to begin a checkout. */
+export type BeginOutcome =
+  /** This request opened the checkout, and it has its QR code or has ended. */
+  | { readonly kind: 'opened'; readonly checkout: StoredCheckout }
+  /** The checkout existed before, open or closed: read it. */
+  | { readonly kind: 'there' }
+  /** It did not show in time. `mayBegin` is false when Temporal provably did not accept it. */
+  | { readonly kind: 'unconfirmed'; readonly mayBegin: boolean; readonly problem: unknown };
+
+/** Starts checkouts in Temporal. A reference has one workflow, so a repeated start is safe. */
+@Injectable()
+export class CheckoutStarts {
+  constructor(
+    private readonly temporal: TemporalAccess,
+    private readonly repository: CheckoutsRepository,
+    private readonly watches: Watches,
+    private readonly changes: CheckoutChanges,
+    private readonly settings: Settings,
+    @Inject(LOGGER) private readonly logger: Logger,
+  ) {}
+
+  /**
+   * Starts the checkout and waits for its QR code, at most `withinMs`. It keeps its place at Temporal for as long as it
+   * begins, so that a slow Temporal does not get ever more work.
+   * @throws {Problem} `overloaded`: nothing was sent.
+   */
+  async begin(start: CheckoutStart, withinMs: number): Promise<BeginOutcome> {
+    const { intent } = start;
+    addCorrelation({ workflow_id: checkoutWorkflowId(intent) });
+    const over = new AbortController();
+    try {
+      const checkout = await this.temporal.whileItGoesOn(
+        withinMs,
+        async () => {
+          await this.#start(start);
+          return this.watches.until(intent, ({ state }) => state.status !== 'creating', over.signal);
+        },
+        async () => !(await this.repository.isBeginning(intent)),
+      );
+      return { kind: 'opened', checkout };
+    } catch (error) {
+      if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'there' };
+      const problem = unavailable(error);
+      if (!(problem instanceof Problem) || problem.code === 'overloaded') throw problem;
+      return { kind: 'unconfirmed', mayBegin: !hadNoEffect(error), problem };
+    } finally {
+      over.abort();
+    }
+  }
+
+  /** Starts the checkout in the background, after Temporal did not confirm it: the caller has a 202, and may only read. */
+  beginLater(start: CheckoutStart): void {
+    void this.#startUntilConfirmed(start);
+  }
+
+  async #startUntilConfirmed(start: CheckoutStart): Promise<void> {
+    let failure: unknown;
+    for (const pauseMs of START_AGAIN_AFTER_MS) {
+      await sleep(pauseMs, undefined, { ref: false });
+      try {
+        return await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () => this.#start(start));
+      } catch (error) {
+        if (error instanceof WorkflowExecutionAlreadyStartedError) return;
+        failure = error;
+      }
+    }
+    this.logger.error(
+      { err: failure, workflow_id: checkoutWorkflowId(start.intent) },
+      'a checkout could not be started',
+    );
+  }
+
+  /** @throws {WorkflowExecutionAlreadyStartedError} when the reference has a checkout, open or closed. */
+  async #start({ intent, requestNonce, input }: CheckoutStart): Promise<void> {
+    const { TEMPORAL_TASK_QUEUE: taskQueue } = this.settings.values;
+    await this.temporal.client.workflow.start(CHECKOUT_WORKFLOW, {
+      ...checkoutStart({ intent, requestNonce }, taskQueue),
+      workflowIdConflictPolicy: 'FAIL',
+      args: [input],
+    });
+    this.changes.announce(intent.id, 'started');
+  }
+}
