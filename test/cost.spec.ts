@@ -1,3 +1,4 @@
+import { hint } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
@@ -6,8 +7,8 @@ import { chargeIdOf, SETTLES_SOON, Stack } from './support/stack.js';
 /** 200 bytes, names included. */
 const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) };
 const MOST_BYTES = 4_096;
-/** Fewer events than a checkout has until it is paid: it continues as aftercare at once. */
-const SHORT_HISTORY = 14;
+/** More events than a checkout has when its payment arrives, and fewer than it has afterwards. */
+const SHORT_HISTORY = 20;
 
 type Events = Awaited<ReturnType<Stack['runsOf']>>[number];
 
@@ -67,8 +68,10 @@ describe('a checkout that is paid at once', () => {
     try {
       const { id, reference } = await startDirectly(stack, { maxHistoryEvents: SHORT_HISTORY }, { metadata: METADATA });
       const open = await stack.until(id, ({ qr }) => qr !== null);
-      const next = stack.untilNextRun(reference);
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+      await stack.untilStatus(id, 'paid');
+      const next = stack.untilNextRun(reference);
+      await stack.workflowOf(id).signal(hint, { eventId: 'evnt_1', eventKey: 'charge.update' });
       await next;
       // The timer is the last event that the run writes before it waits.
       await expect.poll(async () => billedOf((await stack.runsOf(reference)).at(-1) ?? [])).toContain('timerStarted');
