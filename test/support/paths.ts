@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { checkoutStart } from '@tillflow/temporal';
 import {
   backfill,
+  begin,
   dismissNotice,
   resolve,
   type CheckoutInput,
@@ -33,6 +34,25 @@ export const PATHS: Readonly<Record<string, Path>> = {
     const paid = await stack.untilStatus(body.id, 'paid');
     stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
     return paid;
+  },
+  'paid-after-a-retrieve-that-failed': async (stack) => {
+    const { body } = await stack.create();
+    const path = `/charges/${chargeIdOf(body)}`;
+    stack.sandbox.faults.add({ method: 'GET', path, action: 'status', status: 404, times: 1 });
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    return stack.untilStatus(body.id, 'paid');
+  },
+  'paid-at-a-slow-provider': async (stack) => {
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
+    const { body } = await stack.create();
+    const open = await stack.until(body.id, ({ qr }) => qr !== null);
+    stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+    return stack.untilStatus(body.id, 'paid');
+  },
+  'begun-with-an-update': async (stack) => {
+    const { id } = await startDirectly(stack, {});
+    await stack.workflowOf(id).executeUpdate(begin);
+    return stack.until(id, ({ qr }) => qr !== null);
   },
   failed: async (stack) => {
     const { body } = await stack.create();

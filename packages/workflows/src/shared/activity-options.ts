@@ -12,16 +12,10 @@ import { LOCAL_CALL_MS, type SendWindow } from './policy.js';
 /** Beyond its own deadline, an activity needs this time to report its outcome. */
 const REPORT_MARGIN_MS = 5_000;
 
-/**
- * Temporal ends a workflow whose local activity has a summary of more than 400 bytes, and ids in a summary can be of any
- * length. In characters of UTF-16.
- */
-const LONGEST_SUMMARY = 100;
-
 /** A call that changes something at the provider is tried once. */
 export function mutatingOptions({ sendBy, deadlineMs, heartbeatMs }: SendWindow, summary: string): ActivityOptions {
   return {
-    summary: summary.slice(0, LONGEST_SUMMARY),
+    summary,
     scheduleToCloseTimeout: Math.max(sendBy - Date.now(), 0) + deadlineMs + REPORT_MARGIN_MS,
     heartbeatTimeout: heartbeatMs,
     retry: { maximumAttempts: 1 },
@@ -31,7 +25,7 @@ export function mutatingOptions({ sendBy, deadlineMs, heartbeatMs }: SendWindow,
 /** A call that only reads may be tried again. */
 export function readingOptions(summary: string): ActivityOptions {
   return {
-    summary: summary.slice(0, LONGEST_SUMMARY),
+    summary,
     startToCloseTimeout: '20 seconds',
     scheduleToCloseTimeout: '45 seconds',
     retry: { initialInterval: '500 milliseconds', maximumInterval: '5 seconds', maximumAttempts: 3 },
@@ -43,11 +37,7 @@ export function readingOptions(summary: string): ActivityOptions {
  * activity accepts no message.
  */
 export function localOptions(summary: string): LocalActivityOptions {
-  return {
-    summary: summary.slice(0, LONGEST_SUMMARY),
-    scheduleToCloseTimeout: LOCAL_CALL_MS,
-    retry: { maximumAttempts: 1 },
-  };
+  return { summary, scheduleToCloseTimeout: LOCAL_CALL_MS, retry: { maximumAttempts: 1 } };
 }
 
 /** A mutating activity that failed may or may not have taken effect. Never rejects for an activity's failure. */
@@ -69,9 +59,9 @@ export function toLookup<T>(read: Promise<T>): Promise<Lookup<T>> {
   );
 }
 
+/** A local activity fails with its cause, a regular one with a failure that contains the cause. */
 function causeOf(failure: unknown): { code: string; message: string; status: number | null } {
-  if (!(failure instanceof ActivityFailure)) throw failure;
-  const { cause } = failure;
+  const cause = failure instanceof ActivityFailure ? failure.cause : failure;
   if (cause instanceof TimeoutFailure) {
     return { code: 'worker_silent', message: `no answer (${cause.timeoutType})`, status: null };
   }
@@ -80,5 +70,6 @@ function causeOf(failure: unknown): { code: string; message: string; status: num
     const { status = null } = (detail ?? {}) as { readonly status?: number | null };
     return { code: cause.type ?? 'activity_failed', message: cause.message, status };
   }
+  if (!(failure instanceof ActivityFailure)) throw failure;
   return { code: 'activity_failed', message: failure.message, status: null };
 }
