@@ -1,4 +1,4 @@
-import { hint } from '@tillflow/workflows';
+import { cancelRequest } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
@@ -71,7 +71,7 @@ describe('a checkout that is paid at once', () => {
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
       await stack.untilStatus(id, 'paid');
       const next = stack.untilNextRun(reference);
-      await stack.workflowOf(id).signal(hint, { eventId: 'evnt_1', eventKey: 'charge.update' });
+      await stack.workflowOf(id).signal(cancelRequest, {});
       await next;
       // The timer is the last event that the run writes before it waits.
       await expect.poll(async () => billedOf((await stack.runsOf(reference)).at(-1) ?? [])).toContain('timerStarted');
