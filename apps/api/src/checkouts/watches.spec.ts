@@ -1,10 +1,13 @@
+import 'reflect-metadata';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
-import type { Change } from './checkout-changes.js';
+import type { Settings } from '../providers.js';
+import { CheckoutChanges, type Change } from './checkout-changes.js';
+import type { CheckoutsRepository } from './checkouts.repository.js';
 import { Pace, type Paces } from './expected-change.js';
-import { Watch, type Watcher } from './watches.js';
+import { Watch, Watches, type Watcher } from './watches.js';
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
@@ -143,5 +146,40 @@ describe('a watched checkout', () => {
     for (const one of watchers) watch.add(one);
     await vi.advanceTimersByTimeAsync(POLL_MS);
     for (const { end } of watchers) expect(end).toHaveBeenCalledTimes(1);
+  });
+});
+
+describe('a wait for a state of a checkout', () => {
+  const key = { account: 'default', reference: 'a' };
+
+  function waiting(over: AbortSignal) {
+    const reads = vi.fn<CheckoutsRepository['getInBackground']>(async () => ({ version: 1 }) as StoredCheckout);
+    const settings = { values: { STREAM_POLL_MS: POLL_MS } } as Settings;
+    const changes = new CheckoutChanges();
+    const watches = new Watches(
+      { getInBackground: reads } as unknown as CheckoutsRepository,
+      settings,
+      silent,
+      changes,
+    );
+    void watches.until(key, () => false, over);
+    return reads;
+  }
+
+  it('reads nothing after its end', async () => {
+    const over = new AbortController();
+    const reads = waiting(over.signal);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(reads).toHaveBeenCalledTimes(1);
+    over.abort();
+    await vi.advanceTimersByTimeAsync(10 * POLL_MS);
+    expect(reads).toHaveBeenCalledTimes(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('reads nothing when it begins after its end', async () => {
+    const reads = waiting(AbortSignal.abort());
+    await vi.advanceTimersByTimeAsync(10 * POLL_MS);
+    expect(reads).not.toHaveBeenCalled();
   });
 });

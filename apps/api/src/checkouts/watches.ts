@@ -169,6 +169,8 @@ export class Watches {
    */
   until(key: CheckoutKey, wanted: (checkout: StoredCheckout) => boolean, over: AbortSignal): Promise<StoredCheckout> {
     return new Promise((resolve) => {
+      // A start can be confirmed after its request had to be answered.
+      if (over.aborted) return;
       const { stop } = this.watch(key, {
         see: (checkout) => {
           if (wanted(checkout)) resolve(checkout);
