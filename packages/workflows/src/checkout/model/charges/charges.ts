@@ -66,8 +66,7 @@ export class Charges {
   }
 
   get accepted(): Readonly<Charge> | null {
-    const { accepted } = this.state;
-    return accepted === null ? null : (this.#get(accepted) ?? null);
+    return this.#get(this.state.accepted) ?? null;
   }
 
   get lateAfter(): CheckoutStatus | null {
@@ -96,7 +95,7 @@ export class Charges {
 
   /** A hint only asks for a retrieve of charges. @param chargeId null: every charge of the checkout. */
   hint(now: Instant, chargeId: string | null): void {
-    const charge = chargeId === null ? undefined : this.#get(chargeId);
+    const charge = this.#get(chargeId);
     if (chargeId !== null && charge === undefined) this.unrecognized.add(now, chargeId);
     else for (const one of charge === undefined ? this.state.all : [charge]) planForHint(one, now);
   }
@@ -108,7 +107,7 @@ export class Charges {
   /** After the refund window, the accepted charge is retrieved one last time. */
   retrieveOneLastTime(now: Instant): void {
     const { accepted, isClosing } = this.state;
-    const charge = accepted === null ? undefined : this.#get(accepted);
+    const charge = this.#get(accepted);
     if (isClosing || charge === undefined || charge.paidAt === null) return;
     if (now <= refundableUntil(instant(charge.paidAt))) return;
     this.state.isClosing = true;
@@ -216,7 +215,7 @@ export class Charges {
     if (charge !== undefined) charge.lateEffectCheckAt = plus(now, this.context.policy.lateEffectCheckMs);
   }
 
-  #get(id: string): Charge | undefined {
+  #get(id: string | null): Charge | undefined {
     return this.state.all.find((charge) => charge.id === id);
   }
 

@@ -63,8 +63,9 @@ export class Refunding {
     const returns = this.refunds.all.flatMap(({ retryAt }): Due[] =>
       retryAt === null ? [] : [{ at: instant(retryAt), why: 'then try to return the money again' }],
     );
-    const { inProgress, entry } = this.#current();
-    if (inProgress === null || entry === undefined) return returns;
+    const current = this.#current();
+    if (current === null) return returns;
+    const { inProgress, entry } = current;
     const at = instant(inProgress.dueAt);
     const { key, chargeId, amount, kind } = entry;
     switch (inProgress.stage) {
@@ -102,8 +103,9 @@ export class Refunding {
     const { policy } = this.context;
     for (const refund of facts.refunds) this.#applyListed(now, charge.id, refund);
     const isMatched = this.#checkMatched(now, charge, facts);
-    const { inProgress, entry } = this.#current();
-    if (inProgress === null || entry?.chargeId !== charge.id || inProgress.stage === 'send') return;
+    const current = this.#current();
+    if (current?.entry.chargeId !== charge.id || current.inProgress.stage === 'send') return;
+    const { inProgress, entry } = current;
     if (!isMatched) inProgress.absentLookups = 0;
     if (entry.status !== 'pending') this.#finish();
     // A reversed charge, or an answer older than the known state, decides nothing.
@@ -116,8 +118,9 @@ export class Refunding {
 
   /** The provider did not show the charge. */
   applyMiss(now: Instant, chargeId: string): void {
-    const { inProgress, entry } = this.#current();
-    if (inProgress === null || entry?.chargeId !== chargeId) return;
+    const current = this.#current();
+    if (current?.entry.chargeId !== chargeId) return;
+    const { inProgress } = current;
     if (inProgress.stage === 'unknown') lookupLater(this.context.policy, inProgress, now);
     else if (inProgress.stage === 'retrieve') retryLater(this.context.policy, inProgress, now);
   }
@@ -161,17 +164,19 @@ export class Refunding {
 
   /** An operator decides not to wait any longer for the refund. The model still applies a refund that appears later. */
   abandon(now: Instant): void {
-    const { inProgress, entry } = this.#current();
-    if (inProgress === null || entry === undefined || !this.isUnresolved) return;
+    const current = this.#current();
+    if (current === null || !this.isUnresolved) return;
+    const { inProgress, entry } = current;
     const { inFlightUntil } = sendWindow(this.context.policy, now);
     if (inProgress.stage === 'send') this.refunds.setInFlightUntil(entry.key, inFlightUntil);
     else if (inProgress.wasUnknown) this.refunds.setInFlightUntil(entry.key, Math.max(inProgress.inFlightUntil, now));
     this.#reject(now, entry, { code: 'abandoned', message: 'an operator no longer waits for its outcome' });
   }
 
-  #current(): { readonly inProgress: RefundInProgress | null; readonly entry: Readonly<RefundEntry> | undefined } {
+  #current(): { readonly inProgress: RefundInProgress; readonly entry: Readonly<RefundEntry> } | null {
     const { inProgress } = this.state;
-    return { inProgress, entry: inProgress === null ? undefined : this.refunds.find(inProgress.key) };
+    const entry = inProgress === null ? undefined : this.refunds.find(inProgress.key);
+    return inProgress === null || entry === undefined ? null : { inProgress, entry };
   }
 
   get #expected(): Expected {

@@ -154,8 +154,7 @@ export class Refunds {
 
   /** The retrieved charge decides the amount and the kind just before the refund is sent. */
   decide(key: string, amount: number, kind: RefundEntry['kind']): void {
-    const entry = this.#get(key);
-    if (entry !== undefined) Object.assign(entry, { amount, kind });
+    this.#change(key, { amount, kind });
   }
 
   succeed(now: Instant, key: string, { refundId, isVoid }: RefundFacts): void {
@@ -169,9 +168,7 @@ export class Refunds {
 
   /** The provider refused the void. A refund takes its place, and shows why. */
   voidRefused(now: Instant, key: string, { code, message }: Failure): void {
-    const entry = this.#get(key);
-    if (entry === undefined) return;
-    Object.assign(entry, { failureCode: code, failureMessage: message });
+    this.#change(key, { failureCode: code, failureMessage: message });
     this.context.timeline.note(now, 'void_refused', `${code}: a refund takes its place`);
   }
 
@@ -195,19 +192,21 @@ export class Refunds {
 
   /** @param amount the rest of the payment, in the smallest currency unit. */
   retryReturn(now: Instant, key: string, amount: number, by: string | undefined): void {
-    const entry = this.#get(key);
-    if (entry === undefined) return;
-    Object.assign(entry, { amount, status: 'pending', retryAt: null });
+    this.#change(key, { amount, status: 'pending', retryAt: null });
     this.context.timeline.note(now, 'refund_requested', `${key}: again`, by);
   }
 
   setInFlightUntil(key: string, until: number): void {
-    const entry = this.#get(key);
-    if (entry !== undefined) entry.inFlightUntil = until;
+    this.#change(key, { inFlightUntil: until });
   }
 
   #get(key: string): RefundEntry | undefined {
     return this.entries.find((entry) => entry.key === key);
+  }
+
+  #change(key: string, change: Partial<RefundEntry>): void {
+    const entry = this.#get(key);
+    if (entry !== undefined) Object.assign(entry, change);
   }
 
   #paymentOf(charge: Paid | null, now: Instant): RefundablePayment {
