@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DrivenCheckout, listed, notAccepted, pendingCharge } from '../../testing/driven-checkout.js';
+import { DrivenCheckout, listed, notAccepted, paidCharge, pendingCharge } from '../../testing/driven-checkout.js';
 import { unknownOutcome } from '../../testing/runner.js';
 import { MINUTE, SECOND, START } from '../../testing/simulated-provider.js';
 import { restore } from './snapshot.js';
@@ -40,6 +40,12 @@ function secondPayable(): DrivenCheckout {
   return DrivenCheckout.resumed(model, START);
 }
 
+function paidDuringSecondAttempt(): DrivenCheckout {
+  const checkout = secondAttempt();
+  checkout.retrieve(paidCharge);
+  return checkout;
+}
+
 function expired(): DrivenCheckout {
   const checkout = DrivenCheckout.payable();
   checkout.retrieve({ ...pendingCharge, status: 'expired' });
@@ -59,10 +65,10 @@ function slowStart(): DrivenCheckout {
   return checkout;
 }
 
-const CREATING = { isJustOpened: false, isAnswered: false, isEnded: false };
+const CREATING = { isJustOpened: false, isAnswered: false, isEnded: false, isAwaiting: true };
 const JUST_OPENED = { ...CREATING, isJustOpened: true };
 const OFFERED = { ...CREATING, isAnswered: true };
-const ENDED = { isJustOpened: false, isAnswered: true, isEnded: true };
+const ENDED = { isJustOpened: false, isAnswered: true, isEnded: true, isAwaiting: false };
 
 describe('what a checkout waits for', () => {
   it.each<[string, () => DrivenCheckout, typeof CREATING]>([
@@ -78,9 +84,14 @@ describe('what a checkout waits for', () => {
     ['has its answer with the second QR', secondPayable, OFFERED],
     ['has ended when its charge has expired', expired, ENDED],
     ['has ended when it is paid', DrivenCheckout.paid, ENDED],
+    [
+      'awaits no payment when the first charge is paid while the second one is created',
+      paidDuringSecondAttempt,
+      { ...ENDED, isEnded: false },
+    ],
   ])('a checkout %s', (_, make, expectation) => {
-    const { isJustOpened, isAnswered, isEnded } = make().model;
-    expect({ isJustOpened, isAnswered, isEnded }).toEqual(expectation);
+    const { isJustOpened, isAnswered, isEnded, isAwaiting } = make().model;
+    expect({ isJustOpened, isAnswered, isEnded, isAwaiting }).toEqual(expectation);
   });
 
   it.each<[string, () => DrivenCheckout, readonly [first: boolean, second: boolean]]>([

@@ -11,7 +11,7 @@ import { unknownOutcome } from '../../../testing/runner.js';
 import { DAY, MINUTE, SECOND } from '../../../testing/simulated-provider.js';
 
 const RETRIEVE = { do: 'retrieveCharge', chargeId: 'chrg_1' };
-const VOIDABLE = { do: 'wait', why: 'a void is possible' };
+const AFTERCARE = { do: 'wait', why: 'then continue as aftercare' };
 const abandon = { action: 'abandon', reason: 'no answer' } as const;
 const look = { action: 'look', reason: 'now' } as const;
 
@@ -185,7 +185,7 @@ describe('an operator who abandons a refund', () => {
     expect(checkout.sendRefund()).toMatchObject({ do: 'createRefund', key: 'k' });
     checkout.answerRefund('k', { kind: 'done', value: listed('rfnd_2', 50_000, 'k') });
     expect(checkout.step).toMatchObject(
-      wait === null ? VOIDABLE : { do: 'wait', until: checkout.now + wait.until, why: wait.why },
+      wait === null ? AFTERCARE : { do: 'wait', until: checkout.now + wait.until, why: wait.why },
     );
   });
 
@@ -277,7 +277,7 @@ describe('what the provider lists', () => {
     const checkout = DrivenCheckout.paid();
     checkout.answerRefund('other', unknownOutcome);
     expect(checkout.model.refunds).toEqual([]);
-    expect(checkout.step).toMatchObject(VOIDABLE);
+    expect(checkout.step).toMatchObject(AFTERCARE);
   });
 });
 
