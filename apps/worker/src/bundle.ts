@@ -20,14 +20,17 @@ export type BundleOptions = {
 const { resolve } = createRequire(import.meta.url);
 const WORKFLOWS = resolve('@tillflow/workflows/workflows');
 
-/** Modules without state: a worker evaluates them once instead of once for each workflow. */
-const PURE_MODULES = ['@tillflow/domain', '@tillflow/workflows/model'].map((name) => resolve(name));
+/**
+ * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So they hold no state
+ * outside of functions.
+ */
+const SHARED_MODULES = ['@tillflow/domain', '@tillflow/workflows/workflows'].map((name) => resolve(name));
 
 /** Bundles workflow code into one file for a worker. */
 export async function bundleWorkflows({ encrypting, workflowsPath = WORKFLOWS }: BundleOptions): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath,
-    preloadModules: PURE_MODULES,
+    preloadModules: SHARED_MODULES,
     logger: new DefaultLogger('WARN'),
     ...(encrypting ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
   });
