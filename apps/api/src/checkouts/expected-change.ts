@@ -1,28 +1,52 @@
-import type { Announced, Change } from './checkout-changes.js';
+import type { Announced } from './checkout-changes.js';
 
-/** How the time until the first read changes after a read that came in time, and after one that came too early. */
+/** How the usual time changes after a read that came in time, and after one that came too early. */
 const EARLIER = 0.97;
 const LATER = 1.07;
-/** Limits of the time until the first read, in milliseconds. */
+/** Limits of the usual time, in milliseconds. */
 const SOONEST_MS = 10;
 const LATEST_MS = 2_000;
+/**
+ * Each fourth change is first read after half of the usual time. When it already shows then, the usual time is halved: so a
+ * process that was slow for a while is fast again after few checkouts.
+ */
+const PROBED = 4;
+const HALF = 1 / 2;
 /** The pause before each further read, as a share of the time since the announcement, and at least 10 ms. */
 const SHARE = 1 / 2;
 const LEAST_PAUSE_MS = 10;
-/** A change that does not show by then is not expected any more. Milliseconds, and times of the first read. */
+/** A change that does not show by then is not expected any more. Milliseconds, and times of the usual time. */
 const EXPECTED_MS = 1_000;
 const EXPECTED_TIMES = 3;
 
 /**
- * How long after an announcement the first read shows the change, seven times out of ten. It follows the load of Temporal
- * and of the workers, so that few reads come too early.
+ * How long after an announcement a change usually shows: seven times out of ten. It follows the load of Temporal and of the
+ * workers, so that few reads come too early and none comes much too late.
  */
 export class Pace {
-  /** @param firstMs what the process assumes before it has seen a change, in milliseconds. */
-  constructor(public firstMs: number) {}
+  #changes = 0;
 
+  /** @param usualMs what the process assumes before it has seen a change, in milliseconds. */
+  constructor(public usualMs: number) {}
+
+  /** Whether the next change is first read early. */
+  probes(): boolean {
+    this.#changes += 1;
+    return this.#changes % PROBED === 0;
+  }
+
+  /** The first read after the usual time showed the change, or did not. */
   learn(inTime: boolean): void {
-    this.firstMs = Math.min(Math.max(this.firstMs * (inTime ? EARLIER : LATER), SOONEST_MS), LATEST_MS);
+    this.#change(inTime ? EARLIER : LATER);
+  }
+
+  /** A read after half of the usual time showed the change. */
+  halve(): void {
+    this.#change(HALF);
+  }
+
+  #change(times: number): void {
+    this.usualMs = Math.min(Math.max(this.usualMs * times, SOONEST_MS), LATEST_MS);
   }
 }
 
@@ -35,36 +59,39 @@ export function newPaces(): Paces {
 
 /** A change that was announced and does not show yet: when to read the checkout. */
 export class ExpectedChange {
-  /** Reads since the announcement. A change that has already happened has a first read that teaches nothing. */
-  #reads: number;
   readonly #pace: Pace;
   readonly #at: number;
+  /** The shares of the usual time after which it is still to be read. A change that has happened is read at once. */
+  readonly #shares: number[];
+  /** The share after which it was last read; null before. */
+  #lastShare: number | null = null;
+  #isLate = false;
 
   constructor({ change, at }: Announced, paces: Paces) {
     this.#at = at;
     this.#pace = change === 'started' ? paces.started : paces.messaged;
-    this.#reads = READS_BEFORE[change];
+    this.#shares = change === 'changed' ? [0, 1] : this.#pace.probes() ? [HALF, 1] : [1];
   }
 
   /** Milliseconds until the next read; null when the change is not expected any more. */
   get pauseMs(): number | null {
-    const { firstMs } = this.#pace;
-    if (this.#reads < 0) return 0;
+    const { usualMs } = this.#pace;
     const elapsedMs = performance.now() - this.#at;
-    if (this.#reads === 0) return Math.max(firstMs - elapsedMs, 0);
-    const isOver = elapsedMs >= Math.max(EXPECTED_MS, EXPECTED_TIMES * firstMs);
+    const [share] = this.#shares;
+    if (share !== undefined) return Math.max(share * usualMs - elapsedMs, 0);
+    const isOver = elapsedMs >= Math.max(EXPECTED_MS, EXPECTED_TIMES * usualMs);
     return isOver ? null : Math.max(elapsedMs * SHARE, LEAST_PAUSE_MS);
   }
 
   /** The checkout is being read as planned. */
   read(): void {
-    this.#reads += 1;
+    this.#isLate = this.#shares.length === 0;
+    this.#lastShare = this.#shares.shift() ?? this.#lastShare;
   }
 
   /** A read shows the change. */
   met(): void {
-    if (this.#reads > 0) this.#pace.learn(this.#reads === 1);
+    if (this.#lastShare === HALF) this.#pace.halve();
+    else if (this.#lastShare === 1) this.#pace.learn(!this.#isLate);
   }
 }
-
-const READS_BEFORE: Readonly<Record<Change, number>> = { started: 0, messaged: 0, changed: -1 };
