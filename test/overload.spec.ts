@@ -5,14 +5,15 @@ import { FULL } from './support/full.js';
 import { newReference, Stack, type Answer } from './support/stack.js';
 
 /** About four times what the development server and the worker do on two cores. */
-const PER_SECOND = 48;
+const PER_SECOND = 80;
 const SECONDS = 60;
 const RECOVERED_WITHIN_MS = 15_000;
 const BATCHES_PER_SECOND = 8;
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await Stack.start({ webhookUrl: null });
+  // Without webhooks, every checkout is polled. A worker that caches fewer of them replays each one's history for that.
+  stack = await Stack.start({ webhookUrl: null, shared: { MAX_CACHED_WORKFLOWS: String(PER_SECOND * SECONDS) } });
 });
 afterAll(() => stack.stop());
 
@@ -43,7 +44,7 @@ async function readAllTheWhile(id: string, isOver: () => boolean): Promise<numbe
 
 it(
   `under four times its capacity the API answers or refuses each request, still serves reads, and recovers within ${RECOVERED_WITHIN_MS / 1_000} s`,
-  { ...FULL, timeout: (SECONDS + 90) * 1_000 },
+  { ...FULL, timeout: (SECONDS + 180) * 1_000 },
   async () => {
     const known = (await stack.create()).body;
     let isOver = false;
@@ -76,12 +77,10 @@ it(
     expect(Date.now()).toBeLessThan(recoveredBy);
 
     const accepted = taken.filter(({ answer }) => answer.status !== 503);
-    for (const { answer } of accepted) {
-      await stack.untilStatus(answer.body.id, 'awaiting_payment', RECOVERED_WITHIN_MS);
-      expect(stack.chargesOf(answer.body.id)).toHaveLength(1);
-    }
-    const charged = new Set(stack.sandbox.state().charges.map(({ metadata }) => metadata['checkout']));
-    const account = 'default';
-    expect(refused.filter(({ reference }) => charged.has(checkoutId({ account, reference })))).toEqual([]);
+    for (const { answer } of accepted) await stack.untilStatus(answer.body.id, 'awaiting_payment', RECOVERED_WITHIN_MS);
+    const { charges = [] } = stack.sandbox.state(['charges']);
+    const chargesOf = (id: string): number => charges.filter(({ metadata }) => metadata['checkout'] === id).length;
+    expect(accepted.filter(({ answer }) => chargesOf(answer.body.id) !== 1)).toEqual([]);
+    expect(refused.filter(({ reference }) => chargesOf(checkoutId({ account: 'default', reference })) > 0)).toEqual([]);
   },
 );
