@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchCache } from './cache.js';
 import { benchCheckout } from './checkout/bench.js';
 import { benchClient } from './client/bench.js';
 import { benchCompare } from './compare/bench.js';
@@ -16,6 +17,7 @@ const COMPARE = 'compare';
 const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> = {
   sandbox: benchSandbox,
   checkout: benchCheckout,
+  cache: benchCache,
   reconcile: benchReconcile,
   client: benchClient,
   edge: benchEdge,

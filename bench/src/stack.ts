@@ -49,12 +49,12 @@ export class Engine {
     return new Engine(tree, temporal, sandbox, server, folder);
   }
 
-  startWorker(): Promise<MeasuredProcess> {
-    return MeasuredProcess.start(
-      programOf(this.tree, 'worker'),
-      /"(worker ready)"|^worker ready (\S+)/,
-      this.#settings(),
-    );
+  /** @param env further settings. */
+  startWorker(env: Readonly<Record<string, string>> = {}): Promise<MeasuredProcess> {
+    return MeasuredProcess.start(programOf(this.tree, 'worker'), /"(worker ready)"|^worker ready (\S+)/, {
+      ...this.#settings(),
+      ...env,
+    });
   }
 
   /** @param env further settings. */
