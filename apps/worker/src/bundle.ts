@@ -24,7 +24,9 @@ const WORKFLOWS = resolve('@tillflow/workflows/workflows');
  * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So they hold no state
  * outside of functions.
  */
-const SHARED_MODULES = ['@tillflow/domain', '@tillflow/workflows/workflows'].map((name) => resolve(name));
+const SHARED_MODULES = ['../dist/stack-traces.js', '@tillflow/domain', '@tillflow/workflows/workflows'].map((name) =>
+  resolve(name),
+);
 
 /** Bundles workflow code into one file for a worker. */
 export async function bundleWorkflows({ encrypting, workflowsPath = WORKFLOWS }: BundleOptions): Promise<string> {
