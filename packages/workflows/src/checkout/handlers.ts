@@ -7,7 +7,6 @@ import {
   log,
   setDefaultSignalHandler,
   setHandler,
-  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
@@ -56,8 +55,6 @@ class Messages {
   #isIdle = false;
   /** The memo shows the present state of the model. */
   #isPublished = false;
-  /** Ends the wait of the loop, if it waits. */
-  #wake = (): void => {};
   /** The callers of `begin`. Kept apart from the others: every customer waits for it, and a `condition` costs more. */
   readonly #beginning: ((answer: Begun) => void)[] = [];
   /** The other updates that wait, the longest first. */
@@ -109,7 +106,6 @@ class Messages {
     this.#hasNew = true;
     this.#isIdle = false;
     this.#isPublished = false;
-    this.#wake();
   }
 
   /** The memo was written: `begin` can answer. */
@@ -127,21 +123,14 @@ class Messages {
   }
 
   /** Waits for a new message, or until the time. @param orHandled continue also when no handler waits any more. */
-  async newOrUntil(
+  newOrUntil(
     { until, why }: { readonly until: number; readonly why: string },
     { orHandled }: { readonly orHandled: boolean },
-  ): Promise<void> {
+  ): Promise<boolean> {
     this.#isIdle = true;
-    const ms = Math.max(until - clock(), 1);
-    const options = { summary: `Until ${new Date(until).toISOString()}: ${why}` };
-    if (orHandled) {
-      await condition(() => this.#hasNew || allHandlersFinished(), ms, options);
-      return;
-    }
-    // Every checkout waits here, and a `condition` costs several times as much.
-    const wait = new CancellationScope();
-    this.#wake = () => wait.cancel();
-    await wait.run(() => sleep(ms, options)).catch(() => {});
+    return condition(() => this.#hasNew || (orHandled && allHandlersFinished()), Math.max(until - clock(), 1), {
+      summary: `Until ${new Date(until).toISOString()}: ${why}`,
+    });
   }
 
   /**
