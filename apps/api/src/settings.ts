@@ -134,7 +134,7 @@ export function apiSettings(environment: Readonly<Record<string, string | undefi
   return readSettings(schema, environment, unsafeWithLiveKey);
 }
 
-/** The calls for streams and metrics. */
+/** The calls for streams and metrics. The starts of checkouts add as many as there are writes: each reads until it has its QR code. */
 const BACKGROUND_PLACES = 8;
 
 export function placesIn(settings: ApiSettings): Places {
@@ -143,7 +143,7 @@ export function placesIn(settings: ApiSettings): Places {
     read: settings.TEMPORAL_MAX_READS,
     list: settings.TEMPORAL_MAX_LISTS,
     hint: settings.TEMPORAL_MAX_HINTS,
-    background: BACKGROUND_PLACES,
+    background: BACKGROUND_PLACES + settings.TEMPORAL_MAX_WRITES,
   };
 }
 

@@ -21,6 +21,9 @@ const TEST_KEY = 'skey_test_';
 /** A workflow task waits this long for the worker that has the workflow in memory; then any worker may take it. */
 const STICKY_TIMEOUT_MS = 3_000;
 
+/** Workflow tasks at one time. A task that waits for a slow local activity holds one for 5 s; the usual 40 would soon be used up. */
+const WORKFLOW_TASKS = 200;
+
 export type RunningWorker = {
   /** The offsets of the machine's clock. While they are too large, the worker takes no tasks. */
   readonly clocks: Clocks;
@@ -131,6 +134,7 @@ function workerOptions(
     shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
+    maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,
     ...versioning(settings),
   };
 }

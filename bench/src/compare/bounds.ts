@@ -38,7 +38,7 @@ const both = (condition: Condition): Pick<RatioBound, 'of' | 'to'> => ({
   to: ['reference', condition],
 });
 
-/** Source: issue "Half the cost of a checkout". */
+/** The bounds of docs/bench.md. */
 export const RATIO_BOUNDS: readonly RatioBound[] = [
   {
     name: 'checkouts/s, 20 callers, customers at once',

@@ -53,8 +53,8 @@ function service(meanwhile: () => void) {
     tail,
   );
   const response = new EventEmitter();
-  const begin = (): Promise<Begun> =>
-    withBudget(budgetOf(response as ServerResponse, 3_500), () =>
+  const begin = (to = response): Promise<Begun> =>
+    withBudget(budgetOf(to as ServerResponse, 3_500), () =>
       checkouts.begin(createCheckout.parse({ reference: 'a', amount: 150_000, currency: 'THB' }), ASKER),
     );
   return { beginLater, begin, response };
@@ -72,4 +72,13 @@ it('a start that Temporal did not confirm is not sent again when its caller has 
   const { beginLater, begin, response } = service(() => response.emit('close'));
   await expect(begin()).rejects.toThrow(Problem);
   expect(beginLater).not.toHaveBeenCalled();
+});
+
+it('a caller whose request joined that of a caller who left starts the checkout itself', async () => {
+  const { beginLater, begin, response } = service(() => response.emit('close'));
+  const left = begin();
+  const stays = begin(new EventEmitter());
+  await expect(left).rejects.toThrow(Problem);
+  expect((await stays).status).toBe(202);
+  expect(beginLater).toHaveBeenCalledTimes(1);
 });

@@ -36,7 +36,8 @@ import { EventTailWatch } from './event-tail-watch.js';
 import { InFlight } from '../shared/in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
-import { refusal, retryAfterSeconds } from '../temporal/failures.js';
+import { refusal, retryAfterSeconds, unavailable } from '../temporal/failures.js';
+import { CallerGoneError } from '../temporal/gate.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
 
@@ -147,7 +148,7 @@ export class CheckoutsService {
       if (begun.kind === 'unconfirmed') {
         if (!begun.mayBegin) throw begun.problem;
         // A caller who has left gets no 202, so no one waits for this checkout. A repeated request starts it.
-        if (currentBudget()?.gone.aborted === true) throw error;
+        if (currentBudget()?.gone.aborted === true) throw unavailable(new CallerGoneError('The caller is gone'));
         this.starts.beginLater(start);
       }
       return null;

@@ -92,6 +92,30 @@ describe('a watched checkout', () => {
     expect(reads).toHaveBeenCalledTimes(1);
   });
 
+  it('shows a change to the other watchers when one of them fails', async () => {
+    const { watch } = watched();
+    const [failing, other] = [watcher(), watcher()];
+    failing.see.mockImplementation(() => {
+      throw new Error('cannot be presented');
+    });
+    for (const one of [failing, other]) watch.add(one);
+    await vi.advanceTimersByTimeAsync(2 * POLL_MS);
+    expect(other.see).toHaveBeenCalledTimes(2);
+  });
+
+  it('is still expected to change when a read that began before the announcement shows an earlier change', async () => {
+    let show: (checkout: unknown) => void = () => {};
+    const { watch, wake, reads } = watched(() => new Promise((resolve) => (show = resolve)));
+    watch.add(watcher());
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    show({ version: 1 });
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    wake('messaged');
+    show({ version: 2 });
+    await vi.advanceTimersByTimeAsync(100);
+    expect(reads).toHaveBeenCalledTimes(3);
+  });
+
   it('is read again when a change is announced during a read', async () => {
     let show: (checkout: unknown) => void = () => {};
     const { watch, wake, reads } = watched(() => new Promise((resolve) => (show = resolve)));

@@ -81,7 +81,7 @@ export class Watch {
   /** Tells the watcher what the latest read found, if that was just now. Otherwise polls for all watchers. */
   look(watcher: Watcher): void {
     if (this.#latest !== null && performance.now() - this.#latest.at < KEEP_MS) {
-      this.#latest.outcome(watcher);
+      this.#tell(watcher, this.#latest.outcome);
     } else if (!this.#isPolling) {
       clearTimeout(this.#timer);
       void this.#pollNow();
@@ -104,18 +104,25 @@ export class Watch {
   async #pollNow(): Promise<void> {
     this.#isPolling = true;
     const announced = this.#announced;
-    const outcome = await this.#outcome();
+    const outcome = await this.#outcome(announced);
     if (announced === this.#announced) this.#latest = { outcome, at: performance.now() };
+    for (const watcher of this.#watchers) this.#tell(watcher, outcome);
+    this.#isPolling = false;
+    this.#pollLater();
+  }
+
+  /** One watcher's failure does not affect the others. */
+  #tell(watcher: Watcher, outcome: Outcome): void {
     try {
-      for (const watcher of this.#watchers) outcome(watcher);
-    } finally {
-      this.#isPolling = false;
-      this.#pollLater();
+      outcome(watcher);
+    } catch (error) {
+      this.logger.error({ err: error }, 'a watcher failed');
     }
   }
 
-  #see(version: number): void {
-    if (this.#version !== null) {
+  /** @param announced the changes that were announced before the read. A later one is still expected. */
+  #see(version: number, announced: number): void {
+    if (this.#version !== null && announced === this.#announced) {
       this.#expected?.met();
       this.#expected = null;
     }
@@ -123,10 +130,10 @@ export class Watch {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
-  async #outcome(): Promise<Outcome> {
+  async #outcome(announced: number): Promise<Outcome> {
     try {
       const checkout = await this.read();
-      if (checkout.version !== this.#version) this.#see(checkout.version);
+      if (checkout.version !== this.#version) this.#see(checkout.version, announced);
       return (watcher) => watcher.see(checkout);
     } catch (error) {
       // Temporal may be down for a while. The watchers stay, and continue when it is back.
