@@ -23,8 +23,8 @@ const schema = z.object({
   RECONCILE_SETTLEMENT_DAYS: integer(8, 0, 365),
   /** How long a stopping worker waits for calls in flight; above the longest activity. */
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
-  /** Workflows kept in memory; about 0.4 MB each. */
-  MAX_CACHED_WORKFLOWS: integer(500, 10, 100_000),
+  /** Checkouts kept in memory, 0.24 MB each (`pnpm bench cache`). How to choose: docs/production.md. */
+  MAX_CACHED_WORKFLOWS: integer(2_000, 10, 100_000),
   /** A worker whose clock is further than this from Temporal's takes no work. */
   MAX_CLOCK_OFFSET_MS: integer(30_000, 1_000, 86_400_000),
   /** The address of the health and metrics ports; 0.0.0.0: all addresses of this machine. They expose no id and no secret. */
