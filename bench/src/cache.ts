@@ -3,6 +3,7 @@ import { chargeOf, newReference, Till, type CheckoutJson } from './checkout/till
 import { times, type MeasuredProcess } from './processes.js';
 import { print, printTable, report } from './report.js';
 import { Engine } from './stack.js';
+import { sum } from './statistics.js';
 
 const CALLERS = 8;
 const STEPS = 6;
@@ -10,7 +11,7 @@ const STEP = 300;
 const QUICK_STEP = 50;
 /** Checkouts that are opened first, so that every process has compiled its code. */
 const WARM_UP = 300;
-/** In this time the worker ends the work of a step and frees what it needs no more. */
+/** In this time the worker ends the work of a step and frees what it no longer needs. */
 const SETTLE_MS = 5_000;
 const DAY_S = 86_400;
 /** The default of `MAX_CACHED_WORKFLOWS`, 2,000, within 512 MB. */
@@ -39,8 +40,7 @@ export async function benchCache({ quick }: { readonly quick: boolean }): Promis
     await pay(engine, till, opened);
     const paid = await read(worker, opened.length);
     const perWaiting = slopeOf(waiting);
-    const [first] = waiting;
-    const perPaid = first === undefined ? 0 : (paid.rssBytes - first.rssBytes) / paid.cached;
+    const perPaid = slopeOf([...waiting.slice(0, 1), paid]);
     print('\nThe memory of the worker\n');
     printTable([['checkouts', 'MB'], ...waiting.map(rowOf), [`${paid.cached} paid`, (paid.rssBytes / MB).toFixed(0)]]);
     const bound = { atMost: MOST_KB };
@@ -90,8 +90,7 @@ async function read(worker: MeasuredProcess, cached: number): Promise<Reading> {
 
 /** Bytes per checkout: the line through the readings with the least squares. */
 function slopeOf(readings: readonly Reading[]): number {
-  const mean = (of: (reading: Reading) => number): number =>
-    readings.reduce((total, reading) => total + of(reading), 0) / readings.length;
+  const mean = (of: (reading: Reading) => number): number => sum(readings.map(of)) / readings.length;
   const [cached, bytes] = [mean((one) => one.cached), mean((one) => one.rssBytes)];
   const covariance = mean((one) => (one.cached - cached) * (one.rssBytes - bytes));
   return covariance / mean((one) => (one.cached - cached) ** 2);

@@ -21,7 +21,10 @@ const TEST_KEY = 'skey_test_';
 /** A workflow task waits this long for the worker that has the workflow in memory; then any worker may take it. */
 const STICKY_TIMEOUT_MS = 3_000;
 
-/** Workflow tasks at one time. A task that waits for a slow local activity holds one for 5 s; the usual 40 would soon be used up. */
+/**
+ * Workflow tasks at one time. A slow local activity holds its task for 5 s, so a slow provider would soon use up the usual
+ * 40.
+ */
 const WORKFLOW_TASKS = 200;
 
 export type RunningWorker = {

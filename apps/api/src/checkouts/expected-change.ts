@@ -61,7 +61,10 @@ export function newPaces(): Paces {
 export class ExpectedChange {
   readonly #pace: Pace;
   readonly #at: number;
-  /** The shares of the usual time after which it is still to be read. A change that has happened is read at once. */
+  /**
+   * The shares of the usual time after which it is still to be read. A change that has happened is read at once, and once
+   * more after the usual time, in case the memo does not show it yet.
+   */
   readonly #shares: number[];
   /** The share after which it was last read; null before. */
   #lastShare: number | null = null;

@@ -93,7 +93,7 @@ describe('the request limiter', () => {
     expect(left).toEqual(['first', 'waiting', 'new']);
   });
 
-  test('ends an aborted call at once, and leaves no timer when nobody waits any more', async () => {
+  test('ends an aborted call at once, and leaves no timer when no call waits any more', async () => {
     const { clock, limiter, enter } = limiterOf(1);
     const abort = new AbortController();
     void enter('first');
