@@ -373,7 +373,7 @@ describe('while the event tail runs', () => {
     try {
       const checkouts: CheckoutJson[] = [];
       for (let batch = 0; batch < count / 20; batch += 1) {
-        const made = await Promise.all(Array.from({ length: 20 }, () => stack.create({ expires_in: 86_400 })));
+        const made = await Promise.all(Array.from({ length: 20 }, () => stack.begin({ expires_in: 86_400 })));
         for (const { body } of made) checkouts.push(await stack.until(body.id, ({ qr }) => qr !== null, 60_000));
       }
       const { port } = new URL(stack.api.url);

@@ -30,11 +30,8 @@ const ALL = 150_000;
 
 const idOf = (reference: string): string => `chk_default_${reference}`;
 
-/** Repeats the same request, as a till does after a 503. */
 async function begin(stack: Stack, id: string): Promise<void> {
-  const reference = id.slice(idOf('').length);
-  const isBegun = async (): Promise<boolean> => (await stack.create({ reference })).status < 300;
-  await vi.waitUntil(() => isBegun().catch(() => false), { timeout: 60_000 });
+  await stack.begin({ reference: id.slice(idOf('').length) });
 }
 
 async function pay(stack: Stack, id: string): Promise<void> {
@@ -43,10 +40,9 @@ async function pay(stack: Stack, id: string): Promise<void> {
 }
 
 async function open(stack: Stack): Promise<string> {
-  const id = idOf(newReference());
-  await begin(stack, id);
-  await stack.until(id, ({ qr }) => qr !== null);
-  return id;
+  const { body } = await stack.begin();
+  await stack.until(body.id, ({ qr }) => qr !== null);
+  return body.id;
 }
 
 async function paid(stack: Stack): Promise<string> {

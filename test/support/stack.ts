@@ -224,6 +224,19 @@ export class Stack {
     return this.post('/v1/checkouts', { reference: newReference(), amount: 150_000, currency: 'THB', ...fields });
   }
 
+  /** Opens a checkout as a till does: it repeats the request after a 503 or a lost connection. */
+  begin(fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+    const reference = newReference();
+    return eventually(
+      async () => {
+        const answer = await this.create({ reference, ...fields });
+        if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
+        return answer;
+      },
+      { timeoutMs: 60_000 },
+    );
+  }
+
   async timeline(id: string): Promise<TimelineEntry[]> {
     const { body } = await this.get<{ data: TimelineEntry[] }>(`/v1/checkouts/${id}/timeline`);
     return body.data;
