@@ -39,8 +39,8 @@ export type AskedRefund =
 type Shown = {
   readonly refund: RefundReply;
   readonly requestNonce?: string | undefined;
-  /** The version of the checkout that showed the refund. Null when the workflow itself answered. */
-  readonly version: number | null;
+  /** A version of the checkout that shows the refund like this. Any change after it is news to the caller. */
+  readonly version: number;
 };
 
 type Asking = { readonly nonce: string; readonly asked: RequestResult<StoredRefund> };
@@ -66,10 +66,10 @@ export class RefundsService {
     const { nonce, asked } = answer;
     if (asked.kind === 'refused') throw refusal(asked);
     const { refund, requestNonce, version } =
-      asked.kind === 'answered' ? shown(asked.answer, null) : await this.#withoutAnswer(id, request, asked.kind);
-    if (refund.status === 'pending') {
-      return { refund, status: 202, location: waitingLocation(id, version ?? (await this.#versionOf(id))) };
-    }
+      asked.kind === 'answered'
+        ? await this.#answered(id, asked.answer)
+        : await this.#withoutAnswer(id, request, asked.kind);
+    if (refund.status === 'pending') return { refund, status: 202, location: waitingLocation(id, version) };
     return { refund, status: first && requestNonce === nonce ? 201 : 200 };
   }
 
@@ -78,12 +78,18 @@ export class RefundsService {
     return { data: refunds.map(toRefund), next_cursor: null };
   }
 
-  /** 0 when Temporal does not answer: the location then answers at once. */
-  async #versionOf(id: string): Promise<number> {
+  /**
+   * The workflow's answer, or the memo where the answer is pending: the refund may have been decided since, and `location`
+   * must not wait for a change that has already happened.
+   */
+  async #answered(id: string, answer: StoredRefund): Promise<Shown> {
+    if (answer.status !== 'pending') return shown(answer, DECIDED);
     try {
-      return (await this.repository.get(keyOf(id))).version;
+      const { refunds, version } = await this.repository.get(keyOf(id));
+      return shown(refunds.find(({ key }) => key === answer.key) ?? answer, version);
     } catch {
-      return 0;
+      // Temporal does not answer. A location that names version 0 answers at once.
+      return shown(answer, 0);
     }
   }
 
@@ -106,10 +112,13 @@ export class RefundsService {
   }
 }
 
+/** No location names the version of a refund that was decided. */
+const DECIDED = 0;
+
 /** Eight characters distinguish the requests for one key of one checkout. The refund stores them for a year. */
 const NONCE_BYTES = 6;
 
-function shown(stored: StoredRefund, version: number | null): Shown {
+function shown(stored: StoredRefund, version: number): Shown {
   return { refund: toRefund(stored), requestNonce: stored.nonce, version };
 }
 

@@ -1,6 +1,7 @@
 import {
   ActivityFailure,
   ApplicationFailure,
+  TemporalFailure,
   TimeoutFailure,
   type ActivityOptions,
   type LocalActivityOptions,
@@ -70,6 +71,7 @@ function causeOf(failure: unknown): { code: string; message: string; status: num
     const { status = null } = (detail ?? {}) as { readonly status?: number | null };
     return { code: cause.type ?? 'activity_failed', message: cause.message, status };
   }
-  if (!(failure instanceof ActivityFailure)) throw failure;
+  // A defect in this code is not the failure of a call.
+  if (!(failure instanceof TemporalFailure)) throw failure;
   return { code: 'activity_failed', message: failure.message, status: null };
 }
