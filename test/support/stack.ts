@@ -230,7 +230,7 @@ export class Stack {
     return eventually(
       async () => {
         const answer = await this.create({ reference, ...fields });
-        if (answer.status >= 300) throw new Error(JSON.stringify(answer.body));
+        if (answer.status === 503) throw new Error(JSON.stringify(answer.body));
         return answer;
       },
       { timeoutMs: 60_000 },

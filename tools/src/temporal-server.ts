@@ -14,6 +14,7 @@ const searchAttributes: Readonly<Record<string, 'Keyword' | 'KeywordList' | 'Int
   CheckoutReference: 'Keyword',
   Currency: 'Keyword',
   Terminal: 'Keyword',
+  Store: 'Keyword',
   Attention: 'Keyword',
   ChargeId: 'KeywordList',
   Amount: 'Int',

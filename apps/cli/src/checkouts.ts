@@ -40,7 +40,6 @@ function keysOf(text: string): CheckoutKey[] {
 
 /** A checkout for programs: as the API shows it, with its workflow. Amounts are in the smallest unit. */
 export type CheckoutJson = Checkout & {
-  readonly terminal: string | null;
   readonly workflow_id: string;
   /** Whether its workflow has ended, so that it no longer changes. */
   readonly closed: boolean;
@@ -49,7 +48,6 @@ export type CheckoutJson = Checkout & {
 export function checkoutJson({ intent, state, closed }: StoredCheckout): CheckoutJson {
   return {
     ...toCheckout(intent, state),
-    terminal: intent.terminal,
     workflow_id: checkoutWorkflowId(intent),
     closed,
   };

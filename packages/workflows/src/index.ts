@@ -70,7 +70,7 @@ export {
 } from './checkout/messages.js';
 export type { Outcome } from './shared/outcome.js';
 export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
-export { changingAttributes, searchAttributes } from './checkout/search-attributes.js';
+export { changingAttributes, searchable, searchAttributes } from './checkout/search-attributes.js';
 export {
   acceptedChargeOf,
   ATTENTION_CODES,
@@ -88,6 +88,7 @@ export {
   type CheckoutResult,
   type CheckoutState,
   type Refund,
+  type Store,
   type StoredRefund,
   type TimelineEntry,
 } from './checkout/types.js';

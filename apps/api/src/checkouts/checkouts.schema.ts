@@ -23,6 +23,9 @@ const reference = z
   .regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -')
   .meta({ description: 'Unique per account: the same reference is the same checkout', examples: ['till-7-000142'] });
 
+const storeId = z.string().regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -');
+const terminal = text(64, 1);
+
 /** The provider's limits in each currency. An amount outside has a problem of its own, `amount_out_of_range`. */
 const LIMITS = {
   anyOf: CURRENCIES.map((code) => {
@@ -44,7 +47,11 @@ export const createCheckout = z
       .max(86_400)
       .default(900)
       .meta({ description: 'Seconds that the customer has to pay. Default: 900' }),
-    terminal: text(64, 1).optional(),
+    terminal: terminal.optional().meta({ description: 'The till, by a name of your own' }),
+    store: z
+      .strictObject({ id: storeId, name: text(100, 1).optional() })
+      .optional()
+      .meta({ description: 'The shop, by an id of your own. The provider gets it with the payment' }),
     source: z
       .string()
       .regex(/^src_[0-9A-Za-z_]{1,64}$/)
@@ -62,6 +69,7 @@ export const createCheckout = z
         description: 'Two coffees',
         metadata: { order: '142' },
         terminal: 'till-7',
+        store: { id: 'silom', name: 'Silom Road' },
       },
     ],
   });
@@ -96,6 +104,8 @@ export type ReadCheckout = z.output<typeof readCheckout>;
 export const listCheckouts = z.strictObject({
   status: z.enum(CHECKOUT_STATUSES).optional(),
   reference: reference.optional(),
+  store: storeId.optional().meta({ description: 'The `id` of a store' }),
+  terminal: terminal.optional(),
   from: readableTime.optional().meta({ description: 'Created at this time or later' }),
   to: readableTime.optional().meta({ description: 'Created before this time' }),
   limit: wholeNumber(1, 100).default(20).meta({ description: 'Page size. Default: 20' }),
@@ -172,6 +182,8 @@ export const checkoutReply = z
     reference: z.string().meta({ pattern: REFERENCE.source }),
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
+    terminal: z.string().nullable(),
+    store: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
     attempts: z.array(attempt),
     refunded_amount: z.int().nonnegative().meta({ description: 'In the smallest currency unit' }),
     voidable_until: time.nullable(),
@@ -194,6 +206,8 @@ export const checkoutReply = z
         reference: 'till-7-000142',
         description: 'Two coffees',
         metadata: { order: '142' },
+        terminal: 'till-7',
+        store: { id: 'silom', name: 'Silom Road' },
         attempts: [
           {
             number: 1,

@@ -198,6 +198,7 @@ function toIntent(request: CreateCheckout, { amount, currency }: Money): Checkou
     description: request.description ?? null,
     metadata: request.metadata ?? {},
     terminal: request.terminal ?? null,
+    ...(request.store && { store: { id: request.store.id, name: request.store.name ?? null } }),
     expires_in: request.expires_in,
     source: request.source ?? null,
     created_at: formatInstant(instant(Date.now())),

@@ -1,4 +1,4 @@
-import { CHECKOUT_STATUSES, formatMoney, isCheckoutStatus } from '@tillflow/domain';
+import { CHECKOUT_STATUSES, formatMoney, isCheckoutStatus, isReference } from '@tillflow/domain';
 import {
   CheckoutList,
   type CheckoutFilters,
@@ -25,23 +25,32 @@ type Listed = {
 
 export const list = command({
   name: 'list',
-  synopsis: '[--attention] [--status <status>] [--limit <n>]',
+  synopsis: '[--attention] [--status <status>] [--store <id>] [--terminal <name>] [--limit <n>]',
   summary: 'Lists checkouts: first the open ones, then the others, each with the newest first.',
   details: [
     '  --attention         only checkouts that need a person now, or may need one soon',
     `  --status <status>   ${CHECKOUT_STATUSES.join(', ')}`,
+    '  --store <id>        only those of one store',
+    '  --terminal <name>   only those of one till',
     `  --limit <n>         how many, 1 to ${MOST}; default: 50`,
   ],
   takes: 0,
-  options: { attention: { type: 'boolean' }, status: { type: 'string' }, limit: { type: 'string' } },
+  options: {
+    attention: { type: 'boolean' },
+    status: { type: 'string' },
+    store: { type: 'string' },
+    terminal: { type: 'string' },
+    limit: { type: 'string' },
+  },
   async run({ values, environment }) {
-    const { status, attention } = values;
+    const { status, attention, store, terminal } = values;
     if (status !== undefined && !isCheckoutStatus(status)) {
       throw new UsageError(`--status must be one of ${CHECKOUT_STATUSES.join(', ')}`);
     }
+    if (store !== undefined && !isReference(store)) throw new UsageError(`--store must be the id of a store`);
     const limit = limitOf(values.limit ?? '50');
     const listed = await withTemporal(cliSettings(environment), ({ checkouts }) =>
-      read(checkouts, { status, attention }, limit),
+      read(checkouts, { status, attention, store, terminal }, limit),
     );
     return {
       exit: EXIT.ok,

@@ -43,6 +43,7 @@ function head({ intent, state, closed }: StoredCheckout): (readonly [string, str
   const { attention } = state;
   const optional: (readonly [string, string | null])[] = [
     ['description', intent.description],
+    ['store', phrase(intent.store?.id, intent.store?.name)],
     ['terminal', intent.terminal],
     ['paid', state.paid_at === null ? null : utc(state.paid_at)],
     ['refunded', state.refunded_amount === 0 ? null : money(state.refunded_amount, currency)],
@@ -62,7 +63,7 @@ function head({ intent, state, closed }: StoredCheckout): (readonly [string, str
     ['reference', intent.reference],
     ['status', `${state.status}${closed ? ', closed' : ''}`],
     ['amount', formatMoney(intent)],
-    ...optional.flatMap(([name, value]) => (value === null ? [] : ([[name, value]] as const))),
+    ...optional.flatMap(([name, value]) => (value === null || value === '' ? [] : ([[name, value]] as const))),
     ['created', utc(intent.created_at)],
     ['updated', utc(state.updated_at)],
     ['workflow', checkoutWorkflowId(intent)],

@@ -21,10 +21,17 @@ const MAX_SEARCHED = 1_000;
 export function paymentActivities(client: PaymentsClient, livemode: boolean): PaymentActivities {
   const factsOf = (charge: Charge): ChargeFacts => toFacts(charge, livemode);
   return {
-    createSource: ({ amount, currency, terminal, ...window }) =>
+    createSource: ({ amount, currency, terminal, store, ...window }) =>
       mutate(window, async (options) => {
         const source = await client.sources.create(
-          { type: QR_SOURCE, amount, currency, ...(terminal === null ? {} : { terminal_id: terminal }) },
+          {
+            type: QR_SOURCE,
+            amount,
+            currency,
+            ...(terminal === null ? {} : { terminal_id: terminal }),
+            ...(store === undefined ? {} : { store_id: store.id }),
+            ...(store === undefined || store.name === null ? {} : { store_name: store.name }),
+          },
           options,
         );
         return { sourceId: source.id };

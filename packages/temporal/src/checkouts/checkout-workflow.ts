@@ -5,6 +5,7 @@ import {
   changingAttributes,
   hint,
   initialState,
+  searchable,
   searchAttributes,
   type CheckoutIntent,
   type CheckoutMemo,
@@ -51,7 +52,8 @@ function attributesOf({ intent, state = initialState(intent) }: CheckoutMemo): T
     { key: searchAttributes.currency, value: intent.currency },
     { key: searchAttributes.amount, value: intent.amount },
     { key: searchAttributes.createdAt, value: new Date(intent.created_at) },
-    ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: intent.terminal }]),
+    ...(intent.terminal === null ? [] : [{ key: searchAttributes.terminal, value: searchable(intent.terminal) }]),
+    ...(intent.store === undefined ? [] : [{ key: searchAttributes.store, value: intent.store.id }]),
   ]).updateCopy(changingAttributes(state, chargeIds));
 }
 

@@ -1,18 +1,21 @@
 import { isAwaitingPayment, parseInstant, type CheckoutStatus } from '@tillflow/domain';
-import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchAttributes } from '@tillflow/workflows';
+import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchable, searchAttributes } from '@tillflow/workflows';
 import type { Window } from './creation-window.js';
 
 /** Selects checkouts. `from` and `to` are ISO 8601, by creation. */
 export type CheckoutFilters = {
   readonly status?: CheckoutStatus | undefined;
   readonly reference?: string | undefined;
+  /** The store's id, and the till as its requests name it. */
+  readonly store?: string | undefined;
+  readonly terminal?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** Only checkouts that need a person now, or may need one soon. */
   readonly attention?: boolean | undefined;
 };
 
-const { status, reference, createdAt, attention, chargeId, paidAt } = searchAttributes;
+const { status, reference, store, terminal, createdAt, attention, chargeId, paidAt } = searchAttributes;
 /** One value for both open statuses: only the memo distinguishes them. */
 const OPEN = `${status.name} = 'awaiting_payment'`;
 const IS_CHECKOUT = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}')`;
@@ -48,6 +51,8 @@ function part(filters: CheckoutFilters, condition: string | null, isOpen: boolea
     IS_CHECKOUT,
     NOT_CONTINUED,
     ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
+    ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
+    ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
     ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
     ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
     ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),

@@ -1,12 +1,15 @@
 import type { Currency } from '@tillflow/domain';
 import type { Outcome } from '../shared/outcome.js';
 import type { SendWindow } from '../shared/policy.js';
+import type { Store } from './types.js';
 
 export type CreateSourceCall = SendWindow & {
   /** Smallest currency unit. */
   readonly amount: number;
   readonly currency: Currency;
   readonly terminal: string | null;
+  /** Absent: none. */
+  readonly store?: Store;
 };
 
 export type CreateChargeCall = SendWindow & {

@@ -35,12 +35,12 @@ export function executeStep(
   calls: ProviderCalls,
   clock: () => Instant,
 ): Promise<void> {
-  const { amount, currency, terminal, description, metadata, id } = model.intent;
+  const { amount, currency, terminal, store, description, metadata, id } = model.intent;
   const { inFlightUntil, ...window } = sendWindow(model.policy, clock());
   switch (step.do) {
     case 'createSource':
       return calls
-        .createSource({ ...window, amount, currency, terminal })
+        .createSource({ ...window, amount, currency, terminal, ...(store === undefined ? {} : { store }) })
         .then((outcome) => model.applySource(clock(), outcome));
     case 'createCharge':
       return calls

@@ -3,7 +3,7 @@ import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutModel } from './model/checkout-model.js';
 import { changingAttributes, searchAttributes } from './search-attributes.js';
-import { toRefund, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
+import { toRefund, type CheckoutIntent, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
 
 /** Timeline entries that are published although nothing else changed. */
 const PUBLISHED_ALONE = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
@@ -79,6 +79,7 @@ function detailsOf(model: CheckoutModel, state: CheckoutState): string {
   const lines = [
     `**${formatMoney(intent)}** for \`${intent.reference}\`: **${state.status}**`,
     ...(requestedBy === undefined ? [] : [`Requested by ${requestedBy}`]),
+    ...placeOf(intent),
     attempt.chargeId === null
       ? `Attempt ${attempt.number}: no charge yet`
       : `Attempt ${attempt.number}: charge \`${attempt.chargeId}\` is ${attempt.status}`,
@@ -95,6 +96,14 @@ function detailsOf(model: CheckoutModel, state: CheckoutState): string {
     `Next: ${nextOf(model, state)}`,
   ];
   return lines.map((line) => `- ${line}`).join('\n');
+}
+
+function placeOf({ store, terminal }: CheckoutIntent): string[] {
+  const name = store?.name ?? null;
+  return [
+    ...(store === undefined ? [] : [`Store \`${store.id}\`${name === null ? '' : ` (${name})`}`]),
+    ...(terminal === null ? [] : [`Terminal \`${terminal}\``]),
+  ];
 }
 
 function nextOf({ policy, expiresAt }: CheckoutModel, state: CheckoutState): string {

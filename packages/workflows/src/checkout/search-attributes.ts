@@ -8,12 +8,21 @@ export const searchAttributes = {
   reference: defineSearchAttributeKey('CheckoutReference', 'KEYWORD'),
   currency: defineSearchAttributeKey('Currency', 'KEYWORD'),
   terminal: defineSearchAttributeKey('Terminal', 'KEYWORD'),
+  store: defineSearchAttributeKey('Store', 'KEYWORD'),
   attention: defineSearchAttributeKey('Attention', 'KEYWORD'),
   chargeId: defineSearchAttributeKey('ChargeId', 'KEYWORD_LIST'),
   amount: defineSearchAttributeKey('Amount', 'INT'),
   createdAt: defineSearchAttributeKey('CreatedAt', 'DATETIME'),
   paidAt: defineSearchAttributeKey('PaidAt', 'DATETIME'),
 } as const;
+
+/**
+ * A text as a search attribute has it: quotes, backslashes and percent signs as `%` and two hexadecimal digits. Temporal's
+ * versions read these characters differently in a search, and some never find them.
+ */
+export function searchable(text: string): string {
+  return text.replaceAll(/["'`\\%]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
+}
 
 /**
  * The attributes that change with the checkout. Both open statuses have one value: a checkout starts as

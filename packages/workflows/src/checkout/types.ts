@@ -6,6 +6,13 @@ import {
   type RefundablePayment,
 } from '@tillflow/domain';
 
+/** A shop of the merchant. Wire names. */
+export type Store = {
+  /** The merchant's id of it: 1 to 64 of A-Z a-z 0-9 . _ - */
+  readonly id: string;
+  readonly name: string | null;
+};
+
 /** What the caller requested. In the memo from the start; it never changes. Wire names. */
 export type CheckoutIntent = {
   readonly id: string;
@@ -17,6 +24,8 @@ export type CheckoutIntent = {
   readonly description: string | null;
   readonly metadata: Readonly<Record<string, string>>;
   readonly terminal: string | null;
+  /** Absent when the caller named none. */
+  readonly store?: Store;
   /** Seconds during which the customer may pay. */
   readonly expires_in: number;
   /** A source that a client created; null: Tillflow creates one. */
@@ -88,7 +97,8 @@ export type CheckoutState = {
 };
 
 /** A checkout as the API shows it, without the addresses that only the API knows. */
-export type Checkout = Omit<CheckoutIntent, 'account' | 'expires_in' | 'source' | 'terminal'> & CheckoutState;
+export type Checkout = Omit<CheckoutIntent, 'account' | 'expires_in' | 'source' | 'store'> &
+  CheckoutState & { readonly store: Store | null };
 
 export type TimelineEntry = {
   /** ISO 8601 UTC. */
@@ -229,7 +239,8 @@ export function refundablePayment({
 }
 
 export function toCheckout(intent: CheckoutIntent, state: CheckoutState): Checkout {
-  const { id, reference, amount, currency, description, metadata, created_at } = intent;
+  const { id, reference, amount, currency, description, metadata, terminal, store = null, created_at } = intent;
   const { status, updated_at, ...rest } = state;
-  return { id, reference, status, amount, currency, description, metadata, ...rest, created_at, updated_at };
+  const asked = { description, metadata, terminal, store };
+  return { id, reference, status, amount, currency, ...asked, ...rest, created_at, updated_at };
 }
