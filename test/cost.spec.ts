@@ -6,6 +6,8 @@ import { chargeIdOf, SETTLES_SOON, Stack } from './support/stack.js';
 
 /** 200 bytes, names included. */
 const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) };
+/** Every field of a request that a shop uses. */
+const PLACED = { metadata: METADATA, terminal: 'till-7', store: { id: 'silom', name: 'Silom Road' } };
 const MOST_BYTES = 4_096;
 /** More events than a checkout has when its payment arrives, and fewer than it has afterwards. */
 const SHORT_HISTORY = 20;
@@ -42,7 +44,7 @@ describe('a checkout that is paid at once', () => {
   it('has 20 events before it is paid, and bills seven actions', async () => {
     const stack = await Stack.start();
     try {
-      const { body } = await stack.create({ description: 'Coffee', metadata: METADATA, terminal: 'till-7' });
+      const { body } = await stack.create({ description: 'Coffee', ...PLACED });
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       const [events = []] = await stack.runsOf(body.reference);
@@ -66,7 +68,7 @@ describe('a checkout that is paid at once', () => {
   it('leaves a history of less than 4 KB open for a year once it has continued as aftercare', async () => {
     const stack = await Stack.start();
     try {
-      const { id, reference } = await startDirectly(stack, { maxHistoryEvents: SHORT_HISTORY }, { metadata: METADATA });
+      const { id, reference } = await startDirectly(stack, { maxHistoryEvents: SHORT_HISTORY }, PLACED);
       const open = await stack.until(id, ({ qr }) => qr !== null);
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
       await stack.untilStatus(id, 'paid');

@@ -30,7 +30,7 @@ const list = async (filters: Readonly<Record<string, string>>): Promise<Checkout
   (await stack.get<Page>(`/v1/checkouts?${new URLSearchParams(filters).toString()}`)).body.data;
 
 const detailsOf = async (id: string): Promise<string> => {
-  const metadata = await stack.workflowOf(id).query<{ currentDetails?: string }, []>('__temporal_workflow_metadata');
+  const metadata = await stack.workflowOf(id).query<{ currentDetails?: string }>('__temporal_workflow_metadata');
   return metadata.currentDetails ?? '';
 };
 

@@ -1,7 +1,17 @@
-import { checkoutWorkflowId, DEFAULT_ACCOUNT, isReference, parseCheckoutId, type CheckoutKey } from '@tillflow/domain';
-import { CheckoutNotFoundError, type Checkouts, type StoredCheckout } from '@tillflow/temporal';
+import {
+  checkoutWorkflowId,
+  DEFAULT_ACCOUNT,
+  isReference,
+  MAX_SLIP_REFERENCE,
+  parseCheckoutId,
+  type CheckoutKey,
+} from '@tillflow/domain';
+import { CheckoutList, CheckoutNotFoundError, type Checkouts, type StoredCheckout } from '@tillflow/temporal';
 import { toCheckout, type Checkout } from '@tillflow/workflows';
 import { UsageError } from './command.js';
+
+/** How many checkouts with one reference are named. */
+const MOST_NAMED = 10;
 
 /**
  * Finds a checkout by its id or by its reference.
@@ -38,6 +48,27 @@ function keysOf(text: string): CheckoutKey[] {
   ];
 }
 
+/**
+ * As {@link findCheckout}, and by any reference on a customer's slip. Only to show a checkout: a slip may name another payment.
+ * @throws {UsageError} when several payments have this reference.
+ */
+export async function findByAnyName(checkouts: Checkouts, text: string): Promise<StoredCheckout> {
+  try {
+    return await findCheckout(checkouts, text);
+  } catch (error) {
+    if (!(error instanceof CheckoutNotFoundError) && keysOf(text).length > 0) throw error;
+    if (text.length > MAX_SLIP_REFERENCE) throw error;
+    const unreadable = (): void => undefined;
+    const list = new CheckoutList(checkouts, { payment_reference: text }, unreadable);
+    const { data } = await list.page(MOST_NAMED, null);
+    const [found] = data;
+    if (found === undefined) throw error;
+    if (data.length === 1) return found;
+    const references = data.map(({ intent }) => intent.reference).join(', ');
+    throw new UsageError(`Several payments have the reference ${text}. Show one of these checkouts: ${references}`);
+  }
+}
+
 /** A checkout for programs: as the API shows it, with its workflow. Amounts are in the smallest unit. */
 export type CheckoutJson = Checkout & {
   readonly workflow_id: string;
@@ -45,9 +76,9 @@ export type CheckoutJson = Checkout & {
   readonly closed: boolean;
 };
 
-export function checkoutJson({ intent, state, closed }: StoredCheckout): CheckoutJson {
+export function checkoutJson({ intent, state, timeline, closed }: StoredCheckout): CheckoutJson {
   return {
-    ...toCheckout(intent, state),
+    ...toCheckout(intent, state, timeline),
     workflow_id: checkoutWorkflowId(intent),
     closed,
   };

@@ -1,3 +1,14 @@
+/** The longest reference of a payment that Tillflow stores, in characters. */
+export const MAX_SLIP_REFERENCE = 64;
+
+/**
+ * A reference from a customer's slip as payments are searched by it: people type it with spaces, and in either case. The
+ * prefix keeps it apart from the ids of charges.
+ */
+export function slipReference(text: string): string {
+  return `~${text.normalize('NFKC').replaceAll(/\s/gu, '').toUpperCase()}`;
+}
+
 declare const checkoutIdBrand: unique symbol;
 
 /** Identifies a checkout. The caller chooses the reference, unique in its account: 1 to 64 of `A-Z a-z 0-9 . _ -`. */

@@ -6,6 +6,8 @@ export {
   checkoutWorkflowId,
   DEFAULT_ACCOUNT,
   isReference,
+  MAX_SLIP_REFERENCE,
+  slipReference,
   parseCheckoutId,
   parseCheckoutWorkflowId,
   REFERENCE,

@@ -7,6 +7,7 @@ export type {
   CreateRefundCall,
   FindChargesCall,
   PaymentActivities,
+  PaymentWanted,
   RefundFacts,
 } from './checkout/activities.js';
 export { isReturnUnfinished, reopen, showsPayment } from './checkout/model/reopen.js';
@@ -70,6 +71,7 @@ export {
 } from './checkout/messages.js';
 export type { Outcome } from './shared/outcome.js';
 export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
+export { slipReferencesOf, type Payment, type PaymentDetails } from './checkout/payment.js';
 export { changingAttributes, searchable, searchAttributes } from './checkout/search-attributes.js';
 export {
   acceptedChargeOf,

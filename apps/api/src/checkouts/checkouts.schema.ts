@@ -1,6 +1,7 @@
-import { CHECKOUT_STATUSES, chargeLimits, CURRENCIES, REFERENCE } from '@tillflow/domain';
+import { CHECKOUT_STATUSES, chargeLimits, CURRENCIES, MAX_SLIP_REFERENCE, REFERENCE } from '@tillflow/domain';
 import { z } from 'zod';
 import {
+  amount,
   ASKER,
   checkoutId,
   currency,
@@ -106,6 +107,9 @@ export const listCheckouts = z.strictObject({
   reference: reference.optional(),
   store: storeId.optional().meta({ description: 'The `id` of a store' }),
   terminal: terminal.optional(),
+  payment_reference: text(MAX_SLIP_REFERENCE, 1).optional().meta({
+    description: "Any of the payment's `references`, as a customer's slip shows it. Spaces and case do not count",
+  }),
   from: readableTime.optional().meta({ description: 'Created at this time or later' }),
   to: readableTime.optional().meta({ description: 'Created before this time' }),
   limit: wholeNumber(1, 100).default(20).meta({ description: 'Page size. Default: 20' }),
@@ -138,6 +142,33 @@ const qr = z
     expires_at: time,
   })
   .meta({ id: 'Qr' });
+
+const slipText = z.string().nullable();
+const money = amount.nullable();
+
+const payment = z
+  .object({
+    charge_id: providerId.nullable(),
+    paid_at: time,
+    amount,
+    currency,
+    customer_amount: z.int().nullable().meta({ description: 'In the smallest unit of `customer_currency`' }),
+    customer_currency: currency.nullable(),
+    customer_exchange_rate: z
+      .number()
+      .nullable()
+      .meta({ description: 'Units of `customer_currency` for one unit of `currency`' }),
+    receipt_amount: money,
+    discounts: z.array(z.unknown()).meta({ description: 'As the provider shows them' }),
+    fee: money,
+    fee_vat: money,
+    net: money.meta({ description: 'The amount less fee and VAT, in the smallest currency unit' }),
+    transferable_at: time.nullable().meta({ description: 'When the provider can pay it out' }),
+    references: z
+      .object({ provider_1: slipText, provider_2: slipText, acquirer: slipText, approval_code: slipText })
+      .meta({ id: 'PaymentReferences', description: "As the customer's slip shows them" }),
+  })
+  .meta({ id: 'Payment', description: 'A field is null where the provider does not give it' });
 
 const version = z
   .int()
@@ -185,6 +216,7 @@ export const checkoutReply = z
     terminal: z.string().nullable(),
     store: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
     attempts: z.array(attempt),
+    payment: payment.nullable().meta({ description: 'Null until the checkout is paid' }),
     refunded_amount: z.int().nonnegative().meta({ description: 'In the smallest currency unit' }),
     voidable_until: time.nullable(),
     refundable_until: time.nullable(),
@@ -220,6 +252,7 @@ export const checkoutReply = z
             expires_at: '2026-11-21T05:45:18.021Z',
           },
         ],
+        payment: null,
         refunded_amount: 0,
         voidable_until: null,
         refundable_until: null,

@@ -14,8 +14,9 @@ export class CheckoutPresenter {
   constructor(private readonly links: SignedLinks) {}
 
   present(stored: StoredCheckout): CheckoutReply {
-    const { intent, state, closed, version } = stored;
-    const checkout = toCheckout(intent, state);
+    const { intent, state, timeline, closed, version } = stored;
+    const checkout = toCheckout(intent, state, timeline);
+    const { payment } = checkout;
     const { id } = intent;
     const location = `/v1/checkouts/${id}`;
     // The memo may be older: the API hides a QR code or a window that is over.
@@ -28,6 +29,7 @@ export class CheckoutPresenter {
       ...checkout,
       metadata: { ...checkout.metadata },
       attempts: [...checkout.attempts],
+      payment: payment === null ? null : { ...payment, discounts: [...payment.discounts] },
       voidable_until: voidable !== null && now < Date.parse(voidable) ? voidable : null,
       refundable_until: refundable !== null && now <= Date.parse(refundable) ? refundable : null,
       qr: qr === null ? null : { image_url: this.links.link(QR_ROUTE, { id }, expires), ...qr },

@@ -1,8 +1,8 @@
 import { checkoutWorkflowId, formatMoney, type Currency } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
-import { toRefund } from '@tillflow/workflows';
+import { toCheckout, toRefund } from '@tillflow/workflows';
 import { adviceOn } from '../attention-guide.js';
-import { checkoutJson, findCheckout } from '../checkouts.js';
+import { checkoutJson, findByAnyName } from '../checkouts.js';
 import { command, EXIT } from '../command.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns, utc } from '../text.js';
@@ -12,11 +12,14 @@ export const show = command({
   name: 'show',
   synopsis: '<id|reference>',
   summary: 'Shows one checkout: state, attempts, refunds, timeline, and what to do when it needs a person.',
-  details: ['Needs no worker: it reads the last state that the workflow stored.'],
+  details: [
+    "Also finds a payment by any reference on the customer's slip.",
+    'Needs no worker: it reads the last state that the workflow stored.',
+  ],
   takes: 1,
   options: {},
   async run({ positionals: [text = ''], environment }) {
-    const stored = await withTemporal(cliSettings(environment), ({ checkouts }) => findCheckout(checkouts, text));
+    const stored = await withTemporal(cliSettings(environment), ({ checkouts }) => findByAnyName(checkouts, text));
     const { refunds, timeline } = stored;
     return {
       exit: EXIT.ok,
@@ -38,7 +41,8 @@ function describe(stored: StoredCheckout): string[] {
   ];
 }
 
-function head({ intent, state, closed }: StoredCheckout): (readonly [string, string])[] {
+function head(stored: StoredCheckout): (readonly [string, string])[] {
+  const { intent, state, closed } = stored;
   const { currency } = intent;
   const { attention } = state;
   const optional: (readonly [string, string | null])[] = [
@@ -46,6 +50,7 @@ function head({ intent, state, closed }: StoredCheckout): (readonly [string, str
     ['store', phrase(intent.store?.id, intent.store?.name)],
     ['terminal', intent.terminal],
     ['paid', state.paid_at === null ? null : utc(state.paid_at)],
+    ...paymentLines(stored),
     ['refunded', state.refunded_amount === 0 ? null : money(state.refunded_amount, currency)],
     ['void until', state.voidable_until === null ? null : utc(state.voidable_until)],
     ['refund until', state.refundable_until === null ? null : utc(state.refundable_until)],
@@ -67,6 +72,26 @@ function head({ intent, state, closed }: StoredCheckout): (readonly [string, str
     ['created', utc(intent.created_at)],
     ['updated', utc(state.updated_at)],
     ['workflow', checkoutWorkflowId(intent)],
+  ];
+}
+
+function paymentLines({ intent, state, timeline }: StoredCheckout): (readonly [string, string | null])[] {
+  const { payment } = toCheckout(intent, state, timeline);
+  if (payment === null) return [];
+  const { fee, fee_vat: vat, net, transferable_at: payout, references } = payment;
+  const { customer_amount: amount, customer_currency: paidIn, customer_exchange_rate: rate } = payment;
+  const inOurs = (value: number | null): string | null => (value === null ? null : money(value, intent.currency));
+  return [
+    [
+      'customer paid',
+      amount === null || paidIn === null
+        ? null
+        : phrase(inAnyCurrency(amount, paidIn), rate === null ? null : `rate ${rate}`),
+    ],
+    ['fee', phrase(inOurs(fee), vat === null ? null : `VAT ${inOurs(vat)}`)],
+    ['net', inOurs(net)],
+    ['paid out from', payout === null ? null : utc(payout)],
+    ['slip', phrase(...Object.values(references))],
   ];
 }
 
@@ -100,6 +125,13 @@ function phrase(...parts: readonly (string | null | undefined)[]): string {
 
 function money(amount: number, currency: Currency): string {
   return formatMoney({ amount, currency });
+}
+
+/** @param currency ISO 4217, also one that Tillflow does not sell in */
+function inAnyCurrency(amount: number, currency: string): string {
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' });
+  const { maximumFractionDigits: decimals = 2 } = format.resolvedOptions();
+  return format.format(amount / 10 ** decimals).replace('\u00A0', ' ');
 }
 
 function section(title: string, rows: readonly (readonly string[])[]): string[] {

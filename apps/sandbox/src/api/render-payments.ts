@@ -1,9 +1,11 @@
 import { formatInstant, isRefundable, isVoidable, type Instant } from '@tillflow/domain';
+import { walletPayment } from '../records/wallet-payment.js';
 import { FAILURE_MESSAGES, type ChargeRecord, type RefundRecord, type SourceRecord } from '../records/records.js';
 import { embeddedJson, embeddedRows, type Rendering } from './list-json.js';
 import { cardJson } from './render-records.js';
 
 export function sourceJson(source: SourceRecord, charge: ChargeRecord | null, rendering: Rendering) {
+  const { references = null, provider_references = null, receipt_amount = null } = walletPaymentOf(charge);
   return {
     object: 'source',
     id: source.id,
@@ -28,15 +30,15 @@ export function sourceJson(source: SourceRecord, charge: ChargeRecord | null, re
     billing: null,
     shipping: null,
     items: [],
-    references: null,
-    provider_references: null,
+    references,
+    provider_references,
     store_id: null,
     store_name: null,
     terminal_id: null,
     type: 'wallet_mpm',
     zero_interest_installments: null,
     charge_status: charge === null ? 'unknown' : charge.status,
-    receipt_amount: null,
+    receipt_amount,
     discounts: [],
     promotion_code: null,
     supplier_id: null,
@@ -47,6 +49,7 @@ export function sourceJson(source: SourceRecord, charge: ChargeRecord | null, re
 export function chargeJson(charge: ChargeRecord, rendering: Rendering, at: Instant) {
   const { assumptions, livemode } = rendering;
   const { recurring } = charge;
+  const { acquirer_reference_number = null, approval_code = null } = walletPaymentOf(charge);
   const paid = charge.paidAt !== null;
   const rest = charge.amount - charge.refundedAmount;
   const refundable = charge.paidAt !== null && rest > 0 && isRefundable(charge.paidAt, at);
@@ -57,7 +60,7 @@ export function chargeJson(charge: ChargeRecord, rendering: Rendering, at: Insta
     id: charge.id,
     location: `/charges/${charge.id}`,
     amount: charge.amount,
-    acquirer_reference_number: null,
+    acquirer_reference_number,
     net: charge.amount - charge.fee - charge.feeVat,
     fee: charge.fee,
     fee_vat: charge.feeVat,
@@ -113,7 +116,7 @@ export function chargeJson(charge: ChargeRecord, rendering: Rendering, at: Insta
     paid,
     expired: charge.status === 'expired',
     can_perform_void: voidable,
-    approval_code: null,
+    approval_code,
   };
 }
 
@@ -132,6 +135,11 @@ export function refundJson(refund: RefundRecord, { livemode }: Rendering) {
     status: 'closed',
     created_at: formatInstant(refund.createdAt),
   };
+}
+
+/** Nothing until a wallet has paid. */
+function walletPaymentOf(charge: ChargeRecord | null): Partial<ReturnType<typeof walletPayment>> {
+  return charge === null || charge.paidAt === null || charge.source === null ? {} : walletPayment(charge);
 }
 
 /** The address in the QR code. */

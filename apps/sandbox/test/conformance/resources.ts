@@ -190,17 +190,17 @@ const SCANNABLE_CODE = object({
 });
 
 const REFERENCES = object({
-  expires_at: dateTime,
-  device_id: text,
+  expires_at: unfilled(dateTime),
+  device_id: unfilled(text),
   customer_amount: integer,
   customer_currency: text,
   customer_exchange_rate: number,
-  service_tax_id: text,
-  reference_number_1: text,
-  reference_number_2: text,
-  barcode: text,
-  payment_code: text,
-  va_code: text,
+  service_tax_id: unfilled(text),
+  reference_number_1: unfilled(text),
+  reference_number_2: unfilled(text),
+  barcode: unfilled(text),
+  payment_code: unfilled(text),
+  va_code: unfilled(text),
 });
 
 export const SOURCE = resource('a source', {
@@ -227,15 +227,16 @@ export const SOURCE = resource('a source', {
   billing: orNull(ADDRESS),
   shipping: orNull(ADDRESS),
   items: anyArray,
-  references: unfilled(REFERENCES),
-  provider_references: unfilled(object({ reference_number_1: text, reference_number_2: text, buyer_name: text })),
+  // Null until a wallet has paid; so are the references and the receipt's amount of the charge.
+  references: orNull(REFERENCES),
+  provider_references: orNull(object({ reference_number_1: text, reference_number_2: text, buyer_name: text })),
   store_id: orNull(text),
   store_name: orNull(text),
   terminal_id: orNull(text),
   type: always('wallet_mpm'),
   zero_interest_installments: orNull(boolean),
   charge_status: oneOf('failed', 'expired', 'pending', 'reversed', 'successful', 'unknown'),
-  receipt_amount: unfilled(integer),
+  receipt_amount: orNull(integer),
   discounts: anyArray,
   promotion_code: orNull(text),
   supplier_id: orNull(text),
@@ -262,7 +263,7 @@ export const CHARGE = resource('a charge', {
   id: idOf('chrg'),
   location: path,
   amount: integer,
-  acquirer_reference_number: unfilled(text),
+  acquirer_reference_number: orNull(text),
   net: integer,
   fee: integer,
   fee_vat: integer,
@@ -315,7 +316,7 @@ export const CHARGE = resource('a charge', {
   paid: boolean,
   expired: boolean,
   can_perform_void: boolean,
-  approval_code: unfilled(text),
+  approval_code: orNull(text),
 });
 
 /** Source: assumption, "Schedules and occurrences", for this and the next two. */
@@ -417,7 +418,12 @@ export type Resource = {
 };
 
 export const RESOURCES: readonly Resource[] = [
-  { name: 'source', kind: SOURCE, samples: ['plain source', 'full source', 'used source'], complete: true },
+  {
+    name: 'source',
+    kind: SOURCE,
+    samples: ['plain source', 'full source', 'used source', 'paid source'],
+    complete: true,
+  },
   {
     name: 'charge',
     kind: CHARGE,

@@ -75,6 +75,7 @@ export type SampleName =
   | 'plain source'
   | 'full source'
   | 'used source'
+  | 'paid source'
   | 'pending charge'
   | 'full charge'
   | 'successful charge'
@@ -115,6 +116,10 @@ type Maker = (samples: Samples) => Promise<JsonObject>;
 const MAKERS: Readonly<Record<SampleName, Maker>> = {
   'plain source': async ({ provider }) => await provider.record('POST', '/sources', { form: NEW_SOURCE }),
   'full source': async ({ provider }) => await provider.record('POST', '/sources', { form: FULL_SOURCE }),
+  'paid source': async (samples) => {
+    const { source } = await samples.newCharge('successful');
+    return await samples.provider.record('GET', `/sources/${idIn(source as JsonObject)}`);
+  },
   'used source': async (samples) => {
     const { source } = await samples.get('pending charge');
     return await samples.provider.record('GET', `/sources/${idIn(source as JsonObject)}`);

@@ -1,9 +1,16 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { formatInstant, parseInstant, plus } from '@tillflow/domain';
 import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
-import type { ChargeFacts, FindChargesCall, PaymentActivities } from '@tillflow/workflows';
+import type {
+  ChargeFacts,
+  FindChargesCall,
+  PaymentActivities,
+  PaymentDetails,
+  PaymentWanted,
+} from '@tillflow/workflows';
 import { END_OF_TIME, mutate, read } from '../activities/provider-call.js';
-import { embeddedRefunds, refundedAmountOf, toFacts, toRefundFacts } from '../activities/charge-facts.js';
+import { paymentDetails } from '../activities/payment-details.js';
+import { embeddedRefunds, instantOf, refundedAmountOf, toFacts, toRefundFacts } from '../activities/charge-facts.js';
 
 /** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
 const QR_SOURCE = 'wallet_mpm';
@@ -66,16 +73,62 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
         return toRefundFacts(refund, currency);
       }),
 
-    retrieveCharge: ({ chargeId, isSecondTry }) =>
+    retrieveCharge: ({ chargeId, isSecondTry, payment }) =>
       read(async (options) => {
         const charge = await client.charges.retrieve(chargeId, options);
-        const refunds = await refundsOf(client, charge, options);
-        return { ...factsOf(charge), refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)) };
+        const [refunds, paid] = await Promise.all([
+          refundsOf(client, charge, options),
+          paymentFacts(client, charge, payment, options),
+        ]);
+        return {
+          ...factsOf(charge),
+          ...paid,
+          refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)),
+        };
       }, isSecondTry),
 
     findCharges: (call) =>
-      read(async (options) => (await findCharges(client, call, options)).map((charge) => factsOf(charge))),
+      read(async (options) => {
+        const charges = await findCharges(client, call, options);
+        return Promise.all(
+          charges.map(async (charge) =>
+            Object.assign(factsOf(charge), await paymentFacts(client, charge, call.payment, options)),
+          ),
+        );
+      }),
   };
+}
+
+/** The payment waits this long for the date of its payout, in milliseconds. A later retrieve asks again. */
+const PAYOUT_WITHIN_MS = 1_000;
+
+async function paymentFacts(
+  client: PaymentsClient,
+  charge: Charge,
+  wanted: PaymentWanted | undefined,
+  options: RequestOptions,
+): Promise<Pick<ChargeFacts, 'payment'>> {
+  if (wanted === undefined || charge.status !== 'successful') return {};
+  const payout = wanted === 'details' ? {} : await payoutOf(client, charge, options);
+  const payment = { ...paymentDetails(charge), ...payout };
+  return Object.keys(payment).length === 0 ? {} : { payment };
+}
+
+/** When the payment can be paid out: its transaction says so. Nothing when that is not known: the payment counts anyway. */
+async function payoutOf(
+  client: PaymentsClient,
+  { transaction }: Charge,
+  { signal }: RequestOptions,
+): Promise<Pick<PaymentDetails, 'payout'>> {
+  if (typeof transaction !== 'string') return {};
+  const options = { deadlineMs: PAYOUT_WITHIN_MS, timeoutMs: PAYOUT_WITHIN_MS, ...(signal && { signal }) };
+  try {
+    const { transferable_at: text } = await client.transactions.retrieve(transaction, options);
+    const at = instantOf(text);
+    return at === null ? {} : { payout: formatInstant(at) };
+  } catch {
+    return {};
+  }
 }
 
 /** All refunds of a charge: those embedded in it, or the list when the embedded ones are not complete. */

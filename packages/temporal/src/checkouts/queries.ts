@@ -1,4 +1,4 @@
-import { isAwaitingPayment, parseInstant, type CheckoutStatus } from '@tillflow/domain';
+import { isAwaitingPayment, parseInstant, slipReference, type CheckoutStatus } from '@tillflow/domain';
 import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchable, searchAttributes } from '@tillflow/workflows';
 import type { Window } from './creation-window.js';
 
@@ -9,6 +9,8 @@ export type CheckoutFilters = {
   /** The store's id, and the till as its requests name it. */
   readonly store?: string | undefined;
   readonly terminal?: string | undefined;
+  /** Any reference of the payment, as a customer's slip shows it. */
+  readonly payment_reference?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
   /** Only checkouts that need a person now, or may need one soon. */
@@ -46,13 +48,14 @@ export function partsOf(filters: CheckoutFilters): readonly Part[] {
 }
 
 function part(filters: CheckoutFilters, condition: string | null, isOpen: boolean): Part {
-  const { from, to } = filters;
+  const { from, to, payment_reference: slip } = filters;
   const common = [
     IS_CHECKOUT,
     NOT_CONTINUED,
     ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
     ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
     ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
+    ...(slip === undefined ? [] : [`${chargeId.name} = '${searchable(slipReference(slip))}'`]),
     ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
     ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
     ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),
@@ -60,7 +63,8 @@ function part(filters: CheckoutFilters, condition: string | null, isOpen: boolea
   ];
   return {
     isOpen,
-    hasAllRuns: condition === null && filters.attention !== true,
+    // A payment changes these attributes, so an older run may lack them.
+    hasAllRuns: condition === null && filters.attention !== true && slip === undefined,
     query: (window) =>
       [
         ...common,

@@ -1,6 +1,7 @@
 import type { Currency } from '@tillflow/domain';
 import type { Outcome } from '../shared/outcome.js';
 import type { SendWindow } from '../shared/policy.js';
+import type { PaymentDetails } from './payment.js';
 import type { Store } from './types.js';
 
 export type CreateSourceCall = SendWindow & {
@@ -38,10 +39,17 @@ export type CreateRefundCall = SendWindow & {
   readonly metadata: Readonly<Record<string, string>>;
 };
 
+/**
+ * What a lookup of a paid charge also returns. Absent: nothing, as versions before 1.0 expect it. Their runs replay what was
+ * recorded for them, so a newer worker must not put more into it.
+ */
+export type PaymentWanted = 'details' | 'details and payout';
+
 export type RetrieveChargeCall = {
   readonly chargeId: string;
   /** The provider was too slow for a first try, so this one has more time. */
   readonly isSecondTry?: boolean;
+  readonly payment?: PaymentWanted;
 };
 
 export type FindChargesCall = {
@@ -51,6 +59,7 @@ export type FindChargesCall = {
   /** ISO 8601 UTC: only charges created between these instants. */
   readonly since: string;
   readonly until: string;
+  readonly payment?: PaymentWanted;
 };
 
 export type RefundFacts = {
@@ -88,6 +97,8 @@ export type ChargeFacts = {
   readonly refundedAmount: number;
   /** All of the charge's refunds. */
   readonly refunds: readonly RefundFacts[];
+  /** Of a successful charge, where the call wants it and the provider gives it. */
+  readonly payment?: PaymentDetails;
   /** Whether the provider would void the charge now: `can_perform_void`. */
   readonly canVoid: boolean;
 };

@@ -74,7 +74,7 @@ export function executeStep(
     case 'retrieveCharge': {
       const retrievedAt = clock();
       return calls
-        .retrieveCharge({ chargeId: step.chargeId })
+        .retrieveCharge({ chargeId: step.chargeId, payment: model.isPayoutKnown ? 'details' : 'details and payout' })
         .then((retrieved) => model.applyRetrieve(clock(), retrievedAt, step.chargeId, retrieved));
     }
     case 'findCharges': {
@@ -85,6 +85,7 @@ export function executeStep(
           checkoutId: id,
           since: formatInstant(step.since),
           until: formatInstant(step.until),
+          payment: 'details',
         })
         .then((found) => model.applySearch(clock(), searchedAt, step.why, found));
     }

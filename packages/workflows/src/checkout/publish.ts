@@ -18,7 +18,7 @@ export function publish(model: CheckoutModel, now: Instant): void {
   if (isPublished(model, state)) return;
   upsertMemo(changedMemo(model, state));
   const changed = changedAttributes(model, state);
-  // Charge ids are published with the next other change: operators search by them only after the end.
+  // The names of a payment are published with the next other change: people search by them only after the end.
   if (changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
   model.wasPublished();
 }

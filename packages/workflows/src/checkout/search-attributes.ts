@@ -1,5 +1,6 @@
 import { defineSearchAttributeKey, type SearchAttributeUpdatePair } from '@temporalio/common';
 import { parseInstant } from '@tillflow/domain';
+import { slipReferencesOf } from './payment.js';
 import type { CheckoutState } from './types.js';
 
 /** What operators search checkouts by. They are never encrypted, so they contain nothing personal. */
@@ -10,6 +11,7 @@ export const searchAttributes = {
   terminal: defineSearchAttributeKey('Terminal', 'KEYWORD'),
   store: defineSearchAttributeKey('Store', 'KEYWORD'),
   attention: defineSearchAttributeKey('Attention', 'KEYWORD'),
+  /** The charges, and the references of the payment as `slipReference` writes them. */
   chargeId: defineSearchAttributeKey('ChargeId', 'KEYWORD_LIST'),
   amount: defineSearchAttributeKey('Amount', 'INT'),
   createdAt: defineSearchAttributeKey('CreatedAt', 'DATETIME'),
@@ -29,14 +31,13 @@ export function searchable(text: string): string {
  * `awaiting_payment`, and readers learn from the memo that it is still `creating`.
  * @param chargeIds every charge of the checkout, also one that no attempt shows
  */
-export function changingAttributes(
-  { status, attention, paid_at }: CheckoutState,
-  chargeIds: readonly string[],
-): SearchAttributeUpdatePair[] {
+export function changingAttributes(state: CheckoutState, chargeIds: readonly string[]): SearchAttributeUpdatePair[] {
+  const { status, attention, paid_at } = state;
+  const names = [...chargeIds, ...slipReferencesOf(state).map(searchable)];
   return [
     { key: searchAttributes.status, value: status === 'creating' ? 'awaiting_payment' : status },
     { key: searchAttributes.attention, value: attention?.code ?? null },
-    { key: searchAttributes.chargeId, value: chargeIds.length === 0 ? null : [...chargeIds] },
+    { key: searchAttributes.chargeId, value: names.length === 0 ? null : names },
     { key: searchAttributes.paidAt, value: paid_at === null ? null : new Date(parseInstant(paid_at)) },
   ];
 }

@@ -5,6 +5,7 @@ import {
   type Currency,
   type RefundablePayment,
 } from '@tillflow/domain';
+import { paymentOf, type Payment, type PaymentDetails } from './payment.js';
 
 /** A shop of the merchant. Wire names. */
 export type Store = {
@@ -88,6 +89,8 @@ export type CheckoutState = {
   readonly attempts: readonly AttemptView[];
   readonly qr: { readonly download_uri: string; readonly raw_data: string | null; readonly expires_at: string } | null;
   readonly paid_at: string | null;
+  /** Absent until a paid charge shows any. */
+  readonly payment?: PaymentDetails;
   /** Smallest currency unit. */
   readonly refunded_amount: number;
   readonly voidable_until: string | null;
@@ -98,7 +101,7 @@ export type CheckoutState = {
 
 /** A checkout as the API shows it, without the addresses that only the API knows. */
 export type Checkout = Omit<CheckoutIntent, 'account' | 'expires_in' | 'source' | 'store'> &
-  CheckoutState & { readonly store: Store | null };
+  Omit<CheckoutState, 'payment'> & { readonly store: Store | null; readonly payment: Payment | null };
 
 export type TimelineEntry = {
   /** ISO 8601 UTC. */
@@ -238,9 +241,10 @@ export function refundablePayment({
   };
 }
 
-export function toCheckout(intent: CheckoutIntent, state: CheckoutState): Checkout {
+export function toCheckout(intent: CheckoutIntent, state: CheckoutState, timeline: readonly TimelineEntry[]): Checkout {
   const { id, reference, amount, currency, description, metadata, terminal, store = null, created_at } = intent;
-  const { status, updated_at, ...rest } = state;
+  const { status, updated_at, payment: _details, ...rest } = state;
+  const payment = paymentOf(intent, state, acceptedChargeOf(state, timeline));
   const asked = { description, metadata, terminal, store };
-  return { id, reference, status, amount, currency, ...asked, ...rest, created_at, updated_at };
+  return { id, reference, status, amount, currency, ...asked, ...rest, payment, created_at, updated_at };
 }

@@ -51,9 +51,9 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
  * day after nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund rules.
  */
 export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
-  const { intent, timeline = [] } = workflowInfo().memo as CheckoutMemo;
-  const state = restore(input.state, [...timeline]);
-  const model = CheckoutModel.resume(intent, { ...DEFAULT_POLICY, ...input.policy }, state);
+  const memo = workflowInfo().memo as CheckoutMemo;
+  const state = restore(input.state, memo);
+  const model = CheckoutModel.resume(memo.intent, { ...DEFAULT_POLICY, ...input.policy }, state);
 
   return run(model, {
     calls: regularCalls,

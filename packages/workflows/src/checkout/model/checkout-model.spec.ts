@@ -580,7 +580,13 @@ describe('a checkout model', () => {
     const state = JSON.parse(JSON.stringify(model.state)) as ModelState;
     const resumed = CheckoutModel.resume(intent, DEFAULT_POLICY, state);
     expect(resumed.result(NOW)).toEqual(model.result(NOW));
-    expect(restore(toSnapshot(state), state.timeline)).toEqual(state);
+    const continued = CheckoutModel.resume(
+      intent,
+      DEFAULT_POLICY,
+      restore(toSnapshot(state), { timeline: state.timeline }),
+    );
+    expect(continued.result(NOW)).toEqual(model.result(NOW));
+    expect(continued.nextStep(NOW)).toEqual(model.nextStep(NOW));
   });
 
   it('a timeline has at most 60 entries, among them the first and the last', () => {

@@ -118,23 +118,29 @@ describe('the start of aftercare', () => {
     const list = [
       { sourceId: 'src_1', chargeId: 'chrg_1', status: 'successful', createdAt, expiresAt: START + 15 * MINUTE },
     ];
-    const all = [{ id: 'chrg_1', status: 'successful', paidAt: START, retrievedAt: START }];
+    const all = [{ id: 'chrg_1', status: 'successful', paidAt: START }];
     expect(model.snapshot).toEqual({
       attempts: { list },
       charges: { accepted: 'chrg_1', all },
       published: { status: 'paid', version: 2 },
-      endedAt: START,
     });
   });
 
-  it('the start of aftercare restores everything but the instructions to pay', () => {
+  it('the start of aftercare restores everything that a paid checkout still needs', () => {
     const checkout = DrivenCheckout.paid();
     checkout.askRefund('k', 50_000);
-    const { model } = checkout;
-    const { attempts } = model.state;
+    checkout.retrieve({ ...paidCharge, payment: { fees: [100, 7, 149_893], payout: '2026-03-11T00:00:00.000Z' } });
+    const { model, now } = checkout;
+    const { attempts, charges } = model.state;
     const list = attempts.list.map((attempt) => ({ ...attempt, instructions: null }));
-    const restored = restore(model.snapshot, model.state.timeline);
-    expect(restored).toEqual({ ...model.state, attempts: { ...attempts, list } });
+    const all = charges.all.map((charge) => ({ ...charge, retrievedAt: 0 }));
+    const restored = restore(model.snapshot, { timeline: model.timeline, state: model.projection(now) });
+    expect(restored).toEqual({
+      ...model.state,
+      attempts: { ...attempts, list },
+      charges: { ...charges, all },
+      endedAt: null,
+    });
   });
 });
 

@@ -31,11 +31,16 @@ export class KnownCheckout {
     this.parts = partsOf(intent, policy, state);
   }
 
-  /** The state as `aftercare` starts with it; a paid checkout needs no payment instructions. */
+  /** The state as `aftercare` starts with it. A paid checkout needs no payment instructions; its payment is in the memo. */
   get snapshot(): Snapshot {
     const { attempts } = this.state;
     const list = attempts.list.map((attempt) => ({ ...attempt, instructions: null }));
     return toSnapshot({ ...this.state, attempts: { ...attempts, list } });
+  }
+
+  /** It is known when the payment can be paid out. */
+  get isPayoutKnown(): boolean {
+    return this.state.charges.payment?.payout !== undefined;
   }
 
   get attempt(): Readonly<Attempt> {
@@ -118,7 +123,11 @@ export class KnownCheckout {
 
   result(now: Instant): CheckoutResult {
     const { refunds, timeline } = this;
-    return { checkout: toCheckout(this.intent, this.projection(now)), refunds: refunds.map(toRefund), timeline };
+    return {
+      checkout: toCheckout(this.intent, this.projection(now), timeline),
+      refunds: refunds.map(toRefund),
+      timeline,
+    };
   }
 
   view(now: Instant): CheckoutView {

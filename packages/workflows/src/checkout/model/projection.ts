@@ -82,6 +82,7 @@ export function projectionOf(known: Known, now: Instant): CheckoutState {
     attempts: state.attempts.list.map((attempt) => toAttemptView(attempt, state)),
     qr: instructions !== null && isPayable(state, now) ? toQr(instructions, instant(expiresAt)) : null,
     paid_at: paidAt === null ? null : formatInstant(paidAt),
+    ...(state.charges.payment === undefined ? {} : { payment: state.charges.payment }),
     refunded_amount: returned,
     voidable_until: isVoidable ? formatInstant(voidable) : null,
     refundable_until: refundable !== null && now <= refundable ? formatInstant(refundable) : null,

@@ -82,7 +82,13 @@ function stateOf(
       cancelRequested: state.status === 'cancelled',
       isReopened: true,
     },
-    charges: { ...empty.charges, all: charges, accepted, lateAfter: isLate ? state.status : null },
+    charges: {
+      ...empty.charges,
+      all: charges,
+      accepted,
+      lateAfter: isLate ? state.status : null,
+      ...(state.payment === undefined ? {} : { payment: state.payment }),
+    },
     // When no attempt shows a charge, only its refunds are known until the workflow retrieves it.
     unrecognized: [...new Set(refunds.map(({ charge_id }) => charge_id))]
       .filter((id) => !charges.some((charge) => charge.id === id))

@@ -1,39 +1,51 @@
+import { isFinalCharge } from '@tillflow/domain';
 import { emptyAttempt, type Attempt, type AttemptsState } from './attempts.js';
 import type { ChargesState } from './charges/charges.js';
 import { emptyCharge, type Charge } from './charges/polling.js';
+import type { CheckoutMemo } from '../types.js';
 import { emptyState, type ModelState } from './state.js';
 
 /**
  * The state without the fields that still have their initial value. This keeps the start of a run small that stays open
- * for a year. The timeline is left out: it is in the memo.
+ * for a year. The timeline and the details of the payment are left out: they are in the memo.
  */
 export type Snapshot = Partial<Omit<ModelState, 'attempts' | 'charges' | 'timeline'>> & {
   readonly attempts: Partial<Omit<AttemptsState, 'list'>> & { readonly list: readonly Partial<Attempt>[] };
-  readonly charges: Partial<Omit<ChargesState, 'all'>> & { readonly all: readonly Partial<Charge>[] };
+  readonly charges: Partial<Omit<ChargesState, 'all' | 'payment'>> & { readonly all: readonly Partial<Charge>[] };
 };
 
 export function toSnapshot(state: ModelState): Snapshot {
-  const { attempts, charges } = state;
+  const { attempts } = state;
+  const { payment: _inMemo, ...charges } = state.charges;
   const empty = emptyState();
   return {
-    ...changedFields(empty, { ...state, timeline: [] }),
+    // The next run notices the end again; only an unpaid checkout counts the time since.
+    ...changedFields(empty, { ...state, timeline: [], endedAt: null }),
     attempts: {
       ...changedFields(empty.attempts, attempts),
       list: attempts.list.map((attempt) => changedFields(emptyAttempt(), attempt)),
     },
     charges: {
       ...changedFields(empty.charges, charges),
-      all: charges.all.map((charge) => changedFields(emptyCharge(), charge)),
+      // After a final status, the time of the last retrieve decides nothing.
+      all: charges.all.map(({ retrievedAt, ...charge }) =>
+        changedFields(emptyCharge(), isFinalCharge(charge.status) ? charge : { ...charge, retrievedAt }),
+      ),
     },
   };
 }
 
-export function restore({ attempts, charges, ...changed }: Snapshot, timeline: ModelState['timeline']): ModelState {
+/** @param memo as it was when the snapshot was taken */
+export function restore(
+  { attempts, charges, ...changed }: Snapshot,
+  memo: Pick<CheckoutMemo, 'state' | 'timeline'>,
+): ModelState {
+  const { timeline = [], state: { payment } = {} } = memo;
   const empty = emptyState();
   return {
     ...empty,
     ...changed,
-    timeline,
+    timeline: [...timeline],
     attempts: {
       ...empty.attempts,
       ...attempts,
@@ -42,6 +54,7 @@ export function restore({ attempts, charges, ...changed }: Snapshot, timeline: M
     charges: {
       ...empty.charges,
       ...charges,
+      ...(payment === undefined ? {} : { payment }),
       all: charges.all.map((charge) => ({ ...emptyCharge(), ...charge })),
     },
   };

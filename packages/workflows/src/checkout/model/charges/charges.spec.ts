@@ -295,3 +295,31 @@ describe('a payment', () => {
     expect(model.status).toBe('paid');
   });
 });
+
+describe('the details of a payment', () => {
+  const DETAILS = { fees: [100, 7, 149_893], slip: ['4200', null, null, null] } as const;
+  const detailsOf = (model: CheckoutModel) => model.projection(START).payment;
+
+  it('are those of the first paid charge, and a later answer only adds what was missing', () => {
+    const model = payableModel();
+    retrieve(model, START, paidCharge({ payment: DETAILS }));
+    expect(detailsOf(model)).toEqual(DETAILS);
+    retrieve(model, START, paidCharge({ payment: { fees: [0, 0, 0], payout: '2026-03-11T00:00:00.000Z' } }));
+    expect(detailsOf(model)).toEqual({ ...DETAILS, payout: '2026-03-11T00:00:00.000Z' });
+    expect(model.isPayoutKnown).toBe(true);
+  });
+
+  it('are absent until the provider gives any', () => {
+    const model = payableModel();
+    retrieve(model, START, paidCharge());
+    expect(model.projection(START)).not.toHaveProperty('payment');
+    expect(model.isPayoutKnown).toBe(false);
+  });
+
+  it('of a second payment are not those of the checkout', () => {
+    const model = payableModel();
+    retrieve(model, START, paidCharge({ payment: DETAILS }));
+    retrieve(model, START, paidCharge({ chargeId: 'chrg_other', payment: { fees: [1, 1, 1] } }));
+    expect(detailsOf(model)).toEqual(DETAILS);
+  });
+});

@@ -12,6 +12,7 @@ import {
   type Instant,
 } from '@tillflow/domain';
 import type { ChargeFacts } from '../../activities.js';
+import type { PaymentDetails } from '../../payment.js';
 import { isDisbelieved, type NotShown } from '../../../shared/lookup.js';
 import type { ModelContext } from '../context.js';
 import { instructionsOf } from '../payment-instructions.js';
@@ -41,6 +42,8 @@ export type ChargesState = {
   all: Charge[];
   /** The payment that counts: the first charge that was seen successful. */
   accepted: string | null;
+  /** What the provider says of that payment. Absent until it says something. */
+  payment?: PaymentDetails;
   /** The status that was published before the payment came; null when it came in time. */
   lateAfter: CheckoutStatus | null;
   /** The refund window is over: charges are retrieved one last time. */
@@ -187,11 +190,13 @@ export class Charges {
     if (attempt.chargeId === charge.id) attempts.setInstructions(attempt.number, instructionsOf(facts));
     const seen = this.#statusOf(now, facts);
     const status = seen === null ? charge.status : applyChargeStatus(charge.status, seen);
-    if (status === charge.status) return charge;
-    charge.status = status;
-    stopExpiring(charge);
-    if (status === 'successful') this.#pay(now, charge, facts);
-    else if (status !== 'pending') this.#end(now, charge, status, facts);
+    if (status !== charge.status) {
+      charge.status = status;
+      stopExpiring(charge);
+      if (status === 'successful') this.#pay(now, charge, facts);
+      else if (status !== 'pending') this.#end(now, charge, status, facts);
+    }
+    if (charge.id === this.state.accepted) this.#addDetails(facts);
     return charge;
   }
 
@@ -266,6 +271,11 @@ export class Charges {
     const what = isLast && attempts.isCancelRequested && this.state.accepted === null ? 'cancelled' : status;
     const detail = [...(isLast ? [] : [`attempt ${attempt.number}`]), ...(code === null ? [] : [code])];
     timeline.note(now, what, detail.length === 0 ? undefined : detail.join(': '));
+  }
+
+  /** The first answer counts: a later one only adds what was missing, because a refund changes fees and amounts. */
+  #addDetails({ payment }: ChargeFacts): void {
+    if (payment !== undefined) this.state.payment = { ...payment, ...this.state.payment };
   }
 
   /** The first payment counts. A second one, and one that comes after the end was published, need a decision. */

@@ -104,7 +104,8 @@ export class Creation {
       const { sourceId } = outcome.value;
       attempts.setSource(sourceId);
       this.state.inProgress = { ...startCall(now), stage: 'charge' };
-      timeline.note(now, 'source_created', sourceId);
+      // Its attempt shows the id.
+      timeline.note(now, 'source_created');
     } else if (outcome.kind === 'rejected' && !outcome.retryable) {
       this.#refuse(now, outcome);
     } else {
