@@ -22,6 +22,8 @@ const COMMANDS = [
   'backfill',
   'notices',
   'plans',
+  'pause',
+  'resume',
 ] as const;
 
 let stack: Stack;
@@ -85,6 +87,9 @@ describe('tillflow', () => {
     [['reconcile', '--from', '2026-11-21', '--to', '2026-11-22'], '--from must be ISO 8601'],
     [['reconcile', '--from', '2026-11-21T00:00:00Z', '--to', '2026-11-21T00:00:00Z'], '--from must be before --to'],
     [['reconcile', '--from', '2026-01-01T00:00:00Z', '--to', '2026-03-01T00:00:00Z'], 'at most 31 days'],
+    [['pause'], 'pause needs a --reason'],
+    [['pause', '--reason', 'two\nlines'], 'one line'],
+    [['resume', 'now'], 'resume takes no arguments'],
     [['backfill'], 'needs a --from'],
     [['backfill', '--from', 'yesterday'], '--from must be'],
   ])('exits with 2 and prints the reason for the wrong arguments %j', async (args, words) => {

@@ -4,6 +4,10 @@ import type { Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { AccountController } from './account/account.controller.js';
 import { AccountService } from './account/account.service.js';
+import { Acceptance } from './availability/acceptance.js';
+import { AvailabilityController } from './availability/availability.controller.js';
+import { AvailabilityService } from './availability/availability.service.js';
+import { ProviderStatus } from './availability/provider-status.js';
 import { Signatures } from './auth/signatures.js';
 import { SignedLinks } from './auth/signed-links.js';
 import { AttemptsService } from './checkouts/attempts.service.js';
@@ -93,6 +97,7 @@ export type AppParts = {
 
 export const CONTROLLERS: Type[] = [
   CheckoutsController,
+  AvailabilityController,
   RefundsController,
   StreamsController,
   WebhooksController,
@@ -130,6 +135,9 @@ export class AppModule {
         CheckoutStarts,
         Cursors,
         EventTailWatch,
+        Acceptance,
+        ProviderStatus,
+        AvailabilityService,
         CheckoutsService,
         AttemptsService,
         RefundsService,

@@ -5,6 +5,7 @@ import { backfill } from './commands/backfill.js';
 import { doctor } from './commands/doctor.js';
 import { list } from './commands/list.js';
 import { notices } from './commands/notices.js';
+import { pause, resume } from './commands/pause.js';
 import { plans } from './commands/plans.js';
 import { reconcile } from './commands/reconcile.js';
 import { refund } from './commands/refund.js';
@@ -14,7 +15,20 @@ import { show } from './commands/show.js';
 import { EXIT, UnreachableError, UsageError, type ExitCode } from './command.js';
 import { columns } from './text.js';
 
-const COMMANDS: readonly Command[] = [setup, doctor, list, show, resolve, refund, reconcile, backfill, notices, plans];
+const COMMANDS: readonly Command[] = [
+  setup,
+  doctor,
+  list,
+  show,
+  resolve,
+  refund,
+  reconcile,
+  backfill,
+  notices,
+  plans,
+  pause,
+  resume,
+];
 
 /** The result of a run: the exit code, and the text for standard output and standard error. */
 export type Outcome = { readonly exit: ExitCode; readonly out: string; readonly err: string };

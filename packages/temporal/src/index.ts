@@ -24,6 +24,7 @@ export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted 
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
 export { Seal } from './encryption/seal.js';
 export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
+export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
 export {
   ReconciliationNotFoundError,

@@ -94,6 +94,7 @@ export {
   type StoredRefund,
   type TimelineEntry,
 } from './checkout/types.js';
+export { PAUSE_WORKFLOW, pauseWorkflowId, type PauseMemo } from './pause/messages.js';
 export type { CompareCall, ReconciliationActivities } from './reconciliation/activities.js';
 export {
   DEFAULT_RECONCILE_POLICY,

@@ -4,3 +4,4 @@ export { eventTail } from './event-tail/workflow.js';
 export { reconcile } from './reconciliation/workflow.js';
 export { command } from './commands/workflow.js';
 export { planTurn } from './commands/plan-turn.js';
+export { pause } from './pause/workflow.js';

@@ -4,6 +4,7 @@ import { newestAttempt, type RequestResult, type StoredCheckout } from '@tillflo
 import type { AttemptView } from '@tillflow/workflows';
 import { timeBeforeFollowUp } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/caller.js';
+import { Acceptance, notAccepting } from '../availability/acceptance.js';
 import { Problem } from '../problems/problem.js';
 import type { NewAttempt } from './checkouts.schema.js';
 import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
@@ -22,15 +23,18 @@ export class AttemptsService {
   constructor(
     private readonly repository: CheckoutsRepository,
     private readonly presenter: CheckoutPresenter,
+    private readonly acceptance: Acceptance,
   ) {}
 
   /**
    * The checkout with attempt `after` + 1: 201 once the provider has created or refused its charge, 202 before.
-   * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`.
+   * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`, `not_accepting`.
    */
   async open(id: string, request: NewAttempt, { by }: Asker): Promise<AskedAttempt> {
     const key = keyOf(id);
     const after = request.after ?? newestAttempt(await this.repository.get(key));
+    const pause = await this.acceptance.pause();
+    if (pause !== null && wouldStart(await this.repository.get(key), after)) throw notAccepting(pause);
     const { answer: asked } = await this.#inFlight.join(`${id} ${after}`, () =>
       this.repository.newAttempt(key, { after, by }, timeBeforeFollowUp()),
     );
@@ -44,6 +48,12 @@ export class AttemptsService {
     // The workflow withdraws the QR code that the memo may still show.
     return { checkout: { ...this.presenter.presentPending(stored), qr: null }, status: 202 };
   }
+}
+
+/** The request would create an attempt. False: the attempt exists, or the checkout accepts none. */
+function wouldStart(stored: StoredCheckout, after: number): boolean {
+  const { status } = stored.state;
+  return after >= newestAttempt(stored) && !stored.closed && !isPaid(status) && status !== 'cancelled';
 }
 
 /** The provider has created the charge, or will not create it. */

@@ -62,6 +62,7 @@ export class CheckoutsController {
     'source_mismatch',
     'provider_unavailable',
     'checkout_unreadable',
+    'not_accepting',
     'temporal_unavailable',
     'overloaded',
   ])
@@ -131,6 +132,7 @@ export class CheckoutsController {
     'checkout_closed',
     'attempt_unknown',
     'too_many_attempts',
+    'not_accepting',
   ])
   @Answers(
     201,

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, it, vi } from 'vitest';
+import type { Acceptance } from '../availability/acceptance.js';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import { Problem } from '../problems/problem.js';
@@ -43,6 +44,7 @@ function service(meanwhile: () => void) {
   );
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
   const tail = { isAwake: false } as EventTailWatch;
+  const acceptance = { pause: () => Promise.resolve(null) } as unknown as Acceptance;
   const checkouts = new CheckoutsService(
     repository,
     starts,
@@ -51,6 +53,7 @@ function service(meanwhile: () => void) {
     {} as SourceCheck,
     {} as Cursors,
     tail,
+    acceptance,
   );
   const response = new EventEmitter();
   const begin = (to = response): Promise<Begun> =>

@@ -15,10 +15,11 @@ import {
   type Currency,
   type Money,
 } from '@tillflow/domain';
-import { readPlace, writePlace, type StoredCheckout } from '@tillflow/temporal';
+import { readPlace, writePlace, type Pause, type StoredCheckout } from '@tillflow/temporal';
 import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
 import { currentBudget, timeBeforeFollowUp, timeBeforeRead } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/caller.js';
+import { Acceptance, notAccepting } from '../availability/acceptance.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
 import { Settings } from '../providers.js';
@@ -54,13 +55,14 @@ export class CheckoutsService {
     private readonly sources: SourceCheck,
     private readonly cursors: Cursors,
     private readonly tail: EventTailWatch,
+    private readonly acceptance: Acceptance,
   ) {}
 
   /**
    * The checkout of this reference: a new one, or the existing one. 202 also when Temporal did not confirm it in time and
    * it may still begin.
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
-   * `overloaded`, `temporal_unavailable`: the checkout did not begin.
+   * `not_accepting`, `overloaded`, `temporal_unavailable`: the checkout did not begin.
    */
   async begin(request: CreateCheckout, { by }: Asker): Promise<Begun> {
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
@@ -131,6 +133,8 @@ export class CheckoutsService {
     { intent, by }: Pick<CheckoutInput, 'by'> & { readonly intent: CheckoutIntent },
     requestNonce: string,
   ): Promise<StoredCheckout | null> {
+    const pause = await this.acceptance.pause();
+    if (pause !== null) return this.#begunBefore(intent, pause);
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
     const input = { by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
     const start = { intent, requestNonce, input };
@@ -152,6 +156,15 @@ export class CheckoutsService {
         this.starts.beginLater(start);
       }
       return null;
+    }
+  }
+
+  /** The checkout that already has this reference. @throws {Problem} `not_accepting` when there is none. */
+  async #begunBefore(key: CheckoutKey, pause: Pause): Promise<StoredCheckout> {
+    try {
+      return await this.repository.get(key);
+    } catch (error) {
+      throw error instanceof Problem && error.code === 'not_found' ? notAccepting(pause) : error;
     }
   }
 

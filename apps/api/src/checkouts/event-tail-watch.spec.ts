@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isAwake } from './event-tail-watch.js';
+import { isAwake, providerFailingSince } from './event-tail-watch.js';
 
 const AT = Date.parse('2026-03-10T09:00:00.000Z');
 const pass = { at: '2026-03-10T09:00:00.000Z', watermark: '2026-03-10T08:59:00.000Z', interval_ms: 15_000 };
@@ -22,5 +22,12 @@ describe('the event tail', () => {
     expect(isAwake({ pass, failing: { since: pass.at, code: 'timeout', message: 'm' } }, AT, 25_000)).toBe(false);
     expect(isAwake({ pass }, AT, 14_999)).toBe(false);
     expect(isAwake({ pass, failing: null }, AT, 15_000)).toBe(true);
+  });
+
+  it('blames the provider only for failures that the provider caused', () => {
+    const failing = (code: string) => providerFailingSince({ failing: { since: pass.at, code, message: 'm' } });
+    expect(['timeout', 'connection_failed', 'authentication_failure'].map(failing)).toEqual([pass.at, pass.at, pass.at]);
+    expect(['temporal_unavailable', 'activity_failed', 'internal_error'].map(failing)).toEqual([null, null, null]);
+    expect([providerFailingSince({}), providerFailingSince({ pass, failing: null })]).toEqual([null, null]);
   });
 });

@@ -13,12 +13,14 @@ const MISSED_MS = 30_000;
 
 /**
  * Whether the event tail finds the events of lost webhooks, so that checkouts can poll less often. Each new checkout
- * asks, so the answer comes from the latest read, without waiting. Before the first read the answer is no.
+ * asks, so the answer comes from the latest read, without waiting. Before the first read the answer is no. Also whether
+ * the tail sees the provider fail.
  */
 @Injectable()
 export class EventTailWatch {
   #memo: EventTailMemo | null = null;
   #readAt = 0;
+  #reading: Promise<void> = Promise.resolve();
 
   constructor(
     private readonly temporal: TemporalAccess,
@@ -29,11 +31,26 @@ export class EventTailWatch {
   /** True only when the tail runs, was up to date a moment ago, and runs at least as often as a checkout would poll. */
   get isAwake(): boolean {
     const now = Date.now();
+    void this.#latest(now);
+    return this.#memo !== null && isAwake(this.#memo, now, this.settings.values.POLL_INTERVAL_MS);
+  }
+
+  /**
+   * Since when the provider has not served the tail (ISO 8601 UTC); null: it serves the tail, or no tail runs. Waits for a
+   * read that is due.
+   */
+  async providerFailingSince(): Promise<string | null> {
+    await this.#latest(Date.now());
+    return this.#memo === null ? null : providerFailingSince(this.#memo);
+  }
+
+  /** Reads the tail when that is due. Does not throw. */
+  #latest(now: number): Promise<void> {
     if (now - this.#readAt >= READ_EVERY_MS) {
       this.#readAt = now;
-      void this.#read();
+      this.#reading = this.#read();
     }
-    return this.#memo !== null && isAwake(this.#memo, now, this.settings.values.POLL_INTERVAL_MS);
+    return this.#reading;
   }
 
   async #read(): Promise<void> {
@@ -49,6 +66,14 @@ export class EventTailWatch {
       this.#memo = null;
     }
   }
+}
+
+/** Failures of a pass that say nothing about the provider: of Temporal, of the worker, a bug. */
+const NOT_THE_PROVIDER: ReadonlySet<string> = new Set(['temporal_unavailable', 'activity_failed', 'internal_error']);
+
+export function providerFailingSince({ failing }: EventTailMemo): string | null {
+  if (failing === null || failing === undefined || NOT_THE_PROVIDER.has(failing.code)) return null;
+  return failing.since;
 }
 
 /** @param pollMs how often a checkout polls without the tail. */

@@ -14,6 +14,7 @@ const DESCRIPTION = [
 
 const TAGS = {
   checkouts: 'Payments by QR code',
+  availability: 'Whether new payments are possible',
   refunds: 'Refunds and voids',
   reconciliations: "Comparisons of Tillflow's records with the provider's",
   'recurring plans': 'Recurring charges and transfers',

@@ -367,6 +367,17 @@ export const PROBLEMS = {
     action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
     example: 'The payment engine is too busy to answer in time',
   },
+  not_accepting: {
+    status: 503,
+    title: 'New payments are paused',
+    meaning:
+      'An operator has paused payments. `detail` has the reason. Open checkouts can still be paid, and refunds continue.',
+    money:
+      'No money moved, and this request created nothing. A checkout or an attempt that was requested before the pause continues.',
+    action:
+      'Take another means of payment. `GET /v1/availability` says when new payments are accepted again. Repeat the request only then.',
+    example: 'Payments are paused: the provider moves to another data centre',
+  },
   too_many_uploads: {
     status: 503,
     title: 'Too many uploads are in progress',

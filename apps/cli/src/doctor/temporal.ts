@@ -1,12 +1,16 @@
 import {
   pausedSchedules,
+  Pauses,
   SetupConflictError,
   setUpNamespace,
   setUpSchedules,
+  type Pause,
   type SetupStep,
   type Temporal,
 } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
+import { READ_WITHIN_MS } from '../temporal.js';
+import { utc } from '../text.js';
 import type { Check, Finding } from './finding.js';
 
 const DRY = { dryRun: true } as const;
@@ -15,10 +19,12 @@ const DRY = { dryRun: true } as const;
 export async function checkTemporal(temporal: Temporal, taskQueue: string): Promise<Check> {
   const { serverVersion } = await temporal.connection.workflowService.getSystemInfo({});
   const attributes = Object.values(searchAttributes);
+  const pause = await new Pauses(temporal, { taskQueue, withinMs: READ_WITHIN_MS }).read();
   const findings = [
     ...(await missing('search_attribute_missing', CANNOT_BE_FOUND, () => setUpNamespace(temporal, attributes, DRY))),
     ...(await missing('schedule_missing', DOES_NOT_RUN, () => setUpSchedules(temporal, taskQueue, DRY))),
     ...(await pausedSchedules(temporal, taskQueue)).map(paused),
+    ...(pause === null ? [] : [notAccepting(pause)]),
   ];
   return {
     area: 'temporal',
@@ -38,6 +44,15 @@ function paused({ scheduleId, note }: { readonly scheduleId: string; readonly no
     what: `the schedule ${scheduleId} is paused${note === '' ? '' : `: ${note}`}`,
     means: DOES_NOT_RUN,
     remedy: `When the reason is over, run \`temporal schedule toggle --schedule-id ${scheduleId} --unpause --reason <text>\`.`,
+  };
+}
+
+function notAccepting({ since, by, reason }: Pause): Finding {
+  return {
+    code: 'payments_paused',
+    what: `new checkouts are refused since ${utc(since)}, by ${by}: ${reason}`,
+    means: 'Tills get 503 not_accepting for new checkouts and new attempts. Everything else continues.',
+    remedy: 'When the reason is over, run `pnpm tillflow resume`.',
   };
 }
 
