@@ -300,6 +300,7 @@ describe('a request', () => {
     ['POST', '/v1/checkouts/chk_default_nothing/refunds', 400, 'idempotency_key_required'],
     ['PUT', '/v1/checkouts/chk_default_nothing/refunds', 405, 'method_not_allowed'],
     ['DELETE', '/v1/checkouts/chk_default_nothing', 405, 'method_not_allowed'],
+    ['POST', '/v1/availability', 405, 'method_not_allowed'],
     ['GET', '/v1/checkouts/chk_other_x', 404, 'not_found'],
     ['GET', '/v1/checkouts/..%2f..%2fetc', 404, 'not_found'],
     ['GET', '/v1/checkouts/%00', 404, 'not_found'],

@@ -27,7 +27,7 @@ const hanging: Provider = () => ({ isOk: false, tookMs: 2_000 });
 function probe(provider: Provider, untilMs: number, outage = new Outage()): { readonly [At in number]: string } {
   const changes: Record<number, string> = {};
   let status = 'unknown';
-  for (let at = START; at < plus(START, untilMs); ) {
+  for (let at = START; at < plus(START, untilMs);) {
     const { isOk, tookMs } = provider(at);
     const end = plus(at, tookMs);
     outage.observe(end, isOk);
@@ -42,7 +42,8 @@ function probe(provider: Provider, untilMs: number, outage = new Outage()): { re
 /** Healthy, but `during` it as the other provider. Milliseconds since the start. */
 const brokenBetween =
   (from: number, to: number, broken: Provider): Provider =>
-  (at) => (at - START >= from && at - START < to ? broken(at) : healthy(at));
+  (at) =>
+    at - START >= from && at - START < to ? broken(at) : healthy(at);
 
 describe('an outage of the provider', () => {
   it.each([
