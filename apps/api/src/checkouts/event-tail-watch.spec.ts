@@ -26,7 +26,11 @@ describe('the event tail', () => {
 
   it('blames the provider only for failures that the provider caused', () => {
     const failing = (code: string) => providerFailingSince({ failing: { since: pass.at, code, message: 'm' } });
-    expect(['timeout', 'connection_failed', 'authentication_failure'].map(failing)).toEqual([pass.at, pass.at, pass.at]);
+    expect(['timeout', 'connection_failed', 'authentication_failure'].map(failing)).toEqual([
+      pass.at,
+      pass.at,
+      pass.at,
+    ]);
     expect(['temporal_unavailable', 'activity_failed', 'internal_error'].map(failing)).toEqual([null, null, null]);
     expect([providerFailingSince({}), providerFailingSince({ pass, failing: null })]).toEqual([null, null]);
   });
