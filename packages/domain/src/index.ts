@@ -49,7 +49,7 @@ export { BREAK_TYPES, compareBreaks, healsByRetrieve, idsOf, type Break } from '
 export { toCsv } from './reconciliation/csv.js';
 export { comparePayment } from './reconciliation/compare-payment.js';
 export type { Rules } from './reconciliation/rules.js';
-export { compareReceipt, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/compare-receipt.js';
+export { compareReceipts, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/compare-receipt.js';
 export {
   beginningOf,
   comparable,

@@ -1,5 +1,5 @@
 import {
-  compareReceipt,
+  compareReceipts as compareMonth,
   formatInstant,
   monthOf,
   NO_FEES,
@@ -17,33 +17,57 @@ import { listByTime } from './list-by-time.js';
 /** A charge is created at most this long before its payment, and voided at most this long after it, in milliseconds. */
 const BEFORE_MS = 2 * 86_400_000;
 
-type Month = Window & { readonly receipts: Receipt[] };
+const LONGEST_MONTH_MS = 31 * 86_400_000;
+/** The provider dates a receipt at most this far from its creation, in milliseconds. Source: assumption. */
+const DATED_WITHIN_MS = 2 * 86_400_000;
 
-/** Compares each receipt that was issued in a window with the charges of its month. */
+/**
+ * Compares each month and currency for which a receipt was issued in a window: the sum of all receipts of that month, also
+ * of those that were issued before or after the window, with the charges of the month.
+ */
 export async function compareReceipts(
   client: PaymentsClient,
   window: Window,
   rules: Rules,
   options: RequestOptions,
 ): Promise<Break[]> {
-  const months = new Map<number, Month>();
   if (window.from >= window.to) return [];
-  // A receipt that was issued exactly at the end belongs to the next window.
-  const bounds = { from: formatInstant(window.from), to: formatInstant(plus(window.to, -1)) };
-  for await (const issued of client.receipts.iterate(bounds, options)) {
-    const receipt = toReceipt(issued);
-    if (receipt === null) continue;
-    const month = monthOf(receipt);
-    months.set(month.from, { ...month, receipts: [...(months.get(month.from)?.receipts ?? []), receipt] });
-  }
   const breaks: Break[] = [];
+  // A receipt that was issued exactly at the end belongs to the next window.
+  const issued = await receiptsIssued(client, { from: window.from, to: plus(window.to, -1) }, options);
+  const months = new Map(issued.map((receipt) => [monthOf(receipt).from, monthOf(receipt)]));
   for (const month of months.values()) {
+    const issuedFor = {
+      from: plus(month.to, -DATED_WITHIN_MS),
+      to: plus(month.to, LONGEST_MONTH_MS + DATED_WITHIN_MS),
+    };
+    const listed = [...issued, ...(await receiptsIssued(client, issuedFor, options))];
+    const ofMonth = [...new Map(listed.map((receipt) => [receipt.id, receipt])).values()].filter(
+      (receipt) => monthOf(receipt).from === month.from,
+    );
     const fees = await feesOf(client, month, options);
-    for (const receipt of month.receipts) {
-      breaks.push(...compareReceipt(receipt, fees.get(receipt.currency) ?? NO_FEES, rules));
+    const isNew = (receipt: Receipt): boolean => issued.some(({ id }) => id === receipt.id);
+    for (const currency of new Set(ofMonth.filter(isNew).map((receipt) => receipt.currency))) {
+      const receipts = ofMonth.filter((receipt) => receipt.currency === currency);
+      breaks.push(...compareMonth(receipts, fees.get(currency) ?? NO_FEES, rules));
     }
   }
   return breaks;
+}
+
+/** Receipts that were created from `from` to `to`, inclusive. */
+async function receiptsIssued(
+  client: PaymentsClient,
+  { from, to }: Window,
+  options: RequestOptions,
+): Promise<Receipt[]> {
+  const receipts: Receipt[] = [];
+  const bounds = { from: formatInstant(from), to: formatInstant(to) };
+  for await (const issued of client.receipts.iterate(bounds, options)) {
+    const receipt = toReceipt(issued);
+    if (receipt !== null) receipts.push(receipt);
+  }
+  return receipts;
 }
 
 /** The fees of a month by currency: of charges that were paid in it, less those of charges that were voided in it. */
@@ -84,6 +108,7 @@ export function toReceipt(receipt: ProviderReceipt): Receipt | null {
   return {
     id,
     currency,
+    isCreditNote: receipt.credit_note === true,
     issuedOn,
     transactionFee: receipt.transaction_fee ?? 0,
     transferFee: receipt.transfer_fee ?? 0,

@@ -1,11 +1,13 @@
 import { formatInstant, instant, type Instant } from '../instant.js';
-import { toBreak, type Break } from './breaks.js';
+import { compareTexts, toBreak, type Break } from './breaks.js';
 import type { Rules } from './rules.js';
 
 /** A statement of fees and taxes. Amounts are in the smallest unit of `currency`. Source: API reference, "Receipt". */
 export type Receipt = {
   readonly id: string;
   readonly currency: string;
+  /** It takes back what another receipt charged: see {@link compareReceipts}. */
+  readonly isCreditNote: boolean;
   /** Midnight UTC of the day on the receipt. */
   readonly issuedOn: Instant;
   readonly transactionFee: number;
@@ -29,22 +31,30 @@ export function monthOf({ issuedOn }: Receipt): { readonly from: Instant; readon
 }
 
 /**
- * Compares the total of a receipt with the fees of the charges of its month. Tillflow does not know the fees of transfers
- * and the withheld tax, so it takes both from the receipt.
+ * Compares the sum of the receipts of one month and currency with the fees of the charges of that month: an invoice and the
+ * credit note that corrects it state the month together. Tillflow does not know the fees of transfers and the withheld
+ * tax, so it takes both from the receipts. A credit note lowers the sum, whether the provider writes its amounts with a
+ * minus sign or without. Source: assumption, "Receipts of a month".
+ * @param receipts at least one; their order does not matter
  */
-export function compareReceipt(receipt: Receipt, fees: FeesOfMonth, { now }: Rules): Break[] {
-  const { currency, total, transactionFee, transferFee, wht } = receipt;
-  const expected = fees.chargeFee - fees.voidedFee + fees.vat + transactionFee + transferFee - wht;
+export function compareReceipts(receipts: readonly Receipt[], fees: FeesOfMonth, { now }: Rules): Break[] {
+  const [first] = receipts.toSorted((a, b) => a.issuedOn - b.issuedOn || compareTexts(a.id, b.id));
+  if (first === undefined) return [];
+  const { currency } = first;
+  const signed = receipts.map((receipt) => ({ ...receipt, sign: receipt.isCreditNote && receipt.total > 0 ? -1 : 1 }));
+  const total = signed.reduce((sum, one) => sum + one.sign * one.total, 0);
+  const unknown = signed.reduce((sum, one) => sum + one.sign * (one.transactionFee + one.transferFee - one.wht), 0);
+  const expected = fees.chargeFee - fees.voidedFee + fees.vat + unknown;
   if (expected === total) return [];
-  const { from, to } = monthOf(receipt);
+  const { from, to } = monthOf(first);
   return [
     toBreak({
       type: 'receipt_total',
-      receipt_id: receipt.id,
-      transaction_id: receipt.transactionId,
+      receipt_id: first.id,
+      transaction_id: first.transactionId,
       expected: { status: null, amount: expected, currency },
       actual: { status: null, amount: total, currency },
-      ageMs: now - receipt.issuedOn,
+      ageMs: now - first.issuedOn,
       around: { from: formatInstant(from), to: formatInstant(to) },
     }),
   ];

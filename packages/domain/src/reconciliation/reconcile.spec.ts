@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { instant, plus, type Instant } from '../instant.js';
 import { BREAK_TYPES, compareBreaks, type Break, type BreakType } from './breaks.js';
-import { compareReceipt, NO_FEES } from './compare-receipt.js';
+import { compareReceipts, NO_FEES } from './compare-receipt.js';
 import { beginningOf, comparable, reconcile, type Foreign, type Place } from './reconcile.js';
 import type { Movement, TillflowCheckout, ProviderCharge } from './records.js';
 import {
@@ -85,6 +85,7 @@ describe('reconcile of 20,000 charges with 200 differences', () => {
   const receipts = Array.from({ length: 20 }, (_, n) => ({
     id: `rcpt_${n}`,
     currency: 'THB',
+    isCreditNote: false,
     issuedOn: TO,
     transactionFee: 0,
     transferFee: 500,
@@ -94,8 +95,8 @@ describe('reconcile of 20,000 charges with 200 differences', () => {
   }));
   const records = recordsOf(differ(agreeing, seeded));
   const fees = { ...NO_FEES, chargeFee: 1_000, vat: 70 };
-  const wrong = receipts.flatMap((receipt) => compareReceipt({ ...receipt, total: receipt.total + 1 }, fees, RULES));
-  const right = receipts.flatMap((receipt) => compareReceipt(receipt, fees, RULES));
+  const wrong = receipts.flatMap((receipt) => compareReceipts([{ ...receipt, total: receipt.total + 1 }], fees, RULES));
+  const right = receipts.flatMap((receipt) => compareReceipts([receipt], fees, RULES));
 
   let result: Result;
   beforeAll(async () => {
