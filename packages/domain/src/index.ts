@@ -45,7 +45,17 @@ export {
   voidRule,
   type VoidRule,
 } from './windows.js';
-export { BREAK_TYPES, compareBreaks, healsByRetrieve, idsOf, type Break } from './reconciliation/breaks.js';
+export {
+  BREAK_TYPES,
+  compareBreaks,
+  factsOf,
+  healsByRetrieve,
+  idsOf,
+  isOpen,
+  type Acknowledgement,
+  type Break,
+  type MadeBy,
+} from './reconciliation/breaks.js';
 export { toCsv } from './reconciliation/csv.js';
 export { comparePayment } from './reconciliation/compare-payment.js';
 export type { Rules } from './reconciliation/rules.js';

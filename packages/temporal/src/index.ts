@@ -1,3 +1,4 @@
+export { Acknowledgements } from './acknowledgements.js';
 export type { Payload } from '@temporalio/common';
 export {
   checkoutStart,
@@ -27,6 +28,7 @@ export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
 export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
 export {
+  covers,
   ReconciliationNotFoundError,
   Reconciliations,
   type FullReconciliation,

@@ -16,7 +16,7 @@ type BoundCall = <T>(call: () => Promise<T>) => Promise<T>;
 /** Temporal's own limit of a page. */
 const MAX_PAGE_SIZE = 1_000;
 /** One search names at most this many workflows. */
-const MAX_WORKFLOWS = 200;
+export const MAX_WORKFLOWS = 200;
 /** The number of Temporal's `WORKFLOW_EXECUTION_STATUS_RUNNING`. */
 const RUNNING = 1;
 

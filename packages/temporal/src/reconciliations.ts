@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, type Acknowledgement, type Break } from '@tillflow/domain';
 import {
   emptySummary,
   RECONCILE_WORKFLOW,
@@ -15,7 +15,8 @@ import {
   type ReconcileResult,
   type ReconcileSummary,
 } from '@tillflow/workflows';
-import { within, type Bounded } from './connection/bounded-call.js';
+import { Acknowledgements, type RunOptions } from './acknowledgements.js';
+import { within } from './connection/bounded-call.js';
 import type { Temporal } from './connection/connection.js';
 import { decodeRun, listPage } from './listed-runs.js';
 import { nameOnQueue, RECONCILE_DAILY } from './setup/schedules.js';
@@ -58,16 +59,14 @@ const RESULT_WITHIN_MS = 10_000;
  * every method throws what Temporal's client throws: see `isTemporalFailure`.
  */
 export class Reconciliations {
+  readonly #acknowledgements: Acknowledgements;
+
   constructor(
     private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
-    private readonly options: {
-      readonly taskQueue: string;
-      /** How long a read or a start may take, in milliseconds. */
-      readonly readWithinMs: number;
-      /** Bounds each call; absent: in time only. */
-      readonly bounded?: Bounded;
-    },
-  ) {}
+    private readonly options: RunOptions,
+  ) {
+    this.#acknowledgements = new Acknowledgements(temporal, options);
+  }
 
   /** Starts a run, or joins a running one of the same window. @param by the requester, as `Attributed` spells it */
   async start(input: ReconcileInput, by: string): Promise<StoredReconciliation> {
@@ -89,8 +88,26 @@ export class Reconciliations {
     return { id, status: 'running', summary, isDaily: false, createdAt: new Date().toISOString() };
   }
 
-  /** @throws {ReconciliationNotFoundError} */
+  /** The run, and which of its breaks are acknowledged by now. @throws {ReconciliationNotFoundError} */
   async get(id: string): Promise<FullReconciliation> {
+    return this.refresh(await this.#read(id));
+  }
+
+  /** A run that was read before, and which of its breaks are acknowledged by now. */
+  async refresh(run: FullReconciliation): Promise<FullReconciliation> {
+    if (run.result === null || run.result.found.length === 0) return run;
+    const found = await this.#acknowledgements.mark(run.result.found);
+    const acknowledged = found.filter((one) => one.acknowledged !== undefined).length;
+    const result = { ...run.result, found, acknowledged };
+    return { ...run, summary: result, result };
+  }
+
+  /** Acknowledges a break of a run, so that later runs do not report it. @returns the acknowledgement that counts */
+  acknowledge(one: Break, asked: Pick<Acknowledgement, 'by' | 'reason'>): Promise<Acknowledgement> {
+    return this.#acknowledgements.add(one, asked);
+  }
+
+  async #read(id: string): Promise<FullReconciliation> {
     const run = this.#runOf(id);
     if (run === null) throw new ReconciliationNotFoundError(`No reconciliation has the id ${id}`);
     const { workflow } = this.temporal.client;
@@ -177,6 +194,11 @@ export class Reconciliations {
       ? within(this.temporal.connection, milliseconds, work)
       : bounded('list', milliseconds, work);
   }
+}
+
+/** Whether a run compared at least the window of another one. */
+export function covers({ summary: wide }: StoredReconciliation, { summary: narrow }: StoredReconciliation): boolean {
+  return Date.parse(wide.from) <= Date.parse(narrow.from) && Date.parse(wide.to) >= Date.parse(narrow.to);
 }
 
 function failureOf(error: WorkflowFailedError): { readonly code: string; readonly detail: string } {

@@ -97,6 +97,8 @@ export {
 export { PAUSE_WORKFLOW, pauseWorkflowId, type PauseMemo } from './pause/messages.js';
 export type { CompareCall, ReconciliationActivities } from './reconciliation/activities.js';
 export {
+  ACKNOWLEDGEMENT_WORKFLOW,
+  acknowledgementWorkflowId,
   DEFAULT_RECONCILE_POLICY,
   emptySummary,
   RECONCILE_WORKFLOW,
@@ -105,4 +107,5 @@ export {
   type ReconcileMemo,
   type ReconcileResult,
   type ReconcileSummary,
+  type AcknowledgementMemo,
 } from './reconciliation/messages.js';

@@ -1,6 +1,7 @@
 /** The entry of the workflow bundle: every workflow type, under the name that starts it. */
 export { aftercare, checkout } from './checkout/workflow.js';
 export { eventTail } from './event-tail/workflow.js';
+export { acknowledgement } from './reconciliation/acknowledgement.js';
 export { reconcile } from './reconciliation/workflow.js';
 export { command } from './commands/workflow.js';
 export { planTurn } from './commands/plan-turn.js';

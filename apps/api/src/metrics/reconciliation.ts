@@ -1,5 +1,5 @@
-import { BREAK_TYPES } from '@tillflow/domain';
-import type { FullReconciliation, Reconciliations, StoredReconciliation } from '@tillflow/temporal';
+import { BREAK_TYPES, isOpen } from '@tillflow/domain';
+import { covers, type FullReconciliation, type Reconciliations, type StoredReconciliation } from '@tillflow/temporal';
 import { Gauge, type Registry } from 'prom-client';
 
 /** Enough to find the last daily run among the runs that people and scripts started. */
@@ -21,22 +21,18 @@ function counts({ status, summary }: StoredReconciliation): boolean {
   return status === 'completed' && !summary.dry_run;
 }
 
-function covers({ summary: wide }: StoredReconciliation, { summary: narrow }: StoredReconciliation): boolean {
-  return Date.parse(wide.from) <= Date.parse(narrow.from) && Date.parse(wide.to) >= Date.parse(narrow.to);
-}
-
 /** Gauges of the last reconciliation. */
 export class ReconciliationGauges {
   readonly #breaks: Gauge;
   readonly #age: Gauge;
-  /** Cached: a result is large, and never changes. */
+  /** Cached: a result is large, and only the acknowledgements of its breaks change. */
   #known: FullReconciliation | null = null;
 
   constructor(registry: Registry) {
     const registers = [registry];
     this.#breaks = new Gauge({
       name: 'tillflow_reconciliation_breaks',
-      help: 'Unhealed differences between the records of Tillflow and the provider after the last daily run, or a later run of the same days, by type. Dry runs do not count.',
+      help: 'Differences between the records of Tillflow and the provider after the last daily run, or a later run of the same days, by type, without those that have healed or are acknowledged. Dry runs do not count.',
       labelNames: ['type'],
       registers,
     });
@@ -53,13 +49,14 @@ export class ReconciliationGauges {
   async read(reconciliations: Reconciliations): Promise<FullReconciliation | null> {
     const last = standing(await recentRuns(reconciliations));
     if (last === null) return null;
-    if (this.#known?.id !== last.id) this.#known = await reconciliations.get(last.id);
+    this.#known =
+      this.#known?.id === last.id ? await reconciliations.refresh(this.#known) : await reconciliations.get(last.id);
     return this.#known;
   }
 
   /** @param now milliseconds. */
   show(last: FullReconciliation | null, now: number): void {
-    const left = (last?.result?.found ?? []).filter(({ healed }) => !healed);
+    const left = (last?.result?.found ?? []).filter(isOpen);
     for (const type of BREAK_TYPES) this.#breaks.set({ type }, left.filter((one) => one.type === type).length);
     this.#age.set(last === null ? 0 : Math.max(0, now - Date.parse(last.createdAt)) / 1_000);
   }

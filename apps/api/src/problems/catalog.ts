@@ -180,7 +180,7 @@ export const PROBLEMS = {
   reconciliation_incomplete: {
     status: 409,
     title: 'The reconciliation has not completed',
-    meaning: 'The reconciliation is still running, or it failed. An export now would be incomplete.',
+    meaning: 'The reconciliation is still running, or it failed. What it has found is not complete.',
     money: NOT_CHANGED,
     action: 'Read the reconciliation until its `status` is `completed`. When it failed, `failure` says why.',
     example: 'The reconciliation is running',

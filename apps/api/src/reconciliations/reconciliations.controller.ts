@@ -5,6 +5,9 @@ import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
+  acknowledgeBreak,
+  breakPath,
+  breakReply,
   exportExample,
   exportReconciliation,
   listReconciliations,
@@ -13,6 +16,9 @@ import {
   reconciliationsReply,
   reconciliationStarted,
   startReconciliation,
+  type AcknowledgeBreak,
+  type BreakPath,
+  type BreakReply,
   type ExportReconciliation,
   type ListReconciliations,
   type ReconciliationPath,
@@ -97,5 +103,22 @@ export class ReconciliationsController {
     void reply.header('content-disposition', `attachment; filename="${id.replaceAll(':', '')}.${format}"`);
     if (format === 'csv') void reply.type('text/csv; charset=utf-8');
     return body;
+  }
+
+  @Post(':id/breaks/:n/acknowledge')
+  @HttpCode(200)
+  @Requires('ops')
+  @Describes('acknowledgeBreak', 'Acknowledges a break, so that later reconciliations do not report it', [
+    'not_found',
+    'reconciliation_incomplete',
+    'temporal_unavailable',
+  ])
+  @Answers(200, 'The break. Once it is acknowledged, a repeated request changes nothing', breakReply)
+  acknowledge(
+    @Param({ schema: breakPath }) path: BreakPath,
+    @Body({ schema: acknowledgeBreak }) body: AcknowledgeBreak,
+    @AskedBy() asker: Asker,
+  ): Promise<BreakReply> {
+    return this.reconciliations.acknowledge(path, body, asker);
   }
 }

@@ -1,12 +1,14 @@
 import { BREAK_TYPES, toCsv } from '@tillflow/domain';
 import { z } from 'zod';
 import {
+  ASKER,
   checkoutId,
   currency,
   cursor,
   nextCursor,
   providerId,
   readableTime,
+  text,
   time,
   timeBetween,
   wholeNumber,
@@ -44,6 +46,23 @@ const reconciliationId = z.string().max(200).meta({
 export const reconciliationPath = z.object({ id: reconciliationId });
 export type ReconciliationPath = z.output<typeof reconciliationPath>;
 
+export const breakPath = reconciliationPath.extend({
+  n: z
+    .string()
+    .max(10)
+    .meta({ pattern: '^[1-9][0-9]*$', description: 'The `n` of the break', examples: ['1'] }),
+});
+export type BreakPath = z.output<typeof breakPath>;
+
+export const acknowledgeBreak = z
+  .strictObject({
+    reason: text(200, 1)
+      .refine((reason) => reason.trim() !== '', 'must say why')
+      .meta({ description: 'Stored with the acknowledgement, for people' }),
+  })
+  .meta({ id: 'AcknowledgeBreak', examples: [{ reason: 'The shop made this refund, ticket 4711' }] });
+export type AcknowledgeBreak = z.output<typeof acknowledgeBreak>;
+
 export const listReconciliations = z.strictObject({
   limit: wholeNumber(1, 100).default(20).meta({ description: 'Page size. Default: 20' }),
   cursor: cursor.optional().meta({ description: 'The `next_cursor` of the page before' }),
@@ -70,14 +89,23 @@ const totals = z
     credited: money.meta({ description: 'What the balance shows for these charges' }),
     foreign: z.int().meta({ description: 'Paid charges of other systems on the same account' }),
     foreign_amount: money,
-    breaks: z.int().meta({ description: 'All breaks, also those that are not listed' }),
+    breaks: z.int().meta({ description: 'All breaks, also those that are acknowledged or not listed' }),
   })
   .meta({ id: 'ReconciliationTotals' });
 
 const stated = z.object({ status: z.string().nullable(), amount: money, currency }).meta({ id: 'StatedMoney' });
 
+const uid = z.string().nullable();
+
+const madeBy = z.object({ actor_uid: uid, user_uid: uid, team_uid: uid }).meta({ id: 'MadeBy' });
+
+const acknowledgement = z
+  .object({ by: z.string().meta({ description: ASKER }), at: time, reason: z.string() })
+  .meta({ id: 'Acknowledgement' });
+
 const found = z
   .object({
+    n: z.int().min(1).meta({ description: 'Names the break in its reconciliation' }),
     type: z.enum(BREAK_TYPES),
     checkout_id: checkoutId.nullable(),
     charge_id: providerId.nullable(),
@@ -94,8 +122,15 @@ const found = z
     age_seconds: z.int().nonnegative(),
     suggested_action: z.string().meta({ description: 'A command for an operator' }),
     healed: z.boolean().meta({ description: "Tillflow's records are correct again" }),
+    made_by: madeBy.nullable().meta({
+      description: "Who made a refund outside, in the names of the provider's event. Null: no event says it",
+    }),
+    acknowledged: acknowledgement.nullable().meta({ description: 'Null while no person has acknowledged the break' }),
   })
   .meta({ id: 'Break' });
+
+export const breakReply = found;
+export type BreakReply = z.output<typeof breakReply>;
 
 const summary = {
   id: reconciliationId,
@@ -151,6 +186,7 @@ const example = {
   ...summaryExample,
   breaks: [
     {
+      n: 1,
       type: 'status' as const,
       checkout_id: 'chk_default_till-7-000142',
       charge_id: 'chrg_test_ym45mfiva1bdny558nb',
@@ -162,8 +198,11 @@ const example = {
       age_seconds: 61_200,
       suggested_action: 'pnpm tillflow resolve chk_default_till-7-000142 --look --reason reconciliation',
       healed: true,
+      made_by: null,
+      acknowledged: null,
     },
   ],
+  acknowledged_count: 0,
   foreign: [
     {
       charge_id: 'chrg_test_3n7c5b9d2f4g6h8j0kl',
@@ -184,6 +223,7 @@ export const reconciliationReply = z
   .object({
     ...summary,
     breaks: z.array(found),
+    acknowledged_count: z.int().meta({ description: 'Breaks that a person has acknowledged by now' }),
     foreign: z.array(z.object({ charge_id: providerId, amount: money, currency, paid_at: time })),
     omitted: z
       .object({ breaks: z.int(), foreign: z.int() })
@@ -197,8 +237,16 @@ export const reconciliationReply = z
 export type ReconciliationReply = z.output<typeof reconciliationReply>;
 
 const listed = z
-  .object({ ...summary, breaks_count: z.int(), healed_count: z.int() })
-  .meta({ id: 'ReconciliationSummary', examples: [{ ...summaryExample, breaks_count: 1, healed_count: 1 }] });
+  .object({
+    ...summary,
+    breaks_count: z.int(),
+    healed_count: z.int(),
+    acknowledged_count: z.int().meta({ description: 'Breaks that a person had acknowledged before the run' }),
+  })
+  .meta({
+    id: 'ReconciliationSummary',
+    examples: [{ ...summaryExample, breaks_count: 1, healed_count: 1, acknowledged_count: 0 }],
+  });
 
 export const reconciliationsReply = z
   .object({ data: z.array(listed), next_cursor: nextCursor })

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, parseInstant, toCsv } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, parseInstant, toCsv, type Break } from '@tillflow/domain';
 import {
   ReconciliationNotFoundError,
   Reconciliations,
@@ -13,6 +13,9 @@ import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import type {
+  AcknowledgeBreak,
+  BreakPath,
+  BreakReply,
   ListReconciliations,
   ReconciliationReply,
   ReconciliationsReply,
@@ -63,10 +66,21 @@ export class ReconciliationsService {
         ...toSummary(stored),
         breaks_count: stored.summary.breaks,
         healed_count: stored.summary.healed,
+        acknowledged_count: stored.summary.acknowledged ?? 0,
       })),
       next_cursor:
         page.nextPageToken === null ? null : this.cursors.write({ search: 0, token: page.nextPageToken }, searches),
     };
+  }
+
+  /** Repeated, it answers with the first acknowledgement. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
+  async acknowledge({ id, n }: BreakPath, { reason }: AcknowledgeBreak, { by }: Asker): Promise<BreakReply> {
+    const { result, status } = await this.#full(id);
+    if (result === null) throw incomplete(status);
+    const one = /^[1-9]\d*$/.test(n) ? result.found[Number(n) - 1] : undefined;
+    if (one === undefined) throw new Problem('not_found', 'The reconciliation has no break of this number');
+    const acknowledged = await temporal(this.#reconciliations.acknowledge(one, { by, reason }));
+    return toBreakReply({ ...one, acknowledged }, Number(n) - 1);
   }
 
   /** All findings as one table. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
@@ -78,7 +92,7 @@ export class ReconciliationsService {
   async completed(id: string): Promise<ReconciliationReply> {
     const reply = await this.get(id);
     if (reply.status === 'completed') return reply;
-    throw new Problem('reconciliation_incomplete', `The reconciliation is ${reply.status}`);
+    throw incomplete(reply.status);
   }
 
   async #full(id: string): Promise<FullReconciliation> {
@@ -95,10 +109,19 @@ async function temporal<T>(work: Promise<T>): Promise<T> {
   }
 }
 
+function incomplete(status: string): Problem {
+  return new Problem('reconciliation_incomplete', `The reconciliation is ${status}`);
+}
+
+function toBreakReply({ made_by = null, acknowledged = null, ...one }: Break, index: number): BreakReply {
+  return { n: index + 1, ...one, made_by, acknowledged };
+}
+
 function toReply({ result, failure, ...stored }: FullReconciliation): ReconciliationReply {
   return {
     ...toSummary(stored),
-    breaks: [...(result?.found ?? [])],
+    breaks: (result?.found ?? []).map(toBreakReply),
+    acknowledged_count: result?.acknowledged ?? 0,
     foreign: [...(result?.foreign ?? [])],
     omitted: result?.omitted ?? { breaks: 0, foreign: 0 },
     not_compared: [...(result?.not_compared ?? [])],

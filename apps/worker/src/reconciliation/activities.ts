@@ -16,11 +16,12 @@ import {
   PermissionError,
   type PaymentsClient,
 } from '@tillflow/payments-client';
-import { Checkouts, UnreadablePayloadError, type Temporal } from '@tillflow/temporal';
+import { Acknowledgements, Checkouts, UnreadablePayloadError, type Temporal } from '@tillflow/temporal';
 import { RECONCILIATION, type ReconciliationActivities } from '@tillflow/workflows';
 import { toReadFailure } from '../activities/failures.js';
 import { withHeartbeat } from '../activities/provider-call.js';
 import type { WorkerSettings } from '../settings.js';
+import { describeBreaks } from './describe-breaks.js';
 import { lastDaily, reportedBefore } from './past-runs.js';
 import { Progress } from './progress.js';
 import { ProviderRecords } from './provider-records.js';
@@ -48,6 +49,7 @@ export function reconciliationActivities(
 ): ReconciliationActivities {
   const { TEMPORAL_TASK_QUEUE: taskQueue, RECONCILE_SETTLEMENT_DAYS: days } = settings;
   const checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
+  const acknowledgements = new Acknowledgements(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   const tillflow = new TillflowRecords(checkouts, taskQueue);
   const providerOf = (account: string) =>
     new ProviderRecords(client, account, livemode, Context.current().cancellationSignal);
@@ -66,7 +68,8 @@ export function reconciliationActivities(
         };
         const comparison = { window, place, rules: complete(rules) };
         for await (const slice of reconcile(records, lookupsIn(tillflow, provider), comparison)) {
-          progress.add(slice);
+          const breaks = await describeBreaks(slice.breaks, { provider, acknowledgements, now: rules.now });
+          progress.add({ ...slice, breaks });
           if (progress.isEnough) break;
         }
         return progress.result();
@@ -74,9 +77,10 @@ export function reconciliationActivities(
     },
 
     compareReceipts: ({ window, rules }) =>
-      withProgress(null, () =>
-        compareReceipts(client, window, complete(rules), { signal: Context.current().cancellationSignal }),
-      ),
+      withProgress(null, async () => {
+        const { cancellationSignal: signal } = Context.current();
+        return acknowledgements.mark(await compareReceipts(client, window, complete(rules), { signal }));
+      }),
 
     healBreaks: ({ breaks, account, runId, rules }) =>
       withProgress(null, async () => {

@@ -95,7 +95,7 @@ describe('toProviderCharge', () => {
   });
 });
 
-describe('ProviderRecords.refunded', () => {
+describe('the event of a refund', () => {
   const createdAt = instant(Date.parse('2026-03-10T09:00:00Z'));
   const movement = {
     id: 'trxn_1',
@@ -108,18 +108,20 @@ describe('ProviderRecords.refunded', () => {
   };
 
   /** A provider whose event comes later than the movement; the sandbox creates both at once. */
-  const sought = async (laterMs: number, data: Readonly<Record<string, unknown>>) => {
+  const recordsOf = (laterMs: number, event: Readonly<Record<string, unknown>>) => {
     const at = formatInstant(plus(createdAt, laterMs));
     const client = {
       events: {
         async *iterate({ from, to }: { readonly from: string; readonly to: string }) {
-          if (at >= from && at <= to) yield await Promise.resolve({ data });
+          if (at >= from && at <= to) yield await Promise.resolve(event);
         },
       },
       charges: { retrieve: (id: string) => Promise.resolve(charge({ id })) },
     } as unknown as PaymentsClient;
-    return (await new ProviderRecords(client, 'default', false, new AbortController().signal).refunded(movement))?.id;
+    return new ProviderRecords(client, 'default', false, new AbortController().signal);
   };
+  const sought = async (laterMs: number, data: Readonly<Record<string, unknown>>) =>
+    (await recordsOf(laterMs, { data }).refunded(movement))?.id;
 
   it.each([
     ['at once', 0, 'chrg_test_1'],
@@ -134,5 +136,23 @@ describe('ProviderRecords.refunded', () => {
   it('ignores the event of another refund, and one that names no charge', async () => {
     expect(await sought(0, { id: 'rfnd_2', charge: 'chrg_test_1' })).toBeUndefined();
     expect(await sought(0, { id: 'rfnd_1' })).toBeUndefined();
+  });
+
+  const OF_REFUND = { data: { id: 'rfnd_1', charge: 'chrg_test_1' } };
+
+  it.each([
+    ['all three', { actor_uid: 'user_1', user_uid: 'user_2', team_uid: 'acct_1' }],
+    ['one of them', { actor_uid: null, user_uid: null, team_uid: 'acct_1' }],
+  ])('names who made the refund, with %s', async (_, names) => {
+    expect(await recordsOf(60_000, { ...OF_REFUND, ...names }).madeBy('rfnd_1', createdAt)).toEqual(names);
+  });
+
+  it.each([
+    ['no name', OF_REFUND],
+    ['names that are not texts', { ...OF_REFUND, actor_uid: 7, user_uid: null }],
+    ['empty names', { ...OF_REFUND, actor_uid: '', team_uid: '' }],
+    ['the id of another refund', { data: { id: 'rfnd_2' }, actor_uid: 'user_1' }],
+  ])('names no one when the event has %s', async (_, event) => {
+    expect(await recordsOf(0, event).madeBy('rfnd_1', createdAt)).toBeNull();
   });
 });

@@ -5,12 +5,14 @@ import {
   plus,
   type Fees,
   type Instant,
+  type MadeBy,
   type Movement,
   type ProviderCharge,
 } from '@tillflow/domain';
 import {
   NotFoundError,
   type Charge,
+  type Event,
   type PaymentsClient,
   type Refund,
   type RequestOptions,
@@ -69,14 +71,32 @@ export class ProviderRecords {
 
   /** A refund cannot be retrieved by its id, but the event of the refund names its charge. */
   async refunded({ refundId, createdAt }: Movement): Promise<ProviderCharge | null> {
-    for (const apart of EVENT_DISTANCES_MS) {
-      const bounds = { from: formatInstant(plus(createdAt, -apart)), to: formatInstant(plus(createdAt, apart)) };
-      for await (const { data } of this.client.events.iterate(bounds, this.#options)) {
-        const chargeId = textOf(data['charge']);
-        if (data.id === refundId && chargeId !== null) return this.charge(chargeId);
+    for await (const { data } of this.#eventsOf(refundId, createdAt)) {
+      const chargeId = textOf(data['charge']);
+      if (chargeId !== null) return this.charge(chargeId);
+    }
+    return null;
+  }
+
+  /** Who made a refund. Null when no event of the refund names a person or a team. @param at about when it was made */
+  async madeBy(refundId: string, at: Instant): Promise<MadeBy | null> {
+    for await (const event of this.#eventsOf(refundId, at)) {
+      const [actor_uid, user_uid, team_uid] = [event.actor_uid, event.user_uid, event.team_uid].map(textOf);
+      if (actor_uid || user_uid || team_uid) {
+        return { actor_uid: actor_uid ?? null, user_uid: user_uid ?? null, team_uid: team_uid ?? null };
       }
     }
     return null;
+  }
+
+  /** The events of a refund, the nearest to its movement first. */
+  async *#eventsOf(refundId: string | null, at: Instant): AsyncGenerator<Event, void, undefined> {
+    for (const apart of EVENT_DISTANCES_MS) {
+      const bounds = { from: formatInstant(plus(at, -apart)), to: formatInstant(plus(at, apart)) };
+      for await (const event of this.client.events.iterate(bounds, this.#options)) {
+        if (event.data.id === refundId) yield event;
+      }
+    }
   }
 
   #isOfSameMode({ livemode }: { readonly livemode?: boolean | null | undefined }): boolean {

@@ -3,8 +3,10 @@ import { compare, entry, refund, refunded, type Change } from '../testing/one-pa
 import {
   BREAK_TYPES,
   compareBreaks,
+  factsOf,
   healsByRetrieve,
   idsOf,
+  isOpen,
   toBreak,
   type Break,
   type BreakFacts,
@@ -92,6 +94,34 @@ describe('a break', () => {
     const ids = { charge_id: null, refund_id: 'rfnd_1', transaction_id: 'trxn_1', receipt_id: 'rcpt_1' };
     expect(idsOf(toBreak(FACTS))).toBe('status chk_default_a chrg_1   ');
     expect(idsOf(toBreak({ ...FACTS, ...ids }))).toBe('status chk_default_a  rfnd_1 trxn_1 rcpt_1');
+  });
+
+  it('has other facts when a status, an amount or an id changes, and the same ones at another age or when it heals', () => {
+    const one = toBreak({ ...FACTS, actual: paid });
+    const acknowledged = { by: 'cli:nan', at: '2026-03-11T09:00:00.000Z', reason: 'known' };
+    const same: Break[] = [
+      { ...one, age_seconds: 5 },
+      { ...one, healed: true },
+      { ...one, acknowledged },
+    ];
+    expect(same.map(factsOf)).toEqual(same.map(() => factsOf(one)));
+    const other: Break[] = [
+      { ...one, type: 'amount' },
+      { ...one, refund_id: 'rfnd_1' },
+      { ...one, refund_id: 'chrg_1', charge_id: null },
+      { ...one, actual: null },
+      { ...one, actual: null, expected: paid },
+      { ...one, actual: { ...paid, amount: 1 } },
+      { ...one, actual: { ...paid, status: 'failed' } },
+      { ...one, actual: { ...paid, currency: 'SGD' } },
+    ];
+    expect(new Set([one, ...other].map(factsOf)).size).toBe(9);
+  });
+
+  it('is open until it has healed or a person has acknowledged it', () => {
+    const acknowledged = { by: 'cli:nan', at: '2026-03-11T09:00:00.000Z', reason: 'known' };
+    const one = toBreak(FACTS);
+    expect([one, { ...one, healed: true }, { ...one, acknowledged }].map(isOpen)).toEqual([true, false, false]);
   });
 
   it('comes in lists by type first, then by ids', () => {

@@ -30,6 +30,22 @@ export type Stated = {
   readonly currency: string;
 };
 
+/** Who made a change at the provider, as its event names them; null for a name that it lacks. Source: API reference, "Event". */
+export type MadeBy = {
+  readonly actor_uid: string | null;
+  readonly user_uid: string | null;
+  readonly team_uid: string | null;
+};
+
+/** A person knows this break and wants no further report of it. Wire names. */
+export type Acknowledgement = {
+  /** As `Attributed` spells it: the name of an API key, or `cli:<user>`. */
+  readonly by: string;
+  /** ISO 8601 UTC. */
+  readonly at: string;
+  readonly reason: string;
+};
+
 /** One difference between Tillflow's records and the provider's. Wire names. */
 export type Break = {
   readonly type: BreakType;
@@ -48,6 +64,10 @@ export type Break = {
   readonly suggested_action: string;
   /** Tillflow's records are correct by now: no action is needed. */
   readonly healed: boolean;
+  /** Who made a refund outside. Absent for every other break, and when the provider has no event of the refund. */
+  readonly made_by?: MadeBy;
+  /** Absent while no person has acknowledged the break. */
+  readonly acknowledged?: Acknowledgement;
 };
 
 /** The facts from which a break is built. */
@@ -133,6 +153,21 @@ export function compareBreaks(a: Break, b: Break): number {
 /** Identifies a break: the same text when the same difference is found again. */
 export function idsOf({ type, checkout_id, charge_id, refund_id, transaction_id, receipt_id }: Break): string {
   return [type, checkout_id, charge_id, refund_id, transaction_id, receipt_id].map((id) => id ?? '').join(' ');
+}
+
+/**
+ * The text that is the same as long as the break is: its type, its ids, and both statements of status and amount. It leaves
+ * out what changes without the break, such as its age.
+ */
+export function factsOf(one: Break): string {
+  const sides = [one.expected, one.actual].map((side) => side && [side.status, side.amount, side.currency]);
+  const { type, checkout_id, charge_id, refund_id, transaction_id, receipt_id } = one;
+  return JSON.stringify([type, checkout_id, charge_id, refund_id, transaction_id, receipt_id, ...sides]);
+}
+
+/** Whether the break still needs a person: it has not healed, and no person has acknowledged it. */
+export function isOpen({ healed, acknowledged }: Break): boolean {
+  return !healed && acknowledged === undefined;
 }
 
 /** By code unit: the same on every machine. */

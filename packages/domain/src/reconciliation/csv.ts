@@ -2,9 +2,15 @@ import type { Break, Stated } from './breaks.js';
 import type { Foreign } from './reconcile.js';
 import { FIGURES, type CurrencyTotals } from './totals.js';
 
+/** A break as the API answers it: null where {@link Break} has no field. */
+type ExportedBreak = Omit<Break, 'made_by' | 'acknowledged'> & {
+  readonly made_by?: Break['made_by'] | null;
+  readonly acknowledged?: Break['acknowledged'] | null;
+};
+
 /** The exported result of a reconciliation. */
 export type Exported = {
-  readonly breaks: readonly Break[];
+  readonly breaks: readonly ExportedBreak[];
   readonly foreign: readonly Foreign[];
   readonly totals: readonly CurrencyTotals[];
   /** Counts of breaks and foreign charges that the result leaves out. */
@@ -31,9 +37,15 @@ const COLUMNS = [
   'paid_at',
   'healed',
   'suggested_action',
+  'made_by_actor',
+  'made_by_user',
+  'made_by_team',
+  'acknowledged_by',
+  'acknowledged_at',
+  'acknowledged_reason',
 ] as const;
 
-type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | null>>;
+type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | null | undefined>>;
 
 /**
  * One table according to RFC 4180. It has a line for each break, each foreign charge (`actual_amount`), and each total of a
@@ -67,8 +79,19 @@ export function toCsv({ breaks, foreign, totals, omitted, not_compared }: Export
   return lines.map((line) => `${line}\r\n`).join('');
 }
 
-function rowOfBreak({ expected, actual, ...rest }: Break): Row {
-  return { record: 'break', ...rest, ...statedAs('expected', expected), ...statedAs('actual', actual) };
+function rowOfBreak({ expected, actual, made_by, acknowledged, ...rest }: ExportedBreak): Row {
+  return {
+    record: 'break',
+    ...rest,
+    ...statedAs('expected', expected),
+    ...statedAs('actual', actual),
+    made_by_actor: made_by?.actor_uid,
+    made_by_user: made_by?.user_uid,
+    made_by_team: made_by?.team_uid,
+    acknowledged_by: acknowledged?.by,
+    acknowledged_at: acknowledged?.at,
+    acknowledged_reason: acknowledged?.reason,
+  };
 }
 
 function statedAs(side: 'expected' | 'actual', stated: Stated | null): Row {

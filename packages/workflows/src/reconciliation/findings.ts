@@ -78,6 +78,7 @@ export class Findings {
       breaks: this.#breaks.length,
       healed: this.#breaks.filter(({ healed }) => healed).length,
       outside: this.#breaks.filter(({ type }) => type === 'refund_made_outside').length,
+      acknowledged: this.#breaks.filter(({ acknowledged }) => acknowledged !== undefined).length,
     };
   }
 
@@ -87,7 +88,8 @@ export class Findings {
       summary.totals.reduce((sum, total: CurrencyTotals) => sum + total[figure], 0);
     return {
       ...summary,
-      found: this.#breaks,
+      // Readers look up who has acknowledged a break, and a result with 2,000 reasons would be too long for one payload.
+      found: this.#breaks.map(({ acknowledged: _, ...one }) => one),
       foreign: this.#foreign,
       omitted: {
         breaks: counted('breaks') - this.#breaks.length,

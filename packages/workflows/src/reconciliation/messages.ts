@@ -1,4 +1,4 @@
-import type { Break, CurrencyTotals, Foreign } from '@tillflow/domain';
+import type { Acknowledgement, Break, CurrencyTotals, Foreign } from '@tillflow/domain';
 
 /** The workflow type. */
 export const RECONCILE_WORKFLOW = 'reconcile';
@@ -45,6 +45,8 @@ export type ReconcileSummary = {
   readonly breaks: number;
   readonly healed: number;
   readonly outside: number;
+  /** The number of listed breaks that a person had acknowledged before the run. Absent in runs of earlier releases. */
+  readonly acknowledged?: number;
 };
 
 /** The memo of a reconciliation's workflow. */
@@ -55,6 +57,20 @@ export type ReconcileMemo = {
   /** Present when the Schedule started the run. */
   readonly daily?: true;
 };
+
+/** The workflow type of an acknowledged break. */
+export const ACKNOWLEDGEMENT_WORKFLOW = 'acknowledgement';
+
+/** The memo of an acknowledged break's workflow, which the starter writes. */
+export type AcknowledgementMemo = { readonly acknowledgement: Acknowledgement };
+
+/**
+ * The id of the workflow for an acknowledged break.
+ * @param fingerprint is the same as long as the break is
+ */
+export function acknowledgementWorkflowId(account: string, fingerprint: string): string {
+  return `acknowledgement/${account}/${fingerprint}`;
+}
 
 /** Records that could not be read, and so were not compared. */
 export type NotCompared = { readonly what: 'receipts'; readonly code: string; readonly detail: string };
@@ -79,6 +95,7 @@ export function emptySummary({ from, to, dry_run }: Pick<ReconcileInput, 'from' 
     breaks: 0,
     healed: 0,
     outside: 0,
+    acknowledged: 0,
   };
 }
 

@@ -157,7 +157,7 @@ function isFailedCall(error: unknown): error is ActivityFailure {
 function publish(findings: Findings, next: string): void {
   const summary = findings.summary();
   upsertMemo({ reconciliation: summary } satisfies ReconcileMemo);
-  const { from, to, dry_run, breaks, healed, totals } = summary;
+  const { from, to, dry_run, breaks, healed, acknowledged = 0, totals } = summary;
   const lines = [
     `Payments from ${from} to ${to}${dry_run ? ', **dry run**' : ''}`,
     ...totals.map((one) => {
@@ -165,7 +165,7 @@ function publish(findings: Findings, next: string): void {
         isCurrency(one.currency) ? formatMoney({ amount, currency: one.currency }) : `${one.currency} ${amount}`;
       return `${one.checkouts} checkouts: ${paid(one.paid_here)}; ${one.charges} charges: ${paid(one.paid_there)}`;
     }),
-    `**${breaks} breaks**, ${healed} of them healed`,
+    `**${breaks} breaks**, ${healed} of them healed, ${acknowledged} acknowledged`,
     `Next: ${next}`,
   ];
   setCurrentDetails(lines.map((line) => `- ${line}`).join('\n'));
