@@ -19,6 +19,7 @@ const COMMANDS = [
   'resolve',
   'refund',
   'reconcile',
+  'breaks',
   'backfill',
   'notices',
   'plans',
@@ -83,6 +84,11 @@ describe('tillflow', () => {
     [['plans', '--resolve', 'x', '--look'], 'needs a --reason'],
     [['plans', '--resolve', 'x', '--reason', 'y'], 'exactly one of'],
     [['plans', '--resolve', 'x', '--adopt', 'a b', '--reason', 'y'], '--adopt needs'],
+    [['breaks', '--reason', 'known'], 'only valid with --acknowledge'],
+    [['breaks', '--acknowledge', '0', '--reconciliation', 'rec_1', '--reason', 'known'], 'needs the number of a break'],
+    [['breaks', '--acknowledge', '1', '--reason', 'known'], '--acknowledge needs a --reconciliation'],
+    [['breaks', '--acknowledge', '1', '--reconciliation', 'rec_1'], '--acknowledge needs a --reason'],
+    [['breaks', '--acknowledge', '1', '--reconciliation', 'rec_1', '--reason', 'a\nb'], 'must be one line'],
     [['reconcile', '--to', '2026-11-21T00:00:00Z'], 'needs a --from'],
     [['reconcile', '--from', '2026-11-21', '--to', '2026-11-22'], '--from must be ISO 8601'],
     [['reconcile', '--from', '2026-11-21T00:00:00Z', '--to', '2026-11-21T00:00:00Z'], '--from must be before --to'],
@@ -638,7 +644,7 @@ describe('tillflow reconcile', () => {
         return tillflow(action.split(' ').slice(2), operatorOf(deaf));
       };
       const again = await runSuggested('unsettled');
-      expect(again).toMatchObject({ code: 1, out: expect.stringMatching(new RegExp(`^unsettled +${id}`, 'm')) });
+      expect(again).toMatchObject({ code: 1, out: expect.stringMatching(new RegExp(`^\\d+ +unsettled +${id}`, 'm')) });
       expect(await runSuggested('status')).toMatchObject({ code: 0 });
       expect((await deaf.get(`/v1/checkouts/${id}`)).body.status).toBe('paid');
     } finally {
@@ -661,7 +667,7 @@ describe('tillflow reconcile', () => {
       expect(dry.out).toMatch(/^rec_\S+: completed, dry run$/m);
       expect(dry.out).toMatch(
         new RegExp(
-          `^status +${body.id} +awaiting_payment THB 1,500.00 +successful THB 1,500.00 +pnpm tillflow resolve`,
+          `^1 +status +${body.id} +awaiting_payment THB 1,500.00 +successful THB 1,500.00 +pnpm tillflow resolve`,
           'm',
         ),
       );

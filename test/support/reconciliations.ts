@@ -2,12 +2,16 @@ import { eventually } from './eventually.js';
 import { KEYS, type Answer, type Stack } from './stack.js';
 
 export type BreakJson = {
+  n: number;
   type: string;
   checkout_id: string | null;
   charge_id: string | null;
   refund_id: string | null;
   suggested_action: string;
   healed: boolean;
+  actual: { status: string | null; amount: number; currency: string } | null;
+  made_by: { actor_uid: string | null; user_uid: string | null; team_uid: string | null } | null;
+  acknowledged: { by: string; at: string; reason: string } | null;
 };
 type TotalsJson = { currency: string; [figure: string]: number | string } & Record<
   'checkouts' | 'charges' | 'paid_here' | 'paid_there' | 'refunded_here' | 'refunded_there' | 'fees' | 'breaks',
@@ -21,6 +25,7 @@ export type ReconciliationJson = {
   compared_until: string | null;
   not_compared: { what: string; code: string }[];
   breaks: BreakJson[];
+  acknowledged_count: number;
   foreign: { charge_id: string }[];
   totals: TotalsJson[];
   failure: { code: string } | null;

@@ -2,6 +2,7 @@ import { escapeControls } from '@tillflow/telemetry';
 import { isTemporalFailure, SettingsError } from '@tillflow/temporal';
 import type { Command, Report } from './command.js';
 import { backfill } from './commands/backfill.js';
+import { breaks } from './commands/breaks.js';
 import { doctor } from './commands/doctor.js';
 import { list } from './commands/list.js';
 import { notices } from './commands/notices.js';
@@ -23,6 +24,7 @@ const COMMANDS: readonly Command[] = [
   resolve,
   refund,
   reconcile,
+  breaks,
   backfill,
   notices,
   plans,

@@ -1,6 +1,8 @@
-import type { StoredReconciliation } from '@tillflow/temporal';
+import type { Break } from '@tillflow/domain';
+import type { FullReconciliation, StoredReconciliation } from '@tillflow/temporal';
+import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
-import { standing } from './reconciliation.js';
+import { ReconciliationGauges, standing } from './reconciliation.js';
 
 type Summary = StoredReconciliation['summary'];
 
@@ -48,4 +50,29 @@ describe('the reconciliation that the metrics show', () => {
   ])('%s', (_, runs, expected) => {
     expect(standing(runs)?.id).toBe(expected);
   });
+});
+
+it('the gauge of breaks leaves out those that have healed and those that are acknowledged', async () => {
+  const found = (more: Partial<Break>): Break => ({
+    type: 'amount',
+    checkout_id: 'chk_default_a',
+    charge_id: 'chrg_1',
+    refund_id: null,
+    transaction_id: null,
+    receipt_id: null,
+    expected: null,
+    actual: null,
+    age_seconds: 1,
+    suggested_action: '',
+    healed: false,
+    ...more,
+  });
+  const acknowledged = { by: 'cli:nan', at: '2026-11-21T08:00:00.000Z', reason: 'known' };
+  const breaks = [found({}), found({ healed: true }), found({ acknowledged })];
+  const { summary } = daily;
+  const result = { ...summary, found: breaks, foreign: [], omitted: { breaks: 0, foreign: 0 } };
+  const last: FullReconciliation = { ...daily, result, failure: null };
+  const registry = new Registry();
+  new ReconciliationGauges(registry).show(last, Date.parse(daily.createdAt));
+  expect(await registry.metrics()).toContain('tillflow_reconciliation_breaks{type="amount"} 1');
 });

@@ -113,8 +113,8 @@ function incomplete(status: string): Problem {
   return new Problem('reconciliation_incomplete', `The reconciliation is ${status}`);
 }
 
-function toBreakReply({ made_by = null, acknowledged = null, ...one }: Break, index: number): BreakReply {
-  return { n: index + 1, ...one, made_by, acknowledged };
+function toBreakReply(one: Break, index: number): BreakReply {
+  return { n: index + 1, ...one, made_by: one.made_by ?? null, acknowledged: one.acknowledged ?? null };
 }
 
 function toReply({ result, failure, ...stored }: FullReconciliation): ReconciliationReply {

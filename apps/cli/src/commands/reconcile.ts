@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, type Break, type Instant } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, parseInstant, type Instant } from '@tillflow/domain';
 import {
   describeTaskQueue,
   activePollers,
@@ -7,10 +7,11 @@ import {
   type FullReconciliation,
   type Temporal,
 } from '@tillflow/temporal';
+import { breakTables, numbered } from '../breaks.js';
 import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
 import { operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
-import { columns, utc } from '../text.js';
+import { utc } from '../text.js';
 import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
 const LONGEST_WINDOW_MS = 31 * 86_400_000;
@@ -31,7 +32,8 @@ export const reconcile = command({
     '  --dry-run       only compare, heal nothing',
     '',
     'Waits for the result. When you stop this command, the reconciliation continues; the same command waits for it again.',
-    'Exit code 1: there is a break, healed or not, or something could not be compared. Each break says what to do.',
+    'Exit code 1: there is a break, healed or not, that no person has acknowledged, or something could not be compared.',
+    'Each break says what to do. `breaks` acknowledges one.',
   ],
   takes: 0,
   options: { from: { type: 'string' }, to: { type: 'string' }, 'dry-run': { type: 'boolean' } },
@@ -102,10 +104,12 @@ async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean
 
 function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {
   const { from, to, compared_until = null, dry_run, totals } = summary;
-  const breaks = result?.found ?? [];
+  const breaks = numbered(result?.found ?? []);
+  const acknowledged = result?.acknowledged ?? 0;
   const { foreign = [], omitted = { breaks: 0, foreign: 0 }, not_compared = [] } = result ?? {};
   const others = foreign.length + omitted.foreign;
-  const isFinding = status !== 'completed' || breaks.length > 0 || omitted.breaks > 0 || not_compared.length > 0;
+  const isFinding =
+    status !== 'completed' || breaks.length > acknowledged || omitted.breaks > 0 || not_compared.length > 0;
   return {
     exit: isFinding ? EXIT.finding : EXIT.ok,
     json: {
@@ -117,6 +121,7 @@ function toReport({ id, status, summary, createdAt, result, failure }: FullRecon
       dry_run,
       totals,
       breaks,
+      acknowledged_count: acknowledged,
       foreign,
       omitted,
       not_compared,
@@ -135,25 +140,10 @@ function toReport({ id, status, summary, createdAt, result, failure }: FullRecon
       ),
       ...not_compared.map(({ what, code, detail }) => `not compared: ${what} (${code}: ${detail})`),
       ...(others === 0 ? [] : [`${others} payments of another system on the same account`]),
-      ...(breaks.length === 0 ? [] : ['', ...columns([BREAK_TITLES, ...breaks.map(rowOf)])]),
+      ...(breaks.length === 0 ? [] : ['', ...breakTables(breaks)]),
       ...(omitted.breaks === 0 ? [] : [`… and ${omitted.breaks} more: narrow the window to see them`]),
     ],
   };
-}
-
-const BREAK_TITLES = ['BREAK', 'ABOUT', 'TILLFLOW', 'PROVIDER', 'TO DO'];
-
-function rowOf(one: Break): string[] {
-  const about = one.checkout_id ?? one.charge_id ?? one.refund_id ?? one.transaction_id ?? one.receipt_id ?? '-';
-  const toDo = one.healed ? 'healed' : one.suggested_action;
-  return [one.type, about, describeSide(one.expected), describeSide(one.actual), toDo];
-}
-
-function describeSide(side: Break['expected']): string {
-  if (side === null) return 'nothing';
-  const { status, amount, currency } = side;
-  const money = isCurrency(currency) && amount >= 0 ? formatMoney({ amount, currency }) : `${amount} ${currency}`;
-  return status === null ? money : `${status} ${money}`;
 }
 
 function windowOf(from: string | undefined, to: string | undefined): { from: Instant; to: Instant } {

@@ -1,0 +1,149 @@
+import { idsOf, isOpen, type Break } from '@tillflow/domain';
+import {
+  covers,
+  ReconciliationNotFoundError,
+  Reconciliations,
+  type FullReconciliation,
+  type StoredReconciliation,
+} from '@tillflow/temporal';
+import { breakTables, countOf, numbered } from '../breaks.js';
+import { command, EXIT, UsageError, type Report } from '../command.js';
+import { checkReason, operator } from '../operator.js';
+import { cliSettings } from '../settings.js';
+import { utc } from '../text.js';
+import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
+
+/** The newest runs of all that Temporal keeps. A daily run for each day of the retention is among them. */
+const RECENT_RUNS = 100;
+const NUMBER = /^[1-9]\d{0,9}$/;
+
+export const breaks = command({
+  name: 'breaks',
+  synopsis: '[--reconciliation <id>] [--acknowledge <n> --reason <text>] [--dry-run]',
+  summary: 'Lists the open breaks of recent reconciliations, and acknowledges those that need no action any more.',
+  details: [
+    '  --reconciliation <id>   only this reconciliation (rec_…), with its acknowledged breaks',
+    '  --acknowledge <n>       acknowledge this break of the reconciliation: later reconciliations report it only after',
+    '                          one of its amounts or statuses has changed',
+    '  --reason <text>         why; it is stored with the acknowledgement',
+    '  --dry-run               show what would be acknowledged',
+    '',
+    'Without --reconciliation: as the newest reconciliation found each break. A later one over the same days replaces it.',
+    'Exit code 1: a break is open, or there is no such reconciliation or break. The first acknowledgement of a break stays.',
+  ],
+  takes: 0,
+  options: {
+    reconciliation: { type: 'string' },
+    acknowledge: { type: 'string' },
+    reason: { type: 'string' },
+    'dry-run': { type: 'boolean' },
+  },
+  async run({ values, environment }) {
+    const { reconciliation: id, acknowledge: n, reason = '', 'dry-run': dryRun = false } = values;
+    if (n === undefined && reason !== '') throw new UsageError('--reason is only valid with --acknowledge');
+    if (n !== undefined && !NUMBER.test(n)) throw new UsageError('--acknowledge needs the number of a break');
+    if (n !== undefined && id === undefined) throw new UsageError('--acknowledge needs a --reconciliation');
+    if (n !== undefined && reason.trim() === '') throw new UsageError('--acknowledge needs a --reason');
+    checkReason(reason);
+    const settings = cliSettings(environment);
+    return withTemporal(settings, async ({ temporal }) => {
+      const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
+      const reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+      if (id === undefined) return listed(await recent(reconciliations));
+      const run = await find(reconciliations, id);
+      if (run === null) return notFound(`No reconciliation has the id ${id}`);
+      if (run.result === null) return notFound(`${id} is ${run.status}: it has no result`);
+      if (n === undefined) return shown(run);
+      const one = run.result.found[Number(n) - 1];
+      if (one === undefined) return notFound(`${id} has no break ${n}`);
+      const asked = { by: operator(), reason };
+      const acknowledged = dryRun ? null : await reconciliations.acknowledge(one, asked);
+      return acknowledgedAs({ id, n: Number(n), one, asked, acknowledged });
+    });
+  },
+});
+
+async function find(reconciliations: Reconciliations, id: string): Promise<FullReconciliation | null> {
+  try {
+    return await reconciliations.get(id);
+  } catch (error) {
+    if (error instanceof ReconciliationNotFoundError) return null;
+    throw error;
+  }
+}
+
+/** The completed runs whose breaks may be open. A later run over the same days says what is left of them. */
+async function recent(reconciliations: Reconciliations): Promise<FullReconciliation[]> {
+  const { data } = await reconciliations.page(RECENT_RUNS, null);
+  const completed = data.filter(({ status }) => status === 'completed');
+  const isNewest = (run: StoredReconciliation, index: number): boolean =>
+    !completed.slice(0, index).some((later) => covers(later, run));
+  const withBreaks = completed.filter(isNewest).filter(({ summary }) => summary.breaks > summary.healed);
+  return Promise.all(withBreaks.map(({ id }) => reconciliations.get(id)));
+}
+
+/** @param runs the newest first: a break that two runs found is shown as the newer one found it */
+function listed(runs: readonly FullReconciliation[]): Report {
+  const seen = new Set<string>();
+  const reconciliations = runs.flatMap(({ id, summary: { from, to }, result }) => {
+    const left = numbered(result?.found ?? []).filter((one) => !seen.has(idsOf(one)));
+    for (const one of left) seen.add(idsOf(one));
+    const open = left.filter(isOpen);
+    return open.length === 0 ? [] : [{ id, from, to, breaks: open }];
+  });
+  return {
+    exit: reconciliations.length === 0 ? EXIT.ok : EXIT.finding,
+    json: { reconciliations },
+    lines:
+      reconciliations.length === 0
+        ? ['No break is open.']
+        : reconciliations.flatMap(({ id, from, to, breaks: open }, index) => [
+            ...(index === 0 ? [] : ['']),
+            `${id}: ${utc(from)} to ${utc(to)}`,
+            ...breakTables(open),
+          ]),
+  };
+}
+
+function shown({ id, summary: { from, to }, result }: FullReconciliation): Report {
+  const all = numbered(result?.found ?? []);
+  return {
+    exit: all.some(isOpen) ? EXIT.finding : EXIT.ok,
+    json: { reconciliations: [{ id, from, to, breaks: all }] },
+    lines: [`${id}: ${utc(from)} to ${utc(to)}, ${countOf(all)}`, ...breakTables(all)],
+  };
+}
+
+type Asked = Pick<NonNullable<Break['acknowledged']>, 'by' | 'reason'>;
+
+function acknowledgedAs({
+  id,
+  n,
+  one,
+  asked,
+  acknowledged,
+}: {
+  readonly id: string;
+  readonly n: number;
+  readonly one: Break;
+  readonly asked: Asked;
+  /** Null in a dry run. */
+  readonly acknowledged: Break['acknowledged'] | null;
+}): Report {
+  const what = `${one.type}, break ${n} of ${id}`;
+  const known = acknowledged ?? one.acknowledged;
+  const isRepeated = known !== undefined && (known.by !== asked.by || known.reason !== asked.reason);
+  const line =
+    known !== undefined && (isRepeated || acknowledged === null)
+      ? `already acknowledged by ${known.by} at ${utc(known.at)} (${known.reason}): ${what}`
+      : `${acknowledged === null ? 'would acknowledge' : 'acknowledged'}: ${what}`;
+  return {
+    exit: EXIT.ok,
+    json: { reconciliation: id, n, acknowledged: known ?? null, dry_run: acknowledged === null },
+    lines: [line],
+  };
+}
+
+function notFound(message: string): Report {
+  return { exit: EXIT.finding, json: { error: { code: 'not_found', message } }, lines: [message] };
+}
