@@ -3,6 +3,7 @@ import { decodeArrayFromPayloads } from '@tillflow/temporal/sdk-internals';
 import type { CommandMemo, ReconcileMemo, Refund, TimelineEntry } from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chargePlanOf } from './support/plans.js';
+import { Reconciliations, type BreakJson } from './support/reconciliations.js';
 import { asOperator, seedRecords, type SeededRecords } from './support/resources.js';
 import { chargeIdOf, KEYS, Stack, type Answer, type CheckoutJson } from './support/stack.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
@@ -111,6 +112,13 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
         return memos.map(({ by }) => by);
       })
       .toContain(OPS);
+  },
+  'POST /v1/reconciliations/{id}/breaks/{n}/acknowledge': async () => {
+    stack.sandbox.seedRecords({ receipts: [{ charge_fee: 500 }] });
+    const { id } = await new Reconciliations(stack).run();
+    const path = `/v1/reconciliations/${id}/breaks/1/acknowledge`;
+    const { body } = await asOperator<BreakJson>(stack, 'POST', path, { body: { reason: 'known' } });
+    expect(body.acknowledged).toMatchObject({ by: OPS, reason: 'known' });
   },
   'POST /v1/recurring-plans': async () => {
     const body = chargePlanOf(stack, seeded.customer);

@@ -258,6 +258,21 @@ describe('a request for a reconciliation', () => {
   });
 
   it.each([
+    [{}],
+    [{ reason: '' }],
+    [{ reason: '  ' }],
+    [{ reason: 'two\nlines' }],
+    [{ reason: 'x'.repeat(201) }],
+    [{ reason: 5 }],
+    [{ reason: 'known', by: 'another' }],
+  ])('that acknowledges a break with the body %j is refused with 400, and changes nothing', async (body) => {
+    const path = '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9/breaks/1/acknowledge';
+    await expectUntouched(400, 'invalid_request', () =>
+      stack.request<ProblemJson>('POST', path, { body, key: KEYS.ops }),
+    );
+  });
+
+  it.each([
     ['/v1/reconciliations/nonsense', 404, 'not_found'],
     ['/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9', 404, 'not_found'],
     ['/v1/reconciliations/rec_daily-2026-11-20T00:30:00Z_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9', 404, 'not_found'],
@@ -277,6 +292,7 @@ describe('a request for a reconciliation', () => {
     ['GET', '/v1/reconciliations'],
     ['GET', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9'],
     ['GET', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9/export'],
+    ['POST', '/v1/reconciliations/rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9/breaks/1/acknowledge'],
   ])('%s %s is refused with 403 for a till', async (method, path) => {
     const body = method === 'POST' ? window : undefined;
     await expectUntouched(403, 'forbidden', () => stack.request<ProblemJson>(method, path, { body }));
@@ -393,6 +409,7 @@ describe('without a key', () => {
     ['GET', '/v1/reconciliations'],
     ['GET', '/v1/reconciliations/rec_1-2_a'],
     ['GET', '/v1/reconciliations/rec_1-2_a/export'],
+    ['POST', '/v1/reconciliations/rec_1-2_a/breaks/1/acknowledge'],
     ['HEAD', '/v1/checkouts/chk_default_a/events'],
   ])('%s %s answers 401', async (method, path) => {
     const answer = await stack.request<ProblemJson>(method, path, {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Reconciliations, type BreakJson, type ReconciliationJson } from './support/reconciliations.js';
 import { chargeIdOf, KEYS, Stack, type Answer, type CheckoutJson } from './support/stack.js';
@@ -14,6 +15,8 @@ beforeAll(async () => {
     // The payments of this test are old enough to be compared.
     sandbox: { now: new Date(Date.now() - 3_600_000).toISOString() },
     webhookUrl: null,
+    // What Temporal stores is encrypted, as in production.
+    shared: { PAYLOAD_KEYS: `a:${randomBytes(32).toString('base64')}` },
     before: async (sandboxUrl) => {
       provider = await TamperedProvider.before(sandboxUrl);
       return provider.url;
@@ -44,13 +47,8 @@ const breakOf = ({ breaks }: ReconciliationJson, { id }: CheckoutJson): BreakJso
   return found;
 };
 
-const acknowledge = (
-  id: string,
-  n: number | string,
-  body: unknown,
-  key: string = KEYS.ops,
-): Promise<Answer<BreakJson>> =>
-  stack.request<BreakJson>('POST', `/v1/reconciliations/${id}/breaks/${n}/acknowledge`, { body, key });
+const acknowledge = (id: string, n: number | string, body: unknown): Promise<Answer<BreakJson>> =>
+  stack.request<BreakJson>('POST', `/v1/reconciliations/${id}/breaks/${n}/acknowledge`, { body, key: KEYS.ops });
 
 const operate = (...args: readonly string[]) => tillflow(args, operatorOf(stack));
 
@@ -149,23 +147,6 @@ describe('an acknowledged break', { timeout: 120_000 }, () => {
   ])('is refused for %s', async (_, id, n, status, code) => {
     const run = id ?? (await reconciliations.run()).id;
     expect(await acknowledge(run, n, { reason: 'known' })).toMatchObject({ status, body: { code } });
-  });
-
-  it.each([
-    [{}],
-    [{ reason: '' }],
-    [{ reason: '  ' }],
-    [{ reason: 'two\nlines' }],
-    [{ reason: 'x'.repeat(201) }],
-    [{ reason: 5 }],
-  ])('is refused with the body %j', async (body) => {
-    const answer = await acknowledge('rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9', 1, body);
-    expect(answer).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
-  });
-
-  it('is refused for a till', async () => {
-    const answer = await acknowledge('rec_1-2_01a1fdd5-c8b3-7d0e-b138-1622b2e958f9', 1, { reason: 'x' }, KEYS.checkout);
-    expect(answer.status).toBe(403);
   });
 });
 

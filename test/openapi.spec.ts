@@ -114,6 +114,7 @@ describe('the OpenAPI document', () => {
         'GET /v1/reconciliations',
         'GET /v1/reconciliations/{id}',
         'GET /v1/reconciliations/{id}/export',
+        'POST /v1/reconciliations/{id}/breaks/{n}/acknowledge',
         'POST /webhooks/provider',
       ]),
     );

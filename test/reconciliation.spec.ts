@@ -558,7 +558,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect(lines[0]).toMatch(/^record,type,checkout_id,charge_id/);
       expect(lines.filter((line) => line.startsWith(`foreign,,,${foreign},`))).toHaveLength(1);
       const thb = found.totals.find(({ currency }) => currency === 'THB');
-      expect(lines).toContain(`total,paid_here,,,,,,,,,,${thb?.paid_here},THB,,,,`);
+      expect(lines).toContain(`total,paid_here,,,,,,,,,,${thb?.paid_here},THB,,,,,,,,,,`);
       expect((await reconciliations.export(id, 'json')).body).toEqual(found);
     } finally {
       await stack.startWorker();

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import type { Break } from '@tillflow/domain';
+import { acknowledgementId, Acknowledgements } from '@tillflow/temporal';
 import type { ReconcileInput, ReconcileResult } from '@tillflow/workflows';
+import { eventually } from './eventually.js';
 import { chargeIdOf, type CheckoutJson, type Stack } from './stack.js';
 
-/** A way through a reconciliation. Answers with the id of its workflow, which has ended. */
+/** A way through a reconciliation. Answers with the id of its workflow, whose history grows no more. */
 export type ReconcilePath = (stack: Stack) => Promise<string>;
 
 const HOUR_MS = 3_600_000;
@@ -41,6 +44,21 @@ export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
     return run(stack, { policy: { chargesPerCall: 1 } });
   },
   'reconcile-empty': (stack) => run(stack, { to: Date.now() - 24 * HOUR_MS }),
+  // This one stays open, for two years.
+  'break-acknowledged': async (stack) => {
+    const ids = { checkout_id: null, charge_id: null, refund_id: null, transaction_id: null, receipt_id: randomUUID() };
+    const facts = { type: 'receipt_total', ...ids, expected: null, actual: null } as const;
+    const one: Break = { ...facts, age_seconds: 0, suggested_action: '', healed: false };
+    const acknowledgements = new Acknowledgements(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 10_000 });
+    await acknowledgements.add(one, { by: 'cli:operator', reason: 'known' });
+    const workflowId = acknowledgementId(one);
+    const hasTimer = async () =>
+      (await stack.runsOfWorkflow(workflowId))[0]?.some((event) => event.timerStartedEventAttributes);
+    await eventually(async () => {
+      if ((await hasTimer()) !== true) throw new Error('Not yet');
+    });
+    return workflowId;
+  },
   'reconcile-daily': async (stack) => {
     await payAndSignal(stack);
     return start(stack, []);

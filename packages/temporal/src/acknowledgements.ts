@@ -32,7 +32,7 @@ export class Acknowledgements {
    */
   async add(one: Break, { by, reason }: Pick<Acknowledgement, 'by' | 'reason'>): Promise<Acknowledgement> {
     const { workflow } = this.temporal.client;
-    const workflowId = idOf(one);
+    const workflowId = acknowledgementId(one);
     const acknowledgement = { by, at: new Date().toISOString(), reason };
     const about = one.checkout_id ?? one.charge_id ?? one.receipt_id ?? one.transaction_id ?? '';
     await this.#within(() =>
@@ -52,7 +52,7 @@ export class Acknowledgements {
 
   /** The breaks, each with its present acknowledgement, or without one. A new one appears here a moment after it is made. */
   async mark(breaks: readonly Break[]): Promise<Break[]> {
-    const ids = breaks.map(idOf);
+    const ids = breaks.map(acknowledgementId);
     const known = await this.#find([...new Set(ids)]);
     return breaks.map(({ acknowledged: _, ...one }, index) => {
       const acknowledged = known.get(ids[index] ?? '');
@@ -84,8 +84,8 @@ export class Acknowledgements {
   }
 }
 
-/** Temporal does not encrypt the ids of workflows, so the id contains a hash of the break. */
-function idOf(one: Break): string {
+/** The workflow that keeps the acknowledgement of a break. Temporal does not encrypt its id, so it contains a hash of the break. */
+export function acknowledgementId(one: Break): string {
   return acknowledgementWorkflowId(
     DEFAULT_ACCOUNT,
     createHash('sha256').update(factsOf(one)).digest('hex').slice(0, 32),

@@ -1,4 +1,4 @@
-export { Acknowledgements } from './acknowledgements.js';
+export { acknowledgementId, Acknowledgements } from './acknowledgements.js';
 export type { Payload } from '@temporalio/common';
 export {
   checkoutStart,
