@@ -52,6 +52,7 @@ export {
   healsByRetrieve,
   idsOf,
   isOpen,
+  withAcknowledgement,
   type Acknowledgement,
   type Break,
   type MadeBy,

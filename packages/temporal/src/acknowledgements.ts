@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { DEFAULT_ACCOUNT, factsOf, type Acknowledgement, type Break } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, factsOf, withAcknowledgement, type Acknowledgement, type Break } from '@tillflow/domain';
 import { ACKNOWLEDGEMENT_WORKFLOW, acknowledgementWorkflowId, type AcknowledgementMemo } from '@tillflow/workflows';
 import { within, type Bounded } from './connection/bounded-call.js';
 import type { Temporal } from './connection/connection.js';
@@ -54,10 +54,7 @@ export class Acknowledgements {
   async mark(breaks: readonly Break[]): Promise<Break[]> {
     const ids = breaks.map(acknowledgementId);
     const known = await this.#find([...new Set(ids)]);
-    return breaks.map(({ acknowledged: _, ...one }, index) => {
-      const acknowledged = known.get(ids[index] ?? '');
-      return acknowledged === undefined ? one : { ...one, acknowledged };
-    });
+    return breaks.map((one, index) => withAcknowledgement(one, known.get(ids[index] ?? '') ?? null));
   }
 
   async #find(ids: readonly string[]): Promise<Map<string, Acknowledgement>> {

@@ -91,17 +91,14 @@ function listed(runs: readonly FullReconciliation[]): Report {
     const open = left.filter(isOpen);
     return open.length === 0 ? [] : [{ id, from, to, breaks: open }];
   });
+  const lines = reconciliations.map(({ id, from, to, breaks: open }) => [
+    `${id}: ${utc(from)} to ${utc(to)}`,
+    ...breakTables(open),
+  ]);
   return {
     exit: reconciliations.length === 0 ? EXIT.ok : EXIT.finding,
     json: { reconciliations },
-    lines:
-      reconciliations.length === 0
-        ? ['No break is open.']
-        : reconciliations.flatMap(({ id, from, to, breaks: open }, index) => [
-            ...(index === 0 ? [] : ['']),
-            `${id}: ${utc(from)} to ${utc(to)}`,
-            ...breakTables(open),
-          ]),
+    lines: lines.length === 0 ? ['No break is open.'] : lines.flat(),
   };
 }
 

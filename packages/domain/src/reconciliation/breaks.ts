@@ -170,6 +170,12 @@ export function isOpen({ healed, acknowledged }: Break): boolean {
   return !healed && acknowledged === undefined;
 }
 
+/** The break with this acknowledgement, or with none. */
+export function withAcknowledgement(one: Break, acknowledged: Acknowledgement | null): Break {
+  const { acknowledged: _, ...rest } = one;
+  return acknowledged === null ? rest : { ...rest, acknowledged };
+}
+
 /** By code unit: the same on every machine. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

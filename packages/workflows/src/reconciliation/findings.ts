@@ -3,6 +3,7 @@ import {
   formatInstant,
   instant,
   Totals,
+  withAcknowledgement,
   type Break,
   type ComparedSlice,
   type CurrencyTotals,
@@ -89,7 +90,7 @@ export class Findings {
     return {
       ...summary,
       // Readers look up who has acknowledged a break, and a result with 2,000 reasons would be too long for one payload.
-      found: this.#breaks.map(({ acknowledged: _, ...one }) => one),
+      found: this.#breaks.map((one) => withAcknowledgement(one, null)),
       foreign: this.#foreign,
       omitted: {
         breaks: counted('breaks') - this.#breaks.length,
