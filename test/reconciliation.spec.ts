@@ -399,7 +399,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
       expect(summaryOf(breaks)).toEqual([`status ${missed.id} healed`]);
       expect(not_compared).toMatchObject([{ what: 'receipts', code: 'not_authorized' }]);
       const csv = await reconciliations.export(id, 'csv');
-      expect(String(csv.body)).toContain('\r\nnot_compared,receipts,,,,,,,,,not_authorized,,,,,,\r\n');
+      expect(String(csv.body)).toContain('\r\nnot_compared,receipts,,,,,,,,,not_authorized,,,,,,,,,,,,\r\n');
     } finally {
       stack.sandbox.faults.clear();
     }

@@ -103,6 +103,23 @@ const acknowledgement = z
   .object({ by: z.string().meta({ description: ASKER }), at: time, reason: z.string() })
   .meta({ id: 'Acknowledgement' });
 
+const breakExample = {
+  n: 1,
+  type: 'status' as const,
+  checkout_id: 'chk_default_till-7-000142',
+  charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+  refund_id: null,
+  transaction_id: 'trxn_test_8d0s6m2xk4vq9p1h7ze',
+  receipt_id: null,
+  expected: { status: 'awaiting_payment', amount: 150_000, currency: 'THB' },
+  actual: { status: 'successful', amount: 150_000, currency: 'THB' },
+  age_seconds: 61_200,
+  suggested_action: 'pnpm tillflow resolve chk_default_till-7-000142 --look --reason reconciliation',
+  healed: true,
+  made_by: null,
+  acknowledged: null,
+};
+
 const found = z
   .object({
     n: z.int().min(1).meta({ description: 'Names the break in its reconciliation' }),
@@ -127,7 +144,7 @@ const found = z
     }),
     acknowledged: acknowledgement.nullable().meta({ description: 'Null while no person has acknowledged the break' }),
   })
-  .meta({ id: 'Break' });
+  .meta({ id: 'Break', examples: [breakExample] });
 
 export const breakReply = found;
 export type BreakReply = z.output<typeof breakReply>;
@@ -184,24 +201,7 @@ const summaryExample = {
 
 const example = {
   ...summaryExample,
-  breaks: [
-    {
-      n: 1,
-      type: 'status' as const,
-      checkout_id: 'chk_default_till-7-000142',
-      charge_id: 'chrg_test_ym45mfiva1bdny558nb',
-      refund_id: null,
-      transaction_id: 'trxn_test_8d0s6m2xk4vq9p1h7ze',
-      receipt_id: null,
-      expected: { status: 'awaiting_payment', amount: 150_000, currency: 'THB' },
-      actual: { status: 'successful', amount: 150_000, currency: 'THB' },
-      age_seconds: 61_200,
-      suggested_action: 'pnpm tillflow resolve chk_default_till-7-000142 --look --reason reconciliation',
-      healed: true,
-      made_by: null,
-      acknowledged: null,
-    },
-  ],
+  breaks: [breakExample],
   acknowledged_count: 0,
   foreign: [
     {
