@@ -1,5 +1,5 @@
+import { openBrowser, type OpenedBrowser } from '@tillflow/browser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openBrowser, type OpenedBrowser } from '../../apps/sandbox/test/browser.js';
 import { EdgeApi } from '../support/edge.js';
 
 let api: EdgeApi;

@@ -46,6 +46,8 @@ import { ErrorsController } from './problems/errors.controller.js';
 import { ProviderLists } from './provider/provider-lists.js';
 import { ProviderReads } from './provider/provider-reads.js';
 import { LOGGER, Settings } from './providers.js';
+import { ReceiptsController } from './receipts/receipts.controller.js';
+import { ReceiptsService } from './receipts/receipts.service.js';
 import { ReconciliationsController } from './reconciliations/reconciliations.controller.js';
 import { ReconciliationsService } from './reconciliations/reconciliations.service.js';
 import { RecordsController } from './records/records.controller.js';
@@ -99,6 +101,7 @@ export const CONTROLLERS: Type[] = [
   CheckoutsController,
   AvailabilityController,
   RefundsController,
+  ReceiptsController,
   StreamsController,
   WebhooksController,
   HealthController,
@@ -141,6 +144,7 @@ export class AppModule {
         CheckoutsService,
         AttemptsService,
         RefundsService,
+        ReceiptsService,
         StreamsService,
         WaitingService,
         SourceCheck,

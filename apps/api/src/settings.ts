@@ -11,6 +11,9 @@ import type { Places } from './temporal/temporal.provider.js';
 const BASE64 =
   /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 const DAY_MS = 86_400_000;
+/** Characters. */
+const MAX_SHOP_LINE = 100;
+const MAX_ADDRESS_LINES = 6;
 const HTTP_URL = z.url({ protocol: /^https?$/ });
 
 const schema = z.object({
@@ -74,6 +77,23 @@ const schema = z.object({
     .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
     .transform((codes) => codes.filter(isCurrency))
     .default([...CURRENCIES]),
+  /** The zone of the shop, as the IANA names it. Times on receipts are in it. */
+  BUSINESS_TIMEZONE: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Asia/Bangkok').default('UTC'),
+  /** The shop, as receipts show it. Unset: receipts show none. */
+  SHOP_NAME: printable(MAX_SHOP_LINE).optional(),
+  /** Its lines, separated by `|`. */
+  SHOP_ADDRESS: printable(MAX_SHOP_LINE * MAX_ADDRESS_LINES)
+    .transform((text) =>
+      text
+        .split('|')
+        .map((line) => line.trim())
+        .filter((line) => line !== ''),
+    )
+    .refine(({ length }) => length <= MAX_ADDRESS_LINES, `must have at most ${MAX_ADDRESS_LINES} lines`)
+    .default([]),
+  SHOP_TAX_ID: printable(MAX_SHOP_LINE).optional(),
+  /** The QR network that customers pay through, as receipts name it. */
+  QR_NETWORK_NAME: printable(MAX_SHOP_LINE).optional(),
   /** A reconciliation does not compare a payment that is younger than this. The next one does. */
   RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
   /** How long a request may take. Less than the limit of a proxy: when the provider is slow, the API answers 202 before. */
@@ -148,6 +168,24 @@ export function placesIn(settings: ApiSettings): Places {
     hint: settings.TEMPORAL_MAX_HINTS,
     background: BACKGROUND_PLACES + settings.TEMPORAL_MAX_WRITES,
   };
+}
+
+/** Text without control characters, of at most `max` characters. */
+function printable(max: number) {
+  return z
+    .string()
+    .max(max, `must have at most ${max} characters`)
+    .refine((text) => !/[\p{Cs}\p{Cc}]/u.test(text), 'must be one line without control characters');
+}
+
+/** `Intl` also accepts a distance from UTC, such as +07:00. It does not follow daylight saving time. */
+function isTimeZone(text: string): boolean {
+  if (!/^[A-Za-z]/.test(text)) return false;
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
+  } catch {
+    return false;
+  }
 }
 
 function isOrigin(text: string): boolean {

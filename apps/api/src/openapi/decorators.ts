@@ -44,7 +44,7 @@ export type AnswerMetadata = {
 };
 
 /** Headers that only some answers have. The document adds the headers of all answers. */
-export type AnswerHeader = 'Location' | 'Content-Disposition';
+export type AnswerHeader = 'Location' | 'Content-Disposition' | 'Content-Language' | 'Vary';
 
 /** Groups the operations of a controller. */
 export const Tag = (name: string): ClassDecorator => SetMetadata(TAG_METADATA, name);

@@ -19,6 +19,8 @@ export const HEADERS = {
   Location: header('Where to read the result', { type: 'string', format: 'uri-reference' }),
   'Retry-After': header('Seconds to wait before the next request', { type: 'integer', minimum: 1 }),
   'Content-Disposition': header('The name of the file', { type: 'string' }),
+  'Content-Language': header('The language of the answer', { type: 'string' }),
+  Vary: header('The headers of the request that decide the form of the answer', { type: 'string' }),
   'WWW-Authenticate': header('How to authenticate', { type: 'string', const: 'Bearer' }),
 };
 

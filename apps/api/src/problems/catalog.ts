@@ -94,6 +94,14 @@ export const PROBLEMS = {
     action: 'Use one of the methods in `Allow`.',
     example: 'This path supports GET, HEAD, POST',
   },
+  not_acceptable: {
+    status: 406,
+    title: 'The answer does not exist in this form',
+    meaning: '`Accept` names no type that the route can answer with.',
+    money: UNTOUCHED,
+    action: 'Send `Accept` with one of the types that `detail` names, or leave it out.',
+    example: 'A receipt can be application/json, text/html, text/plain',
+  },
   request_timeout: {
     status: 408,
     title: 'The request did not arrive in time',
@@ -145,11 +153,20 @@ export const PROBLEMS = {
   },
   not_paid: {
     status: 409,
-    title: 'The checkout has no payment to refund',
-    meaning: 'Tillflow has not seen a payment of this checkout.',
+    title: 'The checkout has no payment',
+    meaning: 'Tillflow has not seen a payment of this checkout, so there is nothing to refund and no receipt.',
     money: 'No money was returned.',
     action: 'Read the checkout. To end one that is still open, cancel it.',
     example: 'The checkout is awaiting_payment',
+  },
+  not_refunded: {
+    status: 409,
+    title: 'The refund is not made',
+    meaning:
+      'The receipt of a refund exists only once the provider has made the refund. This one is pending or rejected.',
+    money: 'A pending refund may still be made. A rejected one moved no money.',
+    action: 'Read the refund until its `status` is `succeeded`, then ask for its receipt.',
+    example: 'The refund is pending',
   },
   refund_window_closed: {
     status: 409,

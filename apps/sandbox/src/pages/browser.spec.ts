@@ -1,10 +1,9 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { ACCESSIBILITY_PROBLEMS, openBrowser, type OpenedBrowser } from '@tillflow/browser';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, type TestContext } from 'vitest';
 import { scanQr } from '../../../../test/support/scan-qr.js';
-import { ACCESSIBILITY_PROBLEMS } from '../../test/accessibility.js';
-import { openBrowser, type OpenedBrowser } from '../../test/browser.js';
 import { openReceiver, openSandbox, type Bench } from '../../test/harness.js';
 import { createCharge, walletOf } from '../../test/pages.js';
 import type { ChargeJson } from '../index.js';

@@ -6,7 +6,7 @@ export const ACCESSIBILITY_PROBLEMS = `(() => {
   const problems = [];
   const all = (selector) => [...document.querySelectorAll(selector)];
   const html = (element) => element.outerHTML.slice(0, 120);
-  if (document.documentElement.lang !== 'en') problems.push('no language');
+  if (document.documentElement.lang === '') problems.push('no language');
   if (document.title === '') problems.push('no title');
   for (const selector of ['h1', 'main']) {
     if (all(selector).length !== 1) problems.push(all(selector).length + ' times ' + selector);

@@ -1,0 +1,2 @@
+export { ACCESSIBILITY_PROBLEMS } from './accessibility.js';
+export { openBrowser, type OpenedBrowser } from './browser.js';
