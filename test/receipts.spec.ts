@@ -28,7 +28,7 @@ let opened: OpenedBrowser;
 let paid: CheckoutJson;
 let unpaid: CheckoutJson;
 beforeAll(async () => {
-  [stack, opened] = await Promise.all([Stack.start({ api: SHOP }), openBrowser()]);
+  [stack, opened] = await Promise.all([Stack.start({ api: { ...SHOP, POLL_INTERVAL_MS: '100' }, webhookUrl: null }), openBrowser()]);
   const reference = newReference();
   const [first, second] = await Promise.all([
     stack.create({ reference, terminal: 'till-7', description: 'Two coffees' }),
