@@ -28,10 +28,18 @@ let opened: OpenedBrowser;
 let paid: CheckoutJson;
 let unpaid: CheckoutJson;
 beforeAll(async () => {
-  [stack, opened] = await Promise.all([Stack.start({ api: { ...SHOP, POLL_INTERVAL_MS: '100' }, webhookUrl: null }), openBrowser()]);
+  [stack, opened] = await Promise.all([
+    Stack.start({ api: { ...SHOP, POLL_INTERVAL_MS: '100' }, webhookUrl: null }),
+    openBrowser(),
+  ]);
   const reference = newReference();
   const [first, second] = await Promise.all([
-    stack.create({ reference, terminal: 'till-7', description: 'Two coffees' }),
+    stack.create({
+      reference,
+      terminal: 'till-7',
+      store: { id: 'silom', name: 'Silom Road' },
+      description: 'Two coffees',
+    }),
     stack.create(),
   ]);
   unpaid = second.body;
@@ -64,6 +72,7 @@ describe('the receipt of a payment', () => {
         kind: 'payment',
         language: 'en',
         shop: { name: 'Sunrise <Coffee>', address: ['99 Rama IV Road', 'Bangkok 10500'], tax_id: '0105551234567' },
+        store: { id: 'silom', name: 'Silom Road' },
         terminal: 'till-7',
         checkout_id: paid.id,
         reference: paid.reference,

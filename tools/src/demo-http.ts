@@ -84,6 +84,13 @@ export async function until<Found>(what: string, read: () => Promise<Found | und
   }
 }
 
+/** Reads an answer that is text. @throws {Error} for a status of 400 or above. */
+export async function readText(url: string, headers: Record<string, string>): Promise<string> {
+  const { status, text } = await request(url, 'GET', { accept: 'text/plain', ...headers });
+  if (status >= 400) throw new Error(`GET ${url} answered ${status}: ${text}`);
+  return text;
+}
+
 export function money({ amount, currency }: { readonly amount: number; readonly currency: string }): string {
   return new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' })
     .format(amount / 100)

@@ -4,6 +4,7 @@ import {
   clock,
   exchange,
   money,
+  readText,
   request,
   until,
   type Checkout,
@@ -12,6 +13,7 @@ import {
   type SandboxState,
   type Timeline,
 } from './demo-http.js';
+import { DEMO_TILL } from './demo-settings.js';
 import type { Stack } from './stack.js';
 
 /**
@@ -70,6 +72,8 @@ class Demo {
     const paid = await this.#until(opened, 'paid');
     this.#step('paid', `at ${clock(paid.paid_at)}`);
     this.#step('', `void possible until ${clock(paid.voidable_until)}, refund until ${clock(paid.refundable_until)}`);
+
+    await this.#receipt(opened);
 
     await this.#refund(opened, 50_000);
     await this.#until(opened, 'partially_refunded');
@@ -180,9 +184,15 @@ class Demo {
     this.#step('too much', `refused: ${(JSON.parse(text) as { detail: string }).detail}`);
   }
 
+  async #receipt({ id }: Checkout): Promise<void> {
+    this.#step('receipt', 'as the till prints it on paper of 80 mm');
+    const text = await readText(`${this.#apiUrl}/v1/checkouts/${id}/receipt`, this.#headers({}));
+    for (const line of text.trimEnd().split('\n')) this.#print(`    ${line}`.trimEnd());
+  }
+
   async #open(ending: string, amount: number, more: { expires_in?: number } = {}): Promise<Checkout> {
     const reference = `demo-${this.#run}-${ending}`;
-    const body = { reference, amount, currency: 'THB', description: 'Tillflow demo', ...more };
+    const body = { reference, amount, currency: 'THB', description: 'Tillflow demo', ...DEMO_TILL, ...more };
     // A slow provider gives a 202, and the QR code comes later.
     const created = await this.#call<{ id: string }>('POST', '/v1/checkouts', body);
     const opened = await this.#until(created, 'awaiting_payment');

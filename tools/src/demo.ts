@@ -2,23 +2,11 @@ import { createWriteStream, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { demoSettings } from './demo-settings.js';
 import { onInterruption } from './interruption.js';
 import { formatLogLine, printable } from './log-line.js';
 import { runScenarios } from './demo-scenarios.js';
 import { startStack, type Stack } from './stack.js';
-
-/** The demo chooses its own ports and keys, so that it can run beside another stack. It uses TEMPORAL_ADDRESS if that is set. */
-function ownSettings(): NodeJS.ProcessEnv {
-  const notInherited = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*)$/;
-  const kept = Object.entries(process.env).filter(([name]) => !notInherited.test(name));
-  return {
-    // On a shared Temporal server, no other worker may take the demo's tasks.
-    TEMPORAL_TASK_QUEUE: `tillflow-demo-${process.pid}`,
-    ...Object.fromEntries(kept),
-    // The demo reconciles payments that are seconds old.
-    RECONCILE_MIN_AGE_MS: '0',
-  };
-}
 
 async function main(): Promise<number> {
   const signal = onInterruption();
@@ -32,7 +20,7 @@ async function main(): Promise<number> {
   try {
     console.log('Starting Temporal, the provider sandbox, the worker and the API …');
     stack = await startStack({
-      env: ownSettings(),
+      env: demoSettings(),
       onLine: (service, line) => logFile.write(`${formatLogLine(service, line)}\n`),
       log: (line) => console.log(line),
       signal,

@@ -7,7 +7,7 @@ import type { CheckoutReceipt } from './receipts.schema.js';
 const STYLE = `
 * { box-sizing: border-box; margin: 0; }
 html { color: #000; background: #fff; }
-body { font: 9.5pt/1.4 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans Thai', 'Noto Sans SC', sans-serif; }
+body { font: 9.5pt/1.4 system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Noto Sans Thai', 'Noto Sans SC', sans-serif; font-variant-ligatures: none; }
 main { width: 72mm; max-width: 100%; margin: 0 auto; padding: 2mm 0; overflow-wrap: anywhere; }
 .shop { font-size: 14pt; font-weight: 700; line-height: 1.2; text-align: center; margin-bottom: 1mm; }
 .address { text-align: center; }

@@ -34,7 +34,7 @@ describe('the text of a receipt', () => {
 
                        Receipt
       ------------------------------------------
-      Store                                Silom
+      Store                           Silom Road
       Till                                till-7
       Reference                    till-7-000142
       Date            21 Nov 2026 12:31:02 GMT+7
@@ -60,7 +60,7 @@ describe('the text of a receipt', () => {
 
                      ใบเสร็จรับเงิน
       ------------------------------------------
-      สาขา                                 Silom
+      สาขา                            Silom Road
       เครื่องคิดเงิน                          till-7
       เลขที่อ้างอิง                    till-7-000142
       วันที่            21 พ.ย. 2569 12:31:02 GMT+7
@@ -86,7 +86,7 @@ describe('the text of a receipt', () => {
 
                         Resit
       ------------------------------------------
-      Cawangan                             Silom
+      Cawangan                        Silom Road
       Kaunter                             till-7
       Rujukan                      till-7-000142
       Tarikh          21 Nov 2026 13:31:02 GMT+8
@@ -117,7 +117,7 @@ describe('the text of a receipt', () => {
 
                          收据
       ------------------------------------------
-      门店                                 Silom
+      门店                            Silom Road
       收银台                              till-7
       单号                         till-7-000142
       日期         2026年11月21日 12:31:02 GMT+7
@@ -144,7 +144,7 @@ describe('the text of a receipt', () => {
 
                     Refund receipt
       ------------------------------------------
-      Store                                Silom
+      Store                           Silom Road
       Till                                till-7
       Reference                    till-7-000142
       Date            21 Nov 2026 13:02:11 GMT+7

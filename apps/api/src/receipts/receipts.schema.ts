@@ -69,7 +69,7 @@ export const checkoutReceipt = z
         kind: 'payment',
         language: 'en',
         shop: { name: 'Sunrise Coffee', address: ['99 Rama IV Road', 'Bangkok 10500'], tax_id: '0105551234567' },
-        store: { id: 'silom-2', name: 'Silom' },
+        store: { id: 'silom', name: 'Silom Road' },
         terminal: 'till-7',
         checkout_id: 'chk_default_till-7-000142',
         reference: 'till-7-000142',
@@ -109,7 +109,7 @@ export const receiptTextExample = `              Sunrise Coffee
 
                  Receipt
 ------------------------------------------
-Store                                Silom
+Store                           Silom Road
 Till                                till-7
 Reference                    till-7-000142
 `;

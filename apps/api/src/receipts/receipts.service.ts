@@ -86,11 +86,11 @@ export class ReceiptsService {
 
 /** What the checkout knows of its store, its till and its payment. */
 function saleOf({ intent, state, timeline }: StoredCheckout): Sale {
-  const { terminal, amount, currency } = intent;
-  if (state.paid_at === null) return { store: null, terminal, payment: null };
+  const { terminal, store = null, amount, currency } = intent;
+  if (state.paid_at === null) return { store, terminal, payment: null };
   const charge = acceptedChargeOf(state, timeline);
   const payment = { ...unknownPayment(charge, currency), paid_at: state.paid_at, amount };
-  return { store: null, terminal, payment };
+  return { store, terminal, payment };
 }
 
 /** @throws {Problem} `not_found`; `not_refunded` unless the provider has made the refund. */

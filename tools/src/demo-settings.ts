@@ -1,0 +1,28 @@
+/** The shop that the receipts of the demo and of the pictures show. */
+const SHOP = {
+  SHOP_NAME: 'Sunrise Coffee',
+  SHOP_ADDRESS: '99 Rama IV Road|Bangkok 10500',
+  SHOP_TAX_ID: '0105551234567',
+  QR_NETWORK_NAME: 'Example Pay',
+  BUSINESS_TIMEZONE: 'Asia/Bangkok',
+};
+
+/** The store and the till of the demo's checkouts. */
+export const DEMO_TILL = { store: { id: 'silom', name: 'Silom Road' }, terminal: 'till-7' } as const;
+
+/**
+ * The environment of a stack with its own ports and keys, so that it can run beside another one. It uses TEMPORAL_ADDRESS
+ * if that is set.
+ */
+export function demoSettings(): NodeJS.ProcessEnv {
+  const notInherited = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*)$/;
+  const kept = Object.entries(process.env).filter(([name]) => !notInherited.test(name));
+  return {
+    // On a shared Temporal server, no other worker may take the demo's tasks.
+    TEMPORAL_TASK_QUEUE: `tillflow-demo-${process.pid}`,
+    ...SHOP,
+    ...Object.fromEntries(kept),
+    // The demo reconciles payments that are seconds old.
+    RECONCILE_MIN_AGE_MS: '0',
+  };
+}
