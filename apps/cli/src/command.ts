@@ -52,8 +52,8 @@ type Definition<O extends Options> = {
   readonly summary: string;
   /** The help text after the summary. */
   readonly details: readonly string[];
-  /** The number of arguments that are not options. */
-  readonly takes: number;
+  /** The number of arguments that are not options: one number, or each that is possible. */
+  readonly takes: number | readonly number[];
   readonly options: O;
   /** @throws {UsageError} @throws {UnreachableError} and any error of Temporal's client. */
   run(call: Call<O>): Promise<Report>;
@@ -71,7 +71,8 @@ export type Command = Pick<Definition<Options>, 'name' | 'synopsis' | 'summary' 
 
 /** Adds `--json` to the options. A command that changes something declares `--dry-run` itself. */
 export function command<const O extends Options>(definition: Definition<O>): Command {
-  const { name, synopsis, summary, details, takes } = definition;
+  const { name, synopsis, summary, details } = definition;
+  const takes = [definition.takes].flat();
   return {
     name,
     synopsis,
@@ -79,8 +80,9 @@ export function command<const O extends Options>(definition: Definition<O>): Com
     details,
     async run(args, environment, progress, warn) {
       const { values, positionals } = parse(args, definition.options);
-      if (positionals.length !== takes) {
-        throw new UsageError(`${name} takes ${takes === 0 ? 'no' : takes} argument${takes === 1 ? '' : 's'}`);
+      if (!takes.includes(positionals.length)) {
+        const counts = takes.map((count) => (count === 0 ? 'no' : String(count))).join(' or ');
+        throw new UsageError(`${name} takes ${counts} argument${takes.at(-1) === 1 ? '' : 's'}`);
       }
       // parseArgs returns these values, but its types are wider.
       return definition.run({ values: values as Values<O>, positionals, environment, progress, warn });

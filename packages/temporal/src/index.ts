@@ -9,6 +9,7 @@ export {
 } from './checkouts/checkout-workflow.js';
 export { CheckoutNotFoundError, Checkouts, NotAcceptedError, type RequestResult } from './checkouts/checkouts.js';
 export { CheckoutList, type ListPage } from './checkouts/list.js';
+export { countOpenWhere, isOpenWhere, openCheckoutsWhere } from './checkouts/open-checkouts.js';
 export { readPlace, writePlace, type ListPlace } from './checkouts/list-position.js';
 export {
   openCheckoutsOfCharges,

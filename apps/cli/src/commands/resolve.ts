@@ -3,18 +3,21 @@ import { isTemporalFailure, probeWorkers, NotAcceptedError, within } from '@till
 import type { RequestResult, StoredCheckout, Temporal } from '@tillflow/temporal';
 import { ADOPTABLE_ID, view, type Resolution } from '@tillflow/workflows';
 import { checkoutJson, findCheckout } from '../checkouts.js';
-import { command, EXIT, type Report, UnreachableError } from '../command.js';
+import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
 import { resolutionOf } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
 import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
+import { MANY_DETAILS, resolveMany } from './resolve-many.js';
 
 /** A lookup takes up to 45 s while the provider is down. */
 const WITHIN_MS = 60_000;
 
 export const resolve = command({
   name: 'resolve',
-  synopsis: '<id|reference> --look | --adopt <charge or refund id> | --abandon --reason <text> [--dry-run]',
+  synopsis:
+    '<id|reference> --look | --adopt <charge or refund id> | --abandon --reason <text> [--dry-run]\n' +
+    '       pnpm tillflow resolve --query <filter> --look --reason <text> [--rate <n>] [--dry-run]',
   summary: "Applies an operator's decision where Tillflow cannot decide. No option can declare a checkout paid.",
   details: [
     '  --look            retrieve everything from the provider again now, and retry refused returns of money',
@@ -23,23 +26,33 @@ export const resolve = command({
     '  --reason <text>   why; it is written to the timeline',
     '  --dry-run         show what would be requested, and the checkout',
     '',
+    ...MANY_DETAILS,
+    '',
     'Waits until the decision was carried out. Exit code 1: it was refused, or the id was not adopted. Exit code 3: no',
     'worker took it, so repeat the command; or the provider did not answer, and Tillflow asks again automatically.',
   ],
-  takes: 1,
+  takes: [0, 1],
   options: {
     look: { type: 'boolean' },
     adopt: { type: 'string' },
     abandon: { type: 'boolean' },
     reason: { type: 'string' },
+    query: { type: 'string' },
+    rate: { type: 'string' },
     'dry-run': { type: 'boolean' },
   },
-  async run({ values, positionals: [text = ''], environment }) {
+  async run({ values, positionals: [text], environment, progress }) {
+    const { query, rate, 'dry-run': dryRun = false } = values;
+    if ((text === undefined) === (query === undefined)) throw new UsageError('resolve takes 1 argument, or --query');
+    if (query === undefined && rate !== undefined) throw new UsageError('--rate is only valid with --query');
     const resolution = resolutionOf(values, 'resolve', ADOPTABLE_ID, 'of a charge (chrg_…) or a refund (rfnd_…)');
+    if (text === undefined) {
+      return resolveMany({ query, rate, dryRun, resolution }, cliSettings(environment), progress);
+    }
     return withTemporal(cliSettings(environment), async ({ temporal, checkouts }) => {
       const before = await findCheckout(checkouts, text);
       if (before.closed) return reportOf({ kind: 'closed' }, resolution, before, null);
-      if (values['dry-run'] === true) return dryRunOf(before, resolution);
+      if (dryRun) return dryRunOf(before, resolution);
       const workflowId = checkoutWorkflowId(before.intent);
       if ((await probeWorkers(temporal, [{ workflowId }])) === 'silent') {
         throw new UnreachableError(

@@ -42,29 +42,17 @@ export type Part = {
 export function partsOf(filters: CheckoutFilters): readonly Part[] {
   const { status: wanted } = filters;
   if (wanted !== undefined) {
-    return [part(filters, isAwaitingPayment(wanted) ? OPEN : `${status.name} = '${wanted}'`, false)];
+    return [part(filters, hasStatus(wanted), false)];
   }
   return [part(filters, OPEN, true), part(filters, null, false)];
 }
 
 function part(filters: CheckoutFilters, condition: string | null, isOpen: boolean): Part {
-  const { from, to, payment_reference: slip } = filters;
-  const common = [
-    IS_CHECKOUT,
-    NOT_CONTINUED,
-    ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
-    ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
-    ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
-    ...(slip === undefined ? [] : [`${chargeId.name} = '${searchable(slipReference(slip))}'`]),
-    ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
-    ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
-    ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),
-    ...(condition === null ? [] : [condition]),
-  ];
+  const common = [IS_CHECKOUT, NOT_CONTINUED, ...selectedBy(filters), ...(condition === null ? [] : [condition])];
   return {
     isOpen,
     // A payment changes these attributes, so an older run may lack them.
-    hasAllRuns: condition === null && filters.attention !== true && slip === undefined,
+    hasAllRuns: condition === null && filters.attention !== true && filters.payment_reference === undefined,
     query: (window) =>
       [
         ...common,
@@ -72,6 +60,31 @@ function part(filters: CheckoutFilters, condition: string | null, isOpen: boolea
         ...(window.to === null ? [] : [`${createdAt.name} < ${at(window.to)}`]),
       ].join(' AND '),
   };
+}
+
+/** The conditions of all filters except `status`. */
+function selectedBy(filters: CheckoutFilters): readonly string[] {
+  const { from, to, payment_reference: slip } = filters;
+  return [
+    ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
+    ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
+    ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
+    ...(slip === undefined ? [] : [`${chargeId.name} = '${searchable(slipReference(slip))}'`]),
+    ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
+    ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
+    ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),
+  ];
+}
+
+function hasStatus(wanted: CheckoutStatus): string {
+  return isAwaitingPayment(wanted) ? OPEN : `${status.name} = '${wanted}'`;
+}
+
+/** The checkouts of a list whose workflow runs on this task queue. */
+export function runningWhere(filters: CheckoutFilters, taskQueue: string): string {
+  const { status: wanted } = filters;
+  const ofStatus = wanted === undefined ? [] : [hasStatus(wanted)];
+  return [IS_CHECKOUT, RUNNING, `TaskQueue = '${taskQueue}'`, ...selectedBy(filters), ...ofStatus].join(' AND ');
 }
 
 function seconds(time: string): number {
