@@ -6,6 +6,7 @@ import { benchCompare } from './compare/bench.js';
 import { benchEdge } from './edge.js';
 import { benchReconcile } from './reconcile.js';
 import { print } from './report.js';
+import { benchResolve } from './resolve.js';
 import { benchSandbox } from './sandbox.js';
 
 type Options = { readonly quick: boolean; readonly seed: number };
@@ -19,6 +20,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   checkout: benchCheckout,
   cache: benchCache,
   reconcile: benchReconcile,
+  resolve: benchResolve,
   client: benchClient,
   edge: benchEdge,
 };

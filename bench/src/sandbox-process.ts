@@ -6,7 +6,7 @@ import { MeasuredProcess, type Usage } from './processes.js';
 /** The directory of a built tree, whose programs are measured. By default this tree. */
 export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url));
 
-export const programOf = (tree: string, app: 'api' | 'sandbox' | 'worker'): string =>
+export const programOf = (tree: string, app: 'api' | 'cli' | 'sandbox' | 'worker'): string =>
   join(tree, 'apps', app, 'dist', 'main.js');
 
 /** The keys of the sandbox and of its callers. */
