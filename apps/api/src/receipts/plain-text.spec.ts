@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { writeAmount, writeTime } from './formats.js';
 import { LANGUAGES, type Language } from './languages.js';
 import { columnsOf, receiptText } from './plain-text.js';
-import { checkoutReceipt, type CheckoutReceipt } from './receipts.schema.js';
+import { receiptExample, type CheckoutReceipt } from './receipts.schema.js';
 
-const [EXAMPLE] = checkoutReceipt.meta()?.['examples'] as [CheckoutReceipt];
+const EXAMPLE: CheckoutReceipt = receiptExample;
 
 function receiptIn(language: Language, changes: Partial<CheckoutReceipt> = {}): CheckoutReceipt {
   const receipt = { ...EXAMPLE, language, ...changes };

@@ -39,35 +39,9 @@ const receiptRefund = z.object({
   kind: z.enum(['void', 'refund']),
 });
 
-/** The receipt of a payment or of a refund. */
-export const checkoutReceipt = z
-  .object({
-    kind: z.enum(['payment', 'refund']),
-    language: z.enum(LANGUAGES).meta({ description: 'Of `amount_text` and `time_text`, as `Accept-Language` asks' }),
-    shop: z
-      .object({ name: z.string().nullable(), address: z.array(z.string()), tax_id: z.string().nullable() })
-      .meta({ description: 'From the settings `SHOP_NAME`, `SHOP_ADDRESS` and `SHOP_TAX_ID`' }),
-    store: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
-    terminal: z.string().nullable(),
-    checkout_id: z.string(),
-    reference: z.string(),
-    description: z.string().nullable(),
-    amount: smallestUnit.meta({ description: 'What was paid or refunded, in the smallest currency unit' }),
-    currency,
-    amount_text: z.string().meta({ description: 'The same, as the language writes it' }),
-    time: time.nullable().meta({ description: 'Of the payment, or of the request for the refund' }),
-    time_text: z.string().nullable().meta({ description: 'The same in `time_zone`, as the language writes it' }),
-    time_zone: z.string().meta({ description: 'From the setting `BUSINESS_TIMEZONE`' }),
-    network: z.string().nullable().meta({ description: 'The QR network, from the setting `QR_NETWORK_NAME`' }),
-    payment: receiptPayment.meta({ description: 'Of the receipt of a refund: the original payment' }),
-    refund: receiptRefund.nullable().meta({ description: 'Null on the receipt of a payment' }),
-  })
-  .meta({
-    id: 'CheckoutReceipt',
-    examples: [
-      {
-        kind: 'payment',
-        language: 'en',
+export const receiptExample = {
+        kind: 'payment' as const,
+        language: 'en' as const,
         shop: { name: 'Sunrise Coffee', address: ['99 Rama IV Road', 'Bangkok 10500'], tax_id: '0105551234567' },
         store: { id: 'silom', name: 'Silom Road' },
         terminal: 'till-7',
@@ -97,8 +71,34 @@ export const checkoutReceipt = z
           },
         },
         refund: null,
-      },
-    ],
+      };
+
+/** The receipt of a payment or of a refund. */
+export const checkoutReceipt = z
+  .object({
+    kind: z.enum(['payment', 'refund']),
+    language: z.enum(LANGUAGES).meta({ description: 'Of `amount_text` and `time_text`, as `Accept-Language` asks' }),
+    shop: z
+      .object({ name: z.string().nullable(), address: z.array(z.string()), tax_id: z.string().nullable() })
+      .meta({ description: 'From the settings `SHOP_NAME`, `SHOP_ADDRESS` and `SHOP_TAX_ID`' }),
+    store: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
+    terminal: z.string().nullable(),
+    checkout_id: z.string(),
+    reference: z.string(),
+    description: z.string().nullable(),
+    amount: smallestUnit.meta({ description: 'What was paid or refunded, in the smallest currency unit' }),
+    currency,
+    amount_text: z.string().meta({ description: 'The same, as the language writes it' }),
+    time: time.nullable().meta({ description: 'Of the payment, or of the request for the refund' }),
+    time_text: z.string().nullable().meta({ description: 'The same in `time_zone`, as the language writes it' }),
+    time_zone: z.string().meta({ description: 'From the setting `BUSINESS_TIMEZONE`' }),
+    network: z.string().nullable().meta({ description: 'The QR network, from the setting `QR_NETWORK_NAME`' }),
+    payment: receiptPayment.meta({ description: 'Of the receipt of a refund: the original payment' }),
+    refund: receiptRefund.nullable().meta({ description: 'Null on the receipt of a payment' }),
+  })
+  .meta({
+    id: 'CheckoutReceipt',
+    examples: [receiptExample],
   });
 export type CheckoutReceipt = z.output<typeof checkoutReceipt>;
 
