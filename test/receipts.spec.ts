@@ -87,6 +87,9 @@ describe('the receipt of a payment', () => {
         refund: null,
       },
     });
+    const { body: checkout } = await stack.get(`/v1/checkouts/${paid.id}`);
+    expect(body['payment']).toMatchObject({ references: checkout.payment?.references });
+    expect(JSON.stringify(body)).not.toMatch(/"fee|"net"|buyer/);
     expect(headers.get('vary')).toBe('Accept, Accept-Language');
     expect(headers.get('cache-control')).toBe('no-store');
   });

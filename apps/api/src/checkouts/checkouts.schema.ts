@@ -146,7 +146,8 @@ const qr = z
 const slipText = z.string().nullable();
 const money = amount.nullable();
 
-const payment = z
+/** The payment of a checkout. */
+export const payment = z
   .object({
     charge_id: providerId.nullable(),
     paid_at: time,

@@ -55,7 +55,10 @@ function payment({ payment: paid, network, language, currency }: CheckoutReceipt
   const isForeign = amount !== null && own !== null && own !== currency;
   return [
     ...field(words.customerAmount, isForeign ? writeAmount(amount, own, language) : null),
-    ...field(words.exchangeRate, isForeign && rate !== null ? writeNumber(rate, language) : null),
+    ...field(
+      words.exchangeRate,
+      isForeign && rate !== null ? `1 ${currency} = ${writeNumber(rate, language)} ${own}` : null,
+    ),
     ...field(words.paidWith, network ?? words.qrCode),
     ...field(words.networkReference, references.provider_1),
     ...field(words.networkReference, references.provider_2),

@@ -107,7 +107,7 @@ describe('the text of a receipt', () => {
       ...EXAMPLE.payment,
       customer_amount: 31_020,
       customer_currency: 'CNY',
-      customer_exchange_rate: 4.8356,
+      customer_exchange_rate: 0.2068,
     };
     expect(receiptText(receiptIn('zh-Hans', { payment, description: '两杯咖啡' }))).toMatchInlineSnapshot(`
       "              Sunrise Coffee
@@ -126,7 +126,7 @@ describe('the text of a receipt', () => {
       支付金额                      THB 1,500.00
       ------------------------------------------
       钱包扣款                        CNY 310.20
-      汇率                                4.8356
+      汇率                  1 THB = 0.2068 CNY
       支付方式                       Example Pay
       网络参考号            20261121053102000142
       授权码                              481516

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { currency, providerId, time } from '../shared/fields.schema.js';
+import { payment } from '../checkouts/checkouts.schema.js';
+import { amount, currency, providerId, time } from '../shared/fields.schema.js';
 import { LANGUAGES } from './languages.js';
 
 export const readReceipt = z.strictObject({
@@ -13,25 +14,17 @@ export type ReadReceipt = z.output<typeof readReceipt>;
 
 const smallestUnit = z.int().nonnegative();
 
-const references = z
-  .object({
-    provider_1: z.string().nullable(),
-    provider_2: z.string().nullable(),
-    acquirer: z.string().nullable(),
-    approval_code: z.string().nullable(),
+/** Fees and the payout are the shop's own business. */
+const receiptPayment = payment
+  .pick({
+    charge_id: true,
+    currency: true,
+    customer_amount: true,
+    customer_currency: true,
+    customer_exchange_rate: true,
+    references: true,
   })
-  .meta({ description: 'The references that also stand on the slip of the wallet' });
-
-const receiptPayment = z.object({
-  charge_id: providerId.nullable(),
-  paid_at: time.nullable(),
-  amount: smallestUnit.nullable().meta({ description: 'In the smallest currency unit' }),
-  currency,
-  customer_amount: smallestUnit.nullable().meta({ description: 'In the smallest unit of `customer_currency`' }),
-  customer_currency: z.string().nullable(),
-  customer_exchange_rate: z.number().nullable(),
-  references,
-});
+  .extend({ paid_at: time.nullable(), amount: amount.nullable() });
 
 const receiptRefund = z.object({
   id: providerId.nullable(),
@@ -40,38 +33,38 @@ const receiptRefund = z.object({
 });
 
 export const receiptExample = {
-        kind: 'payment' as const,
-        language: 'en' as const,
-        shop: { name: 'Sunrise Coffee', address: ['99 Rama IV Road', 'Bangkok 10500'], tax_id: '0105551234567' },
-        store: { id: 'silom', name: 'Silom Road' },
-        terminal: 'till-7',
-        checkout_id: 'chk_default_till-7-000142',
-        reference: 'till-7-000142',
-        description: 'Two coffees',
-        amount: 150_000,
-        currency: 'THB',
-        amount_text: 'THB 1,500.00',
-        time: '2026-11-21T05:31:02.310Z',
-        time_text: '21 Nov 2026 12:31:02 GMT+7',
-        time_zone: 'Asia/Bangkok',
-        network: 'Example Pay',
-        payment: {
-          charge_id: 'chrg_test_ym45mfiva1bdny558nb',
-          paid_at: '2026-11-21T05:31:02.310Z',
-          amount: 150_000,
-          currency: 'THB',
-          customer_amount: null,
-          customer_currency: null,
-          customer_exchange_rate: null,
-          references: {
-            provider_1: '20261121053102000142',
-            provider_2: null,
-            acquirer: null,
-            approval_code: '481516',
-          },
-        },
-        refund: null,
-      };
+  kind: 'payment' as const,
+  language: 'en' as const,
+  shop: { name: 'Sunrise Coffee', address: ['99 Rama IV Road', 'Bangkok 10500'], tax_id: '0105551234567' },
+  store: { id: 'silom', name: 'Silom Road' },
+  terminal: 'till-7',
+  checkout_id: 'chk_default_till-7-000142',
+  reference: 'till-7-000142',
+  description: 'Two coffees',
+  amount: 150_000,
+  currency: 'THB',
+  amount_text: 'THB 1,500.00',
+  time: '2026-11-21T05:31:02.310Z',
+  time_text: '21 Nov 2026 12:31:02 GMT+7',
+  time_zone: 'Asia/Bangkok',
+  network: 'Example Pay',
+  payment: {
+    charge_id: 'chrg_test_ym45mfiva1bdny558nb',
+    paid_at: '2026-11-21T05:31:02.310Z',
+    amount: 150_000,
+    currency: 'THB',
+    customer_amount: null,
+    customer_currency: null,
+    customer_exchange_rate: null,
+    references: {
+      provider_1: '20261121053102000142',
+      provider_2: null,
+      acquirer: null,
+      approval_code: '481516',
+    },
+  },
+  refund: null,
+};
 
 /** The receipt of a payment or of a refund. */
 export const checkoutReceipt = z

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { StoredCheckout } from '@tillflow/temporal';
-import { acceptedChargeOf, type StoredRefund } from '@tillflow/workflows';
+import { toCheckout, type StoredRefund } from '@tillflow/workflows';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
@@ -86,11 +86,12 @@ export class ReceiptsService {
 
 /** What the checkout knows of its store, its till and its payment. */
 function saleOf({ intent, state, timeline }: StoredCheckout): Sale {
-  const { terminal, store = null, amount, currency } = intent;
-  if (state.paid_at === null) return { store, terminal, payment: null };
-  const charge = acceptedChargeOf(state, timeline);
-  const payment = { ...unknownPayment(charge, currency), paid_at: state.paid_at, amount };
-  return { store, terminal, payment };
+  const { store, terminal, payment } = toCheckout(intent, state, timeline);
+  if (payment === null) return { store, terminal, payment };
+  const { charge_id, paid_at, amount, currency, references } = payment;
+  const { customer_amount, customer_currency, customer_exchange_rate } = payment;
+  const customer = { customer_amount, customer_currency, customer_exchange_rate };
+  return { store, terminal, payment: { charge_id, paid_at, amount, currency, ...customer, references } };
 }
 
 /** @throws {Problem} `not_found`; `not_refunded` unless the provider has made the refund. */
