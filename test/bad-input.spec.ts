@@ -175,6 +175,22 @@ describe('a request for a new attempt', () => {
   });
 });
 
+describe('a request for a receipt', () => {
+  const ask = (query: string, accept = '*/*') =>
+    stack.request<ProblemJson>('GET', `${CHECKOUT}/receipt${query}`, { headers: { accept } });
+
+  it.each(['?refund=', '?refund=a&refund=b', `?refund=${'x'.repeat(129)}`, '?copy=true'])(
+    'with the query %s is refused with 400, and Temporal is not called',
+    async (query) => {
+      await expectUntouched(400, 'invalid_request', () => ask(query));
+    },
+  );
+
+  it('in a form that it does not have is refused with 406, and Temporal is not called', async () => {
+    await expectUntouched(406, 'not_acceptable', () => ask('', 'application/pdf'));
+  });
+});
+
 describe('a request for a refund', () => {
   const ask = (body: unknown, headers: Record<string, string>) =>
     stack.request<ProblemJson>('POST', `${CHECKOUT}/refunds`, { body, headers });

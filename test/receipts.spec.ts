@@ -211,16 +211,6 @@ describe('a request for a receipt', () => {
     expect(headers.get('vary')).toBe('Accept, Accept-Language');
   });
 
-  it.each(['?refund=', '?refund=a&refund=b', '?refund=a%20b', '?copy=true'])(
-    'with the query %s is refused with 400',
-    async (query) => {
-      expect(await receiptOf<ProblemJson>(paid.id, query)).toMatchObject({
-        status: 400,
-        body: { code: 'invalid_request' },
-      });
-    },
-  );
-
   it('without a key is refused with 401', async () => {
     const answer = await stack.request('GET', `/v1/checkouts/${paid.id}/receipt`, { key: null });
     expect(answer.status).toBe(401);
