@@ -115,6 +115,7 @@ describe('the OpenAPI document', () => {
         'GET /v1/reconciliations/{id}',
         'GET /v1/reconciliations/{id}/export',
         'POST /v1/reconciliations/{id}/breaks/{n}/acknowledge',
+        'GET /v1/day-reports/{date}',
         'POST /webhooks/provider',
       ]),
     );

@@ -10,6 +10,9 @@ import { TASK_QUEUE, type Engine } from './stack.js';
 /** Payments that are made at one time. */
 const AT_ONCE = 24;
 const PRINTED_EVERY = 10_000;
+/** The payments are spread over this many stores and tills. */
+export const TILLS = 200;
+const TILLS_OF_A_STORE = 10;
 
 /** Payments that were made at or after `from` and before `to`, in milliseconds. */
 export type Window = { readonly from: number; readonly to: number; readonly payments: number };
@@ -26,7 +29,7 @@ export async function makePayments({ temporal, sandbox }: Engine, payments: numb
     const charge = await payAtProvider(sandbox, checkoutId({ account: DEFAULT_ACCOUNT, reference }));
     const paidAt = parseInstant(charge.paid_at);
     [from, to] = [Math.min(from, paidAt), Math.max(to, paidAt + 1)];
-    await startAftercare(temporal, reference, charge);
+    await startAftercare(temporal, reference, number % TILLS, charge);
   });
   return { from, to, payments };
 }
@@ -45,10 +48,15 @@ async function payAtProvider(sandbox: SandboxProcess, checkout: string): Promise
   return JSON.parse(await sandbox.call('POST', `/charges/${id}/mark_as_paid`)) as PaidCharge;
 }
 
-async function startAftercare({ client }: Temporal, reference: string, charge: PaidCharge): Promise<void> {
+async function startAftercare(
+  { client }: Temporal,
+  reference: string,
+  till: number,
+  charge: PaidCharge,
+): Promise<void> {
   const { id: charge_id, created_at, paid_at } = charge;
   const memo: CheckoutMemo = {
-    intent: sampleIntent({ reference, created_at }),
+    intent: sampleIntent({ reference, created_at, terminal: `till-${till}`, store: { id: storeOf(till), name: null } }),
     requestNonce: 'bench',
     state: {
       status: 'paid',
@@ -84,4 +92,8 @@ async function startAftercare({ client }: Temporal, reference: string, charge: P
     args: [{ state: { attempts: { list: [] }, charges: { all: [] } } } satisfies AftercareInput],
     startDelay: '30 days',
   });
+}
+
+function storeOf(till: number): string {
+  return `store-${Math.floor(till / TILLS_OF_A_STORE)}`;
 }

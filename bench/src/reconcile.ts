@@ -2,7 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { RECONCILE_WORKFLOW, type ReconcileInput, type ReconcileResult } from '@tillflow/workflows';
-import { makePayments, type Window } from './payments.js';
+import { makePayments, TILLS, type Window } from './payments.js';
 import type { MeasuredProcess } from './processes.js';
 import { print, report, type Result } from './report.js';
 import { Engine, TASK_QUEUE } from './stack.js';
@@ -116,7 +116,7 @@ async function measure(engine: Engine, worker: MeasuredProcess, { from, to, paym
     args: [input],
   });
   const watching = watchMemory();
-  const { totals, found } = await handle.result();
+  const { totals, found, days = [] } = await handle.result();
   const seconds = (performance.now() - began) / 1_000;
   done.abort();
   await watching;
@@ -125,6 +125,17 @@ async function measure(engine: Engine, worker: MeasuredProcess, { from, to, paym
   if (total?.checkouts !== payments || total.charges !== payments || total.breaks !== 0) {
     throw new Error(`Not everything agrees: ${JSON.stringify(totals)} ${JSON.stringify(found.slice(0, 3))}`);
   }
+  // The payments may fall on two days.
+  const tills = days.flatMap((day) => day.totals);
+  const places = new Set(tills.map(({ store, terminal }) => `${store} ${terminal}`)).size;
+  const [sales, paid] = [sum(tills.map((row) => row.sales.count)), sum(tills.map((row) => row.sales.amount))];
+  if (places !== TILLS || sales !== payments || paid !== total.paid_there) {
+    throw new Error(`The sums of ${places} tills are ${sales} payments and ${paid}, not those of the totals`);
+  }
   const { historyLength, historySize } = await handle.describe();
   return { seconds, cpuSeconds, peakBytes, events: historyLength, bytes: historySize ?? 0 };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((a, b) => a + b, 0);
 }

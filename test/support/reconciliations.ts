@@ -28,6 +28,7 @@ export type ReconciliationJson = {
   acknowledged_count: number;
   foreign: { charge_id: string }[];
   totals: TotalsJson[];
+  returned: { currency: string; amount: number; fees: number }[];
   failure: { code: string } | null;
 };
 type Body = { from: string; to: string; dry_run?: boolean };

@@ -29,6 +29,8 @@ import { CodecService } from './codec/codec.service.js';
 import { Commands } from './commands/commands.service.js';
 import { CustomersController } from './customers/customers.controller.js';
 import { CustomersService } from './customers/customers.service.js';
+import { DayReportsController } from './day-reports/day-reports.controller.js';
+import { DayReportsService } from './day-reports/day-reports.service.js';
 import { DisputesController } from './disputes/disputes.controller.js';
 import { DisputesService } from './disputes/disputes.service.js';
 import { EvidenceService } from './disputes/evidence.service.js';
@@ -108,6 +110,7 @@ export const CONTROLLERS: Type[] = [
   MetricsController,
   CodecController,
   ReconciliationsController,
+  DayReportsController,
   ErrorsController,
   ...RESOURCE_CONTROLLERS,
 ];
@@ -152,6 +155,7 @@ export class AppModule {
         WebhooksService,
         CodecService,
         ReconciliationsService,
+        DayReportsService,
         CodecLinks,
         ...RESOURCE_PROVIDERS,
       ],

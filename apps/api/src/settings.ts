@@ -1,6 +1,14 @@
 import { tmpdir } from 'node:os';
 import { CURRENCIES, isCurrency } from '@tillflow/domain';
-import { flag, integer, list, readSettings, temporalSettings, unsafeWithLiveKey } from '@tillflow/temporal';
+import {
+  businessDaySettings,
+  flag,
+  integer,
+  list,
+  readSettings,
+  temporalSettings,
+  unsafeWithLiveKey,
+} from '@tillflow/temporal';
 import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
 import { apiKeys } from './auth/api-keys.js';
@@ -18,6 +26,7 @@ const HTTP_URL = z.url({ protocol: /^https?$/ });
 
 const schema = z.object({
   ...temporalSettings,
+  ...businessDaySettings,
   PORT: integer(3000, 0, 65_535),
   HOST: z.string().default('127.0.0.1'),
   /** The address at which tills and browsers reach the API. The API writes it into links. */
@@ -77,8 +86,6 @@ const schema = z.object({
     .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
     .transform((codes) => codes.filter(isCurrency))
     .default([...CURRENCIES]),
-  /** The zone of the shop, as the IANA names it. Times on receipts are in it. */
-  BUSINESS_TIMEZONE: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Asia/Bangkok').default('UTC'),
   /** The shop, as receipts show it. Unset: receipts show none. */
   SHOP_NAME: printable(MAX_SHOP_LINE).optional(),
   /** Its lines, separated by `|`. */
@@ -176,16 +183,6 @@ function printable(max: number) {
     .string()
     .max(max, `must have at most ${max} characters`)
     .refine((text) => !/[\p{Cs}\p{Cc}]/u.test(text), 'must be one line without control characters');
-}
-
-/** `Intl` also accepts a distance from UTC, such as +07:00. It does not follow daylight saving time. */
-function isTimeZone(text: string): boolean {
-  if (!/^[A-Za-z]/.test(text)) return false;
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone !== '';
-  } catch {
-    return false;
-  }
 }
 
 function isOrigin(text: string): boolean {

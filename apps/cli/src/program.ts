@@ -3,6 +3,7 @@ import { isTemporalFailure, SettingsError } from '@tillflow/temporal';
 import type { Command, Report } from './command.js';
 import { backfill } from './commands/backfill.js';
 import { breaks } from './commands/breaks.js';
+import { day } from './commands/day.js';
 import { doctor } from './commands/doctor.js';
 import { list } from './commands/list.js';
 import { notices } from './commands/notices.js';
@@ -25,6 +26,7 @@ const COMMANDS: readonly Command[] = [
   refund,
   reconcile,
   breaks,
+  day,
   backfill,
   notices,
   plans,

@@ -1,5 +1,6 @@
 import { CURRENCIES, isCurrency } from '@tillflow/domain';
 import {
+  businessDaySettings,
   flag,
   integer,
   list,
@@ -17,12 +18,20 @@ export function cliSettings(environment: Environment): TemporalSettings {
   return readSettings(z.object(temporalSettings), environment);
 }
 
+const daySchema = z.object({ ...temporalSettings, ...businessDaySettings });
+
+/** The settings of a command that reports business days. @throws {SettingsError} with every mistake. */
+export function daySettings(environment: Environment): z.output<typeof daySchema> {
+  return readSettings(daySchema, environment);
+}
+
 /**
  * The settings of `setup` and `doctor`. The provider's settings are optional. A key of the wrong kind is accepted here,
  * so that `doctor` can report it.
  */
 const providerSchema = z.object({
   ...temporalSettings,
+  ...businessDaySettings,
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }).optional(),
   PROVIDER_SECRET_KEY: z.string().optional(),
   PROVIDER_PUBLIC_KEY: z.string().optional(),

@@ -1,8 +1,16 @@
-import { flag, integer, readSettings, temporalSettings, unsafeWithLiveKey } from '@tillflow/temporal';
+import {
+  businessDaySettings,
+  flag,
+  integer,
+  readSettings,
+  temporalSettings,
+  unsafeWithLiveKey,
+} from '@tillflow/temporal';
 import { z } from 'zod';
 
 const schema = z.object({
   ...temporalSettings,
+  ...businessDaySettings,
   PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
   PROVIDER_API_VERSION: z

@@ -1,3 +1,17 @@
+export {
+  addDays,
+  businessDay,
+  businessDayFinder,
+  businessDayOf,
+  isBusinessDate,
+  isTimeOfDay,
+  isTimeZone,
+  lastEndedDay,
+  latestBeginning,
+  UTC_DAYS,
+  type BusinessDay,
+  type BusinessDayRule,
+} from './business-day.js';
 export { applyChargeStatus, chargeStatus, isFinalCharge, type ChargeStatus } from './charge.js';
 export { CHECKOUT_STATUSES, isAwaitingPayment, isCheckoutStatus, isPaid, type CheckoutStatus } from './checkout.js';
 export {
@@ -58,6 +72,15 @@ export {
   type MadeBy,
 } from './reconciliation/breaks.js';
 export { toCsv } from './reconciliation/csv.js';
+export { dayToCsv } from './reconciliation/day-csv.js';
+export {
+  DaySums,
+  returnedOn,
+  tillsPerDay,
+  type DayTotals,
+  type TillFigures,
+  type TillTotals,
+} from './reconciliation/day-totals.js';
 export { comparePayment } from './reconciliation/compare-payment.js';
 export type { Rules } from './reconciliation/rules.js';
 export { compareReceipts, monthOf, NO_FEES, type FeesOfMonth, type Receipt } from './reconciliation/compare-receipt.js';

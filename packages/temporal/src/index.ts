@@ -18,6 +18,8 @@ export {
   stuckWorkflows,
   type CheckoutFilters,
 } from './checkouts/queries.js';
+export { PaidCheckouts } from './checkouts/paid-checkouts.js';
+export { toTillflowCheckout } from './checkouts/tillflow-checkout.js';
 export { declareWithoutEffect, hadNoEffect, within, type Bounded, type CallKind } from './connection/bounded-call.js';
 export { connectionSettings, openTemporal, usesTls, type Temporal } from './connection/connection.js';
 export { isClosed, isTemporalDown, isTemporalFailure, isTooSlow, whyUnreachable } from './connection/failures.js';
@@ -26,6 +28,7 @@ export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted 
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
 export { Seal } from './encryption/seal.js';
 export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
+export { DayReports, type DayReport } from './day-reports.js';
 export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
 export {
@@ -37,12 +40,15 @@ export {
 } from './reconciliations.js';
 export { isLiveKey, isProviderPlain, isPublished, publishedSecrets, unsafeWithLiveKey } from './settings/live-key.js';
 export {
+  businessDayRule,
+  businessDaySettings,
   flag,
   integer,
   list,
   readSettings,
   SettingsError,
   temporalSettings,
+  type BusinessDaySettings,
   type TemporalSettings,
 } from './settings/settings.js';
 export { nameOnQueue, pausedSchedules, setUpSchedules } from './setup/schedules.js';

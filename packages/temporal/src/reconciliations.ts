@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
-import { DEFAULT_ACCOUNT, type Acknowledgement, type Break } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, type Acknowledgement, type Break, type Window } from '@tillflow/domain';
 import {
   emptySummary,
   RECONCILE_WORKFLOW,
@@ -18,7 +18,7 @@ import {
 import { Acknowledgements, type RunOptions } from './acknowledgements.js';
 import { within } from './connection/bounded-call.js';
 import type { Temporal } from './connection/connection.js';
-import { decodeRun, listPage } from './listed-runs.js';
+import { decodeRun, listPage, type RunPage } from './listed-runs.js';
 import { nameOnQueue, RECONCILE_DAILY } from './setup/schedules.js';
 
 /** One run, as Temporal stores it. */
@@ -53,6 +53,8 @@ const DAILY = 'daily-';
 const ON_REQUEST = `reconcile/${DEFAULT_ACCOUNT}/`;
 /** A result is one payload of up to 2 MB. */
 const RESULT_WITHIN_MS = 10_000;
+const RUNS_PER_PAGE = 100;
+const MOST_RUNS = 500;
 
 /**
  * Reconciliations as Temporal stores them. Reads come from memo and result and need no worker. Besides the named errors,
@@ -140,6 +142,29 @@ export class Reconciliations {
     const page = await this.#withinReadTime(() => listPage(client, this.query, pageSize, pageToken));
     const data = await Promise.all(page.runs.map(async (run) => this.#toStored(await decodeRun(client, run))));
     return { data, nextPageToken: page.nextPageToken };
+  }
+
+  /**
+   * The completed runs whose payments include all of a window, the ones with the shortest window first, of equal ones the
+   * newest. Dry runs are left out. Reads the latest 500 runs that began after the window.
+   */
+  async covering({ from, to }: Window): Promise<readonly StoredReconciliation[]> {
+    const { client } = this.temporal;
+    const query = `${this.query} AND ExecutionStatus = 'Completed' AND StartTime >= '${new Date(to).toISOString()}'`;
+    const found: StoredReconciliation[] = [];
+    for (let token: Uint8Array | null = null, read = 0; read < MOST_RUNS;) {
+      const page: RunPage = await this.#withinReadTime(() => listPage(client, query, RUNS_PER_PAGE, token));
+      for (const run of page.runs) found.push(this.#toStored(await decodeRun(client, run)));
+      read += page.runs.length;
+      token = page.nextPageToken;
+      if (token === null) break;
+    }
+    const fromOf = ({ summary }: StoredReconciliation): number => Date.parse(summary.from);
+    const untilOf = ({ summary }: StoredReconciliation): number => Date.parse(summary.compared_until ?? '');
+    const lengthOf = (run: StoredReconciliation): number => untilOf(run) - fromOf(run);
+    return found
+      .filter((run) => !run.summary.dry_run && fromOf(run) <= from && untilOf(run) >= to)
+      .toSorted((a, b) => lengthOf(a) - lengthOf(b) || Date.parse(b.createdAt) - Date.parse(a.createdAt));
   }
 
   /** The search query for the runs of this task queue. */

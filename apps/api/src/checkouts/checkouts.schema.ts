@@ -24,8 +24,8 @@ const reference = z
   .regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -')
   .meta({ description: 'Unique per account: the same reference is the same checkout', examples: ['till-7-000142'] });
 
-const storeId = z.string().regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -');
-const terminal = text(64, 1);
+export const storeId = z.string().regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -');
+export const terminal = text(64, 1);
 
 /** The provider's limits in each currency. An amount outside has a problem of its own, `amount_out_of_range`. */
 const LIMITS = {

@@ -1,12 +1,11 @@
 import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import Negotiator from 'negotiator';
 import { z } from 'zod';
 import { Requires } from '../auth/access.js';
 import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
-import { Problem } from '../problems/problem.js';
+import { acceptedType } from '../shared/accepted-type.js';
 import { RECEIPT_POLICY, receiptHtml } from './html.js';
 import { chooseLanguage } from './languages.js';
 import { receiptText } from './plain-text.js';
@@ -64,7 +63,7 @@ export class ReceiptsController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReceipt | string> {
     void reply.header('vary', 'Accept, Accept-Language');
-    const type = chooseType(accept);
+    const type = acceptedType(accept, TYPES);
     const language = chooseLanguage(acceptLanguage);
     const receipt = await this.receipts.receipt(id, refund, language);
     void reply.header('content-language', language);
@@ -79,14 +78,4 @@ export class ReceiptsController {
         return receiptText(receipt);
     }
   }
-}
-
-/** @throws {Problem} `not_acceptable`. Source: RFC 9110, section 12.5.1. */
-function chooseType(accept: string | undefined): (typeof TYPES)[number] {
-  // Every receipt is UTF-8, so a caller may also ask for that.
-  const header = accept?.replaceAll(/;\s*charset="?utf-8"?/gi, '');
-  const wanted = new Negotiator({ headers: { accept: header } }).mediaType([...TYPES]);
-  const type = TYPES.find((each) => each === wanted);
-  if (type === undefined) throw new Problem('not_acceptable', `A receipt can be ${TYPES.join(', ')}`);
-  return type;
 }

@@ -39,7 +39,7 @@ export const startReconciliation = z
   });
 export type StartReconciliation = z.output<typeof startReconciliation>;
 
-const reconciliationId = z.string().max(200).meta({
+export const reconciliationId = z.string().max(200).meta({
   pattern: '^rec_[A-Za-z0-9:.-]{1,64}_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
 });
 
@@ -93,6 +93,14 @@ const totals = z
   })
   .meta({ id: 'ReconciliationTotals' });
 
+const returned = z
+  .object({
+    currency,
+    amount: money,
+    fees: money.meta({ description: 'That the provider returned, with VAT' }),
+  })
+  .meta({ id: 'ReturnedMoney' });
+
 const stated = z.object({ status: z.string().nullable(), amount: money, currency }).meta({ id: 'StatedMoney' });
 
 const uid = z.string().nullable();
@@ -120,7 +128,7 @@ const breakExample = {
   acknowledged: null,
 };
 
-const found = z
+export const breakReply = z
   .object({
     n: z.int().min(1).meta({ description: 'Names the break in its reconciliation' }),
     type: z.enum(BREAK_TYPES),
@@ -146,7 +154,6 @@ const found = z
   })
   .meta({ id: 'Break', examples: [breakExample] });
 
-export const breakReply = found;
 export type BreakReply = z.output<typeof breakReply>;
 
 const summary = {
@@ -211,6 +218,7 @@ const example = {
       paid_at: '2026-11-20T09:12:44.000Z',
     },
   ],
+  returned: [{ currency: 'THB', amount: 50_000, fees: 0 }],
   omitted: { breaks: 0, foreign: 0 },
   not_compared: [],
   failure: null,
@@ -222,7 +230,11 @@ export const exportExample = toCsv(example);
 export const reconciliationReply = z
   .object({
     ...summary,
-    breaks: z.array(found),
+    returned: z.array(returned).meta({
+      description:
+        'Refunds and voids that left the balance in the window, of its payments and of earlier ones. The day reports have the same sums',
+    }),
+    breaks: z.array(breakReply),
     acknowledged_count: z.int().meta({ description: 'Breaks that a person has acknowledged by now' }),
     foreign: z.array(z.object({ charge_id: providerId, amount: money, currency, paid_at: time })),
     omitted: z

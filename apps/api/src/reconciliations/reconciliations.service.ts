@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, parseInstant, toCsv, type Break } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, parseInstant, returnedOn, toCsv, type Break } from '@tillflow/domain';
 import {
   ReconciliationNotFoundError,
   Reconciliations,
@@ -113,13 +113,15 @@ function incomplete(status: string): Problem {
   return new Problem('reconciliation_incomplete', `The reconciliation is ${status}`);
 }
 
-function toBreakReply(one: Break, index: number): BreakReply {
-  return { n: index + 1, ...one, made_by: one.made_by ?? null, acknowledged: one.acknowledged ?? null };
+/** @param index of the break in its reconciliation */
+export function toBreakReply(one: Break, index: number): BreakReply {
+  return { ...one, n: index + 1, made_by: one.made_by ?? null, acknowledged: one.acknowledged ?? null };
 }
 
 function toReply({ result, failure, ...stored }: FullReconciliation): ReconciliationReply {
   return {
     ...toSummary(stored),
+    returned: returnedOn(result?.days ?? []),
     breaks: (result?.found ?? []).map(toBreakReply),
     acknowledged_count: result?.acknowledged ?? 0,
     foreign: [...(result?.foreign ?? [])],

@@ -1,5 +1,12 @@
 import { PaymentsError } from '@tillflow/payments-client';
-import { isLiveKey, isProviderPlain, isTemporalFailure, readTemporalClock, workerClocks } from '@tillflow/temporal';
+import {
+  businessDayRule,
+  isLiveKey,
+  isProviderPlain,
+  isTemporalFailure,
+  readTemporalClock,
+  workerClocks,
+} from '@tillflow/temporal';
 import { command, EXIT, UnreachableError } from '../command.js';
 import { checkClocks, readHttpClock, temporalNow, type NamedReading, type Readings } from '../doctor/clocks.js';
 import { checkConfiguration } from '../doctor/configuration.js';
@@ -123,7 +130,7 @@ async function examineTemporal(settings: ProviderSettings): Promise<Examined<Tem
       temporal.connection.withDeadline(Date.now() + TEMPORAL_WITHIN_MS, async () => {
         const clock = await readTemporalClock(temporal, taskQueue, 'tillflow doctor');
         const clocks = { temporal: clock, workers: await workerClocks(temporal, taskQueue) };
-        const namespace = await checkTemporal(temporal, taskQueue);
+        const namespace = await checkTemporal(temporal, taskQueue, businessDayRule(settings));
         const workers = await checkWorkers(temporal, taskQueue, build, temporalNow(clock));
         return { checks: [namespace, workers], clocks };
       }),

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT, parseInstant, type Instant } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
 import {
   describeTaskQueue,
   activePollers,
@@ -120,6 +120,7 @@ function toReport({ id, status, summary, createdAt, result, failure }: FullRecon
       compared_until,
       dry_run,
       totals,
+      returned: returnedOn(result?.days ?? []),
       breaks,
       acknowledged_count: acknowledged,
       foreign,

@@ -1,5 +1,5 @@
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
-import { retryUntilDone, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
+import { businessDayRule, retryUntilDone, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
 import { command, EXIT, UnreachableError, UsageError } from '../command.js';
 import { isUnreachable, openProvider } from '../provider.js';
@@ -69,7 +69,10 @@ function setUpTemporal(settings: ProviderSettings, options: Options): Promise<Se
   return withTemporal(settings, ({ temporal }) =>
     temporal.connection.withDeadline(Date.now() + WITHIN_MS, async () => [
       ...(await setUpNamespace(temporal, Object.values(searchAttributes), options)),
-      ...(await setUpSchedules(temporal, settings.TEMPORAL_TASK_QUEUE, options)),
+      ...(await setUpSchedules(temporal, settings.TEMPORAL_TASK_QUEUE, {
+        ...options,
+        businessDays: businessDayRule(settings),
+      })),
     ]),
   );
 }

@@ -1,3 +1,4 @@
+import type { BusinessDayRule } from '@tillflow/domain';
 import {
   pausedSchedules,
   Pauses,
@@ -16,13 +17,19 @@ import type { Check, Finding } from './finding.js';
 const DRY = { dryRun: true } as const;
 
 /** Checks if the namespace has everything that `tillflow setup` creates. */
-export async function checkTemporal(temporal: Temporal, taskQueue: string): Promise<Check> {
+export async function checkTemporal(
+  temporal: Temporal,
+  taskQueue: string,
+  businessDays: BusinessDayRule,
+): Promise<Check> {
   const { serverVersion } = await temporal.connection.workflowService.getSystemInfo({});
   const attributes = Object.values(searchAttributes);
   const pause = await new Pauses(temporal, { taskQueue, withinMs: READ_WITHIN_MS }).read();
   const findings = [
     ...(await missing('search_attribute_missing', CANNOT_BE_FOUND, () => setUpNamespace(temporal, attributes, DRY))),
-    ...(await missing('schedule_missing', DOES_NOT_RUN, () => setUpSchedules(temporal, taskQueue, DRY))),
+    ...(await missing('schedule_missing', DOES_NOT_RUN, () =>
+      setUpSchedules(temporal, taskQueue, { ...DRY, businessDays }),
+    )),
     ...(await pausedSchedules(temporal, taskQueue)).map(paused),
     ...(pause === null ? [] : [notAccepting(pause)]),
   ];

@@ -3,6 +3,7 @@ import { ApplicationFailure } from '@temporalio/common';
 import {
   comparePayment,
   idsOf,
+  instant,
   parseCheckoutId,
   reconcile,
   type Break,
@@ -16,11 +17,18 @@ import {
   PermissionError,
   type PaymentsClient,
 } from '@tillflow/payments-client';
-import { Acknowledgements, Checkouts, UnreadablePayloadError, type Temporal } from '@tillflow/temporal';
+import {
+  Acknowledgements,
+  businessDayRule,
+  Checkouts,
+  UnreadablePayloadError,
+  type Temporal,
+} from '@tillflow/temporal';
 import { RECONCILIATION, type ReconciliationActivities } from '@tillflow/workflows';
 import { toReadFailure } from '../activities/failures.js';
 import { withHeartbeat } from '../activities/provider-call.js';
 import type { WorkerSettings } from '../settings.js';
+import { dailyWindow } from './daily-window.js';
 import { describeBreaks } from './describe-breaks.js';
 import { lastDaily, reportedBefore } from './past-runs.js';
 import { Progress } from './progress.js';
@@ -44,10 +52,14 @@ type RunRules = Pick<Rules, 'now' | 'youngMs'>;
 export function reconciliationActivities(
   client: PaymentsClient,
   temporal: Temporal,
-  settings: Pick<WorkerSettings, 'TEMPORAL_TASK_QUEUE' | 'RECONCILE_SETTLEMENT_DAYS'>,
+  settings: Pick<
+    WorkerSettings,
+    'TEMPORAL_TASK_QUEUE' | 'RECONCILE_SETTLEMENT_DAYS' | 'BUSINESS_TIMEZONE' | 'BUSINESS_DAY_START'
+  >,
   livemode: boolean,
 ): ReconciliationActivities {
   const { TEMPORAL_TASK_QUEUE: taskQueue, RECONCILE_SETTLEMENT_DAYS: days } = settings;
+  const businessDays = businessDayRule(settings);
   const checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
   const acknowledgements = new Acknowledgements(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   const tillflow = new TillflowRecords(checkouts, taskQueue);
@@ -66,7 +78,7 @@ export function reconciliationActivities(
           charges: provider.charges(place.listFrom, window.to),
           movements: provider.movements(place.at, window.to),
         };
-        const comparison = { window, place, rules: complete(rules) };
+        const comparison = { window, place, rules: complete(rules), businessDays };
         for await (const slice of reconcile(records, lookupsIn(tillflow, provider), comparison)) {
           const breaks = await describeBreaks(slice.breaks, { provider, acknowledgements, now: rules.now });
           progress.add({ ...slice, breaks });
@@ -102,6 +114,10 @@ export function reconciliationActivities(
         return breaks.map((one) => healed.has(one));
       }),
 
+    dailyWindow: ({ due, youngMs }) =>
+      withProgress(null, () =>
+        dailyWindow(instant(due - youngMs), businessDays, (before) => lastDaily(temporal.client, taskQueue, before)),
+      ),
     lastDaily: ({ before }) => withProgress(null, () => lastDaily(temporal.client, taskQueue, before)),
     recallReported: ({ refundIds }) => withProgress(null, () => reportedBefore(temporal.client, taskQueue, refundIds)),
   };

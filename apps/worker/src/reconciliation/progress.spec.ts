@@ -1,4 +1,4 @@
-import { instant, Totals, type ComparedSlice } from '@tillflow/domain';
+import { businessDay, DaySums, instant, Totals, UTC_DAYS, type ComparedSlice } from '@tillflow/domain';
 import { expect, it } from 'vitest';
 import { Progress } from './progress.js';
 
@@ -13,7 +13,16 @@ const CALL = {
 };
 const totals = new Totals();
 totals.add('THB', { charges: 2 });
-const half: ComparedSlice = { totals: totals.list(), breaks: [], foreign: [], next: { at: HALF, listFrom: FROM } };
+const days = new DaySums();
+const TILL = { store: null, terminal: 'till-7' };
+days.add(businessDay('1970-01-01', UTC_DAYS), TILL, 'THB', { sales: { count: 2, amount: 7 } });
+const half: ComparedSlice = {
+  totals: totals.list(),
+  days: days.list(),
+  breaks: [],
+  foreign: [],
+  next: { at: HALF, listFrom: FROM },
+};
 
 it('Progress continues from the heartbeat of an earlier try', () => {
   const before = Progress.of(CALL, undefined);
@@ -22,6 +31,7 @@ it('Progress continues from the heartbeat of an earlier try', () => {
   expect(next.place).toEqual(half.next);
   next.add(half);
   expect(next.result().totals).toMatchObject([{ charges: 4 }]);
+  expect(next.result().days).toMatchObject([{ totals: [{ ...TILL, sales: { count: 4, amount: 14 } }] }]);
   expect([before.isEnough, next.isEnough]).toEqual([false, true]);
 });
 
@@ -38,9 +48,10 @@ it.each([
   ['a list', []],
   ['a place alone', { next: { at: HALF, listFrom: FROM } }],
   ['a place of another shape', { ...half, charges: 2, next: { at: '2026-11-21T00:00:00Z' } }],
+  ['sums without the tills, as an earlier release wrote them', { ...half, charges: 2, days: undefined }],
   ['totals of another shape', { ...half, charges: 2, totals: { THB: 2 } }],
 ])('Progress starts again when the last heartbeat is %s', (_, heartbeat) => {
   const progress = Progress.of(CALL, heartbeat);
   expect(progress.place).toEqual(CALL.place);
-  expect(progress.result()).toEqual({ totals: [], breaks: [], foreign: [], next: CALL.place });
+  expect(progress.result()).toEqual({ totals: [], days: [], breaks: [], foreign: [], next: CALL.place });
 });

@@ -1,4 +1,12 @@
-import { Totals, type Break, type ComparedSlice, type Foreign, type Place } from '@tillflow/domain';
+import {
+  DaySums,
+  tillsPerDay,
+  Totals,
+  type Break,
+  type ComparedSlice,
+  type Foreign,
+  type Place,
+} from '@tillflow/domain';
 import type { CompareCall } from '@tillflow/workflows';
 
 /** A call ends after this many breaks and foreign charges, so that its result and its heartbeats stay small. */
@@ -10,6 +18,7 @@ type Snapshot = ComparedSlice & { readonly charges: number };
 /** The result of one call so far. */
 export class Progress {
   readonly #totals = new Totals();
+  readonly #days: DaySums;
   #breaks: readonly Break[] = [];
   #foreign: readonly Foreign[] = [];
   #next: Place | null;
@@ -17,6 +26,7 @@ export class Progress {
 
   private constructor(private readonly call: CompareCall) {
     this.#next = call.place;
+    this.#days = new DaySums(tillsPerDay(call.window));
   }
 
   /** @param heartbeat the snapshot of an earlier try of the same call. The call starts again when the form is another one. */
@@ -24,6 +34,7 @@ export class Progress {
     const progress = new Progress(call);
     if (!isSnapshot(heartbeat)) return progress;
     progress.#totals.addAll(heartbeat.totals);
+    progress.#days.addAll(heartbeat.days);
     progress.#breaks = heartbeat.breaks;
     progress.#foreign = heartbeat.foreign;
     progress.#next = heartbeat.next;
@@ -42,9 +53,10 @@ export class Progress {
     return this.#charges >= this.call.chargesPerCall || found >= FINDINGS_PER_CALL;
   }
 
-  add({ totals, breaks, foreign, next }: ComparedSlice): void {
+  add({ totals, days, breaks, foreign, next }: ComparedSlice): void {
     const { room } = this.call;
     this.#totals.addAll(totals);
+    this.#days.addAll(days);
     this.#breaks = [...this.#breaks, ...breaks].slice(0, Math.max(room.breaks, 0));
     this.#foreign = [...this.#foreign, ...foreign].slice(0, Math.max(room.foreign, 0));
     this.#charges += totals.reduce((sum, one) => sum + one.charges + one.foreign, 0);
@@ -52,7 +64,13 @@ export class Progress {
   }
 
   result(): ComparedSlice {
-    return { totals: this.#totals.list(), breaks: this.#breaks, foreign: this.#foreign, next: this.#next };
+    return {
+      totals: this.#totals.list(),
+      days: this.#days.list(),
+      breaks: this.#breaks,
+      foreign: this.#foreign,
+      next: this.#next,
+    };
   }
 
   snapshot(): Snapshot {
@@ -62,8 +80,8 @@ export class Progress {
 
 function isSnapshot(details: unknown): details is Snapshot {
   if (!isObject(details)) return false;
-  const { totals, breaks, foreign, next, charges } = details;
-  const areLists = Array.isArray(totals) && Array.isArray(breaks) && Array.isArray(foreign);
+  const { totals, days, breaks, foreign, next, charges } = details;
+  const areLists = [totals, days, breaks, foreign].every((list) => Array.isArray(list));
   return areLists && typeof charges === 'number' && (next === null || isPlace(next));
 }
 

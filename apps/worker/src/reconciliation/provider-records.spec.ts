@@ -32,6 +32,7 @@ describe('toProviderCharge', () => {
       status: 'successful',
       amount: 150_000,
       currency: 'THB',
+      till: { store: null, terminal: null },
       createdAt: Date.parse('2026-03-10T08:59:00Z'),
       paidAt: Date.parse('2026-03-10T09:00:00Z'),
       refundedAmount: 0,

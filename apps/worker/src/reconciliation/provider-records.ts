@@ -126,12 +126,14 @@ export function toProviderCharge(
     status: charge.reversed === true ? 'reversed' : charge.status,
     amount: charge.amount,
     currency: charge.currency,
+    till: { store: textOf(charge.source?.store_id), terminal: textOf(charge.source?.terminal_id) },
     createdAt,
     paidAt: instantOf(charge.paid_at) ?? (isPaid ? createdAt : null),
     refundedAmount: refundedAmountOf(charge) ?? refunds.reduce((sum, { amount }) => sum + amount, 0),
     refunds: refunds.map((refund) => {
-      const { refundId, amount, key } = toRefundFacts(refund, refund.currency);
-      return { id: refundId, amount, key, createdAt: instantOf(refund.created_at) };
+      const { refundId, amount, key, isVoid } = toRefundFacts(refund, refund.currency);
+      const voided = isVoid ? { voided: true as const } : {};
+      return { id: refundId, amount, key, createdAt: instantOf(refund.created_at), ...voided };
     }),
     transactionId: textOf(transaction) ?? textOf((transaction as { readonly id?: unknown } | null | undefined)?.id),
     fees: feesOf(charge),

@@ -45,7 +45,8 @@ const COLUMNS = [
   'acknowledged_reason',
 ] as const;
 
-type Row = Partial<Record<(typeof COLUMNS)[number], string | number | boolean | null | undefined>>;
+type RowOf<Column extends string> = Partial<Record<Column, string | number | boolean | null | undefined>>;
+type Row = RowOf<(typeof COLUMNS)[number]>;
 
 /**
  * One table according to RFC 4180. It has a line for each break, each foreign charge (`actual_amount`), and each total of a
@@ -75,7 +76,12 @@ export function toCsv({ breaks, foreign, totals, omitted, not_compared }: Export
       .map(([type, count]) => ({ record: 'omitted', type, actual_amount: count })),
     ...not_compared.map(({ what, code }) => ({ record: 'not_compared', type: what, actual_status: code })),
   ];
-  const lines = [COLUMNS.join(','), ...rows.map((row) => COLUMNS.map((column) => cell(row[column])).join(','))];
+  return table(COLUMNS, rows);
+}
+
+/** A table according to RFC 4180, with the names of its columns. A column without a value is empty. */
+export function table<Column extends string>(columns: readonly Column[], rows: readonly RowOf<Column>[]): string {
+  const lines = [columns.join(','), ...rows.map((row) => columns.map((column) => cell(row[column])).join(','))];
   return lines.map((line) => `${line}\r\n`).join('');
 }
 

@@ -1,7 +1,9 @@
+import { businessDayFinder, UTC_DAYS, type BusinessDay, type BusinessDayRule } from '../business-day.js';
 import { formatInstant, instant, plus, type Instant } from '../instant.js';
 import { compareBreaks, idsOf, type Break } from './breaks.js';
 import { compareAbsentCharge, comparePayment, hasMoney, showsPaid } from './compare-payment.js';
 import { compareDebit, compareRefunds } from './compare-refunds.js';
+import { DaySums, type DayTotals, type Till } from './day-totals.js';
 import { isPaidWithin, paidAtOf, type Movement, type TillflowCheckout, type ProviderCharge } from './records.js';
 import type { Rules } from './rules.js';
 import { inSlices, Peekable, type Slice } from './slices.js';
@@ -60,6 +62,8 @@ export type Lookups = {
 /** The result for one span of time. */
 export type ComparedSlice = {
   readonly totals: readonly CurrencyTotals[];
+  /** The same money by business day and till. */
+  readonly days: readonly DayTotals[];
   readonly breaks: readonly Break[];
   readonly foreign: readonly Foreign[];
   /** Where the next span begins; null at the end. */
@@ -70,6 +74,8 @@ export type Comparison = {
   readonly window: Window;
   readonly place: Place;
   readonly rules: Rules;
+  /** Default: the days of UTC. */
+  readonly businessDays?: BusinessDayRule;
   /** About how many charges are in memory at a time. */
   readonly sliceSize?: number;
 };
@@ -85,13 +91,14 @@ const SLICE_SIZE = 1_000;
 export async function* reconcile(
   records: ReconciledRecords,
   lookups: Lookups,
-  { window, place, rules, sliceSize = SLICE_SIZE }: Comparison,
+  { window, place, rules, businessDays = UTC_DAYS, sliceSize = SLICE_SIZE }: Comparison,
 ): AsyncGenerator<ComparedSlice, void, undefined> {
   const checkouts = new Peekable(records.checkouts);
   const movements = new Peekable(since(records.movements, place.at));
+  const calendar = calendarOf(businessDays);
   try {
     for await (const slice of inSlices(records.charges, { at: place.at, to: window.to, size: sliceSize })) {
-      const slicing = new SliceComparison(slice, lookups, window, rules);
+      const slicing = new SliceComparison(slice, lookups, window, rules, calendar);
       await slicing.compare(checkouts, movements);
       yield slicing.result();
     }
@@ -105,11 +112,25 @@ async function* since(movements: AsyncIterable<Movement>, at: Instant): AsyncGen
   for await (const movement of movements) if (movement.createdAt >= at) yield movement;
 }
 
+/** The shop's time. */
+type Calendar = {
+  /** The business day of a payment or a refund. */
+  readonly dayOf: (at: Instant) => BusinessDay;
+  /** The date of a payout. */
+  readonly dateOf: (at: Instant) => string;
+};
+
+function calendarOf(rule: BusinessDayRule): Calendar {
+  const calendarDayOf = businessDayFinder({ ...rule, start: '00:00' });
+  return { dayOf: businessDayFinder(rule), dateOf: (at) => calendarDayOf(at).date };
+}
+
 /** A charge with its checkout and its movement of the balance. */
 type Match = { readonly charge: ProviderCharge; checkout: TillflowCheckout | null; movement: Movement | null };
 
 class SliceComparison {
   readonly #totals = new Totals();
+  readonly #days = new DaySums();
   readonly #breaks: Break[] = [];
   readonly #foreign: Foreign[] = [];
   readonly #matches: Map<string, Match>;
@@ -119,55 +140,63 @@ class SliceComparison {
     private readonly lookups: Lookups,
     private readonly window: Window,
     private readonly rules: Rules,
+    private readonly calendar: Calendar,
   ) {
     this.#matches = new Map(slice.charges.map((charge) => [charge.id, { charge, checkout: null, movement: null }]));
   }
 
   async compare(checkouts: Peekable<TillflowCheckout>, movements: Peekable<Movement>): Promise<void> {
     const { until } = this.slice;
-    for await (const movement of movements.while(({ createdAt }) => createdAt < until))
-      await this.#matchMovement(movement);
+    const refunds: Movement[] = [];
+    for await (const movement of movements.while(({ createdAt }) => createdAt < until)) {
+      if (movement.chargeId === null) refunds.push(movement);
+      else await this.#matchPayment(movement, movement.chargeId);
+    }
     for await (const checkout of checkouts.while(({ paidAt }) => paidAt === null || paidAt < until)) {
       await this.#matchCheckout(checkout);
     }
     for (const match of this.#matches.values()) await this.#compare(match);
+    for (const refund of refunds) await this.#compareRefund(refund);
   }
 
   result(): ComparedSlice {
     const { until, listFrom } = this.slice;
     return {
       totals: this.#totals.list(),
+      days: this.#days.list(),
       breaks: this.#breaks.toSorted(compareBreaks),
       foreign: this.#foreign,
       next: until < this.window.to ? { at: until, listFrom } : null,
     };
   }
 
-  async #matchMovement(movement: Movement): Promise<void> {
-    if (movement.chargeId === null) {
-      await this.#matchRefund(movement);
-      return;
-    }
-    const match = this.#matches.get(movement.chargeId);
+  async #matchPayment(movement: Movement, chargeId: string): Promise<void> {
+    const match = this.#matches.get(chargeId);
     if (match !== undefined) {
       match.movement ??= movement;
       return;
     }
     // The charge of this checkout is in another slice, or was created so long before its payment that the list does not
     // contain the charge.
-    const charge = await this.lookups.charge(movement.chargeId);
+    const charge = await this.lookups.charge(chargeId);
     if (charge === null || charge.createdAt >= beginningOf(this.window).listFrom || !this.#isSelected(charge)) return;
     this.#matches.set(charge.id, { charge, checkout: null, movement });
   }
 
-  /** A refund of a payment in the window is compared with its charge; a refund of an earlier payment is compared here. */
-  async #matchRefund(movement: Movement): Promise<void> {
+  /**
+   * The sums of the days count a refund when its money leaves the balance, whenever the payment was made. A refund of a payment in
+   * the window is compared with its charge; a refund of an earlier payment is compared here.
+   */
+  async #compareRefund(movement: Movement): Promise<void> {
     const charge = await this.lookups.refunded(movement);
-    if (charge === null || charge.checkoutId === null) return;
+    if (charge === null) return;
+    const matched = this.#matches.get(charge.id)?.checkout ?? null;
+    const checkoutId = matched?.id ?? charge.checkoutId;
+    if (checkoutId === null) return;
     this.#add(compareDebit(charge, movement, this.rules), charge.currency);
-    if (this.#isSelected(charge)) return;
-    const checkout = await this.lookups.checkout(charge.checkoutId);
-    if (checkout === null) return;
+    const checkout = matched ?? (await this.lookups.checkout(checkoutId));
+    this.#countRefund(charge, checkout, movement);
+    if (this.#isSelected(charge) || checkout === null) return;
     const breaks = compareRefunds(charge, checkout, this.rules);
     this.#add(
       breaks.filter(({ refund_id }) => refund_id === movement.refundId),
@@ -196,7 +225,8 @@ class SliceComparison {
     this.#add(breaks, checkout.currency);
   }
 
-  async #compare({ charge, checkout, movement }: Match): Promise<void> {
+  async #compare(match: Match): Promise<void> {
+    const { charge, checkout, movement } = match;
     const { id, amount, currency } = charge;
     const checkoutId = checkout?.id ?? charge.checkoutId;
     if (checkoutId === null) {
@@ -209,7 +239,9 @@ class SliceComparison {
     const credit = movement ?? (await this.#movementOf(charge));
     const read: Match = { charge, checkout: known, movement: credit };
     const agrees = comparePayment(charge, known, credit, this.rules).length === 0;
-    this.#count(agrees ? read : await this.#compareAgain(read, checkoutId));
+    const compared = agrees ? read : await this.#compareAgain(read, checkoutId);
+    match.checkout = compared.checkout;
+    this.#count(compared, this.calendar.dayOf(paidAtOf(charge)));
   }
 
   /**
@@ -231,16 +263,38 @@ class SliceComparison {
   }
 
   /** Counts a payment for both sides at once, so that the totals cover the same payments. */
-  #count({ charge, checkout, movement }: Match): void {
-    const { amount, refundedAmount, fees, currency } = charge;
-    const paid = {
-      charges: 1,
-      paid_there: amount,
-      refunded_there: refundedAmount,
-      fees: fees === null ? 0 : fees.fee + fees.vat,
-    };
-    this.#totals.add(currency, { ...(hasMoney(charge) ? paid : {}), credited: movement?.amount ?? 0 });
+  #count({ charge, checkout, movement }: Match, day: BusinessDay): void {
+    const { amount, refundedAmount, currency } = charge;
+    const till = tillOf(charge, checkout);
+    this.#totals.add(currency, { credited: movement?.amount ?? 0 });
+    if (hasMoney(charge)) {
+      const fees = feesOf(charge, movement);
+      this.#totals.add(currency, { charges: 1, paid_there: amount, refunded_there: refundedAmount, fees });
+      this.#days.add(day, till, currency, { sales: { count: 1, amount }, fees });
+    }
+    if (movement !== null) this.#settle(day, till, movement, movement.amount);
     if (checkout !== null && showsPaid(checkout, charge.id)) this.#countCheckout(checkout, charge.id);
+  }
+
+  /** A debit of less than the refund returns a part of the fees, as a void does. */
+  #countRefund(charge: ProviderCharge, checkout: TillflowCheckout | null, movement: Movement): void {
+    const { currency } = charge;
+    const refund = charge.refunds.find(({ id }) => id === movement.refundId);
+    const amount = refund?.amount ?? movement.amount;
+    const returnedFees = movement.currency === currency ? amount - movement.amount : 0;
+    const day = this.calendar.dayOf(movement.createdAt);
+    const till = tillOf(charge, checkout);
+    this.#days.addReturned(day, { currency, amount, fees: returnedFees });
+    this.#days.add(day, till, currency, {
+      [refund?.voided === true ? 'voids' : 'refunds']: { count: 1, amount },
+      fees: -returnedFees,
+    });
+    this.#settle(day, till, movement, -movement.amount);
+  }
+
+  #settle(day: BusinessDay, till: Till, { currency, transferableAt }: Movement, amount: number): void {
+    const date = transferableAt === null ? null : this.calendar.dateOf(transferableAt);
+    this.#days.add(day, till, currency, { settlements: [{ date, amount }] });
   }
 
   #countCheckout({ currency, amount, refunds }: TillflowCheckout, chargeId: string): void {
@@ -262,4 +316,16 @@ class SliceComparison {
     this.#breaks.push(...breaks);
     this.#totals.add(currency, { breaks: breaks.length });
   }
+}
+
+/** Tillflow's own record decides. The provider's record names the till of a payment without a checkout. */
+function tillOf(charge: ProviderCharge, checkout: TillflowCheckout | null): Till {
+  return checkout === null ? charge.till : checkout.till;
+}
+
+/** With VAT. Of a charge that states no fees, as when a void returned them: what the balance did not get of the payment. */
+function feesOf({ fees, amount, currency }: ProviderCharge, movement: Movement | null): number {
+  if (fees !== null) return fees.fee + fees.vat;
+  if (movement === null || movement.currency !== currency || movement.amount > amount) return 0;
+  return amount - movement.amount;
 }

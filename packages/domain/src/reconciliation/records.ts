@@ -1,6 +1,7 @@
 import type { ChargeStatus } from '../charge.js';
 import type { CheckoutStatus } from '../checkout.js';
 import type { Instant } from '../instant.js';
+import type { Till } from './day-totals.js';
 
 /** A refund of a checkout. Amounts are in the smallest unit of the checkout's currency. */
 export type TillflowRefund = {
@@ -22,6 +23,7 @@ export type TillflowCheckout = {
   readonly currency: string;
   /** Null until Tillflow has seen the payment. */
   readonly paidAt: Instant | null;
+  readonly till: Till;
   readonly charges: readonly { readonly id: string; readonly status: ChargeStatus }[];
   readonly refunds: readonly TillflowRefund[];
   /** Its workflow has ended: it retrieves nothing any more. */
@@ -36,6 +38,8 @@ export type ProviderRefund = {
   readonly createdAt: Instant | null;
   /** `metadata.refund_key`; null for a refund that was made elsewhere. */
   readonly key: string | null;
+  /** The provider voided the payment. Absent: it refunded the payment, or does not say. */
+  readonly voided?: true;
 };
 
 /** The fees of a charge, in the smallest currency unit. */
@@ -58,6 +62,8 @@ export type ProviderCharge = {
   /** Smallest currency unit. */
   readonly amount: number;
   readonly currency: string;
+  /** As the source of the charge names it. */
+  readonly till: Till;
   readonly createdAt: Instant;
   /** Null while it is not paid. */
   readonly paidAt: Instant | null;

@@ -92,6 +92,7 @@ function payment(n: number, random: () => number, grainMs: number): Payment {
           amount,
           currency: 'THB',
           paidAt: seenAt < TO ? seenAt : paidAt,
+          till: { store: null, terminal: null },
           closed: false,
           charges: [{ id: charge, status: 'successful' }],
           refunds:
@@ -105,6 +106,7 @@ function payment(n: number, random: () => number, grainMs: number): Payment {
       status: 'successful',
       amount,
       currency: 'THB',
+      till: { store: null, terminal: null },
       createdAt,
       paidAt,
       refundedAmount: refunded,

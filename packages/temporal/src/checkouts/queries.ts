@@ -67,8 +67,7 @@ function selectedBy(filters: CheckoutFilters): readonly string[] {
   const { from, to, payment_reference: slip } = filters;
   return [
     ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
-    ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
-    ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
+    ...atPlace(filters),
     ...(slip === undefined ? [] : [`${chargeId.name} = '${searchable(slipReference(slip))}'`]),
     ...(from === undefined ? [] : [`${createdAt.name} >= ${at(seconds(from))}`]),
     ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
@@ -85,6 +84,13 @@ export function runningWhere(filters: CheckoutFilters, taskQueue: string): strin
   const { status: wanted } = filters;
   const ofStatus = wanted === undefined ? [] : [hasStatus(wanted)];
   return [IS_CHECKOUT, RUNNING, `TaskQueue = '${taskQueue}'`, ...selectedBy(filters), ...ofStatus].join(' AND ');
+}
+
+function atPlace(filters: Pick<CheckoutFilters, 'store' | 'terminal'>): string[] {
+  return [
+    ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
+    ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
+  ];
 }
 
 function seconds(time: string): number {
@@ -118,16 +124,22 @@ export function openCheckoutsOfCharges(ids: readonly string[]): string {
   return [IS_CHECKOUT, RUNNING, `${chargeId.name} IN (${ids.map((id) => `'${id}'`).join(', ')})`].join(' AND ');
 }
 
+export type PaidFilters = Pick<CheckoutFilters, 'store' | 'terminal'>;
+
 /**
  * Checkouts of one task queue that were paid from `from` on and before `to`, in milliseconds.
- * @param taskQueue two stacks may share a namespace, and each has its own provider.
+ * @param payments.taskQueue two stacks may share a namespace, and each has its own provider.
  */
-export function paidCheckouts(payments: {
+export function paidCheckouts({
+  from,
+  to,
+  taskQueue,
+  ...filters
+}: PaidFilters & {
   readonly from: number;
   readonly to: number;
   readonly taskQueue: string;
 }): string {
-  const { from, to, taskQueue } = payments;
   const instantOf = (time: number): string => `'${new Date(time).toISOString()}'`;
   return [
     IS_CHECKOUT,
@@ -135,5 +147,6 @@ export function paidCheckouts(payments: {
     `TaskQueue = '${taskQueue}'`,
     `${paidAt.name} >= ${instantOf(from)}`,
     `${paidAt.name} < ${instantOf(to)}`,
+    ...atPlace(filters),
   ].join(' AND ');
 }

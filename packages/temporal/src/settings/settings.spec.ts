@@ -2,7 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { connectionSettings } from '../connection/connection.js';
-import { flag, integer, list, readSettings, SettingsError, temporalSettings } from './settings.js';
+import {
+  businessDayRule,
+  businessDaySettings,
+  flag,
+  integer,
+  list,
+  readSettings,
+  SettingsError,
+  temporalSettings,
+} from './settings.js';
 
 const schema = z.object({
   ...temporalSettings,
@@ -118,5 +127,27 @@ describe('connectionSettings', () => {
   it('refuses a certificate without its key, and a missing file', async () => {
     await expect(read({ TEMPORAL_TLS_CERT_PATH: '/nowhere' })).rejects.toThrow('go together');
     await expect(read({ TEMPORAL_TLS_CA_PATH: '/nowhere' })).rejects.toThrow('cannot be read');
+  });
+});
+
+describe('businessDaySettings', () => {
+  const read = (environment: Record<string, string>) =>
+    businessDayRule(readSettings(z.object(businessDaySettings), environment));
+
+  it('are the days of UTC unless a zone or a start is set', () => {
+    expect(read({})).toEqual({ timeZone: 'UTC', start: '00:00' });
+    expect(read({ BUSINESS_TIMEZONE: 'Asia/Bangkok', BUSINESS_DAY_START: '04:30' })).toEqual({
+      timeZone: 'Asia/Bangkok',
+      start: '04:30',
+    });
+  });
+
+  it.each([
+    [{ BUSINESS_TIMEZONE: 'Mars/Olympus' }, 'BUSINESS_TIMEZONE: must be an IANA time zone'],
+    [{ BUSINESS_TIMEZONE: '+07:00' }, 'BUSINESS_TIMEZONE: must be an IANA time zone'],
+    [{ BUSINESS_DAY_START: '4:00' }, 'BUSINESS_DAY_START: must be HH:MM'],
+    [{ BUSINESS_DAY_START: '24:00' }, 'BUSINESS_DAY_START: must be HH:MM'],
+  ])('refuse %j', (environment, words) => {
+    expect(() => read(environment)).toThrow(words);
   });
 });

@@ -1,3 +1,4 @@
+import { isTimeOfDay, isTimeZone, type BusinessDayRule } from '@tillflow/domain';
 import { z } from 'zod';
 import { payloadKeys } from '../encryption/encryption-codec.js';
 
@@ -61,6 +62,20 @@ export function list(): z.ZodType<string[]> {
         .filter((part) => part !== ''),
     )
     .refine((parts) => parts.length > 0, 'must name at least one');
+}
+
+/** The shop's days, for the API, the worker and the command line. */
+export const businessDaySettings = {
+  /** The zone of the shop, as the IANA names it. */
+  BUSINESS_TIMEZONE: z.string().refine(isTimeZone, 'must be an IANA time zone, such as Asia/Bangkok').default('UTC'),
+  /** When a business day begins, on the zone's clock. */
+  BUSINESS_DAY_START: z.string().refine(isTimeOfDay, 'must be HH:MM, from 00:00 to 23:59').default('00:00'),
+};
+
+export type BusinessDaySettings = { readonly BUSINESS_TIMEZONE: string; readonly BUSINESS_DAY_START: string };
+
+export function businessDayRule(settings: BusinessDaySettings): BusinessDayRule {
+  return { timeZone: settings.BUSINESS_TIMEZONE, start: settings.BUSINESS_DAY_START };
 }
 
 /** On this queue, schedules and singleton workflows have names without the queue. */

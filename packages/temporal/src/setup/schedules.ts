@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
+import { instant, latestBeginning, UTC_DAYS, type BusinessDayRule } from '@tillflow/domain';
 import type { Temporal } from '../connection/connection.js';
 import { msToTs } from '../connection/sdk-internals.js';
 import { DEFAULT_TASK_QUEUE } from '../settings/settings.js';
@@ -28,8 +29,14 @@ const DAY_MS = 86_400_000;
 /** The Schedule of the daily reconciliation. */
 export const RECONCILE_DAILY = 'reconcile-daily';
 
-/** Temporal skips a run while the one before it is still running. */
-const SCHEDULES: readonly ScheduleDefinition[] = [
+/** By then, the last payments of the day are old enough to be compared. */
+const AFTER_DAY_MS = 30 * MINUTE_MS;
+
+/**
+ * Temporal skips a run while the one before it is still running. The reconciliation runs at one time of the UTC day, after
+ * the end of the business day in summer and winter.
+ */
+const schedulesFor = (businessDays: BusinessDayRule): readonly ScheduleDefinition[] => [
   {
     name: 'event-tail',
     workflowType: 'eventTail',
@@ -42,10 +49,9 @@ const SCHEDULES: readonly ScheduleDefinition[] = [
   {
     name: RECONCILE_DAILY,
     workflowType: 'reconcile',
-    summary: 'Compares the payments of the day before with the provider',
+    summary: 'Compares the payments of the business day before with the provider',
     everyMs: DAY_MS,
-    // By then, the last payments of the day are old enough to be compared.
-    offsetMs: 30 * MINUTE_MS,
+    offsetMs: (latestBeginning(businessDays, instant(Date.now())) + AFTER_DAY_MS) % DAY_MS,
     catchupMs: 7 * DAY_MS,
     startsAtOnce: false,
   },
@@ -66,12 +72,16 @@ export function nameOnQueue(name: string, taskQueue: string): string {
 export async function setUpSchedules(
   temporal: Temporal,
   taskQueue: string,
-  options: { readonly dryRun: boolean },
+  options: {
+    readonly dryRun: boolean;
+    /** Default: the days of UTC. */
+    readonly businessDays?: BusinessDayRule;
+  },
 ): Promise<SetupStep[]> {
   const { namespace } = temporal.client.options;
   const { workflowService } = temporal.connection;
   const steps: SetupStep[] = [];
-  for (const definition of SCHEDULES) {
+  for (const definition of schedulesFor(options.businessDays ?? UTC_DAYS)) {
     const scheduleId = nameOnQueue(definition.name, taskQueue);
     const present = await describe(temporal, scheduleId);
     if (present !== null && isAsDefined(present, definition, taskQueue)) continue;
@@ -102,7 +112,7 @@ export async function pausedSchedules(
   taskQueue: string,
 ): Promise<{ readonly scheduleId: string; readonly note: string }[]> {
   const paused: { readonly scheduleId: string; readonly note: string }[] = [];
-  for (const { name } of SCHEDULES) {
+  for (const { name } of schedulesFor(UTC_DAYS)) {
     const scheduleId = nameOnQueue(name, taskQueue);
     const state = (await describe(temporal, scheduleId))?.schedule?.state;
     if (state?.paused === true) paused.push({ scheduleId, note: state.notes ?? '' });

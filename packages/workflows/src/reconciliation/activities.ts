@@ -18,6 +18,16 @@ export type CompareCall = {
 
 export type ReceiptsCall = { readonly window: Window; readonly rules: RunRules };
 
+/** A worker of an earlier release leaves the sums of the tills out. */
+export type ComparedPage = Omit<ComparedSlice, 'days'> & Partial<Pick<ComparedSlice, 'days'>>;
+
+type DailyCall = {
+  /** When the run was due, in ms. */
+  readonly due: number;
+  /** As `ReconcilePolicy`: the window ends where all payments are at least this old at `due`, in ms. */
+  readonly youngMs: number;
+};
+
 type HealCall = {
   /** Identifies the run in the checkouts' timelines. */
   readonly runId: string;
@@ -34,12 +44,19 @@ type RecallCall = {
 /** The worker's activities for a reconciliation. All may be retried. */
 export type ReconciliationActivities = {
   /** Compares the records of a span of time. Heartbeats carry the result so far. The result always fits into a history. */
-  compareRecords(call: CompareCall): Promise<ComparedSlice>;
+  compareRecords(call: CompareCall): Promise<ComparedPage>;
   /** Compares the receipts issued in the window with the charges of their months. */
   compareReceipts(call: ReceiptsCall): Promise<readonly Break[]>;
   /** Hints each checkout to retrieve its charge. @returns for each break whether it is gone afterwards */
   healBreaks(call: HealCall): Promise<readonly boolean[]>;
-  /** The end of the window of the last completed daily run, in ms, if it is before `before`; null for none. */
+  /**
+   * The window of a daily run, in ms: the business days since the last completed daily run, at most 31, in the zone of the
+   * worker's settings.
+   */
+  dailyWindow(call: DailyCall): Promise<{ readonly from: number; readonly to: number }>;
+  /**
+   * For runs that began before business days.
+   * The end of the window of the last completed daily run, in ms, if it is before `before`; null for none. */
   lastDaily(call: { readonly before: number }): Promise<number | null>;
   /** Those of the refunds that an earlier run has reported. */
   recallReported(call: RecallCall): Promise<readonly string[]>;

@@ -17,7 +17,7 @@ export function dueAt(): number {
 }
 
 /**
- * The end of the last day, in UTC, whose payments are all old enough at `due`. The next run continues from there, so a
+ * For runs that began before business days: the end of the last day, in UTC, whose payments are all old enough at `due`. The next run continues from there, so a
  * younger payment would never be compared.
  */
 export function endOfDay(due: number): number {
@@ -25,7 +25,7 @@ export function endOfDay(due: number): number {
 }
 
 /**
- * The window that ends at `to`: one day, or everything since the last completed daily run if days were skipped or failed.
+ * For runs that began before business days: the window that ends at `to`, one day, or everything since the last completed daily run if days were skipped or failed.
  * @param comparedUntil the end of the window of that run, in milliseconds; null when there is none
  */
 export function dailyInput(to: number, comparedUntil: number | null): ReconcileInput {

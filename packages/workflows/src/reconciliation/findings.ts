@@ -1,16 +1,18 @@
 import {
   compareBreaks,
+  DaySums,
   formatInstant,
   instant,
+  tillsPerDay,
   Totals,
   withAcknowledgement,
   type Break,
-  type ComparedSlice,
   type CurrencyTotals,
   type Foreign,
+  type Instant,
   type Window,
 } from '@tillflow/domain';
-import type { Room } from './activities.js';
+import type { ComparedPage, Room } from './activities.js';
 import {
   emptySummary,
   type NotCompared,
@@ -23,6 +25,8 @@ import {
 /** The result of one run so far. */
 export class Findings {
   readonly #totals = new Totals();
+  /** Null when a part was compared by a worker that does not know the tills: the sums would be too low. */
+  #days: DaySums | null;
   #breaks: Break[] = [];
   #foreign: Foreign[] = [];
   #notCompared: NotCompared[] = [];
@@ -32,7 +36,11 @@ export class Findings {
     /** The part of the input's window that is old enough. */
     private readonly window: Window,
     private readonly policy: ReconcilePolicy,
-  ) {}
+    /** When the run began. */
+    private readonly now: Instant,
+  ) {
+    this.#days = new DaySums(tillsPerDay(window));
+  }
 
   get room(): Room {
     return {
@@ -45,8 +53,10 @@ export class Findings {
     return this.#breaks;
   }
 
-  add({ totals, breaks, foreign }: Pick<ComparedSlice, 'totals' | 'breaks' | 'foreign'>): void {
+  add({ totals, days, breaks, foreign }: Omit<ComparedPage, 'next'>): void {
     this.#totals.addAll(totals);
+    if (days === undefined) this.#days = null;
+    else this.#days?.addAll(days);
     this.#breaks = [...this.#breaks, ...breaks].toSorted(compareBreaks);
     this.#foreign = [...this.#foreign, ...foreign].toSorted(compareForeign);
   }
@@ -89,6 +99,8 @@ export class Findings {
       summary.totals.reduce((sum, total: CurrencyTotals) => sum + total[figure], 0);
     return {
       ...summary,
+      compared_at: formatInstant(this.now),
+      ...(this.#days === null ? {} : { days: this.#days.list() }),
       // Readers look up who has acknowledged a break, and a result with 2,000 reasons would be too long for one payload.
       found: this.#breaks.map((one) => withAcknowledgement(one, null)),
       foreign: this.#foreign,

@@ -1,4 +1,4 @@
-import type { Acknowledgement, Break, CurrencyTotals, Foreign } from '@tillflow/domain';
+import type { Acknowledgement, Break, CurrencyTotals, DayTotals, Foreign } from '@tillflow/domain';
 
 /** The workflow type. */
 export const RECONCILE_WORKFLOW = 'reconcile';
@@ -77,6 +77,10 @@ export type NotCompared = { readonly what: 'receipts'; readonly code: string; re
 
 /** The workflow's result. */
 export type ReconcileResult = ReconcileSummary & {
+  /** ISO 8601 UTC: when the run began. The ages of its breaks count until then. Absent in runs of earlier releases. */
+  readonly compared_at?: string;
+  /** The same money as `totals`, by business day and till. Absent when a part was compared by an earlier release. */
+  readonly days?: readonly DayTotals[];
   readonly found: readonly Break[];
   readonly foreign: readonly Foreign[];
   /** Counted but not listed. A narrower window lists them. */

@@ -1,6 +1,7 @@
 import {
   beginningOf,
   comparable,
+  DEFAULT_ACCOUNT,
   formatMoney,
   healsByRetrieve,
   instant,
@@ -14,6 +15,7 @@ import {
   ActivityFailure,
   ApplicationFailure,
   isCancellation,
+  patched,
   proxyActivities,
   setCurrentDetails,
   upsertMemo,
@@ -59,8 +61,8 @@ const healer = proxyActivities<Pick<ReconciliationActivities, 'healBreaks'>>({
 
 /**
  * Compares Tillflow's payments of a window with the provider's charges, refunds, balance and receipts. Hints checkouts to
- * retrieve what they missed, and returns the differences. Without input, as the Schedule starts it, it compares the day
- * before.
+ * retrieve what they missed, and returns the differences. Without input, as the Schedule starts it, it compares the
+ * business day before.
  */
 export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult> {
   const input = given ?? (await daily());
@@ -69,7 +71,7 @@ export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult
   const now = clock();
   const rules = { now, youngMs: policy.youngMs };
   const window = comparable(input, plus(now, -policy.youngMs));
-  const findings = new Findings(input, window, policy);
+  const findings = new Findings(input, window, policy, now);
   publish(findings, `compare payments from ${timeOf(window.from)}`);
 
   for (let place: Place | null = window.from < window.to ? beginningOf(window) : null; place !== null;) {
@@ -93,6 +95,12 @@ export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult
 
 async function daily(): Promise<ReconcileInput> {
   upsertMemo({ daily: true } satisfies Pick<ReconcileMemo, 'daily'>);
+  if (patched('business-days')) {
+    const summary = 'Find the business days since the last daily run';
+    const { youngMs } = DEFAULT_RECONCILE_POLICY;
+    const window = await worker.dailyWindow.executeWithOptions({ summary }, [{ due: dueAt(), youngMs }]);
+    return { account: DEFAULT_ACCOUNT, ...window, dry_run: false };
+  }
   const before = endOfDay(dueAt());
   const summary = 'Find the last daily run';
   return dailyInput(before, await worker.lastDaily.executeWithOptions({ summary }, [{ before }]));

@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { instant } from '@tillflow/domain';
+import { businessDayRule, Checkouts, DayReports, Reconciliations, type DayReport } from '@tillflow/temporal';
+import { Problem } from '../problems/problem.js';
+import { Settings } from '../providers.js';
+import { toBreakReply } from '../reconciliations/reconciliations.service.js';
+import { retryAfterSeconds, unavailable } from '../temporal/failures.js';
+import { timeLeft } from '../temporal/request-budget.js';
+import { TemporalAccess } from '../temporal/temporal.provider.js';
+import type { DayReportReply, ReadDayReport } from './day-reports.schema.js';
+import { Readings } from './readings.js';
+
+/** The time for one read of a page. */
+const READ_WITHIN_MS = 5_000;
+/** The answer still has to be sent. */
+const ANSWER_IN_MS = 200;
+/** A report of many payments waits this long for the request that asks again. */
+const KEEP_MS = 30_000;
+
+/** The rules of the API for reports of business days. */
+@Injectable()
+export class DayReportsService {
+  readonly #reports: DayReports;
+  readonly #readings = new Readings<DayReport>(KEEP_MS);
+
+  constructor(temporal: TemporalAccess, settings: Settings) {
+    const { values } = settings;
+    const taskQueue = values.TEMPORAL_TASK_QUEUE;
+    // A report of many payments takes longer than a request, so it does not end with the request that began it.
+    const bounded = temporal.inBackground;
+    const reads = { readWithinMs: READ_WITHIN_MS, bounded };
+    this.#reports = new DayReports(
+      new Checkouts(temporal, reads),
+      new Reconciliations(temporal, { ...reads, taskQueue }),
+      { taskQueue, businessDays: businessDayRule(values) },
+    );
+  }
+
+  /** @throws {Problem} `invalid_request` for a day in the future; `overloaded` while the report is not ready. */
+  async read(date: string, filters: ReadDayReport): Promise<DayReportReply> {
+    const now = instant(Date.now());
+    const day = this.#reports.dayOf(date);
+    if (now < day.from) {
+      const message = `has not begun: it begins at ${new Date(day.from).toISOString()}`;
+      throw new Problem('invalid_request', 'See errors', { errors: [{ path: 'date', message }] });
+    }
+    const subject = JSON.stringify([date, filters.store, filters.terminal]);
+    const report = await this.#readings
+      .read(subject, () => this.#reports.read(day, filters, now), Math.max(timeLeft() - ANSWER_IN_MS, ANSWER_IN_MS))
+      .catch((error: unknown) => {
+        throw unavailable(error);
+      });
+    if (report !== null)
+      return {
+        ...report,
+        totals: report.totals.map(toReply),
+        breaks: report.breaks.map(({ n, ...one }) => toBreakReply(one, n - 1)),
+      };
+    const detail = 'The day has many payments: its report is being added up. Ask again';
+    throw new Problem('overloaded', detail, { retryAfterSeconds: retryAfterSeconds() });
+  }
+}
+
+function toReply({ settlements, ...totals }: DayReport['totals'][number]): DayReportReply['totals'][number] {
+  return { ...totals, settlements: [...settlements] };
+}

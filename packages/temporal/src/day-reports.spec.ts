@@ -1,0 +1,118 @@
+import { businessDay, instant, UTC_DAYS, type Break, type DayTotals, type TillTotals } from '@tillflow/domain';
+import type { ReconcileResult } from '@tillflow/workflows';
+import { describe, expect, it } from 'vitest';
+import type { Checkouts } from './checkouts/checkouts.js';
+import { DayReports } from './day-reports.js';
+import type { Reconciliations } from './reconciliations.js';
+
+const DATE = '2026-11-20';
+const DAY = businessDay(DATE, UTC_DAYS);
+const NOW = instant(DAY.to + 3_600_000);
+const NONE = { count: 0, amount: 0 };
+const row = (fields: Partial<TillTotals>): TillTotals => ({
+  currency: 'THB',
+  store: null,
+  terminal: null,
+  sales: NONE,
+  refunds: NONE,
+  voids: NONE,
+  fees: 0,
+  net: 0,
+  settlements: [],
+  ...fields,
+});
+const daysOf = (date: string, totals: readonly TillTotals[], from = `${date}T00:00:00.000Z`): DayTotals => ({
+  date,
+  from,
+  to: new Date(Date.parse(from) + 86_400_000).toISOString(),
+  totals,
+  returned: [],
+});
+const breakOf = (age_seconds: number): Break => ({
+  type: 'missing_here',
+  checkout_id: `chk_default_${age_seconds}`,
+  charge_id: null,
+  refund_id: null,
+  transaction_id: null,
+  receipt_id: null,
+  expected: null,
+  actual: null,
+  age_seconds,
+  suggested_action: '',
+  healed: false,
+});
+
+const { days: _, ...earlierRelease }: ReconcileResult = {
+  from: '2026-11-19T00:00:00.000Z',
+  to: '2026-11-21T00:00:00.000Z',
+  compared_at: '2026-11-21T00:30:00.000Z',
+  compared_until: '2026-11-21T00:00:00.000Z',
+  dry_run: false,
+  totals: [],
+  breaks: 0,
+  healed: 0,
+  outside: 0,
+  days: [],
+  found: [],
+  foreign: [],
+  omitted: { breaks: 0, foreign: 0 },
+};
+
+/** Reports of a shop without payments, after these reconciliations, the best one first. */
+const reportsAfter = (...results: readonly ReconcileResult[]): DayReports => {
+  const runs = new Map(results.map((result, n) => [`rec_${n}`, result]));
+  const reconciliations = {
+    covering: () => Promise.resolve([...runs.keys()].map((id) => ({ id }))),
+    get: (id: string) => Promise.resolve({ id, result: runs.get(id) ?? null }),
+  } as unknown as Reconciliations;
+  const checkouts = { page: () => Promise.resolve({ data: [], nextPageToken: null }) } as unknown as Checkouts;
+  return new DayReports(checkouts, reconciliations, { taskQueue: 'tillflow', businessDays: UTC_DAYS });
+};
+
+describe('a report after a reconciliation', () => {
+  it.each<[string, ReconcileResult]>([
+    ['of an earlier release', earlierRelease],
+    ['by a worker of another zone', { ...earlierRelease, days: [daysOf(DATE, [], '2026-11-19T17:00:00.000Z')] }],
+  ])('%s stays provisional, or is final by another run', async (_name, result) => {
+    expect(await reportsAfter(result).read(DAY, {}, NOW)).toMatchObject({ state: 'provisional' });
+    const other = { ...earlierRelease, days: [] };
+    expect(await reportsAfter(result, other).read(DAY, {}, NOW)).toMatchObject({
+      state: 'final',
+      reconciliation_id: 'rec_1',
+      totals: [],
+    });
+  });
+
+  it('is open while the day runs, whatever was reconciled', async () => {
+    const reports = reportsAfter({ ...earlierRelease, days: [] });
+    expect(await reports.read(DAY, {}, instant(DAY.to - 1))).toMatchObject({ state: 'open' });
+    expect(await reports.read(DAY, {}, DAY.to)).toMatchObject({ state: 'final' });
+  });
+
+  it('of several days has the totals and the breaks of its own day', async () => {
+    const days = [daysOf('2026-11-19', [row({ store: 'other' })]), daysOf(DATE, [row({ store: 'own' })])];
+    // Ages count until 00:30 of the 21st.
+    const found = [1_800, 1_801, 88_200, 88_201, 0].map(breakOf);
+    const omitted = { breaks: 3, foreign: 0 };
+    const report = await reportsAfter({ ...earlierRelease, days, found, omitted }).read(DAY, {}, NOW);
+    expect(report.totals.map(({ store }) => store)).toEqual(['own']);
+    // A receipt may be younger than the compared payments.
+    expect(report.breaks.map(({ age_seconds: age }) => age)).toEqual([1_800, 1_801, 88_200, 0]);
+    expect(report.breaks_omitted).toBe(3);
+  });
+
+  it('has only the wanted store or till, and the tills that are not listed', async () => {
+    const totals = [
+      row({ store: 'north', terminal: 'a' }),
+      row({ store: 'north', terminal: 'b' }),
+      row({ store: 'south', terminal: 'a' }),
+      row({ others: true }),
+    ];
+    const reports = reportsAfter({ ...earlierRelease, days: [daysOf(DATE, totals)] });
+    const places = async (filters: { store?: string; terminal?: string }) =>
+      (await reports.read(DAY, filters, NOW)).totals.map(({ store, terminal }) => `${store} ${terminal}`);
+    expect(await places({ store: 'north' })).toEqual(['north a', 'north b', 'null null']);
+    expect(await places({ terminal: 'a' })).toEqual(['north a', 'south a', 'null null']);
+    expect(await places({ store: 'north', terminal: 'a' })).toEqual(['north a', 'null null']);
+  });
+});

@@ -1,0 +1,154 @@
+import {
+  businessDay,
+  businessDayFinder,
+  DaySums,
+  formatInstant,
+  parseInstant,
+  type Break,
+  type BusinessDay,
+  type BusinessDayRule,
+  type Instant,
+  type TillFigures,
+  type TillTotals,
+} from '@tillflow/domain';
+import type { ReconcileResult } from '@tillflow/workflows';
+import type { StoredCheckout } from './checkouts/checkout-workflow.js';
+import type { Checkouts } from './checkouts/checkouts.js';
+import { PaidCheckouts } from './checkouts/paid-checkouts.js';
+import type { PaidFilters } from './checkouts/queries.js';
+import { toTillflowCheckout } from './checkouts/tillflow-checkout.js';
+import type { Reconciliations } from './reconciliations.js';
+
+/** A break, and its number in its reconciliation, from 1. */
+type NumberedBreak = Break & { readonly n: number };
+
+/** The totals of one business day. Wire names. */
+export type DayReport = {
+  /** `YYYY-MM-DD`. */
+  readonly date: string;
+  /** ISO 8601 UTC. `to` is not part of the day. */
+  readonly from: string;
+  readonly to: string;
+  /** `open`: the day still runs. `provisional`: it is over and not reconciled. Both are from our own checkouts. */
+  readonly state: 'open' | 'provisional' | 'final';
+  /** The reconciliation that made it final; null before. */
+  readonly reconciliation_id: string | null;
+  readonly totals: readonly TillTotals[];
+  /** Of every store and till. Empty until the report is final. */
+  readonly breaks: readonly NumberedBreak[];
+  /** How many more breaks the reconciliation has counted and not listed. */
+  readonly breaks_omitted: number;
+};
+
+/** Reads the reports of business days from Temporal. Needs no worker. Every method throws what Temporal's client throws. */
+export class DayReports {
+  constructor(
+    private readonly checkouts: Checkouts,
+    private readonly reconciliations: Reconciliations,
+    private readonly options: { readonly taskQueue: string; readonly businessDays: BusinessDayRule },
+  ) {}
+
+  /** The day that a date names. It may begin in the future. @param date satisfies `isBusinessDate` */
+  dayOf(date: string): BusinessDay {
+    return businessDay(date, this.options.businessDays);
+  }
+
+  /**
+   * A final report costs a search and two reads, any other one a search for each 200 payments.
+   * @throws {UnreadablePayloadError} when a checkout cannot be decrypted: it would be missing from the sums.
+   */
+  async read(day: BusinessDay, filters: PaidFilters, now: Instant): Promise<DayReport> {
+    const { date, from, to } = day;
+    const names = { date, from: formatInstant(from), to: formatInstant(to) };
+    const reconciled = now < to ? null : await this.#reconciled(day);
+    if (reconciled === null) {
+      const totals = await this.#ownTotals(day, filters);
+      const state = now < to ? 'open' : 'provisional';
+      return { ...names, state, reconciliation_id: null, totals, breaks: [], breaks_omitted: 0 };
+    }
+    const { id, result } = reconciled;
+    const totals = (result.days ?? []).filter((one) => one.date === date).flatMap((one) => one.totals);
+    return {
+      ...names,
+      state: 'final',
+      reconciliation_id: id,
+      totals: totals.filter((row) => isAt(row, filters)),
+      breaks: result.found
+        .map((one, index) => ({ ...one, n: index + 1 }))
+        .filter((one) => contains(day, timeOf(one, result))),
+      breaks_omitted: result.omitted.breaks,
+    };
+  }
+
+  /** The reconciliation with the shortest window that contains the day, of several the newest. */
+  async #reconciled(day: BusinessDay): Promise<{ readonly id: string; readonly result: ReconcileResult } | null> {
+    for (const { id } of await this.reconciliations.covering(day)) {
+      const { result } = await this.reconciliations.get(id);
+      if (result !== null && hasSumsOf(day, result)) return { id, result };
+    }
+    return null;
+  }
+
+  /** What Tillflow's checkouts show: payments of the day, and what was returned of them on the same day. */
+  async #ownTotals(day: BusinessDay, filters: PaidFilters): Promise<readonly TillTotals[]> {
+    const { taskQueue, businessDays } = this.options;
+    const sums = new DaySums();
+    const calendarDayOf = businessDayFinder({ ...businessDays, start: '00:00' });
+    const paid = new PaidCheckouts(this.checkouts, taskQueue, filters);
+    for await (const stored of paid.between(day.from, day.to)) {
+      const { till, currency } = { ...toTillflowCheckout(stored), currency: stored.intent.currency };
+      for (const figures of figuresOf(stored, day, (at) => calendarDayOf(at).date))
+        sums.add(day, till, currency, figures);
+    }
+    return sums.list().flatMap(({ totals }) => totals);
+  }
+}
+
+/** A report's row for tills that are not listed may contain any till. */
+function isAt(row: TillTotals, { store, terminal }: PaidFilters): boolean {
+  if (row.others === true) return true;
+  return (store === undefined || row.store === store) && (terminal === undefined || row.terminal === terminal);
+}
+
+/** The run has sums of the tills, and its worker had the same days. */
+function hasSumsOf({ date, from, to }: BusinessDay, { days }: ReconcileResult): boolean {
+  if (days === undefined) return false;
+  const overlapping = days.filter((one) => parseInstant(one.from) < to && parseInstant(one.to) > from);
+  return overlapping.every(
+    (one) => one.date === date && one.from === formatInstant(from) && one.to === formatInstant(to),
+  );
+}
+
+function contains({ from, to }: BusinessDay, at: number): boolean {
+  return at >= from && at < to;
+}
+
+/** When the payment or refund of a break was made, to the second. A receipt may be younger than the compared payments. */
+function timeOf({ age_seconds }: Break, { from, to, compared_at = to }: ReconcileResult): number {
+  const at = parseInstant(compared_at) - age_seconds * 1_000;
+  return Math.min(Math.max(at, parseInstant(from)), parseInstant(to) - 1);
+}
+
+function figuresOf(stored: StoredCheckout, day: BusinessDay, dateOf: (at: Instant) => string): TillFigures[] {
+  const { intent, state, refunds } = stored;
+  const { charges } = toTillflowCheckout(stored);
+  const { fees: stated, payout } = state.payment ?? {};
+  const [fee = null, vat = null, net = null] = stated ?? [];
+  const paid = charges.filter(({ status }) => status === 'successful');
+  // Only the payment that counts has details.
+  const isSingle = paid.length === 1;
+  const fees = isSingle && fee !== null && vat !== null ? fee + vat : null;
+  const settlements =
+    isSingle && net !== null && payout !== undefined ? [{ date: dateOf(parseInstant(payout)), amount: net }] : [];
+  const returned = refunds.filter(
+    ({ status, created_at }) => status === 'succeeded' && contains(day, parseInstant(created_at)),
+  );
+  return [
+    ...paid.map(() => ({ sales: { count: 1, amount: intent.amount }, fees, settlements })),
+    ...returned.map(({ kind, amount }) =>
+      kind === 'void'
+        ? { voids: { count: 1, amount }, fees: fees === null ? null : -fees }
+        : { refunds: { count: 1, amount } },
+    ),
+  ];
+}
