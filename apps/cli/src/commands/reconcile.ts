@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT, formatMoney, isCurrency, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
 import {
   describeTaskQueue,
   activePollers,
