@@ -13,12 +13,12 @@ import {
   type SandboxState,
   type Timeline,
 } from './demo-http.js';
-import { DEMO_TILL } from './demo-settings.js';
+import { DEMO_TILL, demoDate } from './demo-settings.js';
 import type { Stack } from './stack.js';
 
 /**
  * Five checkouts over HTTP: paid and partly refunded, expired, failed, paid after a lost answer, and refunded in the
- * provider's dashboard. Then the operator's list of them.
+ * provider's dashboard. Then the operator's list of them, and the totals of the day.
  * @throws {Error} at the first step with an unexpected result.
  */
 export async function runScenarios(stack: Stack, print: (line: string) => void): Promise<void> {
@@ -28,7 +28,9 @@ export async function runScenarios(stack: Stack, print: (line: string) => void):
   await demo.failed();
   await demo.lostAnswer();
   await demo.refundedOutside();
-  demo.listed(await stack.tillflow('list'));
+  demo.shows('6. The operator lists the checkouts: pnpm tillflow list', await stack.tillflow('list'));
+  const today = demoDate();
+  demo.shows(`7. The shop cashes up: pnpm tillflow day ${today}`, await stack.tillflow('day', today));
   print('');
   if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
   print(`API           ${stack.apiUrl}/docs`);
@@ -145,8 +147,8 @@ class Demo {
     await this.#timeline(opened);
   }
 
-  listed(lines: readonly string[]): void {
-    this.#title('6. The operator lists the checkouts: pnpm tillflow list');
+  shows(title: string, lines: readonly string[]): void {
+    this.#title(title);
     for (const line of lines) this.#print(`  ${line}`.trimEnd());
   }
 

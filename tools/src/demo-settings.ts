@@ -5,17 +5,24 @@ const SHOP = {
   SHOP_TAX_ID: '0105551234567',
   QR_NETWORK_NAME: 'Example Pay',
   BUSINESS_TIMEZONE: 'Asia/Bangkok',
+  BUSINESS_DAY_START: '00:00',
 };
 
 /** The store and the till of the demo's checkouts. */
 export const DEMO_TILL = { store: { id: 'silom', name: 'Silom Road' }, terminal: 'till-7' } as const;
+
+/** The date of the demo's shop, `YYYY-MM-DD`. */
+export function demoDate(): string {
+  // Canada writes dates like this.
+  return new Date().toLocaleDateString('en-CA', { timeZone: SHOP.BUSINESS_TIMEZONE });
+}
 
 /**
  * The environment of a stack with its own ports and keys, so that it can run beside another one. It uses TEMPORAL_ADDRESS
  * if that is set.
  */
 export function demoSettings(): NodeJS.ProcessEnv {
-  const notInherited = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*)$/;
+  const notInherited = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*|BUSINESS_.*)$/;
   const kept = Object.entries(process.env).filter(([name]) => !notInherited.test(name));
   return {
     // On a shared Temporal server, no other worker may take the demo's tasks.

@@ -29,7 +29,7 @@ export class ReceiptsController {
   @Get()
   @Requires('checkout')
   @Describes(
-    'getReceipt',
+    'getCheckoutReceipt',
     'Reads the receipt of the payment or of a refund. The till marks a second print as a copy: each read gives the same receipt',
     [...CHECKOUT_PROBLEMS, 'not_paid', 'not_refunded', 'not_acceptable'],
     {

@@ -1,10 +1,10 @@
 import {
-  isOpen,
   dayToCsv,
   formatMoney,
   instant,
   isBusinessDate,
   isCurrency,
+  isOpen,
   REFERENCE,
   type TillTotals,
 } from '@tillflow/domain';
@@ -89,7 +89,7 @@ function describe(
             ...breaks.map((one) => [
               one.type,
               one.checkout_id ?? one.charge_id ?? one.receipt_id ?? '-',
-              one.healed ? 'healed' : one.suggested_action,
+              one.healed ? 'healed' : isOpen(one) ? one.suggested_action : 'acknowledged',
             ]),
           ]),
         ]),
