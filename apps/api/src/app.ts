@@ -15,7 +15,7 @@ import { serveDescription } from './openapi/pages.js';
 import { Problem } from './problems/problem.js';
 import type { ApiSettings } from './settings.js';
 import { Settings } from './providers.js';
-import { closeUnusedConnections } from './edge/connections.js';
+import { closeConnections } from './edge/connections.js';
 
 export type RunningApi = {
   /** `http://host:port` at which it listens. */
@@ -68,7 +68,7 @@ async function createApp(parts: AppParts): Promise<NestFastifyApplication> {
     }),
   );
   edge.report(app.get(Metrics));
-  closeUnusedConnections(edge.server);
+  closeConnections(edge.server);
   refuseOtherMethods(edge.server);
   takeBodies(edge.server);
   await app.init();

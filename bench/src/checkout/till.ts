@@ -19,6 +19,8 @@ export type CheckoutJson = {
 const CONNECTIONS = 256;
 /** 200 bytes with the names, as in the bound for the history's size. */
 const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) } as const;
+/** The name of every till. */
+export const TERMINAL = 'till-7';
 const POLL_MS = 20;
 const WITHIN_MS = 120_000;
 const WAIT_SECONDS = 25;
@@ -65,7 +67,7 @@ export class Till {
       currency: 'THB',
       description: 'Coffee',
       metadata: METADATA,
-      terminal: 'till-7',
+      terminal: TERMINAL,
       ...(expiresIn !== undefined && { expires_in: expiresIn }),
     });
     if (status === 201 && body.qr !== null) return body;
@@ -96,8 +98,8 @@ export class Till {
   }
 
   /** The status of the answer to GET. */
-  async get(id: string): Promise<number> {
-    return (await this.#request('GET', `/v1/checkouts/${id}`)).status;
+  async get(path: string): Promise<number> {
+    return (await this.#request('GET', path)).status;
   }
 
   async close(): Promise<void> {

@@ -39,20 +39,29 @@ export function askForBody({ headers }: IncomingMessage, response: ServerRespons
 
 /**
  * Closes at shutdown the connections without a request: browsers open them in advance, and Node counts them as busy until
- * its header timeout of a minute.
+ * its header timeout of a minute. A request under way is answered, and its connection closes with the answer: otherwise
+ * Node would wait for the next request on it, for more than a minute.
  */
-export function closeUnusedConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
+export function closeConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
   const unused = new Set<Socket>();
+  const underWay = new Set<ServerResponse>();
   let isClosing = false;
   server.server.on('connection', (socket) => {
     unused.add(socket);
     socket.once('close', () => unused.delete(socket));
     if (isClosing) socket.destroy();
   });
-  server.server.on('request', ({ socket }) => unused.delete(socket));
+  server.server.on('request', ({ socket }, response) => {
+    unused.delete(socket);
+    underWay.add(response);
+    response.once('close', () => underWay.delete(response));
+  });
   server.addHook('preClose', (done) => {
     isClosing = true;
     for (const socket of unused) socket.destroy();
+    for (const response of underWay) {
+      if (!response.headersSent) response.setHeader('connection', 'close');
+    }
     done();
   });
 }
