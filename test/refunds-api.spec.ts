@@ -298,3 +298,28 @@ describe('once the checkout has closed', () => {
     expect(await requestRefund<ProblemJson>(body.id, 'k')).toMatchObject({ status: 409, body: { code: 'not_paid' } });
   });
 });
+
+it('a refund is answered while the provider hangs for many new checkouts', async () => {
+  const busy = await Stack.start({ api: { ...IMPATIENT, TEMPORAL_MAX_WRITES: '4' } });
+  try {
+    const { body } = await busy.begin();
+    const open = await busy.until(body.id, ({ qr }) => qr !== null);
+    busy.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+    await busy.untilStatus(body.id, 'paid');
+    busy.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'hang' });
+    const begun = Array.from({ length: 40 }, () => busy.create());
+    await expect.poll(() => busy.requests('POST /sources').length).toBeGreaterThan(8);
+    const headers = { 'idempotency-key': 'return-1' };
+    const refunded = await eventually(async () => {
+      const answer = await busy.request<Refund>('POST', `/v1/checkouts/${body.id}/refunds`, { body: {}, headers });
+      if (answer.status > 201) throw new Error(JSON.stringify(answer.body));
+      return answer.body;
+    });
+    expect(refunded).toMatchObject({ key: 'return-1', status: 'succeeded' });
+    expect(busy.requests('POST /charges')).toHaveLength(1);
+    for (const { status } of await Promise.all(begun)) expect([202, 503]).toContain(status);
+  } finally {
+    busy.sandbox.faults.clear();
+    await busy.stop();
+  }
+});
