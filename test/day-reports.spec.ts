@@ -3,15 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DayReport } from '@tillflow/temporal';
 import { eventually } from './support/eventually.js';
 import { Reconciliations } from './support/reconciliations.js';
-import {
-  chargeIdOf,
-  KEYS,
-  newReference,
-  Stack,
-  type Answer,
-  type CheckoutJson,
-  type ProblemJson,
-} from './support/stack.js';
+import { chargeIdOf, KEYS, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
 
 /** The sum over all tills of a currency. */
@@ -30,8 +22,13 @@ describe('the report of a business day', () => {
   const yesterday = businessDayOf(instant(today.from - 12 * HOUR_MS), RULE);
   let voided: CheckoutJson;
 
+  /** Repeats the request after a 503, as a caller does. */
   const report = (date: string, query = ''): Promise<Answer<DayReport>> =>
-    stack.request<DayReport>('GET', `/v1/day-reports/${date}${query}`, { key: KEYS.ops });
+    eventually(async () => {
+      const answer = await stack.request<DayReport>('GET', `/v1/day-reports/${date}${query}`, { key: KEYS.ops });
+      if (answer.status === 503) throw new Error(JSON.stringify(answer.body));
+      return answer;
+    });
   const rows = ({ body }: Answer<DayReport>): string[] =>
     body.totals.map(
       ({ currency, store, terminal, sales, refunds, voids }) =>
@@ -39,7 +36,7 @@ describe('the report of a business day', () => {
     );
 
   async function pay(fields: Readonly<Record<string, unknown>>): Promise<CheckoutJson> {
-    const { body } = await stack.create({ reference: newReference(), ...fields });
+    const { body } = await stack.begin(fields);
     const open = await stack.until(body.id, ({ qr }) => qr !== null);
     stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
     return stack.untilStatus(body.id, 'paid');
@@ -47,11 +44,13 @@ describe('the report of a business day', () => {
 
   async function refund({ id }: CheckoutJson, amount?: number): Promise<void> {
     const headers = { 'idempotency-key': 'back' };
-    const { status } = await stack.request('POST', `/v1/checkouts/${id}/refunds`, {
-      body: amount === undefined ? {} : { amount },
-      headers,
+    await eventually(async () => {
+      const { status } = await stack.request('POST', `/v1/checkouts/${id}/refunds`, {
+        body: amount === undefined ? {} : { amount },
+        headers,
+      });
+      expect([200, 201]).toContain(status);
     });
-    expect(status).toBe(201);
   }
 
   beforeAll(async () => {
@@ -84,7 +83,12 @@ describe('the report of a business day', () => {
   ];
 
   it('is open while the day runs, and shows the payments and refunds that Tillflow knows', async () => {
-    const answer = await report(today.date);
+    // A search shows a payment a moment after it.
+    const answer = await eventually(async () => {
+      const shown = await report(today.date);
+      expect(rows(shown)).toEqual(EXPECTED);
+      return shown;
+    });
     expect(answer).toMatchObject({
       status: 200,
       body: {
@@ -96,7 +100,6 @@ describe('the report of a business day', () => {
         breaks: [],
       },
     });
-    expect(rows(answer)).toEqual(EXPECTED);
     for (const { sales, refunds, voids, fees, net } of answer.body.totals) {
       expect(fees).toBeGreaterThan(0);
       expect(net).toBe(sales.amount - refunds.amount - voids.amount - (fees ?? 0));
@@ -205,8 +208,6 @@ describe('the report of a business day', () => {
     ['today', 'a word'],
     ['2026-2-3', 'short numbers'],
     ['2026-02-30', 'no date of the calendar'],
-    ['1969-12-31', 'before 1970'],
-    ['9999-12-31', 'in the future'],
     ['2026-11-20T00:00:00Z', 'a time'],
     ['2026-11-20%27', 'a quote'],
   ])('for %s (%s) is refused with 400', async (date) => {
@@ -215,11 +216,17 @@ describe('the report of a business day', () => {
     expect(await tillflow(['day', decodeURIComponent(date)], operatorOf(stack))).toMatchObject({ code: 2 });
   });
 
-  it('of tomorrow is refused with 400', async () => {
+  it.each(['0164-04-02', '1969-12-31', '9999-12-31'])('there is none of %s', async (date) => {
+    const answer = await stack.request<ProblemJson>('GET', `/v1/day-reports/${date}`, { key: KEYS.ops });
+    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found' } });
+    expect(await tillflow(['day', date], operatorOf(stack))).toMatchObject({ code: 2 });
+  });
+
+  it('there is none of tomorrow yet', async () => {
     const { date } = businessDay(businessDayOf(today.to, RULE).date, RULE);
     const answer = await stack.request<ProblemJson>('GET', `/v1/day-reports/${date}`, { key: KEYS.ops });
-    const message = `has not begun: it begins at ${new Date(today.to).toISOString()}`;
-    expect(answer).toMatchObject({ status: 400, body: { errors: [{ path: 'date', message }] } });
+    const detail = `${date} has not begun: it begins at ${new Date(today.to).toISOString()}`;
+    expect(answer).toMatchObject({ status: 404, body: { code: 'not_found', detail } });
     expect(await tillflow(['day', date], operatorOf(stack))).toMatchObject({ code: 2 });
   });
 

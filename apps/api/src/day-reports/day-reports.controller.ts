@@ -29,6 +29,7 @@ export class DayReportsController {
   @Describes('getDayReport', 'Reads the totals of a business day for each store, till and currency', [
     'checkout_unreadable',
     'not_acceptable',
+    'not_found',
     'overloaded',
     'temporal_unavailable',
   ])

@@ -1,4 +1,4 @@
-import { dayToCsv, isBusinessDate } from '@tillflow/domain';
+import { dayToCsv } from '@tillflow/domain';
 import { z } from 'zod';
 import { storeId, terminal } from '../checkouts/checkouts.schema.js';
 import { breakReply, reconciliationId } from '../reconciliations/reconciliations.schema.js';
@@ -6,11 +6,13 @@ import { amount, currency, time } from '../shared/fields.schema.js';
 
 const date = z
   .string()
-  .refine(isBusinessDate, 'must be a date from 1970 on, such as 2026-11-20')
+  .refine(isDate, 'must be a date of the calendar, such as 2026-11-20')
   .meta({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', format: 'date', examples: ['2026-11-20'] });
 
 export const dayReportPath = z.object({
-  date: date.meta({ description: 'The date on which the business day begins. A day in the future is refused' }),
+  date: date.meta({
+    description: 'The date on which the business day begins. No report: a day in the future, or before 1970',
+  }),
 });
 export type DayReportPath = z.output<typeof dayReportPath>;
 
@@ -96,3 +98,9 @@ export const dayReportReply = z
   })
   .meta({ id: 'DayReport', examples: [example] });
 export type DayReportReply = z.output<typeof dayReportReply>;
+
+function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const midnight = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
+}

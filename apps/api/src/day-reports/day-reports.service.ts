@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { instant } from '@tillflow/domain';
+import { instant, isBusinessDate } from '@tillflow/domain';
 import { businessDayRule, Checkouts, DayReports, Reconciliations, type DayReport } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
@@ -36,13 +36,13 @@ export class DayReportsService {
     );
   }
 
-  /** @throws {Problem} `invalid_request` for a day in the future; `overloaded` while the report is not ready. */
+  /** @throws {Problem} `not_found` for a day that has not begun, and before 1970; `overloaded` while the report is not ready. */
   async read(date: string, filters: ReadDayReport): Promise<DayReportReply> {
     const now = instant(Date.now());
+    if (!isBusinessDate(date)) throw new Problem('not_found', `There is no report of ${date}`);
     const day = this.#reports.dayOf(date);
     if (now < day.from) {
-      const message = `has not begun: it begins at ${new Date(day.from).toISOString()}`;
-      throw new Problem('invalid_request', 'See errors', { errors: [{ path: 'date', message }] });
+      throw new Problem('not_found', `${date} has not begun: it begins at ${new Date(day.from).toISOString()}`);
     }
     const subject = JSON.stringify([date, filters.store, filters.terminal]);
     const report = await this.#readings
