@@ -37,6 +37,7 @@ export {
   isCurrency,
   isWithinChargeLimits,
   decimalsOf,
+  minorUnitDecimals,
   type Currency,
   type Money,
 } from './money.js';

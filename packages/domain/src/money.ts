@@ -23,6 +23,16 @@ export function decimalsOf(currency: Currency): number {
   return DECIMALS[currency];
 }
 
+/** The currencies whose minor unit is not a hundredth. Source: ISO 4217. `Intl` follows daily use instead. */
+const NO_DECIMALS = new Set('BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' '));
+const THREE_DECIMALS = new Set('BHD IQD JOD KWD LYD OMR TND'.split(' '));
+
+/** Decimals of the major unit of any currency, such as a customer's. Source: ISO 4217. */
+export function minorUnitDecimals(currency: string): number {
+  if (NO_DECIMALS.has(currency)) return 0;
+  return THREE_DECIMALS.has(currency) ? 3 : 2;
+}
+
 export function isCurrency(text: string): text is Currency {
   return (CURRENCIES as readonly string[]).includes(text);
 }

@@ -1,4 +1,4 @@
-import { decimalsOf, isCurrency } from '@tillflow/domain';
+import { isCurrency, minorUnitDecimals } from '@tillflow/domain';
 import type { Language } from './languages.js';
 
 /** Where a language writes dates in several ways: the one of the countries where Tillflow sells. */
@@ -11,16 +11,16 @@ const LOCALES: Readonly<Record<Language, string>> = { en: 'en-GB', th: 'th', ms:
  */
 export function writeAmount(amount: number, currency: string, language: Language): string | null {
   if (!/^[A-Z]{3}$/.test(currency)) return null;
-  const known = isCurrency(currency);
+  const decimals = minorUnitDecimals(currency);
   const format = new Intl.NumberFormat(LOCALES[language], {
     style: 'currency',
     currency,
     // The sign ¥ belongs to two currencies.
-    currencyDisplay: known ? 'symbol' : 'code',
-    ...(known ? { minimumFractionDigits: decimalsOf(currency), maximumFractionDigits: decimalsOf(currency) } : {}),
+    currencyDisplay: isCurrency(currency) ? 'symbol' : 'code',
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
   });
-  const { maximumFractionDigits = 0 } = format.resolvedOptions();
-  return withPlainBlanks(format.format(amount / 10 ** maximumFractionDigits));
+  return withPlainBlanks(format.format(amount / 10 ** decimals));
 }
 
 /** A number with up to eight decimals, as the language writes it. */

@@ -1,6 +1,12 @@
+import { minorUnitDecimals } from '@tillflow/domain';
 import { writeAmount, writeNumber, writeTime } from './formats.js';
 import { wordsOf, type Words } from './languages.js';
 import type { CheckoutReceipt } from './receipts.schema.js';
+
+type Paid = CheckoutReceipt['payment'];
+
+/** Rates are rounded. */
+const RATE_TOLERANCE = 0.01;
 
 type Field = { readonly kind: 'field'; readonly label: string; readonly value: string };
 
@@ -57,7 +63,7 @@ function payment({ payment: paid, network, language, currency }: CheckoutReceipt
     ...field(words.customerAmount, isForeign ? writeAmount(amount, own, language) : null),
     ...field(
       words.exchangeRate,
-      isForeign && rate !== null ? `1 ${currency} = ${writeNumber(rate, language)} ${own}` : null,
+      isForeign && rate !== null && fits(paid, rate) ? `1 ${currency} = ${writeNumber(rate, language)} ${own}` : null,
     ),
     ...field(words.paidWith, network ?? words.qrCode),
     ...field(words.networkReference, references.provider_1),
@@ -66,6 +72,13 @@ function payment({ payment: paid, network, language, currency }: CheckoutReceipt
     ...field(words.approvalCode, references.approval_code),
     ...field(words.chargeId, paid.charge_id),
   ];
+}
+
+/** Whether the rate leads from the amount to the customer's: a provider may write rates the other way round. */
+function fits({ amount, currency, customer_amount: own, customer_currency: ownCurrency }: Paid, rate: number): boolean {
+  if (amount === null || own === null || ownCurrency === null) return false;
+  const expected = amount * rate * 10 ** (minorUnitDecimals(ownCurrency) - minorUnitDecimals(currency));
+  return Math.abs(expected - own) <= Math.max(own * RATE_TOLERANCE, 1);
 }
 
 /** No field where the value is missing. */

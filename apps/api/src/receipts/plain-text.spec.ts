@@ -24,7 +24,20 @@ const REFUND: Partial<CheckoutReceipt> = {
   refund: { id: 'rfnd_test_5xk0h3u6a0s1c8w2m4z', key: 'return-17', kind: 'refund' },
 };
 
+/** One character for a reader, and wider than the paper. */
+const WIDE = fc.constantFrom(`क${'ा'.repeat(60)}`, `ก${'ำ'.repeat(60)}`, `ｶ${'ﾞ'.repeat(60)}`);
+
 describe('the text of a receipt', () => {
+  it.each([
+    [0.2143, true],
+    [4.666, false],
+  ])('with the rate %s shows it: %s, because a provider may write rates the other way round', (rate, isShown) => {
+    const foreign = { customer_amount: 32_145, customer_currency: 'CNY', customer_exchange_rate: rate };
+    const text = receiptText(receiptIn('en', { payment: { ...EXAMPLE.payment, ...foreign } }));
+    expect(text).toContain('CNY 321.45');
+    expect(text.includes('Exchange rate')).toBe(isShown);
+  });
+
   it('is in English', () => {
     expect(receiptText(receiptIn('en'))).toMatchInlineSnapshot(`
       "              Sunrise Coffee
@@ -212,18 +225,23 @@ describe('the text of a receipt', () => {
 
   it.each(LANGUAGES)('in %s has no line of more than 42 columns, whatever the values are', (language) => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), fc.lorem({ maxCount: 12 }), fc.boolean(), (odd, words, isRefund) => {
-        const receipt = receiptIn(language, {
-          ...(isRefund ? REFUND : {}),
-          shop: { name: odd, address: [words, `${odd}${odd}`], tax_id: words },
-          description: `${words}${odd}`,
-          terminal: odd,
-        });
-        const widths = receiptText(receipt)
-          .split('\n')
-          .map((line) => columnsOf(line));
-        expect(Math.max(...widths)).toBeLessThanOrEqual(42);
-      }),
+      fc.property(
+        fc.oneof(fc.string({ unit: 'binary' }), WIDE),
+        fc.lorem({ maxCount: 12 }),
+        fc.boolean(),
+        (odd, words, isRefund) => {
+          const receipt = receiptIn(language, {
+            ...(isRefund ? REFUND : {}),
+            shop: { name: odd, address: [words, `${odd}${odd}`], tax_id: words },
+            description: `${words}${odd}`,
+            terminal: odd,
+          });
+          const widths = receiptText(receipt)
+            .split('\n')
+            .map((line) => columnsOf(line));
+          expect(Math.max(...widths)).toBeLessThanOrEqual(42);
+        },
+      ),
     );
   });
 });

@@ -72,7 +72,7 @@ function cut(word: string, language: Language): string[] {
   let piece = '';
   for (const part of parts(word, language)) {
     if (columnsOf(piece + part) > COLUMNS) {
-      pieces.push(piece);
+      if (piece !== '') pieces.push(piece);
       piece = '';
     }
     piece += part;
@@ -80,11 +80,12 @@ function cut(word: string, language: Language): string[] {
   return [...pieces, piece];
 }
 
-/** Words, and characters where a word alone is longer than a line. */
+/** Words; characters where a word alone is longer than a line; code points where even a character is, with many marks. */
 function parts(text: string, language: Language): string[] {
-  return segments(text, 'word', language).flatMap((word) =>
-    columnsOf(word) > COLUMNS ? segments(word, 'grapheme', language) : [word],
-  );
+  const isLong = (part: string): boolean => columnsOf(part) > COLUMNS;
+  return segments(text, 'word', language)
+    .flatMap((word) => (isLong(word) ? segments(word, 'grapheme', language) : [word]))
+    .flatMap((character) => (isLong(character) ? Array.from(character) : [character]));
 }
 
 function segments(text: string, granularity: 'word' | 'grapheme', language: Language): string[] {

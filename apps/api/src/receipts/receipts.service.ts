@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { isPaid } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { toCheckout, type StoredRefund } from '@tillflow/workflows';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
@@ -40,7 +41,9 @@ export class ReceiptsService {
 
   #ofPayment(stored: StoredCheckout, sale: Sale, language: Language): CheckoutReceipt {
     const { payment } = sale;
-    if (payment === null) throw new Problem('not_paid', `The checkout is ${stored.state.status}`);
+    // A payment that came too late is returned, and the checkout stays unpaid.
+    const { status } = stored.state;
+    if (payment === null || !isPaid(status)) throw new Problem('not_paid', `The checkout is ${status}`);
     const { amount, currency, paid_at: time } = payment;
     const paid = { amount: amount ?? stored.intent.amount, currency, time };
     return this.#receipt(stored, sale, { kind: 'payment', ...paid, payment, refund: null }, language);
@@ -48,7 +51,7 @@ export class ReceiptsService {
 
   #ofRefund(stored: StoredCheckout, sale: Sale, refund: StoredRefund, language: Language): CheckoutReceipt {
     const { id, key, kind, amount, currency, charge_id: charge, created_at: time } = refund;
-    // The second of two payments, and a payment that came too late, are returned although the checkout does not count them.
+    // The second of two payments is returned although the checkout does not count it.
     const payment = sale.payment?.charge_id === charge ? sale.payment : unknownPayment(charge, currency);
     const returned = { amount, currency, time, payment, refund: { id, key, kind } };
     return this.#receipt(stored, sale, { kind: 'refund', ...returned }, language);

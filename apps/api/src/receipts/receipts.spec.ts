@@ -29,8 +29,9 @@ describe('an amount', () => {
     [150_000, 'THB', ['THB 1,500.00', '฿1,500.00', 'THB 1,500.00', 'THB 1,500.00']],
     [1, 'SGD', ['SGD 0.01', 'SGD 0.01', 'SGD 0.01', 'SGD 0.01']],
     [15_000_000, 'MYR', ['MYR 150,000.00', 'MYR 150,000.00', 'RM 150,000.00', 'MYR 150,000.00']],
-    // The yen has no decimals, the dinar three.
+    // The yen has no decimals, the dinar three, and the rupiah two, although daily use drops them.
     [1_500, 'JPY', ['JPY 1,500', 'JPY 1,500', 'JPY 1,500', 'JPY 1,500']],
+    [150_000, 'IDR', ['IDR 1,500.00', 'IDR 1,500.00', 'IDR 1,500.00', 'IDR 1,500.00']],
     [1_500, 'KWD', ['KWD 1.500', 'KWD 1.500', 'KWD 1.500', 'KWD 1.500']],
     [1, 'no currency', [null, null, null, null]],
   ])('of %i %s is written as each language does', (amount, currency, written) => {
