@@ -58,10 +58,13 @@ export async function findByAnyName(checkouts: Checkouts, text: string): Promise
   } catch (error) {
     if (!(error instanceof CheckoutNotFoundError) && keysOf(text).length > 0) throw error;
     if (text.length > MAX_SLIP_REFERENCE) throw error;
-    const unreadable = (): void => undefined;
-    const list = new CheckoutList(checkouts, { payment_reference: text }, unreadable);
+    const unreadable: string[] = [];
+    const list = new CheckoutList(checkouts, { payment_reference: text }, (workflow) => unreadable.push(workflow));
     const { data } = await list.page(MOST_NAMED, null);
     const [found] = data;
+    if (unreadable.length > 0) {
+      throw new UsageError(`${unreadable.join(', ')} cannot be read: a key of PAYLOAD_KEYS is missing`);
+    }
     if (found === undefined) throw error;
     if (data.length === 1) return found;
     const references = data.map(({ intent }) => intent.reference).join(', ');

@@ -1,5 +1,7 @@
 import {
+  activePollers,
   Checkouts,
+  describeTaskQueue,
   isTemporalFailure,
   openTemporal,
   whyUnreachable,
@@ -55,4 +57,9 @@ export async function tailOf(
   throw new UnreachableError(
     `No event tail runs on the task queue ${queue}. Its Schedule starts it within a minute. If it does not, run \`pnpm tillflow setup\`, then \`pnpm tillflow doctor\`.`,
   );
+}
+
+/** Temporal lists a poller for minutes after it has ended, so its last poll decides. */
+export async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean> {
+  return activePollers(await describeTaskQueue(temporal, taskQueue, 'workflows'), Date.now()).length > 0;
 }

@@ -1,18 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
-import {
-  describeTaskQueue,
-  activePollers,
-  Reconciliations,
-  type FullReconciliation,
-  type Temporal,
-} from '@tillflow/temporal';
+import { Reconciliations, type FullReconciliation, type Temporal } from '@tillflow/temporal';
 import { breakTables, numbered } from '../breaks.js';
 import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
 import { operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
-import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
+import { hasWorker, READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
 const LONGEST_WINDOW_MS = 31 * 86_400_000;
 const ASK_EVERY_MS = 500;
@@ -95,11 +89,6 @@ async function untilEnded(
     }
     await sleep(ASK_EVERY_MS);
   }
-}
-
-/** Temporal lists a poller for minutes after it has ended, so its last poll decides. */
-async function hasWorker(temporal: Temporal, taskQueue: string): Promise<boolean> {
-  return activePollers(await describeTaskQueue(temporal, taskQueue, 'workflows'), Date.now()).length > 0;
 }
 
 function toReport({ id, status, summary, createdAt, result, failure }: FullReconciliation): Report {

@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { checkoutWorkflowId, isCheckoutStatus, isReference, parseInstant } from '@tillflow/domain';
+import { isCheckoutStatus, isReference, parseInstant } from '@tillflow/domain';
 import {
   countOpenWhere,
   isOpenWhere,
   isTemporalFailure,
   NotAcceptedError,
   openCheckoutsWhere,
-  probeWorkers,
   type CheckoutFilters,
   type Checkouts,
   type StoredCheckout,
@@ -14,16 +13,17 @@ import {
 } from '@tillflow/temporal';
 import type { Resolution } from '@tillflow/workflows';
 import { EXIT, UnreachableError, UsageError, type Report } from '../command.js';
-import { withTemporal, type Engine } from '../temporal.js';
+import { hasWorker, withTemporal, type Engine } from '../temporal.js';
 
 const DEFAULT_RATE = 25;
 const MAX_RATE = 1_000;
 /** A lookup takes a tenth of a second, and up to 45 s while the provider is down. */
 const CONCURRENCY = 32;
 const WITHIN_MS = 60_000;
-/** After so many failures in a row, Temporal or the workers are down. */
+/** After so many failures in a row, Temporal or the workers may be down. */
 const MAX_FAILURES_IN_A_ROW = CONCURRENCY;
 const PROGRESS_EVERY_MS = 1_000;
+const NO_WORKER = 'No worker answers, so nothing was requested. Run `pnpm tillflow doctor`, then repeat the command.';
 /** How many checkouts a report for people names. */
 const NAMED = 20;
 
@@ -34,7 +34,7 @@ export const MANY_DETAILS: readonly string[] = [
   `  --rate <n>        how many checkouts per second are asked at most, 1 to ${MAX_RATE}; default: ${DEFAULT_RATE}`,
   '',
   'With --query you can stop the command and run it again: a checkout that no longer matches is not asked again. Exit code',
-  '1: a checkout still matches after the lookup, or its lookup failed.',
+  '1: a checkout still matches after the lookup, or its lookup failed. Exit code 3: Temporal or the workers are down.',
 ];
 
 /** The request of `resolve --query`. */
@@ -51,7 +51,7 @@ type Failed = { readonly id: string; readonly why: string };
 /**
  * Asks every open checkout that matches to look everything up at the provider, as `resolve --look` asks one.
  * @param progress called about once a second
- * @throws {UsageError} @throws {UnreachableError} when no worker runs, or Temporal or the workers go down on the way.
+ * @throws {UsageError} @throws {UnreachableError} when no worker runs.
  */
 export async function resolveMany(
   { query = '', rate: rateText, dryRun, resolution }: ManyRequest,
@@ -68,7 +68,9 @@ export async function resolveMany(
     });
     if (dryRun) return dryRunOf(await idsOf(found), unreadable);
     const total = await countOpenWhere(engine.checkouts, filters, settings.TEMPORAL_TASK_QUEUE);
-    const round = new Round(engine, filters, resolution, { rate, total, progress });
+    const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
+    if (total > 0 && !(await hasWorker(engine.temporal, taskQueue))) throw new UnreachableError(NO_WORKER);
+    const round = new Round(engine, filters, resolution, { rate, total, progress, taskQueue });
     await round.run(found);
     return round.report(unreadable);
   });
@@ -80,6 +82,9 @@ class Round {
   #failuresInARow = 0;
   #nextAt = 0;
   #reportedAt = 0;
+  /** When the checkout was created that was asked last: the newest are asked first. */
+  #reached = '';
+  #stoppedBecause: string | null = null;
   readonly #still: string[] = [];
   readonly #failed: Failed[] = [];
 
@@ -91,31 +96,31 @@ class Round {
       readonly rate: number;
       readonly total: number;
       readonly progress: (line: string) => void;
+      readonly taskQueue: string;
     },
   ) {}
 
-  /** @throws {UnreachableError} */
+  /** Ends early when Temporal or the workers are down. */
   async run(found: AsyncGenerator<StoredCheckout>): Promise<void> {
-    const first = await found.next();
-    if (first.done === true) return;
-    await this.#mustHaveWorker(first.value);
     const ask = async (): Promise<void> => {
-      for (let next = await found.next(); next.done !== true; next = await found.next()) await this.#lookAt(next.value);
+      for (let next = await found.next(); next.done !== true; next = await found.next()) {
+        await this.#lookAt(next.value);
+        if (this.#stoppedBecause !== null) return;
+      }
     };
-    try {
-      await Promise.all([this.#lookAt(first.value).then(ask), ...Array.from({ length: CONCURRENCY - 1 }, ask)]);
-    } finally {
-      // After a failure, the other calls ask for no further checkout.
-      await found.return(undefined);
-    }
+    await Promise.all(Array.from({ length: CONCURRENCY }, ask));
+    await found.return(undefined);
   }
 
   report(unreadable: ReadonlySet<string>): Report {
     const resolved = this.#looked - this.#still.length - this.#failed.length;
     const isDone = this.#still.length + this.#failed.length + unreadable.size === 0;
+    const stopped = this.#stoppedBecause;
     return {
-      exit: isDone ? EXIT.ok : EXIT.finding,
+      exit: stopped === null ? (isDone ? EXIT.ok : EXIT.finding) : EXIT.unreachable,
       json: {
+        stopped,
+        reached: this.#reached === '' ? null : this.#reached,
         looked: this.#looked,
         resolved,
         still_matching: this.#still,
@@ -123,30 +128,24 @@ class Round {
         unreadable: [...unreadable],
       },
       lines: [
+        ...(stopped === null ? [] : [stopped, `To go on there, add "to=${this.#reached}" to the query.`, '']),
         `looked: ${this.#looked}`,
         `no longer match: ${resolved}`,
         `still match: ${this.#still.length}`,
         ...named(this.#still),
         `failed: ${this.#failed.length}`,
         ...named(this.#failed.map(({ id, why }) => `${id}: ${why}`)),
-        ...[...unreadable].map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`),
+        ...cannotBeRead(unreadable),
       ],
     };
   }
 
-  async #mustHaveWorker({ intent }: StoredCheckout): Promise<void> {
-    const workflowId = checkoutWorkflowId(intent);
-    if ((await probeWorkers(this.engine.temporal, [{ workflowId }])) !== 'silent') return;
-    throw new UnreachableError(
-      'No worker answers, so nothing was requested. Run `pnpm tillflow doctor`, then repeat the command.',
-    );
-  }
-
   async #lookAt({ intent }: StoredCheckout): Promise<void> {
     await this.#turn();
-    const { id } = intent;
+    const { id, created_at } = intent;
     const why = await this.#failureOf(this.engine.checkouts, intent);
     this.#looked += 1;
+    this.#reached = created_at;
     this.#showProgress();
     if (why === null) {
       this.#failuresInARow = 0;
@@ -154,10 +153,14 @@ class Round {
     }
     this.#failed.push({ id, why });
     this.#failuresInARow += 1;
-    if (this.#failuresInARow < MAX_FAILURES_IN_A_ROW) return;
-    throw new UnreachableError(
-      `Stopped after ${this.#looked} checkouts: the last ${this.#failuresInARow} lookups failed (${why}). Run \`pnpm tillflow doctor\`, then repeat the command.`,
-    );
+    if (this.#failuresInARow % MAX_FAILURES_IN_A_ROW === 0) await this.#stopIfDown(why);
+  }
+
+  /** Many checkouts may be stuck although all others can be asked. */
+  async #stopIfDown(why: string): Promise<void> {
+    const isUp = await hasWorker(this.engine.temporal, this.limits.taskQueue).catch(() => false);
+    if (isUp) return;
+    this.#stoppedBecause = `Stopped after ${this.#looked} checkouts: Temporal or the workers are down (${why}). Run \`pnpm tillflow doctor\`, then repeat the command.`;
   }
 
   /** Why the lookup failed, or null. Also notes whether the checkout still matches. */
@@ -189,7 +192,9 @@ class Round {
     const now = performance.now();
     if (now - this.#reportedAt < PROGRESS_EVERY_MS) return;
     this.#reportedAt = now;
-    progress(`looked: ${this.#looked} of ${total}, still match: ${this.#still.length}, failed: ${this.#failed.length}`);
+    progress(
+      `looked: ${this.#looked} of ${total}, still match: ${this.#still.length}, failed: ${this.#failed.length}, created at ${this.#reached}`,
+    );
   }
 }
 
@@ -201,10 +206,14 @@ async function idsOf(found: AsyncGenerator<StoredCheckout>): Promise<string[]> {
 
 function dryRunOf(ids: readonly string[], unreadable: ReadonlySet<string>): Report {
   return {
-    exit: EXIT.ok,
+    exit: unreadable.size === 0 ? EXIT.ok : EXIT.finding,
     json: { dry_run: true, matching: ids.length, checkouts: ids, unreadable: [...unreadable] },
-    lines: [`would look up: ${ids.length}`, ...named(ids)],
+    lines: [`would look up: ${ids.length}`, ...named(ids), ...cannotBeRead(unreadable)],
   };
+}
+
+function cannotBeRead(workflows: ReadonlySet<string>): string[] {
+  return [...workflows].map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`);
 }
 
 function named(lines: readonly string[]): string[] {

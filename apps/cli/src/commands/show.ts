@@ -1,4 +1,4 @@
-import { checkoutWorkflowId, formatMoney, type Currency } from '@tillflow/domain';
+import { checkoutWorkflowId, formatMoney, minorUnitDecimals, type Currency } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { toCheckout, toRefund } from '@tillflow/workflows';
 import { adviceOn } from '../attention-guide.js';
@@ -129,9 +129,9 @@ function money(amount: number, currency: Currency): string {
 
 /** @param currency ISO 4217, also one that Tillflow does not sell in */
 function inAnyCurrency(amount: number, currency: string): string {
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency, currencyDisplay: 'code' });
-  const { maximumFractionDigits: decimals = 2 } = format.resolvedOptions();
-  return format.format(amount / 10 ** decimals).replace('\u00A0', ' ');
+  const decimals = minorUnitDecimals(currency);
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  return `${currency} ${new Intl.NumberFormat('en', digits).format(amount / 10 ** decimals)}`;
 }
 
 function section(title: string, rows: readonly (readonly string[])[]): string[] {

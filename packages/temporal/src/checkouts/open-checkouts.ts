@@ -1,3 +1,4 @@
+import { parseInstant } from '@tillflow/domain';
 import type { OnUnreadable } from '../listed-runs.js';
 import type { StoredCheckout } from './checkout-workflow.js';
 import type { Checkouts } from './checkouts.js';
@@ -34,9 +35,15 @@ export function countOpenWhere(checkouts: Checkouts, filters: CheckoutFilters, t
   return checkouts.count(runningWhere(filters, taskQueue));
 }
 
-/** Whether the checkout is open and still matches what of the filters can change. The search attributes may lag. */
-export function isOpenWhere({ state, closed }: StoredCheckout, { status, attention }: CheckoutFilters): boolean {
+/** Whether the checkout is open and matches. The search attributes may lag, and a search knows only whole seconds. */
+export function isOpenWhere({ intent, state, closed }: StoredCheckout, filters: CheckoutFilters): boolean {
+  const { status, attention, from, to } = filters;
+  const createdAt = parseInstant(intent.created_at);
   return (
-    !closed && (status === undefined || state.status === status) && (attention !== true || state.attention !== null)
+    !closed &&
+    (status === undefined || state.status === status) &&
+    (attention !== true || state.attention !== null) &&
+    (from === undefined || createdAt >= parseInstant(from)) &&
+    (to === undefined || createdAt < parseInstant(to))
   );
 }
