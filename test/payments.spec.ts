@@ -4,6 +4,7 @@ import { eventually } from './support/eventually.js';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
+import { TamperedProvider } from './support/tampered-provider.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
 
 let stack: Stack;
@@ -117,7 +118,21 @@ describe('the payment of a checkout', () => {
       amount: 150_000,
       fee: null,
       transferable_at: null,
+      discounts: null,
     });
+  });
+
+  it('that came after the checkout was reported cancelled has no receipt', async () => {
+    const { body } = await stack.begin();
+    const open = await stack.until(body.id, ({ qr }) => qr !== null);
+    await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    await stack.untilStatus(body.id, 'cancelled');
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 503 });
+    stack.sandbox.mark(chargeIdOf(open), { status: 'successful', force: true });
+    await stack.until(body.id, ({ paid_at }) => paid_at !== null);
+    const path = `/v1/checkouts/${body.id}/receipt`;
+    expect(await stack.get<ProblemJson>(path)).toMatchObject({ status: 409, body: { code: 'not_paid' } });
+    stack.sandbox.faults.clear();
   });
 });
 
@@ -137,6 +152,32 @@ describe('a reference on the slip of a customer', () => {
     const { out } = await tillflow(['show', paid.reference], operatorOf(stack));
     for (const text of [...references, 'CNY 321.45', 'rate 0.2143', 'net', 'paid out from'])
       expect(out).toContain(text);
+  });
+
+  it('that the provider gives after the payment finds it too', async () => {
+    let provider: TamperedProvider | undefined;
+    const late = await Stack.start({
+      before: async (url) => (provider = await TamperedProvider.before(url)).url,
+    });
+    try {
+      provider?.tamperAll((record) => ({ ...record, approval_code: null, acquirer_reference_number: null }));
+      const { body } = await late.begin();
+      const open = await late.until(body.id, ({ qr }) => qr !== null);
+      late.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+      const paid = await late.untilStatus(body.id, 'paid');
+      expect(paid.payment?.references).toMatchObject({ provider_1: expect.any(String), acquirer: null });
+      provider?.tamperAll((record) => record);
+      await late.workflowOf(body.id).signal('hint', { eventId: 'test', eventKey: 'refund.create' });
+      const { payment } = await late.until(body.id, (known) => known.payment?.references.acquirer !== null);
+      const query = new URLSearchParams({ payment_reference: payment?.references.acquirer ?? '' }).toString();
+      await eventually(async () => {
+        const { body: page } = await late.get<{ data: CheckoutJson[] }>(`/v1/checkouts?${query}`);
+        expect(page.data.map(({ id }) => id)).toEqual([body.id]);
+      });
+    } finally {
+      await late.stop();
+      provider?.close();
+    }
   });
 
   it('that no payment has finds nothing', async () => {

@@ -160,7 +160,7 @@ export const payment = z
       .nullable()
       .meta({ description: 'Units of `customer_currency` for one unit of `currency`' }),
     receipt_amount: money,
-    discounts: z.array(z.unknown()).meta({ description: 'As the provider shows them' }),
+    discounts: z.array(z.unknown()).nullable().meta({ description: 'As the provider shows them' }),
     fee: money,
     fee_vat: money,
     net: money.meta({ description: 'The amount less fee and VAT, in the smallest currency unit' }),

@@ -29,7 +29,8 @@ export class CheckoutPresenter {
       ...checkout,
       metadata: { ...checkout.metadata },
       attempts: [...checkout.attempts],
-      payment: payment === null ? null : { ...payment, discounts: [...payment.discounts] },
+      payment:
+        payment === null ? null : { ...payment, discounts: payment.discounts === null ? null : [...payment.discounts] },
       voidable_until: voidable !== null && now < Date.parse(voidable) ? voidable : null,
       refundable_until: refundable !== null && now <= Date.parse(refundable) ? refundable : null,
       qr: qr === null ? null : { image_url: this.links.link(QR_ROUTE, { id }, expires), ...qr },

@@ -46,7 +46,11 @@ describe('the details of a payment', () => {
     ['no source', { source: null }],
     ['a source without details', { source: { object: 'source', id: 'src_test_1' } }],
   ])('of a charge with %s contain only what the charge says', (_name, fields) => {
-    expect(detailsOf(fields)).toEqual({ fees: [5_475, 383, 144_142], slip: [null, null, '700012', 'A1B2C3'] });
+    const [fees, slip] = [
+      [5_475, 383, 144_142],
+      [null, null, '700012', 'A1B2C3'],
+    ];
+    expect(detailsOf(fields)).toEqual({ discounts: null, fees, slip });
   });
 
   it.each([null, undefined, 'x', {}, [], true, Number.NaN, Infinity, 1.5])('leave out numbers that are %j', (value) => {
@@ -67,17 +71,30 @@ describe('the details of a payment', () => {
     expect(details.customer).toEqual([32_145, null, 0.2143]);
   });
 
-  it.each([null, 7, '', '  ', 'a\nb', '\uD800', 'x'.repeat(65)])('leave out the reference %j', (value) => {
-    const provider_references = { reference_number_1: value, reference_number_2: value };
-    const details = detailsOf({ acquirer_reference_number: value }, { provider_references });
-    expect(details.slip).toEqual([null, null, null, 'A1B2C3']);
+  it.each([{ refunded_amount: 1 }, { voided: true }])('leave out the fees after a refund: %j', (refund) => {
+    expect(detailsOf(refund)).not.toHaveProperty('fees');
   });
+
+  it.each([null, 7, '', '  ', 'a\nb', '\uD800', 'x'.repeat(65), '\uFDFA'.repeat(4)])(
+    'leave out the reference %j',
+    (value) => {
+      const provider_references = { reference_number_1: value, reference_number_2: value };
+      const details = detailsOf({ acquirer_reference_number: value }, { provider_references });
+      expect(details.slip).toEqual([null, null, null, 'A1B2C3']);
+    },
+  );
 
   it('contain a reference of 64 characters', () => {
     expect(detailsOf({ approval_code: 'x'.repeat(64) }).slip?.[3]).toHaveLength(64);
   });
 
-  it.each([null, [], 'none', {}, [{ name: 'x'.repeat(500) }]])('leave out the discounts %j', (discounts) => {
-    expect(detailsOf({}, { discounts })).not.toHaveProperty('discounts');
+  it.each([null, 'none', {}, [{ name: 'x'.repeat(500) }]])('do not know the discounts %j', (discounts) => {
+    expect(detailsOf({}, { discounts }).discounts).toBeNull();
+  });
+
+  it('leave out an empty list of discounts, and the name of the buyer in any of them', () => {
+    expect(detailsOf({}, { discounts: [] })).not.toHaveProperty('discounts');
+    const discounts = [{ amount: 500, by: { buyer_name: 'Somchai P.' } }];
+    expect(detailsOf({}, { discounts }).discounts).toEqual([{ amount: 500, by: {} }]);
   });
 });

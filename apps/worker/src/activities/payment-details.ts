@@ -13,7 +13,10 @@ export function paymentDetails({ source, ...charge }: Charge): PaymentDetails {
   const { customer_amount, customer_currency, customer_exchange_rate } = source?.references ?? {};
   const { reference_number_1, reference_number_2 } = source?.provider_references ?? {};
   const customer = [amountOf(customer_amount), currencyOf(customer_currency), rateOf(customer_exchange_rate)] as const;
-  const fees = [amountOf(charge.fee), amountOf(charge.fee_vat), amountOf(charge.net)] as const;
+  // A refund changes fees.
+  const isWhole = charge.voided !== true && (charge.refunded_amount ?? 0) === 0;
+  const feeOf = (value: unknown): number | null => (isWhole ? amountOf(value) : null);
+  const fees = [feeOf(charge.fee), feeOf(charge.fee_vat), feeOf(charge.net)] as const;
   const slip = [
     referenceOf(reference_number_1),
     referenceOf(reference_number_2),
@@ -25,7 +28,7 @@ export function paymentDetails({ source, ...charge }: Charge): PaymentDetails {
   return {
     ...(isEmpty(customer) ? {} : { customer }),
     ...(receipt === null ? {} : { receipt }),
-    ...(discounts === null ? {} : { discounts }),
+    ...(discounts?.length === 0 ? {} : { discounts }),
     ...(isEmpty(fees) ? {} : { fees }),
     ...(isEmpty(slip) ? {} : { slip }),
   };
@@ -48,11 +51,13 @@ function currencyOf(value: unknown): string | null {
 }
 
 function referenceOf(value: unknown): string | null {
-  if (typeof value !== 'string' || value.length > MAX_SLIP_REFERENCE) return null;
+  // Some characters become many in the form in which references are searched.
+  if (typeof value !== 'string' || value.normalize('NFKC').length > MAX_SLIP_REFERENCE) return null;
   return value.trim() === '' || /[\p{Cs}\p{Cc}]/u.test(value) ? null : value;
 }
 
 function discountsOf(value: unknown): readonly unknown[] | null {
-  if (!Array.isArray(value) || value.length === 0) return null;
-  return JSON.stringify(value).length > MAX_DISCOUNTS ? null : value;
+  if (!Array.isArray(value)) return null;
+  const text = JSON.stringify(value, (name, field: unknown) => (name === 'buyer_name' ? undefined : field));
+  return text.length > MAX_DISCOUNTS ? null : (JSON.parse(text) as unknown[]);
 }

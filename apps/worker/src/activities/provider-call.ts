@@ -44,8 +44,11 @@ export async function attempt<T, R>(
   });
 }
 
+/** The limits of a read. Milliseconds. */
+export type ReadOptions = Required<Pick<RequestOptions, 'timeoutMs' | 'deadlineMs' | 'signal'>>;
+
 /** Makes a call without effect. Temporal may retry it. @param isSecondTry an earlier activity found the provider slow */
-export async function read<T>(call: (options: RequestOptions) => Promise<T>, isSecondTry = false): Promise<T> {
+export async function read<T>(call: (options: ReadOptions) => Promise<T>, isSecondTry = false): Promise<T> {
   const { cancellationSignal: signal, info } = Context.current();
   const limits = info.isLocal ? 'local' : isSecondTry || info.attempt > 1 ? 'again' : 'first';
   try {

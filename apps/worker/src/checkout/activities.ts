@@ -8,7 +8,7 @@ import type {
   PaymentDetails,
   PaymentWanted,
 } from '@tillflow/workflows';
-import { END_OF_TIME, mutate, read } from '../activities/provider-call.js';
+import { END_OF_TIME, mutate, read, type ReadOptions } from '../activities/provider-call.js';
 import { paymentDetails } from '../activities/payment-details.js';
 import { embeddedRefunds, instantOf, refundedAmountOf, toFacts, toRefundFacts } from '../activities/charge-facts.js';
 
@@ -75,10 +75,11 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
 
     retrieveCharge: ({ chargeId, isSecondTry, payment }) =>
       read(async (options) => {
+        const endsAt = performance.now() + options.deadlineMs;
         const charge = await client.charges.retrieve(chargeId, options);
         const [refunds, paid] = await Promise.all([
           refundsOf(client, charge, options),
-          paymentFacts(client, charge, payment, options),
+          paymentFacts(client, charge, payment, { ...options, deadlineMs: endsAt - performance.now() }),
         ]);
         return {
           ...factsOf(charge),
@@ -101,12 +102,14 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
 
 /** The payment waits this long for the date of its payout, in milliseconds. A later retrieve asks again. */
 const PAYOUT_WITHIN_MS = 1_000;
+/** In less time, no answer comes: the payment that was read does not wait for it. Milliseconds. */
+const LEAST_PAYOUT_MS = 100;
 
 async function paymentFacts(
   client: PaymentsClient,
   charge: Charge,
   wanted: PaymentWanted | undefined,
-  options: RequestOptions,
+  options: ReadOptions,
 ): Promise<Pick<ChargeFacts, 'payment'>> {
   if (wanted === undefined || charge.status !== 'successful') return {};
   const payout = wanted === 'details' ? {} : await payoutOf(client, charge, options);
@@ -118,10 +121,11 @@ async function paymentFacts(
 async function payoutOf(
   client: PaymentsClient,
   { transaction }: Charge,
-  { signal }: RequestOptions,
+  { deadlineMs: leftMs, signal }: ReadOptions,
 ): Promise<Pick<PaymentDetails, 'payout'>> {
-  if (typeof transaction !== 'string') return {};
-  const options = { deadlineMs: PAYOUT_WITHIN_MS, timeoutMs: PAYOUT_WITHIN_MS, ...(signal && { signal }) };
+  const deadlineMs = Math.min(leftMs, PAYOUT_WITHIN_MS);
+  if (typeof transaction !== 'string' || deadlineMs < LEAST_PAYOUT_MS) return {};
+  const options = { deadlineMs, timeoutMs: deadlineMs, signal };
   try {
     const { transferable_at: text } = await client.transactions.retrieve(transaction, options);
     const at = instantOf(text);

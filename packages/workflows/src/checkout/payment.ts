@@ -10,8 +10,8 @@ export type PaymentDetails = {
   readonly customer?: readonly [amount: number | null, currency: string | null, rate: number | null];
   /** Smallest currency unit. */
   readonly receipt?: number;
-  /** As the provider shows them: the reference does not describe one. */
-  readonly discounts?: readonly unknown[];
+  /** As the provider shows them: the reference does not describe one. Absent: none. Null: not given, or too long to store. */
+  readonly discounts?: readonly unknown[] | null;
   /** Smallest currency unit. */
   readonly fees?: readonly [fee: number | null, vat: number | null, net: number | null];
   /** When the provider can pay it out. ISO 8601 UTC. */
@@ -42,7 +42,7 @@ export type Payment = {
   /** Smallest currency unit. */
   readonly receipt_amount: number | null;
   /** As the provider shows them. */
-  readonly discounts: readonly unknown[];
+  readonly discounts: readonly unknown[] | null;
   /** Smallest currency unit. */
   readonly fee: number | null;
   readonly fee_vat: number | null;
@@ -58,6 +58,23 @@ export type Payment = {
   };
 };
 
+/** The known details, with what only the later answer gives. */
+export function completed(known: PaymentDetails, later: PaymentDetails): PaymentDetails {
+  const missing = Object.entries(later).filter(([name]) => !Object.hasOwn(known, name));
+  const { customer, fees, slip } = known;
+  return {
+    ...known,
+    ...(customer && { customer: filled(customer, later.customer) }),
+    ...(fees && { fees: filled(fees, later.fees) }),
+    ...(slip && { slip: filled(slip, later.slip) }),
+    ...Object.fromEntries(missing),
+  };
+}
+
+function filled<T extends readonly unknown[]>(known: T, later: T | undefined): T {
+  return known.map((value, index) => value ?? later?.[index] ?? null) as unknown as T;
+}
+
 const NONE = [null, null, null, null] as const;
 
 /**
@@ -66,13 +83,13 @@ const NONE = [null, null, null, null] as const;
  */
 export function paymentOf(
   { amount, currency }: CheckoutIntent,
-  { paid_at, payment = {} }: CheckoutState,
+  { paid_at, payment }: CheckoutState,
   chargeId: string | null,
 ): Payment | null {
   if (paid_at === null) return null;
-  const [customer_amount, customer_currency, customer_exchange_rate] = payment.customer ?? NONE;
-  const [fee, fee_vat, net] = payment.fees ?? NONE;
-  const [provider_1, provider_2, acquirer, approval_code] = payment.slip ?? NONE;
+  const [customer_amount, customer_currency, customer_exchange_rate] = payment?.customer ?? NONE;
+  const [fee, fee_vat, net] = payment?.fees ?? NONE;
+  const [provider_1, provider_2, acquirer, approval_code] = payment?.slip ?? NONE;
   return {
     charge_id: chargeId,
     paid_at,
@@ -81,12 +98,12 @@ export function paymentOf(
     customer_amount,
     customer_currency,
     customer_exchange_rate,
-    receipt_amount: payment.receipt ?? null,
-    discounts: payment.discounts ?? [],
+    receipt_amount: payment?.receipt ?? null,
+    discounts: payment === undefined ? null : payment.discounts === undefined ? [] : payment.discounts,
     fee,
     fee_vat,
     net,
-    transferable_at: payment.payout ?? null,
+    transferable_at: payment?.payout ?? null,
     references: { provider_1, provider_2, acquirer, approval_code },
   };
 }

@@ -2,7 +2,7 @@ import { formatInstant, formatMoney, type Instant } from '@tillflow/domain';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutModel } from './model/checkout-model.js';
-import { changingAttributes, searchAttributes } from './search-attributes.js';
+import { changingAttributes, searchAttributes, slipAttributes } from './search-attributes.js';
 import { toRefund, type CheckoutIntent, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
 
 /** Timeline entries that are published although nothing else changed. */
@@ -18,8 +18,9 @@ export function publish(model: CheckoutModel, now: Instant): void {
   if (isPublished(model, state)) return;
   upsertMemo(changedMemo(model, state));
   const changed = changedAttributes(model, state);
-  // The names of a payment are published with the next other change: people search by them only after the end.
-  if (changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
+  // A charge's id is published with the next other change: operators search by it only after the end.
+  const isNamed = hasNewSlip(state);
+  if (isNamed || changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
   model.wasPublished();
 }
 
@@ -55,6 +56,12 @@ function isPublished(model: CheckoutModel, state: CheckoutState): boolean {
     isSame({ ...published, updated_at: null }, { ...state, updated_at: null }) &&
     isSame(refunds.map(toRefund), model.refunds.map(toRefund))
   );
+}
+
+/** The provider names the payment after it was published. */
+function hasNewSlip(state: CheckoutState): boolean {
+  const known = workflowInfo().typedSearchAttributes.get(searchAttributes.chargeId) ?? [];
+  return slipAttributes(state).some((reference) => !known.includes(reference));
 }
 
 function publishedAlone(timeline: readonly TimelineEntry[]): readonly TimelineEntry[] {

@@ -26,6 +26,11 @@ export function searchable(text: string): string {
   return text.replaceAll(/["'`\\%]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
+/** The references of the payment, as a search names them. */
+export function slipAttributes(state: Pick<CheckoutState, 'payment'>): string[] {
+  return slipReferencesOf(state).map(searchable);
+}
+
 /**
  * The attributes that change with the checkout. Both open statuses have one value: a checkout starts as
  * `awaiting_payment`, and readers learn from the memo that it is still `creating`.
@@ -33,7 +38,7 @@ export function searchable(text: string): string {
  */
 export function changingAttributes(state: CheckoutState, chargeIds: readonly string[]): SearchAttributeUpdatePair[] {
   const { status, attention, paid_at } = state;
-  const names = [...chargeIds, ...slipReferencesOf(state).map(searchable)];
+  const names = [...chargeIds, ...slipAttributes(state)];
   return [
     { key: searchAttributes.status, value: status === 'creating' ? 'awaiting_payment' : status },
     { key: searchAttributes.attention, value: attention?.code ?? null },

@@ -307,6 +307,11 @@ describe('the details of a payment', () => {
     retrieve(model, START, paidCharge({ payment: { fees: [0, 0, 0], payout: '2026-03-11T00:00:00.000Z' } }));
     expect(detailsOf(model)).toEqual({ ...DETAILS, payout: '2026-03-11T00:00:00.000Z' });
     expect(model.isPayoutKnown).toBe(true);
+    retrieve(model, START, paidCharge({ payment: { slip: ['other', 'W1', null, 'A1'] } }));
+    const slip = ['4200', 'W1', null, 'A1'];
+    expect(JSON.stringify(detailsOf(model))).toBe(
+      JSON.stringify({ ...DETAILS, slip, payout: '2026-03-11T00:00:00.000Z' }),
+    );
   });
 
   it('are absent until the provider gives any', () => {

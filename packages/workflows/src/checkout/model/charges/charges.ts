@@ -12,7 +12,7 @@ import {
   type Instant,
 } from '@tillflow/domain';
 import type { ChargeFacts } from '../../activities.js';
-import type { PaymentDetails } from '../../payment.js';
+import { completed, type PaymentDetails } from '../../payment.js';
 import { isDisbelieved, type NotShown } from '../../../shared/lookup.js';
 import type { ModelContext } from '../context.js';
 import { instructionsOf } from '../payment-instructions.js';
@@ -275,7 +275,7 @@ export class Charges {
 
   /** The first answer counts: a later one only adds what was missing, because a refund changes fees and amounts. */
   #addDetails({ payment }: ChargeFacts): void {
-    if (payment !== undefined) this.state.payment = { ...payment, ...this.state.payment };
+    if (payment !== undefined) this.state.payment = completed(this.state.payment ?? {}, payment);
   }
 
   /** The first payment counts. A second one, and one that comes after the end was published, need a decision. */
