@@ -3,6 +3,7 @@ import {
   ConnectionError,
   NotFoundError,
   type PaymentsClient,
+  PermissionError,
   RateLimitError,
   ServerError,
   TimeoutError,
@@ -63,6 +64,11 @@ describe('a failed call', () => {
       'with a refused key',
       new AuthenticationError('key', { code: 'authentication_failure', status: 401, ...rejected }),
       false,
+    ],
+    [
+      'with a key that may not read the account',
+      new PermissionError('key', { code: 'not_permitted', status: 403, ...rejected }),
+      true,
     ],
     [
       'for an account that it does not show',

@@ -31,7 +31,8 @@ describe('the event tail', () => {
       pass.at,
       pass.at,
     ]);
-    expect(['temporal_unavailable', 'activity_failed', 'internal_error'].map(failing)).toEqual([null, null, null]);
+    const others = ['temporal_unavailable', 'activity_failed', 'internal_error', 'not_authorized'];
+    expect(others.map(failing)).toEqual([null, null, null, null]);
     expect([providerFailingSince({}), providerFailingSince({ pass, failing: null })]).toEqual([null, null]);
   });
 });

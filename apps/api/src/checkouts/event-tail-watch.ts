@@ -68,8 +68,13 @@ export class EventTailWatch {
   }
 }
 
-/** Failures of a pass that say nothing about the provider: of Temporal, of the worker, a bug. */
-const NOT_THE_PROVIDER: ReadonlySet<string> = new Set(['temporal_unavailable', 'activity_failed', 'internal_error']);
+/** Failures of a pass that say nothing about the provider: of Temporal, of the worker, a bug, a key that may not read events. */
+const NOT_THE_PROVIDER: ReadonlySet<string> = new Set([
+  'temporal_unavailable',
+  'activity_failed',
+  'internal_error',
+  'not_authorized',
+]);
 
 export function providerFailingSince({ failing }: EventTailMemo): string | null {
   if (failing === null || failing === undefined || NOT_THE_PROVIDER.has(failing.code)) return null;
