@@ -1,5 +1,6 @@
-import { instant, plus, type Instant } from '@tillflow/domain';
+import { formatInstant, instant, parseInstant, plus, type Instant } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
+import { providerFailingSince } from '../checkouts/event-tail-watch.js';
 import { Outage, type ProviderState } from './outage.js';
 
 const START = instant(Date.parse('2026-11-21T05:00:00.000Z'));
@@ -23,18 +24,32 @@ const healthy: Provider = () => ({ isOk: true, tookMs: 40 });
 const refusing: Provider = () => ({ isOk: false, tookMs: 5 });
 const hanging: Provider = () => ({ isOk: false, tookMs: 2_000 });
 
+/** What happens besides the probes. */
+type Around = {
+  /** How long the API does not probe after this probe, because none of its callers asks; in milliseconds. */
+  readonly idleMs?: () => number;
+  /** Since when the event tail fails, as it shows at a time. */
+  readonly failingSince?: (now: Instant) => string | null;
+};
+
 /** Probes as the API does, on a virtual clock, until `untilMs` after the start. @returns each change of the status */
-function probe(provider: Provider, untilMs: number, outage = new Outage()): { readonly [At in number]: string } {
+function probe(
+  provider: Provider,
+  untilMs: number,
+  outage = new Outage(),
+  { idleMs = () => 0, failingSince = () => null }: Around = {},
+): { readonly [At in number]: string } {
   const changes: Record<number, string> = {};
   let status = 'unknown';
   for (let at = START; at < plus(START, untilMs);) {
     const { isOk, tookMs } = provider(at);
     const end = plus(at, tookMs);
-    outage.observe(end, isOk);
+    const since = failingSince(end);
+    outage.observe(end, isOk, since === null ? null : parseInstant(since));
     const state = outage.stateAt(end);
     if (state.status !== status) changes[end - START] = state.status;
     ({ status } = state);
-    at = plus(at, Math.max(outage.pauseMs, tookMs));
+    at = plus(at, Math.max(outage.pauseMs, tookMs) + idleMs());
   }
   return changes;
 }
@@ -92,6 +107,30 @@ describe('an error rate of 2 %', () => {
       expect(failures).toBeGreaterThan(5);
       expect({ seed, seen: Object.values(changes) }).toEqual({ seed, seen: ['ok'] });
     }
+  });
+
+  it.each([
+    ['failed hours ago and then lost its workers', { alwaysFails: true, stepAgeMs: HOUR_MS }],
+    ['works, and fails when four tries of its pass fail', { alwaysFails: false, stepAgeMs: 0 }],
+  ])('shows no outage after idle minutes, with an event tail that %s', (_, { alwaysFails, stepAgeMs }) => {
+    const failing = { since: formatInstant(plus(START, -3 * HOUR_MS)), code: 'timeout', message: 'no answer' };
+    let idleTimes = 0;
+    for (let seed = 1; seed <= 200; seed += 1) {
+      const random = randomOf(seed);
+      const fails = (): boolean => random() < 0.02;
+      const tailFails = (): boolean => alwaysFails || (fails() && fails() && fails() && fails());
+      const changes = probe(() => ({ isOk: !fails(), tookMs: 40 }), HOUR_MS, new Outage(), {
+        idleMs: () => {
+          if (random() >= 0.05) return 0;
+          idleTimes += 1;
+          return 11_000 + Math.floor(random() * 120_000);
+        },
+        failingSince: (now) => providerFailingSince(tailFails() ? { failing } : {}, now - stepAgeMs, now),
+      });
+      const isFailing = Object.values(changes).includes('failing');
+      expect({ seed, isFailing }).toEqual({ seed, isFailing: false });
+    }
+    expect(idleTimes).toBeGreaterThan(1_000);
   });
 });
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import type { EventTailMemo } from '@tillflow/workflows';
 import { isAwake, providerFailingSince } from './event-tail-watch.js';
 
 const AT = Date.parse('2026-03-10T09:00:00.000Z');
@@ -25,7 +26,7 @@ describe('the event tail', () => {
   });
 
   it('blames the provider only for failures that the provider caused', () => {
-    const failing = (code: string) => providerFailingSince({ failing: { since: pass.at, code, message: 'm' } });
+    const failing = (code: string) => providerFailingSince({ failing: { since: pass.at, code, message: 'm' } }, AT, AT);
     expect(['timeout', 'connection_failed', 'authentication_failure'].map(failing)).toEqual([
       pass.at,
       pass.at,
@@ -33,6 +34,17 @@ describe('the event tail', () => {
     ]);
     const others = ['temporal_unavailable', 'activity_failed', 'internal_error', 'not_authorized'];
     expect(others.map(failing)).toEqual([null, null, null, null]);
-    expect([providerFailingSince({}), providerFailingSince({ pass, failing: null })]).toEqual([null, null]);
+    expect(providerFailingSince({}, AT, AT)).toBeNull();
+    expect(providerFailingSince({ pass, failing: null }, AT, AT)).toBeNull();
+  });
+
+  it('blames the provider only while its workers took a step a moment ago', () => {
+    const failing = { since: '2026-03-10T06:00:00.000Z', code: 'timeout', message: 'm' };
+    const sinceAt = (stepAt: number | null, memo: EventTailMemo = { failing }) =>
+      providerFailingSince(memo, stepAt, AT);
+    expect([sinceAt(AT), sinceAt(AT - 30_000)]).toEqual([failing.since, failing.since]);
+    expect([sinceAt(null), sinceAt(AT - 30_001), sinceAt(AT + 30_001)]).toEqual([null, null, null]);
+    expect(sinceAt(AT - 45_000, { pass, failing })).toBe(failing.since);
+    expect(sinceAt(AT - 45_001, { pass, failing })).toBeNull();
   });
 });
