@@ -16,19 +16,21 @@ const READ_WITHIN_MS = 5_000;
 const ANSWER_IN_MS = 200;
 /** A report of many payments waits this long for the request that asks again. */
 const KEEP_MS = 30_000;
+/** Reports that one process adds up at a time. Each of them makes one call to Temporal after the other. */
+const AT_ONCE = 2;
 
 /** The rules of the API for reports of business days. */
 @Injectable()
 export class DayReportsService {
   readonly #reports: DayReports;
-  readonly #readings = new Readings<DayReport>(KEEP_MS);
+  readonly #readings = new Readings<DayReport>({ keepMs: KEEP_MS, atOnce: AT_ONCE });
 
   constructor(temporal: TemporalAccess, settings: Settings) {
     const { values } = settings;
     const taskQueue = values.TEMPORAL_TASK_QUEUE;
-    // A report of many payments takes longer than a request, so it does not end with the request that began it.
-    const bounded = temporal.inBackground;
-    const reads = { readWithinMs: READ_WITHIN_MS, bounded };
+    // A report of many payments takes longer than a request, so it does not end with the request that began it. Its calls
+    // take no place of other background calls, such as the read of the pause: `AT_ONCE` limits them.
+    const reads = { readWithinMs: READ_WITHIN_MS };
     this.#reports = new DayReports(
       new Checkouts(temporal, reads),
       new Reconciliations(temporal, { ...reads, taskQueue }),
@@ -36,7 +38,10 @@ export class DayReportsService {
     );
   }
 
-  /** @throws {Problem} `not_found` for a day that has not begun, and before 1970; `overloaded` while the report is not ready. */
+  /**
+   * @throws {Problem} `not_found` for a day that has not begun, and before 1970; `overloaded` while the report is not ready,
+   * or while this process adds up other ones.
+   */
   async read(date: string, filters: ReadDayReport): Promise<DayReportReply> {
     const now = instant(Date.now());
     if (!isBusinessDate(date)) throw new Problem('not_found', `There is no report of ${date}`);
@@ -50,15 +55,18 @@ export class DayReportsService {
       .catch((error: unknown) => {
         throw unavailable(error);
       });
-    if (report !== null)
-      return {
-        ...report,
-        totals: report.totals.map(toReply),
-        breaks: report.breaks.map(({ n, ...one }) => toBreakReply(one, n - 1)),
-      };
-    const detail = 'The day has many payments: its report is being added up. Ask again';
-    throw new Problem('overloaded', detail, { retryAfterSeconds: retryAfterSeconds() });
+    if (report === 'full') throw overloaded('Other reports are being added up. Ask again');
+    if (report === null) throw overloaded('The day has many payments: its report is being added up. Ask again');
+    return {
+      ...report,
+      totals: report.totals.map(toReply),
+      breaks: report.breaks.map(({ n, ...one }) => toBreakReply(one, n - 1)),
+    };
   }
+}
+
+function overloaded(detail: string): Problem {
+  return new Problem('overloaded', detail, { retryAfterSeconds: retryAfterSeconds() });
 }
 
 function toReply({ settlements, ...totals }: DayReport['totals'][number]): DayReportReply['totals'][number] {

@@ -8,13 +8,25 @@ type Reading<T> = { readonly result: Promise<T>; isLate: boolean };
  */
 export class Readings<T extends object> {
   readonly #readings = new Map<string, Reading<T>>();
+  #underWay = 0;
 
-  /** @param keepMs how long a late result waits, in milliseconds */
-  constructor(private readonly keepMs: number) {}
+  constructor(
+    private readonly options: {
+      /** How long a late result waits, in milliseconds. */
+      readonly keepMs: number;
+      /** The limit of reads at a time. */
+      readonly atOnce: number;
+    },
+  ) {}
 
-  /** @returns null when the result is not there within `withinMs` milliseconds */
-  async read(subject: string, begin: () => Promise<T>, withinMs: number): Promise<T | null> {
-    const reading = this.#readings.get(subject) ?? this.#begin(subject, begin());
+  /**
+   * @returns null when the result is not there within `withinMs` milliseconds; `full` when too many others are read, and
+   * this read does not begin
+   */
+  async read(subject: string, begin: () => Promise<T>, withinMs: number): Promise<T | null | 'full'> {
+    const present = this.#readings.get(subject);
+    if (present === undefined && this.#underWay >= this.options.atOnce) return 'full';
+    const reading = present ?? this.#begin(subject, begin());
     const here = new AbortController();
     const late = sleep(withinMs, null, { signal: here.signal }).catch(() => null);
     try {
@@ -29,13 +41,19 @@ export class Readings<T extends object> {
   #begin(subject: string, result: Promise<T>): Reading<T> {
     const reading: Reading<T> = { result, isLate: false };
     this.#readings.set(subject, reading);
+    this.#underWay += 1;
     const forget = (): void => void this.#readings.delete(subject);
     const keep = (): void => {
-      if (reading.isLate) setTimeout(forget, this.keepMs).unref();
+      this.#underWay -= 1;
+      if (reading.isLate) setTimeout(forget, this.options.keepMs).unref();
       else forget();
     };
+    const fail = (): void => {
+      this.#underWay -= 1;
+      forget();
+    };
     // A request that waits reports the failure.
-    result.then(keep, forget);
+    result.then(keep, fail);
     return reading;
   }
 }
