@@ -1,20 +1,13 @@
-import { idsOf, isOpen, type Break } from '@tillflow/domain';
-import {
-  covers,
-  ReconciliationNotFoundError,
-  Reconciliations,
-  type FullReconciliation,
-  type StoredReconciliation,
-} from '@tillflow/temporal';
+import { isOpen, type Break } from '@tillflow/domain';
+import { ReconciliationNotFoundError, Reconciliations, type FullReconciliation } from '@tillflow/temporal';
 import { breakTables, countOf, numbered } from '../breaks.js';
 import { command, EXIT, UsageError, type Report } from '../command.js';
+import { openBreaks, type OpenRun } from '../open-breaks.js';
 import { checkReason, operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
 import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 
-/** The newest runs of all that Temporal keeps. A daily run for each day of the retention is among them. */
-const RECENT_RUNS = 100;
 const NUMBER = /^[1-9]\d{0,9}$/;
 
 export const breaks = command({
@@ -49,7 +42,7 @@ export const breaks = command({
     return withTemporal(settings, async ({ temporal }) => {
       const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
       const reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
-      if (id === undefined) return listed(await recent(reconciliations));
+      if (id === undefined) return listed(await openBreaks(reconciliations));
       const run = await find(reconciliations, id);
       if (run === null) return notFound(`No reconciliation has the id ${id}`);
       if (run.result === null) return notFound(`${id} is ${run.status}: it has no result`);
@@ -72,25 +65,7 @@ async function find(reconciliations: Reconciliations, id: string): Promise<FullR
   }
 }
 
-/** The completed runs whose breaks may be open. A later run over the same days says what is left of them. */
-async function recent(reconciliations: Reconciliations): Promise<FullReconciliation[]> {
-  const { data } = await reconciliations.page(RECENT_RUNS, null);
-  const completed = data.filter(({ status }) => status === 'completed');
-  const isNewest = (run: StoredReconciliation, index: number): boolean =>
-    !completed.slice(0, index).some((later) => covers(later, run));
-  const withBreaks = completed.filter(isNewest).filter(({ summary }) => summary.breaks > summary.healed);
-  return Promise.all(withBreaks.map(({ id }) => reconciliations.get(id)));
-}
-
-/** @param runs the newest first: a break that two runs found is shown as the newer one found it */
-function listed(runs: readonly FullReconciliation[]): Report {
-  const seen = new Set<string>();
-  const reconciliations = runs.flatMap(({ id, summary: { from, to }, result }) => {
-    const left = numbered(result?.found ?? []).filter((one) => !seen.has(idsOf(one)));
-    for (const one of left) seen.add(idsOf(one));
-    const open = left.filter(isOpen);
-    return open.length === 0 ? [] : [{ id, from, to, breaks: open }];
-  });
+function listed(reconciliations: readonly OpenRun[]): Report {
   const lines = reconciliations.map(({ id, from, to, breaks: open }) => [
     `${id}: ${utc(from)} to ${utc(to)}`,
     ...breakTables(open),
