@@ -80,7 +80,9 @@ describe('a new history of the workflow', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     const now = new Date(Date.now() - PROVIDER_BEHIND_HOURS * 3_600_000).toISOString();
-    stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now }, webhookUrl: null });
+    // The last business day has ended an hour ago, and contains the payments.
+    const shared = { BUSINESS_DAY_START: new Date(Date.now() - 3_600_000).toISOString().slice(11, 16) };
+    stack = await Stack.start({ api: { POLL_INTERVAL_MS: '86400000' }, shared, sandbox: { now }, webhookUrl: null });
   });
   afterAll(() => stack.stop());
 

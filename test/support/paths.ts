@@ -197,15 +197,10 @@ export const PATHS: Readonly<Record<string, Path>> = {
     await tail.stop();
     return refunded;
   },
-  'aftercare-continued-as-new': async (stack) => {
-    const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40 });
-    const open = await stack.until(id, ({ qr }) => qr !== null);
-    stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
-    const paid = await stack.untilStatus(id, 'paid');
-    const next = stack.untilNextRun(reference);
-    for (const amount of [1, 2, 3, 4]) await refund(stack, paid, amount);
-    await next;
-    return stack.until(id, ({ refunded_amount }) => refunded_amount === 10);
+  'aftercare-continued-as-new': (stack) => refundedInAftercare(stack, {}),
+  'aftercare-of-a-store': (stack) => {
+    const store = { id: 'silom', name: 'Silom branch' };
+    return refundedInAftercare(stack, { store, terminal: 'till-7', metadata: { order: '7' } });
   },
   'continued-as-new': async (stack) => {
     const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40, pollIntervalMs: 50 });
@@ -253,6 +248,18 @@ async function payNew(stack: Stack): Promise<CheckoutJson> {
   return stack.untilStatus(body.id, 'paid');
 }
 
+/** Paid, and refunded in parts until it has continued as aftercare. */
+async function refundedInAftercare(stack: Stack, ordered: Ordered): Promise<CheckoutJson> {
+  const { id, reference } = await startDirectly(stack, { maxHistoryEvents: 40 }, ordered);
+  const open = await stack.until(id, ({ qr }) => qr !== null);
+  stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+  const paid = await stack.untilStatus(id, 'paid');
+  const next = stack.untilNextRun(reference);
+  for (const amount of [1, 2, 3, 4]) await refund(stack, paid, amount);
+  await next;
+  return stack.until(id, ({ refunded_amount, payment }) => refunded_amount === 10 && payment !== null);
+}
+
 function refund(stack: Stack, { id }: CheckoutJson, amount?: number) {
   const headers = { 'idempotency-key': randomUUID() };
   return stack.request('POST', `/v1/checkouts/${id}/refunds`, {
@@ -276,11 +283,13 @@ async function unknownCharge(stack: Stack) {
   return body;
 }
 
+type Ordered = Pick<Partial<CheckoutIntent>, 'metadata' | 'store' | 'terminal'>;
+
 /** Starts a checkout without the API, with times and limits that no setting of the API offers. */
 export async function startDirectly(
   stack: Stack,
   policy: CheckoutInput['policy'],
-  ordered: Pick<Partial<CheckoutIntent>, 'metadata'> = {},
+  ordered: Ordered = {},
 ): Promise<{ id: string; reference: string }> {
   const reference = newReference();
   const intent = sampleIntent({ reference, created_at: new Date().toISOString(), ...ordered });

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Break } from '@tillflow/domain';
-import { acknowledgementId, Acknowledgements } from '@tillflow/temporal';
-import type { ReconcileInput, ReconcileResult } from '@tillflow/workflows';
+import { acknowledgementId, Acknowledgements, nameOnQueue, Pauses } from '@tillflow/temporal';
+import { pauseWorkflowId, type ReconcileInput, type ReconcileResult } from '@tillflow/workflows';
 import { eventually } from './eventually.js';
 import { chargeIdOf, type CheckoutJson, type Stack } from './stack.js';
 
@@ -63,17 +63,36 @@ export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
     await payAndSignal(stack);
     return start(stack, []);
   },
+  // Of business days since an earlier daily run, with a payment of a till of a store.
+  'reconcile-business-days': async (stack) => {
+    await start(stack, []);
+    await payAndSignal(stack, { store: { id: 'silom' }, terminal: 'till-7' });
+    return start(stack, []);
+  },
+  paused: async (stack) => {
+    const pauses = new Pauses(stack.temporal, { taskQueue: stack.taskQueue, withinMs: 10_000 });
+    const workflowId = nameOnQueue(pauseWorkflowId('default'), stack.taskQueue);
+    await pauses.begin({ reason: 'the provider moves house', by: 'cli:operator', since: new Date().toISOString() });
+    await eventually(async () => {
+      const [events = []] = await stack.runsOfWorkflow(workflowId);
+      if (!events.some((event) => event.workflowTaskCompletedEventAttributes)) throw new Error('Not yet');
+    });
+    await pauses.end('cli:operator');
+    return workflowId;
+  },
 };
 
-async function pay(stack: Stack): Promise<CheckoutJson> {
-  const { body } = await stack.create();
+type Fields = Readonly<Record<string, unknown>>;
+
+async function pay(stack: Stack, fields: Fields = {}): Promise<CheckoutJson> {
+  const { body } = await stack.create(fields);
   const open = await stack.until(body.id, ({ qr }) => qr !== null);
   stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
   return open;
 }
 
-async function payAndSignal(stack: Stack): Promise<CheckoutJson> {
-  const { id } = await pay(stack);
+async function payAndSignal(stack: Stack, fields: Fields = {}): Promise<CheckoutJson> {
+  const { id } = await pay(stack, fields);
   await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
   return stack.untilStatus(id, 'paid');
 }
