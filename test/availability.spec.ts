@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { Pauses } from '@tillflow/temporal';
+import { findEventTail } from '@tillflow/workflows';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 import { CutLine } from './support/cut-line.js';
+import { TailRun } from './support/event-tail.js';
 import {
   chargeIdOf,
   KEYS,
@@ -101,6 +103,25 @@ describe('GET /v1/availability', () => {
         accepting: true,
         provider: { status: 'ok', since: expect.any(String) },
       });
+  });
+
+  it('shows since when the event tail fails, when the process has just begun to look', SLOW, async () => {
+    const patient = { timeout: 60_000, interval: 500 };
+    stack.sandbox.faults.add({ action: 'status', status: 503 });
+    const tail = await TailRun.start(stack);
+    try {
+      const failingSince = async () =>
+        (await findEventTail(stack.temporal.client.workflow, stack.taskQueue))?.memo.failing?.since;
+      await expect.poll(failingSince, patient).toEqual(expect.any(String));
+      const since = await failingSince();
+      await stack.withApi({}, async () => {
+        await expect.poll(async () => (await available()).body.provider.status, patient).toBe('failing');
+        expect((await available()).body.provider).toEqual({ status: 'failing', since });
+      });
+    } finally {
+      stack.sandbox.faults.clear();
+      await tail.stop();
+    }
   });
 
   it('does not call the provider for a checkout', async () => {

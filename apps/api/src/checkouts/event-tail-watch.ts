@@ -78,7 +78,7 @@ export class EventTailWatch {
 const NOT_THE_PROVIDER: ReadonlySet<string> = new Set([
   'temporal_unavailable',
   'activity_failed',
-  'internal_error',
+  'pass_failed',
   'not_authorized',
 ]);
 

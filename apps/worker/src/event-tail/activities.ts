@@ -76,5 +76,5 @@ function failureOf(error: unknown, signal: AbortSignal): { readonly code: string
   if (error instanceof PaymentsError) return { code: error.code, message: error.message };
   if (isTemporalDown(error)) return { code: 'temporal_unavailable', message: String(error) };
   log.error('A pass over the events failed', { error });
-  return { code: 'internal_error', message: shorten(String(error)) };
+  return { code: 'pass_failed', message: shorten(String(error)) };
 }
