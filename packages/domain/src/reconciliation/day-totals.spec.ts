@@ -101,18 +101,66 @@ describe('DaySums', () => {
     expect(sums.list()[0]?.totals).toMatchObject([{ fees: null, net: null, sales: { count: 2 } }]);
   });
 
-  it('adds up the tills beyond the limit in one row, also after the sums were added to others', () => {
-    const some = new DaySums(2);
-    for (const terminal of ['a', 'b', 'c', 'd', 'a']) some.add(DAY, { store: null, terminal }, 'THB', sale(10));
+  it('lists the tills with the smallest keys, whatever came first, and adds up the others in a row of their currency', () => {
     const sums = new DaySums(2);
-    sums.addAll(JSON.parse(JSON.stringify(some.list())) as DayTotals[]);
-    sums.addAll(some.list());
-    const rows = sums.list()[0]?.totals.map(({ terminal, sales, others }) => [terminal, sales.count, others === true]);
-    expect(rows).toEqual([
-      ['a', 4, false],
-      ['b', 2, false],
-      [null, 4, true],
+    for (const terminal of ['d', 'a', 'c', 'b', 'a', 'd']) sums.add(DAY, { store: null, terminal }, 'THB', sale(10));
+    sums.add(DAY, { store: null, terminal: 'e' }, 'VND', sale(10));
+    const rows = sums.list()[0]?.totals.map(({ currency, terminal, sales, others }) => [
+      `${currency} ${terminal} ${sales.count}`,
+      others === true,
     ]);
+    expect(rows).toEqual([
+      ['THB a 2', false],
+      ['THB b 1', false],
+      ['THB null 3', true],
+      ['VND null 1', true],
+    ]);
+  });
+
+  const payment = fc.record({
+    terminal: fc.integer({ min: 10, max: 21 }).map(String),
+    currency: fc.constantFrom('THB', 'SGD'),
+    amount: fc.integer({ min: 1, max: 1_000 }),
+    fees: fc.option(fc.integer({ min: 1, max: 9 }), { freq: 20 }),
+    page: fc.nat({ max: 4 }),
+  });
+
+  it('has all money of each listed till, however the payments were divided and added up', () => {
+    fc.assert(
+      fc.property(fc.array(payment, { maxLength: 60 }), fc.integer({ min: 1, max: 9 }), (payments, limit) => {
+        const sumsOf = (some: typeof payments, most?: number): DayTotals[] => {
+          const sums = new DaySums(most);
+          for (const { terminal, currency, amount, fees } of some)
+            sums.add(DAY, { store: null, terminal }, currency, {
+              sales: { count: 1, amount },
+              fees,
+              settlements: [{ date: null, amount }],
+            });
+          return sums.list();
+        };
+        const merged = new DaySums(limit);
+        for (const page of [0, 1, 2, 3, 4]) {
+          const some = sumsOf(
+            payments.filter((one) => one.page === page),
+            limit,
+          );
+          merged.addAll(JSON.parse(JSON.stringify(some)) as DayTotals[]);
+        }
+        const whole = sumsOf(payments)[0]?.totals ?? [];
+        const rows = merged.list()[0]?.totals ?? [];
+        const listed = rows.filter(({ others }) => others !== true);
+        expect(listed).toEqual(whole.slice(0, limit));
+        for (const currency of ['THB', 'SGD']) {
+          const amountOf = (some: readonly TillTotals[]): number =>
+            sumOf(
+              some.filter((row) => row.currency === currency),
+              ({ sales }) => sales.amount,
+            );
+          expect(amountOf(rows)).toBe(amountOf(whole));
+        }
+        expect(merged.list()).toEqual(sumsOf(payments, limit));
+      }),
+    );
   });
 });
 

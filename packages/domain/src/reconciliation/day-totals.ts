@@ -72,6 +72,8 @@ type Sums = {
 
 type Day = Pick<DayTotals, 'date' | 'from' | 'to'> & {
   readonly tills: Map<string, Sums>;
+  /** What further tills have, by currency. */
+  readonly others: Map<string, Sums>;
   readonly returned: Map<string, Returned>;
 };
 
@@ -90,7 +92,11 @@ export function tillsPerDay({ from, to }: { readonly from: number; readonly to: 
 export class DaySums {
   readonly #days = new Map<string, Day>();
 
-  /** @param mostTills of each day; further ones are added up in one row of their currency */
+  /**
+   * @param mostTills of each day: those with the smallest keys of all that were ever added, in any order. So a listed till has
+   * all of its money, also when the sums of several parts with the same limit are added up. Further ones are added up in one
+   * row of their currency.
+   */
   constructor(private readonly mostTills = Number.POSITIVE_INFINITY) {}
 
   add(day: BusinessDay, till: Till, currency: string, figures: TillFigures): void {
@@ -113,45 +119,50 @@ export class DaySums {
   list(): DayTotals[] {
     return [...this.#days.values()]
       .toSorted((a, b) => compareTexts(a.date, b.date))
-      .map(({ date, from, to, tills, returned }) => {
-        const totals = [...tills.values()].toSorted(compareSums).map(toTotals);
+      .map(({ date, from, to, tills, others, returned }) => {
+        const totals = [...tills.values(), ...others.values()].toSorted(compareSums).map(toTotals);
         return { date, from, to, totals, returned: listOf(returned) };
       });
   }
 
   #add(day: Pick<DayTotals, 'date' | 'from' | 'to'>, till: Till, currency: string, figures: TillFigures): void {
-    const { tills } = this.#dayOf(day);
-    const sums = this.#sumsOf(tills, till, currency, figures.others === true);
-    sums.sales = plus(sums.sales, figures.sales);
-    sums.refunds = plus(sums.refunds, figures.refunds);
-    sums.voids = plus(sums.voids, figures.voids);
-    const { fees = 0, settlements = [] } = figures;
-    sums.fees = sums.fees === null || fees === null ? null : sums.fees + fees;
-    for (const { date, amount } of settlements) sums.settlements.set(date, (sums.settlements.get(date) ?? 0) + amount);
+    const { tills, others } = this.#dayOf(day);
+    if (figures.others === true) {
+      addFigures(others, currency, emptySums(NO_TILL, currency, true), figures);
+      return;
+    }
+    const { store, terminal } = till;
+    const key = JSON.stringify([currency, store, terminal]);
+    addFigures(tills, key, emptySums({ store, terminal }, currency), figures);
+    if (tills.size <= this.mostTills) return;
+    const [largest, sums] = [...tills].reduce((a, b) => (a[0] > b[0] ? a : b));
+    tills.delete(largest);
+    addFigures(others, sums.currency, emptySums(NO_TILL, sums.currency, true), toTotals(sums));
   }
 
   #dayOf({ date, from, to }: Pick<DayTotals, 'date' | 'from' | 'to'>): Day {
     const known = this.#days.get(date);
     if (known !== undefined) return known;
-    const day = { date, from, to, tills: new Map<string, Sums>(), returned: new Map<string, Returned>() };
+    const day = { date, from, to, tills: new Map(), others: new Map(), returned: new Map() };
     this.#days.set(date, day);
     return day;
   }
+}
 
-  #sumsOf(tills: Map<string, Sums>, till: Till, currency: string, isOther: boolean): Sums {
-    const ownKey = JSON.stringify([currency, till.store, till.terminal]);
-    const own = isOther ? undefined : tills.get(ownKey);
-    if (own !== undefined) return own;
-    const others = isOther || tills.size >= this.mostTills;
-    const key = others ? JSON.stringify([currency]) : ownKey;
-    const known = tills.get(key);
-    if (known !== undefined) return known;
-    const place = others ? NO_TILL : { store: till.store, terminal: till.terminal };
-    const money = { sales: NONE, refunds: NONE, voids: NONE, fees: 0, settlements: new Map<string | null, number>() };
-    const sums = { till: place, currency, others, ...money };
-    tills.set(key, sums);
-    return sums;
-  }
+function emptySums(till: Till, currency: string, others = false): Sums {
+  return { till, currency, others, sales: NONE, refunds: NONE, voids: NONE, fees: 0, settlements: new Map() };
+}
+
+/** Adds figures to a row, which is `empty` when it is new. */
+function addFigures(rows: Map<string, Sums>, key: string, empty: Sums, figures: TillFigures): void {
+  const sums = rows.get(key) ?? empty;
+  rows.set(key, sums);
+  const { fees = 0, settlements = [] } = figures;
+  sums.sales = plus(sums.sales, figures.sales);
+  sums.refunds = plus(sums.refunds, figures.refunds);
+  sums.voids = plus(sums.voids, figures.voids);
+  sums.fees = sums.fees === null || fees === null ? null : sums.fees + fees;
+  for (const { date, amount } of settlements) sums.settlements.set(date, (sums.settlements.get(date) ?? 0) + amount);
 }
 
 /** What left the balance on all of these days, in the order of the currencies. */
