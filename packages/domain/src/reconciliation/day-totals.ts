@@ -78,7 +78,8 @@ type Day = Pick<DayTotals, 'date' | 'from' | 'to'> & {
 };
 
 const NONE: Counted = { count: 0, amount: 0 };
-const NO_TILL: Till = { store: null, terminal: null };
+/** Also of money whose till is not known. */
+export const NO_TILL: Till = { store: null, terminal: null };
 const DAY_MS = 86_400_000;
 /** A row has some 300 bytes. A result is one payload of 2 MB, and its breaks may need most of it. */
 const MOST_TILLS = 1_500;
@@ -93,9 +94,9 @@ export class DaySums {
   readonly #days = new Map<string, Day>();
 
   /**
-   * @param mostTills of each day: those with the smallest keys of all that were ever added, in any order. So a listed till has
-   * all of its money, also when the sums of several parts with the same limit are added up. Further ones are added up in one
-   * row of their currency.
+   * @param mostTills of each day: those with the smallest keys of all that were ever added, in any order. So a listed
+   * till has all of its money, also when the sums of several parts with the same limit are added up. Further ones are
+   * added up in one row of their currency.
    */
   constructor(private readonly mostTills = Number.POSITIVE_INFINITY) {}
 

@@ -230,11 +230,67 @@ describe('reconcile of a refund of an earlier payment', () => {
     ['of no charge', [], []],
     ['of another system', [earlier({ checkout: null, charge: { checkoutId: null }, movement: null })], []],
     ['without a checkout', [earlier({ checkout: null, movement: null })], [`fee_difference ${CHECKOUT}`]],
-    ['in the window', [payment({ checkout: known, charge: refunded(refund()) })], [`fee_difference ${CHECKOUT}`]],
   ])('compares the debit %s: %j', async (_, payments, expected) => {
     const { asked, found } = await run(recordsOf(payments, [debit({ amount: 5_000 })]));
     expect(found).toEqual(expected);
     expect(asked[0]).toBe('refunded rfnd_1');
+  });
+
+  it('counts the debit of no charge, in no store and at no till', async () => {
+    const { slices, totals } = await run(recordsOf([], [debit({ transferableAt: null })]));
+    const days = slices.flatMap((slice) => slice.days);
+    expect(days).toMatchObject([
+      {
+        totals: [
+          {
+            currency: 'THB',
+            store: null,
+            terminal: null,
+            sales: { count: 0, amount: 0 },
+            refunds: { count: 1, amount: 1_000 },
+            fees: 0,
+            net: -1_000,
+            settlements: [{ date: null, amount: -1_000 }],
+          },
+        ],
+        returned: [{ currency: 'THB', amount: 1_000, fees: 0 }],
+      },
+    ]);
+    expect(totals).toEqual([]);
+  });
+});
+
+describe('reconcile of a refund of a payment that the provider lists', () => {
+  const till = { store: 'north', terminal: 'till-1' };
+  const noEvent = { refunded: () => Promise.resolve(null) };
+  const debitAt = (createdAt: Instant, amountOf = 1_000): Movement => ({
+    ...credit,
+    id: 'trxn_debit',
+    chargeId: null,
+    refundId: 'rfnd_1',
+    amount: amountOf,
+    createdAt,
+  });
+  const known = { till, refunds: [entry()] };
+
+  it.each<[string, Instant, Instant]>([
+    ['in the same slice', PAID_AT, plus(PAID_AT, 60_000)],
+    ['in a later slice', PAID_AT, plus(PAID_AT, 5 * HOUR)],
+    ['some hours before the window', plus(FROM, -2 * HOUR), PAID_AT],
+  ])('needs no event: %s', async (_, paidAt, refundedAt) => {
+    const one = payment({ checkout: known, charge: refunded(refund({ createdAt: refundedAt })) }, paidAt);
+    const records = recordsOf([one], [debitAt(refundedAt)]);
+    const { asked, found, slices } = await run(records, records, noEvent);
+    expect(found).toEqual([]);
+    expect(asked).not.toContain('refunded rfnd_1');
+    const rows = slices.flatMap(({ days }) => days.flatMap(({ totals }) => totals));
+    expect(rows.filter(({ refunds }) => refunds.count > 0)).toMatchObject([{ ...till, refunds: { amount: 1_000 } }]);
+  });
+
+  it('compares the debit with the refund', async () => {
+    const one = payment({ checkout: known, charge: refunded(refund()) });
+    const records = recordsOf([one], [debitAt(PAID_AT, 5_000)]);
+    expect((await run(records, records, noEvent)).found).toEqual([`fee_difference ${CHECKOUT}`]);
   });
 });
 

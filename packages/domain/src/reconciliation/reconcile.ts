@@ -3,7 +3,7 @@ import { formatInstant, instant, plus, type Instant } from '../instant.js';
 import { compareBreaks, idsOf, type Break } from './breaks.js';
 import { compareAbsentCharge, comparePayment, hasMoney, showsPaid } from './compare-payment.js';
 import { compareDebit, compareRefunds } from './compare-refunds.js';
-import { DaySums, type DayTotals, type Till } from './day-totals.js';
+import { DaySums, NO_TILL, type DayTotals, type Till } from './day-totals.js';
 import { isPaidWithin, paidAtOf, type Movement, type TillflowCheckout, type ProviderCharge } from './records.js';
 import type { Rules } from './rules.js';
 import { inSlices, Peekable, type Slice } from './slices.js';
@@ -96,9 +96,12 @@ export async function* reconcile(
   const checkouts = new Peekable(records.checkouts);
   const movements = new Peekable(since(records.movements, place.at));
   const calendar = calendarOf(businessDays);
+  const refunded = new Map<string, string>();
+  const charges = notingRefunds(records.charges, refunded);
+  const known = withListedRefunds(lookups, refunded);
   try {
-    for await (const slice of inSlices(records.charges, { at: place.at, to: window.to, size: sliceSize })) {
-      const slicing = new SliceComparison(slice, lookups, window, rules, calendar);
+    for await (const slice of inSlices(charges, { at: place.at, to: window.to, size: sliceSize })) {
+      const slicing = new SliceComparison(slice, known, window, rules, calendar);
       await slicing.compare(checkouts, movements);
       yield slicing.result();
     }
@@ -110,6 +113,32 @@ export async function* reconcile(
 /** A list may begin a little before the requested time: those movements are compared already. */
 async function* since(movements: AsyncIterable<Movement>, at: Instant): AsyncGenerator<Movement, void, undefined> {
   for await (const movement of movements) if (movement.createdAt >= at) yield movement;
+}
+
+/**
+ * Notes of which charge each refund is. Its movement is compared with the slice of the charge, or with a later one.
+ * @param refunded the ids of charges by the ids of their refunds: of a call's charges, no more
+ */
+async function* notingRefunds(
+  charges: AsyncIterable<ProviderCharge>,
+  refunded: Map<string, string>,
+): AsyncGenerator<ProviderCharge, void, undefined> {
+  for await (const charge of charges) {
+    for (const { id } of charge.refunds) refunded.set(id, charge.id);
+    yield charge;
+  }
+}
+
+/** A listed charge states its refunds. Only for refunds of other charges does the provider have to be asked. */
+function withListedRefunds(lookups: Lookups, refunded: ReadonlyMap<string, string>): Lookups {
+  return {
+    ...lookups,
+    refunded: async (movement) => {
+      const chargeId = refunded.get(movement.refundId ?? '');
+      const charge = chargeId === undefined ? null : await lookups.charge(chargeId);
+      return charge ?? lookups.refunded(movement);
+    },
+  };
 }
 
 /** The shop's time. */
@@ -189,7 +218,10 @@ class SliceComparison {
    */
   async #compareRefund(movement: Movement): Promise<void> {
     const charge = await this.lookups.refunded(movement);
-    if (charge === null) return;
+    if (charge === null) {
+      this.#countUnknownRefund(movement);
+      return;
+    }
     const matched = this.#matches.get(charge.id)?.checkout ?? null;
     const checkoutId = matched?.id ?? charge.checkoutId;
     if (checkoutId === null) return;
@@ -290,6 +322,18 @@ class SliceComparison {
       fees: -returnedFees,
     });
     this.#settle(day, till, movement, -movement.amount);
+  }
+
+  /**
+   * The money left the balance, so it counts. It counts in no store and at no till, because nothing says where the payment was
+   * made, and without a returned fee, because nothing says that there was one.
+   */
+  #countUnknownRefund(movement: Movement): void {
+    const { amount, currency, createdAt } = movement;
+    const day = this.calendar.dayOf(createdAt);
+    this.#days.addReturned(day, { currency, amount, fees: 0 });
+    this.#days.add(day, NO_TILL, currency, { refunds: { count: 1, amount } });
+    this.#settle(day, NO_TILL, movement, -amount);
   }
 
   #settle(day: BusinessDay, till: Till, { currency, transferableAt }: Movement, amount: number): void {
