@@ -69,6 +69,66 @@ const reportsAfter = (...results: readonly ReconcileResult[]): DayReports => {
   return new DayReports(checkouts, reconciliations, { taskQueue: 'tillflow', businessDays: UTC_DAYS });
 };
 
+describe('a report before the reconciliation', () => {
+  type Back = { readonly kind: 'void' | 'refund'; readonly amount: number };
+
+  /** The report of a day with one payment of 1,000. Its fee is 20 with VAT. */
+  const reportOf = async (payment: object, ...refunds: readonly Back[]) => {
+    const at = new Date(DAY.from + 3_600_000).toISOString();
+    const stored = {
+      intent: { id: 'chk_default_a', amount: 1_000, currency: 'THB', terminal: null },
+      state: { status: 'paid', paid_at: at, payment, attempts: [{ charge_id: 'chrg_1', status: 'successful' }] },
+      refunds: refunds.map(({ kind, amount }, n) => ({
+        kind,
+        amount,
+        id: `rfnd_${n}`,
+        key: `${n}`,
+        charge_id: 'chrg_1',
+        status: 'succeeded',
+        created_at: at,
+      })),
+      timeline: [],
+      closed: false,
+    };
+    let pages = [[stored]];
+    const page = () => {
+      const [data = []] = pages;
+      pages = [];
+      return Promise.resolve({ data, nextPageToken: null });
+    };
+    const reports = new DayReports(
+      { page } as unknown as Checkouts,
+      { covering: () => Promise.resolve([]) } as unknown as Reconciliations,
+      { taskQueue: 'tillflow', businessDays: UTC_DAYS },
+    );
+    const { totals } = await reports.read(DAY, {}, NOW);
+    expect(totals).toHaveLength(1);
+    return { net: totals[0]?.net, settlements: totals[0]?.settlements };
+  };
+  const known = { fees: [19, 1, 980], payout: '2026-11-27T00:00:00.000Z' };
+  const onDate = { date: '2026-11-27', amount: 980 };
+
+  it.each<[string, object, readonly Back[], object]>([
+    ['a sale', known, [], { net: 980, settlements: [onDate] }],
+    ['a sale without a known payout', { fees: [19, 1, 980] }, [], { net: 980, settlements: [{ date: null, amount: 980 }] }],
+    [
+      'a refund',
+      known,
+      [{ kind: 'refund', amount: 300 }],
+      { net: 680, settlements: [onDate, { date: null, amount: -300 }] },
+    ],
+    [
+      'a void, which returns the fee',
+      known,
+      [{ kind: 'void', amount: 1_000 }],
+      { net: 0, settlements: [onDate, { date: null, amount: -980 }] },
+    ],
+    ['a void of a sale whose fee is not known', {}, [{ kind: 'void', amount: 1_000 }], { net: null, settlements: [] }],
+  ])('has the payouts of %s', async (_, payment, refunds, expected) => {
+    expect(await reportOf(payment, ...refunds)).toEqual(expected);
+  });
+});
+
 describe('a report after a reconciliation', () => {
   it.each<[string, ReconcileResult]>([
     ['of an earlier release', earlierRelease],

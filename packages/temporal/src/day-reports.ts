@@ -129,26 +129,35 @@ function timeOf({ age_seconds }: Break, { from, to, compared_at = to }: Reconcil
   return Math.min(Math.max(at, parseInstant(from)), parseInstant(to) - 1);
 }
 
+/** What a checkout adds to the sums of a day. As soon as the fee is known, the payouts add up to its net amount. */
 function figuresOf(stored: StoredCheckout, day: BusinessDay, dateOf: (at: Instant) => string): TillFigures[] {
   const { intent, state, refunds } = stored;
   const { charges } = toTillflowCheckout(stored);
   const { fees: stated, payout } = state.payment ?? {};
-  const [fee = null, vat = null, net = null] = stated ?? [];
+  const [fee = null, vat = null] = stated ?? [];
   const paid = charges.filter(({ status }) => status === 'successful');
   // Only the payment that counts has details.
-  const isSingle = paid.length === 1;
-  const fees = isSingle && fee !== null && vat !== null ? fee + vat : null;
-  const settlements =
-    isSingle && net !== null && payout !== undefined ? [{ date: dateOf(parseInstant(payout)), amount: net }] : [];
+  const fees = paid.length === 1 && fee !== null && vat !== null ? fee + vat : null;
+  const settled = (date: string | null, amount: number) => (fees === null ? [] : [{ date, amount }]);
   const returned = refunds.filter(
     ({ status, created_at }) => status === 'succeeded' && contains(day, parseInstant(created_at)),
   );
+  const paidOut = payout === undefined ? null : dateOf(parseInstant(payout));
   return [
-    ...paid.map(() => ({ sales: { count: 1, amount: intent.amount }, fees, settlements })),
+    ...paid.map(() => ({
+      sales: { count: 1, amount: intent.amount },
+      fees,
+      settlements: settled(paidOut, intent.amount - (fees ?? 0)),
+    })),
+    // A void returns the fee. A checkout does not contain when the provider deducts what was returned.
     ...returned.map(({ kind, amount }) =>
       kind === 'void'
-        ? { voids: { count: 1, amount }, fees: fees === null ? null : -fees }
-        : { refunds: { count: 1, amount } },
+        ? {
+            voids: { count: 1, amount },
+            fees: fees === null ? null : -fees,
+            settlements: settled(null, (fees ?? 0) - amount),
+          }
+        : { refunds: { count: 1, amount }, settlements: settled(null, -amount) },
     ),
   ];
 }
