@@ -130,6 +130,42 @@ describe('reconcile of one payment', () => {
   });
 });
 
+describe('the fees of a charge that states none', () => {
+  const noFees = { fees: null };
+
+  it.each<[string, Change, number | null]>([
+    ['are what the balance did not get of it', { charge: noFees }, fee + vat],
+    ['are not known when the balance got another currency', { charge: noFees, movement: { currency: 'SGD' } }, null],
+    ['are not known when the balance got more', { charge: noFees, movement: { amount: amount + 1 } }, null],
+    ['are not known without a movement', { charge: { ...noFees, transactionId: null }, movement: null }, null],
+  ])('%s', async (_, change, fees) => {
+    const { slices, totals } = await run(recordsOf([payment(change)]));
+    const rows = slices.flatMap(({ days }) => days.flatMap((day) => day.totals));
+    expect(rows.filter(({ sales }) => sales.count === 1)).toMatchObject([
+      { fees, net: fees === null ? null : amount - fees },
+    ]);
+    expect(totals).toMatchObject([{ fees: fees ?? 0 }]);
+  });
+
+  it('are not known when the debit of a refund is in another currency', async () => {
+    const one = payment({ checkout: { refunds: [entry()] }, charge: { ...noFees, ...refunded(refund()) } });
+    const debit: Movement = {
+      ...credit,
+      id: 'trxn_debit',
+      chargeId: null,
+      refundId: 'rfnd_1',
+      currency: 'SGD',
+      createdAt: PAID_AT,
+    };
+    const { slices } = await run(recordsOf([one], [debit]));
+    const [day] = slices.flatMap(({ days }) => days);
+    expect(day?.totals.filter(({ currency }) => currency === 'THB')).toMatchObject([
+      { refunds: { count: 1, amount: 1_000 }, fees: null, net: null },
+    ]);
+    expect(day?.returned).toEqual([{ currency: 'THB', amount: 1_000, fees: 0 }]);
+  });
+});
+
 describe('reconcile of a charge without a checkout', () => {
   const foreign = { checkout: null, charge: { checkoutId: null } };
 

@@ -301,32 +301,35 @@ class SliceComparison {
     this.#totals.add(currency, { credited: movement?.amount ?? 0 });
     if (hasMoney(charge)) {
       const fees = feesOf(charge, movement);
-      this.#totals.add(currency, { charges: 1, paid_there: amount, refunded_there: refundedAmount, fees });
+      this.#totals.add(currency, { charges: 1, paid_there: amount, refunded_there: refundedAmount, fees: fees ?? 0 });
       this.#days.add(day, till, currency, { sales: { count: 1, amount }, fees });
     }
     if (movement !== null) this.#settle(day, till, movement, movement.amount);
     if (checkout !== null && showsPaid(checkout, charge.id)) this.#countCheckout(checkout, charge.id);
   }
 
-  /** A debit of less than the refund returns a part of the fees, as a void does. */
+  /**
+   * A debit of less than the refund returns a part of the fees, as a void does. A debit in another currency does not
+   * show which part.
+   */
   #countRefund(charge: ProviderCharge, checkout: TillflowCheckout | null, movement: Movement): void {
-    const { currency } = charge;
     const refund = charge.refunds.find(({ id }) => id === movement.refundId);
-    const amount = refund?.amount ?? movement.amount;
-    const returnedFees = movement.currency === currency ? amount - movement.amount : 0;
+    const { amount } = refund ?? movement;
+    const { currency } = refund === undefined ? movement : charge;
+    const returnedFees = movement.currency === currency ? amount - movement.amount : null;
     const day = this.calendar.dayOf(movement.createdAt);
     const till = tillOf(charge, checkout);
-    this.#days.addReturned(day, { currency, amount, fees: returnedFees });
+    this.#days.addReturned(day, { currency, amount, fees: returnedFees ?? 0 });
     this.#days.add(day, till, currency, {
       [refund?.voided === true ? 'voids' : 'refunds']: { count: 1, amount },
-      fees: -returnedFees,
+      fees: returnedFees === null ? null : -returnedFees,
     });
     this.#settle(day, till, movement, -movement.amount);
   }
 
   /**
-   * The money left the balance, so it counts. It counts in no store and at no till, because nothing says where the payment was
-   * made, and without a returned fee, because nothing says that there was one.
+   * The money left the balance, so it counts. It counts in no store and at no till, because nothing says where the
+   * payment was made, and without a returned fee, because nothing says that there was one.
    */
   #countUnknownRefund(movement: Movement): void {
     const { amount, currency, createdAt } = movement;
@@ -367,9 +370,12 @@ function tillOf(charge: ProviderCharge, checkout: TillflowCheckout | null): Till
   return checkout === null ? charge.till : checkout.till;
 }
 
-/** With VAT. Of a charge that states no fees, as when a void returned them: what the balance did not get of the payment. */
-function feesOf({ fees, amount, currency }: ProviderCharge, movement: Movement | null): number {
+/**
+ * With VAT. Of a charge that states no fees, as when a void returned them: what the balance did not get of the payment.
+ * Null when the balance does not show that either.
+ */
+function feesOf({ fees, amount, currency }: ProviderCharge, movement: Movement | null): number | null {
   if (fees !== null) return fees.fee + fees.vat;
-  if (movement === null || movement.currency !== currency || movement.amount > amount) return 0;
+  if (movement === null || movement.currency !== currency || movement.amount > amount) return null;
   return amount - movement.amount;
 }
