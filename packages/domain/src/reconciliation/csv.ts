@@ -3,7 +3,7 @@ import type { Foreign } from './reconcile.js';
 import { FIGURES, type CurrencyTotals } from './totals.js';
 
 /** A break as the API answers it: null where {@link Break} has no field. */
-type ExportedBreak = Omit<Break, 'made_by' | 'acknowledged'> & {
+export type ExportedBreak = Omit<Break, 'made_by' | 'acknowledged'> & {
   readonly made_by?: Break['made_by'] | null;
   readonly acknowledged?: Break['acknowledged'] | null;
 };
