@@ -58,11 +58,11 @@ const { days: _, ...earlierRelease }: ReconcileResult = {
   omitted: { breaks: 0, foreign: 0 },
 };
 
-/** Reports of a shop without payments, after these reconciliations, the best one first. */
+/** Reports of a shop without payments, after these reconciliations, the best one first. Each began at its `compared_at`. */
 const reportsAfter = (...results: readonly ReconcileResult[]): DayReports => {
   const runs = new Map(results.map((result, n) => [`rec_${n}`, result]));
   const reconciliations = {
-    covering: () => Promise.resolve([...runs.keys()].map((id) => ({ id }))),
+    covering: () => Promise.resolve([...runs].map(([id, { compared_at: createdAt }]) => ({ id, createdAt }))),
     get: (id: string) => Promise.resolve({ id, result: runs.get(id) ?? null }),
   } as unknown as Reconciliations;
   const checkouts = { page: () => Promise.resolve({ data: [], nextPageToken: null }) } as unknown as Checkouts;
@@ -159,6 +159,34 @@ describe('a report after a reconciliation', () => {
     // A receipt may be younger than the compared payments.
     expect(report.breaks.map(({ age_seconds: age }) => age)).toEqual([1_800, 1_801, 88_200, 0]);
     expect(report.breaks_omitted).toBe(3);
+  });
+
+  it('has no break that a newer and wider run does not find any more', async () => {
+    const [gone, healing, same, healed] = [60, 61, 62, 63].map((age) => breakOf(age + 1_800));
+    if (!gone || !healing || !same || !healed) throw new Error('No breaks');
+    const shortest = { ...earlierRelease, days: [], found: [gone, healing, same, { ...healed, healed: true }] };
+    const asOf = (compared_at: string, found: readonly Break[], omitted = 0): ReconcileResult => ({
+      ...earlierRelease,
+      compared_at,
+      found: found.map((one) => ({ ...one, age_seconds: one.age_seconds + 7_200 })),
+      omitted: { breaks: omitted, foreign: 0 },
+    });
+    const breaksAfter = async (...others: readonly ReconcileResult[]) =>
+      (await reportsAfter(shortest, ...others).read(DAY, {}, NOW)).breaks.map(
+        (one) => `${one.n} ${one.checkout_id}${one.healed ? ' healed' : ''}`,
+      );
+    const later = [same, { ...healing, healed: true }];
+    const unchanged = ['1 chk_default_1860', '2 chk_default_1861', '3 chk_default_1862', '4 chk_default_1863 healed'];
+    expect(await breaksAfter(asOf('2026-11-21T00:29:00.000Z', later))).toEqual(unchanged);
+    const wider = asOf('2026-11-21T02:30:00.000Z', later);
+    expect(await breaksAfter(asOf('2026-11-21T00:29:00.000Z', []), wider)).toEqual([
+      '2 chk_default_1861 healed',
+      '3 chk_default_1862',
+      '4 chk_default_1863 healed',
+    ]);
+    expect(await breaksAfter(asOf('2026-11-21T02:30:00.000Z', [], 1))).toEqual(unchanged);
+    const not_compared = [{ what: 'receipts', code: 'no_answer', detail: '' }] as const;
+    expect(await breaksAfter({ ...asOf('2026-11-21T02:30:00.000Z', []), not_compared })).toEqual(unchanged);
   });
 
   it('has only the wanted store or till, and the tills that are not listed', async () => {

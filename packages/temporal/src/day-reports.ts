@@ -3,6 +3,7 @@ import {
   businessDayFinder,
   DaySums,
   formatInstant,
+  idsOf,
   parseInstant,
   type Break,
   type BusinessDay,
@@ -54,7 +55,8 @@ export class DayReports {
   }
 
   /**
-   * A final report costs a search and two reads, any other one a search for each 200 payments.
+   * A final report costs a search and two reads, and two more reads when a newer run contains the day. Any other one costs a
+   * search for each 200 payments.
    * @throws {UnreadablePayloadError} when a checkout cannot be decrypted: it would be missing from the sums.
    */
   async read(day: BusinessDay, filters: PaidFilters, now: Instant): Promise<DayReport> {
@@ -66,7 +68,7 @@ export class DayReports {
       const state = now < to ? 'open' : 'provisional';
       return { ...names, state, reconciliation_id: null, totals, breaks: [], breaks_omitted: 0 };
     }
-    const { id, result } = reconciled;
+    const { id, result, newest } = reconciled;
     const totals = (result.days ?? []).filter((one) => one.date === date).flatMap((one) => one.totals);
     return {
       ...names,
@@ -75,16 +77,23 @@ export class DayReports {
       totals: totals.filter((row) => isAt(row, filters)),
       breaks: result.found
         .map((one, index) => ({ ...one, n: index + 1 }))
-        .filter((one) => contains(day, timeOf(one, result))),
+        .filter((one) => contains(day, timeOf(one, result)))
+        .flatMap((one) => asFoundBy(newest, one)),
       breaks_omitted: result.omitted.breaks,
     };
   }
 
-  /** The reconciliation with the shortest window that contains the day, of several the newest. */
-  async #reconciled(day: BusinessDay): Promise<{ readonly id: string; readonly result: ReconcileResult } | null> {
-    for (const { id } of await this.reconciliations.covering(day)) {
+  /** The reconciliation with the shortest window that contains the day, of several the newest; and what the newest of all found. */
+  async #reconciled(
+    day: BusinessDay,
+  ): Promise<{ readonly id: string; readonly result: ReconcileResult; readonly newest: ReconcileResult } | null> {
+    const runs = await this.reconciliations.covering(day);
+    for (const { id } of runs) {
       const { result } = await this.reconciliations.get(id);
-      if (result !== null && hasSumsOf(day, result)) return { id, result };
+      if (result === null || !hasSumsOf(day, result)) continue;
+      const [newest] = runs.toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt));
+      const later = newest === undefined || newest.id === id ? null : await this.reconciliations.get(newest.id);
+      return { id, result, newest: later?.result ?? result };
     }
     return null;
   }
@@ -121,6 +130,17 @@ function hasSumsOf({ date, from, to }: BusinessDay, { days }: ReconcileResult): 
 
 function contains({ from, to }: BusinessDay, at: number): boolean {
   return at >= from && at < to;
+}
+
+/**
+ * A break of an earlier run as the newest one found it. A break that the newest run does not find is gone, unless that
+ * run did not list all breaks or compare all records, or the break had healed: a run reports a healed break once.
+ */
+function asFoundBy({ found, omitted, not_compared }: ReconcileResult, one: NumberedBreak): NumberedBreak[] {
+  const same = found.find((other) => idsOf(other) === idsOf(one));
+  const listsAll = omitted.breaks === 0 && not_compared === undefined;
+  if (same === undefined) return one.healed || !listsAll ? [one] : [];
+  return [{ ...one, healed: one.healed || same.healed }];
 }
 
 /** When the payment or refund of a break was made, to the second. A receipt may be younger than the compared payments. */
