@@ -58,7 +58,9 @@ const { days: _, ...earlierRelease }: ReconcileResult = {
   omitted: { breaks: 0, foreign: 0 },
 };
 
-/** Reports of a shop without payments, after these reconciliations, the best one first. Each began at its `compared_at`. */
+/**
+ * Reports of a shop without payments, after these reconciliations, the best one first. Each began at its `compared_at`.
+ */
 const reportsAfter = (...results: readonly ReconcileResult[]): DayReports => {
   const runs = new Map(results.map((result, n) => [`rec_${n}`, result]));
   const reconciliations = {
@@ -110,7 +112,12 @@ describe('a report before the reconciliation', () => {
 
   it.each<[string, object, readonly Back[], object]>([
     ['a sale', known, [], { net: 980, settlements: [onDate] }],
-    ['a sale without a known payout', { fees: [19, 1, 980] }, [], { net: 980, settlements: [{ date: null, amount: 980 }] }],
+    [
+      'a sale without a known payout',
+      { fees: [19, 1, 980] },
+      [],
+      { net: 980, settlements: [{ date: null, amount: 980 }] },
+    ],
     [
       'a refund',
       known,
@@ -159,6 +166,23 @@ describe('a report after a reconciliation', () => {
     // A receipt may be younger than the compared payments.
     expect(report.breaks.map(({ age_seconds: age }) => age)).toEqual([1_800, 1_801, 88_200, 0]);
     expect(report.breaks_omitted).toBe(3);
+  });
+
+  it('has a break of the last second of its day', async () => {
+    const wide = {
+      ...earlierRelease,
+      to: '2026-11-22T00:00:00.000Z',
+      compared_at: '2026-11-22T00:30:00.900Z',
+      days: [],
+    };
+    const madeAt = (at: string) => breakOf(Math.floor((Date.parse(wide.compared_at) - Date.parse(at)) / 1_000));
+    const breaksOf = async (at: string) =>
+      (await reportsAfter({ ...wide, found: [madeAt(at)] }).read(DAY, {}, instant(DAY.to + 90_000_000))).breaks.length;
+    expect(await breaksOf('2026-11-20T23:59:59.999Z')).toBe(1);
+    expect(await breaksOf('2026-11-20T23:59:59.001Z')).toBe(1);
+    expect(await breaksOf('2026-11-21T00:00:01.000Z')).toBe(0);
+    expect(await breaksOf('2026-11-20T00:00:00.000Z')).toBe(1);
+    expect(await breaksOf('2026-11-19T23:59:58.900Z')).toBe(0);
   });
 
   it('has no break that a newer and wider run does not find any more', async () => {

@@ -41,6 +41,8 @@ export type DayReport = {
   readonly breaks_omitted: number;
 };
 
+const AGE_UNIT_MS = 1_000;
+
 /** Reads the reports of business days from Temporal. Needs no worker. Every method throws what Temporal's client throws. */
 export class DayReports {
   constructor(
@@ -77,7 +79,7 @@ export class DayReports {
       totals: totals.filter((row) => isAt(row, filters)),
       breaks: result.found
         .map((one, index) => ({ ...one, n: index + 1 }))
-        .filter((one) => contains(day, timeOf(one, result)))
+        .filter((one) => mayContain(day, timeOf(one, result)))
         .flatMap((one) => asFoundBy(newest, one)),
       breaks_omitted: result.omitted.breaks,
     };
@@ -132,6 +134,11 @@ function contains({ from, to }: BusinessDay, at: number): boolean {
   return at >= from && at < to;
 }
 
+/** Ages are whole seconds, rounded down. So a break next to the end of a day is on both days, and never on none. */
+function mayContain({ from, to }: BusinessDay, latest: number): boolean {
+  return latest >= from && latest - (AGE_UNIT_MS - 1) < to;
+}
+
 /**
  * A break of an earlier run as the newest one found it. A break that the newest run does not find is gone, unless that
  * run did not list all breaks or compare all records, or the break had healed: a run reports a healed break once.
@@ -143,7 +150,7 @@ function asFoundBy({ found, omitted, not_compared }: ReconcileResult, one: Numbe
   return [{ ...one, healed: one.healed || same.healed }];
 }
 
-/** When the payment or refund of a break was made, to the second. A receipt may be younger than the compared payments. */
+/** The latest time at which the payment or refund of a break was made. A receipt may be younger than the compared payments. */
 function timeOf({ age_seconds }: Break, { from, to, compared_at = to }: ReconcileResult): number {
   const at = parseInstant(compared_at) - age_seconds * 1_000;
   return Math.min(Math.max(at, parseInstant(from)), parseInstant(to) - 1);
