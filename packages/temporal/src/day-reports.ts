@@ -57,8 +57,8 @@ export class DayReports {
   }
 
   /**
-   * A final report costs a search and two reads, and two more reads when a newer run contains the day. Any other one costs a
-   * search for each 200 payments.
+   * A final report costs two searches and two reads, and two more reads when a newer run contains the day. Any other
+   * one costs a search for each 200 payments.
    * @throws {UnreadablePayloadError} when a checkout cannot be decrypted: it would be missing from the sums.
    */
   async read(day: BusinessDay, filters: PaidFilters, now: Instant): Promise<DayReport> {
@@ -85,7 +85,10 @@ export class DayReports {
     };
   }
 
-  /** The reconciliation with the shortest window that contains the day, of several the newest; and what the newest of all found. */
+  /**
+   * The reconciliation with the shortest window that contains the day, of several the newest; and what the newest of
+   * all found.
+   */
   async #reconciled(
     day: BusinessDay,
   ): Promise<{ readonly id: string; readonly result: ReconcileResult; readonly newest: ReconcileResult } | null> {
@@ -150,7 +153,10 @@ function asFoundBy({ found, omitted, not_compared }: ReconcileResult, one: Numbe
   return [{ ...one, healed: one.healed || same.healed }];
 }
 
-/** The latest time at which the payment or refund of a break was made. A receipt may be younger than the compared payments. */
+/**
+ * The latest time at which the payment or refund of a break was made. A receipt may be younger than the compared
+ * payments.
+ */
 function timeOf({ age_seconds }: Break, { from, to, compared_at = to }: ReconcileResult): number {
   const at = parseInstant(compared_at) - age_seconds * 1_000;
   return Math.min(Math.max(at, parseInstant(from)), parseInstant(to) - 1);

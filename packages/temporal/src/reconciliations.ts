@@ -55,6 +55,8 @@ const ON_REQUEST = `reconcile/${DEFAULT_ACCOUNT}/`;
 const RESULT_WITHIN_MS = 10_000;
 const RUNS_PER_PAGE = 100;
 const MOST_RUNS = 500;
+/** The daily run of a window begins this long after the window's end, when none failed. In milliseconds. */
+const SOON_MS = 2 * 86_400_000;
 
 /**
  * Reconciliations as Temporal stores them. Reads come from memo and result and need no worker. Besides the named errors,
@@ -145,26 +147,34 @@ export class Reconciliations {
   }
 
   /**
-   * The completed runs whose payments include all of a window, the ones with the shortest window first, of equal ones the
-   * newest. Dry runs are left out. Reads the latest 500 runs that began after the window.
+   * The completed runs whose payments include all of a window, the ones with the shortest window first, of equal ones
+   * the newest. Dry runs are left out. Reads the latest 500 runs that began within two days after the window, and the
+   * latest 500 of all later ones: so no number of later runs hides the daily run.
    */
   async covering({ from, to }: Window): Promise<readonly StoredReconciliation[]> {
-    const { client } = this.temporal;
-    const query = `${this.query} AND ExecutionStatus = 'Completed' AND StartTime >= '${new Date(to).toISOString()}'`;
-    const found: StoredReconciliation[] = [];
-    for (let token: Uint8Array | null = null, read = 0; read < MOST_RUNS;) {
-      const page: RunPage = await this.#withinReadTime(() => listPage(client, query, RUNS_PER_PAGE, token));
-      for (const run of page.runs) found.push(this.#toStored(await decodeRun(client, run)));
-      read += page.runs.length;
-      token = page.nextPageToken;
-      if (token === null) break;
-    }
+    const later = to + SOON_MS;
+    const soon = await this.#completed(`StartTime >= '${timeOf(to)}' AND StartTime < '${timeOf(later)}'`);
+    const found = later > Date.now() ? soon : [...soon, ...(await this.#completed(`StartTime >= '${timeOf(later)}'`))];
     const fromOf = ({ summary }: StoredReconciliation): number => Date.parse(summary.from);
     const untilOf = ({ summary }: StoredReconciliation): number => Date.parse(summary.compared_until ?? '');
     const lengthOf = (run: StoredReconciliation): number => untilOf(run) - fromOf(run);
     return found
       .filter((run) => !run.summary.dry_run && fromOf(run) <= from && untilOf(run) >= to)
       .toSorted((a, b) => lengthOf(a) - lengthOf(b) || Date.parse(b.createdAt) - Date.parse(a.createdAt));
+  }
+
+  /** The latest 500 completed runs that a search finds. */
+  async #completed(began: string): Promise<StoredReconciliation[]> {
+    const { client } = this.temporal;
+    const query = `${this.query} AND ExecutionStatus = 'Completed' AND ${began}`;
+    const found: StoredReconciliation[] = [];
+    for (let token: Uint8Array | null = null; found.length < MOST_RUNS;) {
+      const page: RunPage = await this.#withinReadTime(() => listPage(client, query, RUNS_PER_PAGE, token));
+      for (const run of page.runs) found.push(this.#toStored(await decodeRun(client, run)));
+      token = page.nextPageToken;
+      if (token === null) break;
+    }
+    return found;
   }
 
   /** The search query for the runs of this task queue. */
@@ -219,6 +229,10 @@ export class Reconciliations {
       ? within(this.temporal.connection, milliseconds, work)
       : bounded('list', milliseconds, work);
   }
+}
+
+function timeOf(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
 }
 
 /** Whether a run compared at least the window of another one. */
