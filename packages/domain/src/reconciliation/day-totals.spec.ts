@@ -101,14 +101,16 @@ describe('DaySums', () => {
     expect(sums.list()[0]?.totals).toMatchObject([{ fees: null, net: null, sales: { count: 2 } }]);
   });
 
-  it('lists the tills with the smallest keys, whatever came first, and adds up the others in a row of their currency', () => {
+  it('lists the tills with the smallest keys, in any order, and adds up the others in a row of their currency', () => {
     const sums = new DaySums(2);
     for (const terminal of ['d', 'a', 'c', 'b', 'a', 'd']) sums.add(DAY, { store: null, terminal }, 'THB', sale(10));
     sums.add(DAY, { store: null, terminal: 'e' }, 'VND', sale(10));
-    const rows = sums.list()[0]?.totals.map(({ currency, terminal, sales, others }) => [
-      `${currency} ${terminal} ${sales.count}`,
-      others === true,
-    ]);
+    const rows = sums
+      .list()[0]
+      ?.totals.map(({ currency, terminal, sales, others }) => [
+        `${currency} ${terminal} ${sales.count}`,
+        others === true,
+      ]);
     expect(rows).toEqual([
       ['THB a 2', false],
       ['THB b 1', false],
@@ -177,7 +179,8 @@ const ZONES: readonly BusinessDayRule[] = [
   { timeZone: 'Asia/Bangkok', start: '00:00' },
   // October 2026: the clock goes back on the 25th, and a day begins in the repeated hour.
   { timeZone: 'Europe/Berlin', start: '02:30' },
-  // The clock goes forward by half an hour on 4 October.
+  // The clock goes forward on 4 October: a day of 23 hours, and one of 23 and a half.
+  { timeZone: 'Australia/Sydney', start: '00:00' },
   { timeZone: 'Australia/Lord_Howe', start: '04:00' },
 ];
 const FIRST = '2026-10-01';
@@ -193,6 +196,12 @@ type Lifecycle = {
   /** Minutes after the payment, and the part of the amount in percent. */
   readonly refunds: readonly { readonly after: number; readonly percent: number }[];
   readonly voidedAfter: number | null;
+  /** The provider states no fee of a voided charge. */
+  readonly clearsFee: boolean;
+  /** From the charge to its payment, in minutes. */
+  readonly paidAfter: number;
+  /** The charge is never paid. */
+  readonly fails: boolean;
 };
 
 const lifecycle: fc.Arbitrary<Lifecycle> = fc.record({
@@ -210,6 +219,9 @@ const lifecycle: fc.Arbitrary<Lifecycle> = fc.record({
     },
   ),
   voidedAfter: fc.option(fc.integer({ min: 0, max: 960 }), { freq: 1 }),
+  clearsFee: fc.boolean(),
+  paidAfter: fc.oneof(fc.constant(1), fc.integer({ min: 0, max: 1_439 })),
+  fails: fc.integer({ min: 0, max: 9 }).map((n) => n === 0),
 });
 
 type Records = { readonly payment: Payment; readonly debits: readonly Movement[] };
@@ -220,6 +232,7 @@ function recordsAt(now: Instant, paidAt: Instant, n: number, { amount, currency,
   const fee = Math.round(amount * 0.0165);
   const vat = Math.round(fee * 0.07);
   const net = amount - fee - vat;
+  if (life.fails) return failedAt(paidAt, n, { amount, currency, till });
   const returns =
     life.voidedAfter === null
       ? life.refunds.map(({ after, percent }) => ({ after, amount: Math.floor((amount * percent) / 100), left: null }))
@@ -274,18 +287,45 @@ function recordsAt(now: Instant, paidAt: Instant, n: number, { amount, currency,
         amount,
         currency,
         till: { store: null, terminal: null },
-        createdAt: plus(paidAt, -60_000),
+        createdAt: plus(paidAt, -life.paidAfter * 60_000),
         paidAt,
         refundedAmount: theirs.reduce((sum, refund) => sum + refund.amount, 0),
         refunds: theirs,
         transactionId: `trxn_${n}`,
-        fees: { fee, vat, net, byRates: null },
+        fees: life.clearsFee && theirs.some(({ voided }) => voided) ? null : { fee, vat, net, byRates: null },
       },
       movement: movement(`trxn_${n}`, paidAt, net),
     },
     debits: made.map(({ id, at, amount: sum, left }) =>
       Object.assign(movement(`trxn_${id}`, at, left ?? sum), { chargeId: null, refundId: id }),
     ),
+  };
+}
+
+/** A payment that the provider refused: both sides have a charge, and no money moved. */
+function failedAt(
+  at: Instant,
+  n: number,
+  { amount, currency, till }: Pick<Lifecycle, 'amount' | 'currency' | 'till'>,
+): Records {
+  const charge = { id: `chrg_${n}`, status: 'failed' as const };
+  const none = { amount, currency, paidAt: null, till, refunds: [] };
+  return {
+    payment: {
+      id: String(n),
+      checkout: { ...none, id: `chk_default_${n}`, status: 'failed', closed: true, charges: [charge] },
+      charge: {
+        ...none,
+        ...charge,
+        checkoutId: `chk_default_${n}`,
+        createdAt: at,
+        refundedAmount: 0,
+        transactionId: null,
+        fees: null,
+      },
+      movement: null,
+    },
+    debits: [],
   };
 }
 
@@ -376,7 +416,7 @@ describe.each(ZONES)('the reports of 31 days in $timeZone, from $start', (rule) 
         const end = businessDay(addDays(FIRST, DAYS - 1), rule).to;
         for (const [n, life] of lifecycles.entries()) {
           const { payment, debits } = recordsAt(end, life.paidAt, n, life);
-          if (life.paidAt < end) note(life.paidAt, life, 'sales', payment.charge?.amount ?? 0);
+          if (life.paidAt < end && !life.fails) note(life.paidAt, life, 'sales', payment.charge?.amount ?? 0);
           for (const { refundId, createdAt } of debits) {
             const refund = payment.charge?.refunds.find(({ id }) => id === refundId);
             note(createdAt, life, refund?.voided === true ? 'voids' : 'refunds', refund?.amount ?? 0);
