@@ -395,11 +395,14 @@ function expectEqualSums(
   });
 }
 
-/** The local date of a time after its day's start, as another way to compute it. */
+/** The local date of a time after its day's start, as another way to compute it. A clock that goes back ends no day. */
 function localDate(at: Instant, { timeZone, start }: BusinessDayRule): string {
-  const shown = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' }).format(at);
-  const [date = '', time = ''] = shown.split(' ');
-  return time >= `${start}:00` ? date : addDays(date, -1);
+  const format = new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short', timeStyle: 'medium' });
+  const dates = [plus(at, -30 * 60_000), at].map((one) => {
+    const [date = '', time = ''] = format.format(one).split(' ');
+    return time >= `${start}:00` ? date : addDays(date, -1);
+  });
+  return dates.toSorted().at(-1) ?? '';
 }
 
 describe.each(ZONES)('the reports of 31 days in $timeZone, from $start', (rule) => {
