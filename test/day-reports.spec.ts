@@ -54,11 +54,11 @@ describe('the report of a business day', () => {
   }
 
   beforeAll(async () => {
-    // The provider's clock is a day behind: the payments are old enough to be reconciled. Tillflow does not believe that
-    // they were made before their checkouts, so its own records have them today.
+    // The provider's clock is more than a day behind: the payments are old enough to be reconciled. Tillflow does not
+    // believe that they were made a day before their checkouts, so its own records have them today.
     stack = await Stack.start({
       shared: BANGKOK,
-      sandbox: { now: new Date(yesterday.from + 12 * HOUR_MS).toISOString() },
+      sandbox: { now: new Date(yesterday.from + 11.8 * HOUR_MS).toISOString() },
     });
     const north = { store: { id: 'north' }, terminal: 'till-1' };
     const [, partly] = await Promise.all([
