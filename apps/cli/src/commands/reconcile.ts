@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
-import { Reconciliations, type FullReconciliation, type Temporal } from '@tillflow/temporal';
+import { Reconciliations, type FullReconciliation } from '@tillflow/temporal';
 import { breakTables, numbered } from '../breaks.js';
 import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
 import { operator } from '../operator.js';
