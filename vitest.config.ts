@@ -4,8 +4,8 @@ import { ClosingLine } from './test/support/closing-line.js';
 
 export default defineConfig({
   test: {
-    // Two kinds of processes. Once a stack has used AsyncLocalStorage, Node 20 pays for every promise of that process, and
-    // the arithmetic of the parts takes five times as long there.
+    // Two kinds of processes. Once a stack has used AsyncLocalStorage, Node 20 pays for every promise of that process,
+    // and the arithmetic of the parts takes five times as long there.
     projects: [
       {
         extends: true,
@@ -18,14 +18,16 @@ export default defineConfig({
           include: ['test/**/*.spec.ts'],
           globalSetup: ['test/support/global-setup.ts'],
           // The stacks of the specs run workflow code without a thread of their own, because each thread costs half a
-          // second of CPU to start. The worker processes that specs kill and freeze run it as in production: see worker-process.ts.
+          // second of CPU to start. The worker processes that specs kill and freeze run it as in production: see
+          // worker-process.ts.
           env: { TEMPORAL_DEBUG: '1' },
         },
       },
     ],
     // Threads crash with Temporal's native addon.
     pool: 'forks',
-    // Every spec needs the same large libraries: each process loads them once. A spec undoes what it changes in its process.
+    // Every spec needs the same large libraries: each process loads them once. A spec undoes what it changes in its
+    // process.
     isolate: false,
     // Specs with a stack spend most of their time waiting. Six processes keep two cores busy; each takes up to 1 GB.
     maxWorkers: Math.max(6, availableParallelism()),
@@ -42,7 +44,8 @@ export default defineConfig({
         skip: process.env['FULL'] !== '1',
       },
     ],
-    // Processes are frozen and killed on purpose: on a machine that starves them besides, one more try tells the two apart.
+    // Processes are frozen and killed on purpose: on a machine that starves them besides, one more try tells the two
+    // apart.
     retry: Number(process.env['TEST_RETRIES'] ?? 0),
     reporters: ['default', new ClosingLine()],
   },

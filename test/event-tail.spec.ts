@@ -524,7 +524,9 @@ describe('an event that cannot be read', () => {
 });
 
 describe('a problem of one checkout or one operator', () => {
-  /** A checkout whose memo is encrypted under a key that is gone, and that has this charge; no worker takes its tasks. */
+  /**
+   * A checkout whose memo is encrypted under a key that is gone, and that has this charge; no worker takes its tasks.
+   */
   async function unreadable(stack: Stack, reference: string, chargeId: string) {
     const { connection } = stack.temporal;
     const workflowId = `checkout/default/${reference}`;

@@ -11,8 +11,9 @@ import { PROVIDER_BEHIND_HOURS, RECONCILE_PATHS } from './support/reconcile-path
 import { SETTLES_SOON, Stack } from './support/stack.js';
 
 /**
- * Committed histories, a folder for each release and a file for each run. `pnpm test` replays them; `pnpm test:full` also
- * takes every path and replays the new history. `RECORD=<release> pnpm test:full test/histories.spec.ts` adds a folder.
+ * Committed histories, a folder for each release and a file for each run. `pnpm test` replays them; `pnpm test:full`
+ * also takes every path and replays the new history. `RECORD=<release> pnpm test:full test/histories.spec.ts` adds a
+ * folder.
  */
 const HISTORIES = new URL('./histories/', import.meta.url);
 const RECORD = process.env['RECORD'];

@@ -43,7 +43,10 @@ function* objectsIn(value: unknown): Generator<Json> {
   for (const part of Object.values(value)) yield* objectsIn(part);
 }
 
-/** A schema of the document, as a check. Without rules across fields, which zod does not read: `pnpm api-fuzz` tries those. */
+/**
+ * A schema of the document, as a check. Without rules across fields, which zod does not read: `pnpm api-fuzz` tries
+ * those.
+ */
 function checkOf(schema: Json): z.ZodType {
   const whole = JSON.stringify({ ...schema, $defs: document.components.schemas });
   const local = JSON.parse(whole.replaceAll('#/components/schemas/', '#/$defs/'), (_, part: unknown) =>

@@ -7,8 +7,8 @@ import { chargeIdOf, type Stack, type StackOptions } from './support/stack.js';
 import { withStack } from './support/with-stack.js';
 
 /**
- * After the first lookups nothing is due for an hour: a person's decision causes all that follows. The hour is the fifth
- * pause, because pauses after a call that was sent too late stop growing at the fourth.
+ * After the first lookups nothing is due for an hour: a person's decision causes all that follows. The hour is the
+ * fifth pause, because pauses after a call that was sent too late stop growing at the fourth.
  */
 const WAITING: StackOptions = {
   ...FAST,

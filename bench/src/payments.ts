@@ -18,8 +18,8 @@ const TILLS_OF_A_STORE = 10;
 export type Window = { readonly from: number; readonly to: number; readonly payments: number };
 
 /**
- * Makes payments directly: a paid charge at the provider, and the workflow that its checkout would have become. The first
- * task of the workflow is a month away, so that it does nothing.
+ * Makes payments directly: a paid charge at the provider, and the workflow that its checkout would have become. The
+ * first task of the workflow is a month away, so that it does nothing.
  */
 export async function makePayments({ temporal, sandbox }: Engine, payments: number, prefix: string): Promise<Window> {
   let [from, to] = [Infinity, 0];

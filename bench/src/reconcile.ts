@@ -13,7 +13,9 @@ const QUICK = { few: 1_000, many: 10_000, rounds: 2 } as const;
 const MEMORY_READ_EVERY_MS = 100;
 const MEGABYTE = 1_000_000;
 
-/** Time per payment and memory of the worker for many payments, relative to few. Source: issue "All resources at work". */
+/**
+ * Time per payment and memory of the worker for many payments, relative to few. Source: issue "All resources at work".
+ */
 const BOUNDS = { timeRatio: { atMost: 1.5 }, memoryRatio: { atMost: 1.5 }, events: { atMost: 200 } } as const;
 
 type Round = {

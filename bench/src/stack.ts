@@ -102,7 +102,9 @@ export type StackOptions = {
   readonly env?: Readonly<Record<string, string>>;
 };
 
-/** The engine with a worker and the API, and where it is needed the worker of the baselines. Each is its own process. */
+/**
+ * The engine with a worker and the API, and where it is needed the worker of the baselines. Each is its own process.
+ */
 export class Stack {
   private constructor(
     private readonly engine: Engine,

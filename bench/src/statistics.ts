@@ -3,7 +3,10 @@ import { uniformInt } from 'pure-rand/distribution/uniformInt';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import type { RandomGenerator } from 'pure-rand/types/RandomGenerator';
 
-/** The smallest value of the sample that a share (0 to 1) of it does not exceed. @throws {RangeError} for an empty sample. */
+/**
+ * The smallest value of the sample that a share (0 to 1) of it does not exceed. @throws {RangeError} for an empty
+ * sample.
+ */
 export function percentile(sample: readonly number[], share: number): number {
   const sorted = sample.toSorted((a, b) => a - b);
   const value = sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)];

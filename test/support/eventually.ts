@@ -5,8 +5,8 @@ const GROWTH = 1.15;
 const LONGEST_PAUSE_MS = 500;
 
 /**
- * The check's result as soon as it does not throw; after `timeoutMs`, its last error. The pauses grow, because a request
- * every 50 ms while a test waits for a minute costs more CPU than what the test waits for.
+ * The check's result as soon as it does not throw; after `timeoutMs`, its last error. The pauses grow, because a
+ * request every 50 ms while a test waits for a minute costs more CPU than what the test waits for.
  */
 export async function eventually<T>(check: () => T | Promise<T>, { timeoutMs = 30_000 } = {}): Promise<T> {
   const giveUpAt = Date.now() + timeoutMs;

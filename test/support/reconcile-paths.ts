@@ -13,7 +13,10 @@ const HOUR_MS = 3_600_000;
 /** Hours that the provider's clock must be behind: its payments are then old enough, and have room to move on. */
 export const PROVIDER_BEHIND_HOURS = 10;
 
-/** Every path through the workflow, where no webhook and no poll shows a payment. The histories of all of them are committed and replayed. */
+/**
+ * Every path through the workflow, where no webhook and no poll shows a payment. The histories of all of them are
+ * committed and replayed.
+ */
 export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
   'reconcile-agreeing': async (stack) => {
     await payAndSignal(stack);

@@ -31,7 +31,9 @@ export type ProblemJson = {
 type Environment = Readonly<Record<string, string>>;
 
 export type StackOptions = {
-  /** Settings of the API beyond the ones a stack needs. The sandbox dates payments as `VOID_DATE_OFFSET_MINUTES` says. */
+  /**
+   * Settings of the API beyond the ones a stack needs. The sandbox dates payments as `VOID_DATE_OFFSET_MINUTES` says.
+   */
   readonly api?: Environment;
   /** Settings of API, worker and the test's own client. */
   readonly shared?: Environment;
@@ -53,8 +55,8 @@ export const ALWAYS_VOIDABLE_MINUTES = 480;
 export const KEYS = { checkout: 'key-of-a-till', ops: 'key-of-an-operator' } as const;
 
 /**
- * Settings under which an unknown outcome is settled within seconds, although no proof depends on the times. A call still
- * has time to end on a machine that stalls for a second.
+ * Settings under which an unknown outcome is settled within seconds, although no proof depends on the times. A call
+ * still has time to end on a machine that stalls for a second.
  */
 export const SETTLES_SOON = {
   SEND_WITHIN_MS: '1500',
@@ -269,7 +271,10 @@ export class Stack {
     return results;
   }
 
-  /** Waits until the server has given up a call of the checkout, or the workflow task of a local one. This needs no worker. */
+  /**
+   * Waits until the server has given up a call of the checkout, or the workflow task of a local one. This needs no
+   * worker.
+   */
   async untilCallTimedOut(id: string): Promise<void> {
     await eventually(
       async () => {

@@ -20,8 +20,8 @@ const NOT_TRIED = 77;
 const SETTINGS = { RATE_LIMIT: '100000', OPEN_RATE_LIMIT: '100000' };
 
 /**
- * Starts a stack, and sends it requests that Schemathesis generates from the API's description. Fails on every answer that
- * the description does not permit. Further arguments go to Schemathesis.
+ * Starts a stack, and sends it requests that Schemathesis generates from the API's description. Fails on every answer
+ * that the description does not permit. Further arguments go to Schemathesis.
  */
 async function main(): Promise<number> {
   const schemathesis = await installed();

@@ -18,8 +18,8 @@ export function demoDate(): string {
 }
 
 /**
- * The environment of a stack with its own ports and keys, so that it can run beside another one. It uses TEMPORAL_ADDRESS
- * if that is set.
+ * The environment of a stack with its own ports and keys, so that it can run beside another one. It uses
+ * TEMPORAL_ADDRESS if that is set.
  */
 export function demoSettings(): NodeJS.ProcessEnv {
   const notInherited = /^(PORT|HOST|PUBLIC_URL|SANDBOX_PORT|API_KEYS|URL_SIGNING_KEY|PROVIDER_.*|BUSINESS_.*)$/;

@@ -1,6 +1,6 @@
 /**
- * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, or when the pnpm that started this process ends. A second
- * signal ends this process, and its children with it, at once.
+ * A signal that aborts at the first SIGINT, SIGTERM or SIGHUP, or when the pnpm that started this process ends. A
+ * second signal ends this process, and its children with it, at once.
  */
 export function onInterruption(): AbortSignal {
   const controller = new AbortController();

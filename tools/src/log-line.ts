@@ -12,8 +12,8 @@ const levels: Readonly<Record<number, string>> = {
 const hidden = new Set(['level', 'time', 'pid', 'hostname', 'name', 'msg']);
 
 /**
- * Formats one line of a service for people: a JSON line of pino becomes `service | time level message fields`, other text
- * stays. Control characters are escaped, because a message may contain text from the provider.
+ * Formats one line of a service for people: a JSON line of pino becomes `service | time level message fields`, other
+ * text stays. Control characters are escaped, because a message may contain text from the provider.
  */
 export function formatLogLine(service: string, line: string): string {
   return escapeControls(format(service, line));

@@ -18,7 +18,9 @@ export interface StackOptions {
   readonly onLine: (service: string, line: string) => void;
   /** Receives messages for the user. */
   readonly log: (line: string) => void;
-  /** Restarts the worker and the API when they end unexpectedly. The sandbox is not restarted: its state is in memory. */
+  /**
+   * Restarts the worker and the API when they end unexpectedly. The sandbox is not restarted: its state is in memory.
+   */
   readonly restarts?: boolean;
   /** Stops the start, and what was started, when it aborts. */
   readonly signal: AbortSignal;

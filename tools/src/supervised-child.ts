@@ -90,7 +90,10 @@ export class SupervisedChild {
     }
   }
 
-  /** Sends SIGTERM, and SIGKILL to the whole group after the grace period. Resolves when no process of the group is left. */
+  /**
+   * Sends SIGTERM, and SIGKILL to the whole group after the grace period. Resolves when no process of the group is
+   * left.
+   */
   async stop(): Promise<void> {
     // After disconnect() Node would never emit 'close'.
     this.#supervisor.kill('SIGTERM');

@@ -34,9 +34,9 @@ function pinnedRelease(): TemporalRelease {
 export type FindOptions = Partial<Search>;
 
 /**
- * Finds a Temporal CLI: `TEMPORAL_CLI_PATH`, else a recent enough `temporal` on PATH, else the pinned release in the cache,
- * else the pinned release from a download. An executable from the cache or a download is checked against its pinned
- * SHA-256 each time before it may run. The first two are the user's own choice and are not checked.
+ * Finds a Temporal CLI: `TEMPORAL_CLI_PATH`, else a recent enough `temporal` on PATH, else the pinned release in the
+ * cache, else the pinned release from a download. An executable from the cache or a download is checked against its
+ * pinned SHA-256 each time before it may run. The first two are the user's own choice and are not checked.
  * @throws {Error} with what was tried, and the remedies.
  */
 export async function findTemporalCli(options: FindOptions = {}): Promise<string> {

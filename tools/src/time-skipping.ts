@@ -3,8 +3,8 @@ import type { Temporal } from '@tillflow/temporal';
 import { msToTs } from '@tillflow/temporal/sdk-internals';
 
 /**
- * Moves one running workflow ahead in time by the server's own time skipping: nothing is mocked, and its timers on the way
- * fire. Afterwards its time runs as usual. Needs a server with `timeSkipping`.
+ * Moves one running workflow ahead in time by the server's own time skipping: nothing is mocked, and its timers on the
+ * way fire. Afterwards its time runs as usual. Needs a server with `timeSkipping`.
  */
 export async function fastForward(
   { client, connection }: Pick<Temporal, 'client' | 'connection'>,

@@ -51,7 +51,10 @@ const schema = z.object({
     .string()
     .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
     .optional(),
-  /** As the worker's: requests per second to the provider, divided by the number of processes that share them. 0: no limit. */
+  /**
+   * As the worker's: requests per second to the provider, divided by the number of processes that share them. 0: no
+   * limit.
+   */
   PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
   PROVIDER_PROCESSES: integer(1, 1, 1_000),
   /** Several while one is rotated. `off` when the provider does not sign. A webhook is only a hint in any case. */
@@ -71,9 +74,15 @@ const schema = z.object({
   TRUST_PROXY: trustProxy.optional(),
   /** Requests per second for each key; with signed links, for each address. */
   RATE_LIMIT: integer(500, 1, 100_000),
-  /** Requests without a known key, webhooks with a wrong signature, and requests with the links of one checkout: each per second and address. */
+  /**
+   * Requests without a known key, webhooks with a wrong signature, and requests with the links of one checkout: each
+   * per second and address.
+   */
   OPEN_RATE_LIMIT: integer(50, 1, 100_000),
-  /** How long the headers and the body of a request may take to arrive (evidence has the time of an upload), and how long an answer may stay unread. */
+  /**
+   * How long the headers and the body of a request may take to arrive (evidence has the time of an upload), and how
+   * long an answer may stay unread.
+   */
   REQUEST_TIMEOUT_MS: integer(30_000, 100, 3_600_000),
   /** Whether `/docs` and `/openapi.json` are served. */
   DOCS_OPEN: flag(true),
@@ -103,12 +112,14 @@ const schema = z.object({
   QR_NETWORK_NAME: printable(MAX_SHOP_LINE).optional(),
   /** A reconciliation does not compare a payment that is younger than this. The next one does. */
   RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
-  /** How long a request may take. Less than the limit of a proxy: when the provider is slow, the API answers 202 before. */
+  /**
+   * How long a request may take. Less than the limit of a proxy: when the provider is slow, the API answers 202 before.
+   */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
   /**
-   * Checkouts that this process creates or changes at the same time. Other requests wait for a place, or get 503. One that
-   * starts keeps its place until its QR code is there. So 16 places serve 120 a second where that takes 130 ms, and 12 a
-   * second where it takes 1.3 s, which is still within `ANSWER_WITHIN_MS`.
+   * Checkouts that this process creates or changes at the same time. Other requests wait for a place, or get 503. One
+   * that starts keeps its place until its QR code is there. So 16 places serve 120 a second where that takes 130 ms,
+   * and 12 a second where it takes 1.3 s, which is still within `ANSWER_WITHIN_MS`.
    */
   TEMPORAL_MAX_WRITES: integer(16, 1, 10_000),
   /** The same for reads of one checkout. */
@@ -117,7 +128,10 @@ const schema = z.object({
   TEMPORAL_MAX_LISTS: integer(4, 1, 10_000),
   /** The same for webhooks. The provider sends a webhook again that gets 503. */
   TEMPORAL_MAX_HINTS: integer(16, 1, 10_000),
-  /** The longest time between two polls of a checkout that a stream or a waiting request follows. The first are 1 s apart. */
+  /**
+   * The longest time between two polls of a checkout that a stream or a waiting request follows. The first are 1 s
+   * apart.
+   */
   STREAM_POLL_MS: integer(5_000, 10, 60_000),
   STREAM_HEARTBEAT_MS: integer(15_000, 10, 300_000),
   /** The limit of open event streams in this process. `Places` divides it. */
@@ -145,7 +159,10 @@ const schema = z.object({
   RELAXED_POLL_INTERVAL_MS: integer(300_000, 10, DAY_MS),
   ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
   UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
-  /** Money that arrives after the end was reported: `return` refunds or voids it, `keep` leaves the decision to a person. */
+  /**
+   * Money that arrives after the end was reported: `return` refunds or voids it, `keep` leaves the decision to a
+   * person.
+   */
   LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
   SECOND_LOOK_MS: integer(DEFAULT_POLICY.lateEffectCheckMs, 0, DAY_MS),
   VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
@@ -162,8 +179,8 @@ export function apiSettings(environment: Readonly<Record<string, string | undefi
 }
 
 /**
- * The calls for streams and metrics. Starts of checkouts add as many as there are writes, because each reads until its QR
- * code is there.
+ * The calls for streams and metrics. Starts of checkouts add as many as there are writes, because each reads until its
+ * QR code is there.
  */
 const BACKGROUND_PLACES = 8;
 

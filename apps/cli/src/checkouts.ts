@@ -15,8 +15,8 @@ const MOST_NAMED = 10;
 
 /**
  * Finds a checkout by its id or by its reference.
- * @throws {UsageError} when the text is neither, or is the id of one checkout and the reference of another: a refund could
- *   then go to the wrong customer.
+ * @throws {UsageError} when the text is neither, or is the id of one checkout and the reference of another: a refund
+ * could then go to the wrong customer.
  * @throws {CheckoutNotFoundError}
  */
 export async function findCheckout(checkouts: Checkouts, text: string): Promise<StoredCheckout> {
@@ -49,7 +49,8 @@ function keysOf(text: string): CheckoutKey[] {
 }
 
 /**
- * As {@link findCheckout}, and by any reference on a customer's slip. Only to show a checkout: a slip may name another payment.
+ * As {@link findCheckout}, and by any reference on a customer's slip. Only to show a checkout: a slip may name another
+ * payment.
  * @throws {UsageError} when several payments have this reference.
  */
 export async function findByAnyName(checkouts: Checkouts, text: string): Promise<StoredCheckout> {

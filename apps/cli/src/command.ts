@@ -18,7 +18,10 @@ export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Temporal, the provider or a worker does not answer. The message names it, and says whether the command took effect, if that is known. */
+/**
+ * Temporal, the provider or a worker does not answer. The message names it, and says whether the command took effect,
+ * if that is known.
+ */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }

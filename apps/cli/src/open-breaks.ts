@@ -14,9 +14,9 @@ export type OpenRun = {
 };
 
 /**
- * The open breaks of the recent completed runs, the newest run first. What the newest run says of a break counts, also when
- * it has healed. A run that a newer one covers shows none: the newer one no longer has them, or shows them itself. Reads one
- * result of up to 2 MB at a time.
+ * The open breaks of the recent completed runs, the newest run first. What the newest run says of a break counts, also
+ * when it has healed. A run that a newer one covers shows none: the newer one no longer has them, or shows them itself.
+ * Reads one result of up to 2 MB at a time.
  */
 export async function openBreaks(reconciliations: Pick<Reconciliations, 'page' | 'get'>): Promise<readonly OpenRun[]> {
   const { data } = await reconciliations.page(RECENT_RUNS, null);
@@ -32,7 +32,10 @@ export async function openBreaks(reconciliations: Pick<Reconciliations, 'page' |
   return open;
 }
 
-/** The newest first: the runs with open breaks, and those that say more of such breaks than an older run over the same days. */
+/**
+ * The newest first: the runs with open breaks, and those that say more of such breaks than an older run over the same
+ * days.
+ */
 function toRead(
   data: readonly StoredReconciliation[],
 ): readonly { readonly id: string; readonly isReplaced: boolean }[] {

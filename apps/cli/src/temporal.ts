@@ -20,7 +20,8 @@ export type Engine = { readonly temporal: Temporal; readonly checkouts: Checkout
 
 /**
  * Opens a connection to Temporal, runs `work`, and always closes the connection.
- * @throws {UnreachableError} when Temporal does not answer, has no such namespace, or refuses access. `work` did not run.
+ * @throws {UnreachableError} when Temporal does not answer, has no such namespace, or refuses access. `work` did not
+ * run.
  */
 export async function withTemporal<T>(settings: TemporalSettings, work: (engine: Engine) => Promise<T>): Promise<T> {
   const temporal = await openTemporal(settings);

@@ -20,7 +20,10 @@ export function utc(time: string | null): string {
   return time === null ? '-' : time.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC');
 }
 
-/** The time since `time`, in the largest unit that fits: `3 min`, `2 d`. @param time ISO 8601 UTC. @param now milliseconds. */
+/**
+ * The time since `time`, in the largest unit that fits: `3 min`, `2 d`. @param time ISO 8601 UTC. @param now
+ * milliseconds.
+ */
 export function ago(time: string, now: number): string {
   const seconds = Math.max(0, Math.floor((now - Date.parse(time)) / 1_000));
   if (seconds < 120) return `${seconds} s`;

@@ -56,7 +56,10 @@ export type Assumptions = {
   /** Header names of a signed webhook. */
   readonly signatureHeader: string;
   readonly signatureTimestampHeader: string;
-  /** Wait before the second, third, … try of a webhook, in ms on the sandbox's clock. After the last one the sandbox stops trying. */
+  /**
+   * Wait before the second, third, … try of a webhook, in ms on the sandbox's clock. After the last one the sandbox
+   * stops trying.
+   */
   readonly webhookRetriesMs: readonly number[];
   /** Simultaneous deliveries, and the time limit of one (ms, wall time). */
   readonly webhookConcurrency: number;

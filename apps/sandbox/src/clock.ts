@@ -55,7 +55,10 @@ export class Clock {
     return this.#now;
   }
 
-  /** Calls `run` once at that instant, or at the next tick when it is past. There is no cancel: `run` checks whether it still applies. */
+  /**
+   * Calls `run` once at that instant, or at the next tick when it is past. There is no cancel: `run` checks whether it
+   * still applies.
+   */
   at(when: Instant, run: () => void): void {
     const timer = { at: when, order: this.#order, run };
     this.#order += 1;

@@ -4,8 +4,8 @@ import { xoroshiro128plusFromState } from 'pure-rand/generator/xoroshiro128plus'
 const ID_ALPHABET = '0123456789abcdefghijklmnopqrstuvwxyz';
 
 /**
- * Random values that repeat with their seed. Each purpose has a stream of its own, so that an extra poll or webhook does
- * not change the ids of the charges that follow. The generator is not for secrets of real money.
+ * Random values that repeat with their seed. Each purpose has a stream of its own, so that an extra poll or webhook
+ * does not change the ids of the charges that follow. The generator is not for secrets of real money.
  */
 export class Random {
   readonly #streams = new Map<string, Random>();

@@ -21,8 +21,8 @@ const { resolve } = createRequire(import.meta.url);
 const WORKFLOWS = resolve('@tillflow/workflows/workflows');
 
 /**
- * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So none of them has a
- * variable that changes.
+ * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So none of them
+ * has a variable that changes.
  */
 const SHARED_MODULES = ['../dist/stack-traces.js', '@tillflow/domain', '@tillflow/workflows/workflows'].map((name) =>
   resolve(name),

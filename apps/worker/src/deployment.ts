@@ -19,8 +19,8 @@ export type KnownBuild = {
 export type Decision = 'unknown' | 'is_current' | 'take_over' | 'stay_back';
 
 /**
- * A build takes over once: when it was never current, and its first worker polled after that of the current build. So the
- * restarted worker of an old build does not take over, and a build that was replaced on purpose stays replaced.
+ * A build takes over once: when it was never current, and its first worker polled after that of the current build. So
+ * the restarted worker of an old build does not take over, and a build that was replaced on purpose stays replaced.
  */
 export function decide(builds: readonly KnownBuild[], current: string | null, buildId: string): Decision {
   if (current === buildId) return 'is_current';
@@ -36,8 +36,8 @@ const CALL_WITHIN_MS = 5_000;
 const KNOWN_WITHIN_MS = 60_000;
 
 /**
- * Makes this worker's build current if it should take over. Waits until Temporal knows the build, which is when the worker
- * polls.
+ * Makes this worker's build current if it should take over. Waits until Temporal knows the build, which is when the
+ * worker polls.
  * @throws {Error} when Temporal does not know the build within a minute, or refuses
  */
 export async function makeBuildCurrent(

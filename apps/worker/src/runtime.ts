@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import type { WorkerSettings } from './settings.js';
 
 /**
- * Writes Temporal's log lines, including those of its native part, in Tillflow's form, and exports its metrics. The program
- * handles signals itself. The library keeps these options when it restarts its runtime.
+ * Writes Temporal's log lines, including those of its native part, in Tillflow's form, and exports its metrics. The
+ * program handles signals itself. The library keeps these options when it restarts its runtime.
  */
 export function installRuntime(
   logger: Logger,

@@ -35,7 +35,10 @@ const schema = z.object({
   MAX_CACHED_WORKFLOWS: integer(2_000, 10, 100_000),
   /** A worker whose clock is further than this from Temporal's takes no work. */
   MAX_CLOCK_OFFSET_MS: integer(30_000, 1_000, 86_400_000),
-  /** The address of the health and metrics ports; 0.0.0.0: all addresses of this machine. They expose no id and no secret. */
+  /**
+   * The address of the health and metrics ports; 0.0.0.0: all addresses of this machine. They expose no id and no
+   * secret.
+   */
   WORKER_HOST: z.string().default('127.0.0.1'),
   /** The port of `/health/live`, `/health/ready` and `/metrics`; unset: none. */
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),

@@ -14,7 +14,9 @@ import { Clocks } from './clocks/clocks.js';
 import type { WorkerSettings } from './settings.js';
 
 const REACH_WITHIN_MS = 3_000;
-/** A checkout is stored in its memo. Its limits bound the memo, which is larger than Temporal's default warning allows. */
+/**
+ * A checkout is stored in its memo. Its limits bound the memo, which is larger than Temporal's default warning allows.
+ */
 const MEMO_WARN_BYTES = 65_536;
 
 /** Retries the connection to Temporal until a signal ends it. */

@@ -22,8 +22,8 @@ const TEST_KEY = 'skey_test_';
 const STICKY_TIMEOUT_MS = 3_000;
 
 /**
- * Workflow tasks at one time. A slow local activity holds its task for 5 s, so a slow provider would soon use up the usual
- * 40.
+ * Workflow tasks at one time. A slow local activity holds its task for 5 s, so a slow provider would soon use up the
+ * usual 40.
  */
 const WORKFLOW_TASKS = 200;
 

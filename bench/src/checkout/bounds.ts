@@ -18,7 +18,10 @@ const BOUNDS = {
 /** The parts that a checkout uses. The load is the bench's own. */
 const PRODUCT: readonly Part[] = ['server', 'worker', 'api', 'sandbox'];
 
-/** The concurrency at which the cost of a checkout among many open ones is compared: the machine is busy, without queues. */
+/**
+ * The concurrency at which the cost of a checkout among many open ones is compared: the machine is busy, without
+ * queues.
+ */
 const BUSY = 20;
 
 /** Compares checkouts with their baselines, in one half of the run. */

@@ -30,16 +30,18 @@ export function attributesOf(event: HistoryEvent): Readonly<Record<string, unkno
 }
 
 /**
- * The number of actions that Temporal Cloud bills for one run. Exact after its activities have ended: attempts of a running
- * activity, and queries, are in no history. A run that continues another is billed to the event that ended the other.
- * Source: Temporal Cloud's pricing page, "Actions".
+ * The number of actions that Temporal Cloud bills for one run. Exact after its activities have ended: attempts of a
+ * running activity, and queries, are in no history. A run that continues another is billed to the event that ended the
+ * other. Source: Temporal Cloud's pricing page, "Actions".
  * @throws {Error} for a kind of event that this function does not know.
  */
 export function billedActions(events: readonly HistoryEvent[]): number {
   return sum(events.map(billedFor)) + tasksWithLocalActivities(events);
 }
 
-/** All local activities of one workflow task are one action. Each leaves a marker with the event that ended the task. */
+/**
+ * All local activities of one workflow task are one action. Each leaves a marker with the event that ended the task.
+ */
 function tasksWithLocalActivities(events: readonly HistoryEvent[]): number {
   const markers = events.filter((event) => kindOf(event) === 'markerRecorded').map(attributesOf);
   const local = markers.filter(({ markerName }) => markerName === LOCAL_ACTIVITY_MARKER);
@@ -66,7 +68,9 @@ function billedFor(event: HistoryEvent): number {
 }
 
 const LOCAL_ACTIVITY_MARKER = 'core_local_activity';
-/** The marker that `patched` records is free. The workflow task is billed for its local activities, not each of them. */
+/**
+ * The marker that `patched` records is free. The workflow task is billed for its local activities, not each of them.
+ */
 const FREE_MARKERS: ReadonlySet<unknown> = new Set(['core_patch', LOCAL_ACTIVITY_MARKER]);
 
 const BILLED: ReadonlySet<string> = new Set([

@@ -25,8 +25,8 @@ type Payload = { readonly metadata?: Readonly<Record<string, Uint8Array>>; reado
 type Fields = Readonly<Record<string, Payload>>;
 
 /**
- * Starts runs of `aftercare` directly. Each is a copy of the run that a paid checkout became, with the same input, memo and
- * attributes, and another reference. Resolves when all of them wait.
+ * Starts runs of `aftercare` directly. Each is a copy of the run that a paid checkout became, with the same input, memo
+ * and attributes, and another reference. Resolves when all of them wait.
  */
 export async function openPaidCheckouts(stack: Stack, model: RunHistory, count: number): Promise<void> {
   const started = startedOf(model);

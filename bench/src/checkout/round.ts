@@ -31,9 +31,9 @@ const MOST_FAILURES = 20;
 const TURNS = 10;
 
 /**
- * Repeats the operation with several callers; each begins its next operation when the last is done. An operation counts when
- * it begins after every caller has done one, and within `seconds`. The callers continue until all that count are done, so
- * that the same number of operations is in progress during each of them.
+ * Repeats the operation with several callers; each begins its next operation when the last is done. An operation counts
+ * when it begins after every caller has done one, and within `seconds`. The callers continue until all that count are
+ * done, so that the same number of operations is in progress during each of them.
  */
 export async function runRound(
   stack: Pick<Stack, 'usage'>,

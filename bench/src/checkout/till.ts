@@ -54,7 +54,8 @@ export class Till {
   }
 
   /**
-   * Creates a checkout of THB 1,500.00 with 200 bytes of metadata, and waits for its QR. After a 202 it follows `location`.
+   * Creates a checkout of THB 1,500.00 with 200 bytes of metadata, and waits for its QR. After a 202 it follows
+   * `location`.
    * @param expiresIn seconds; default: the API's.
    */
   async create(

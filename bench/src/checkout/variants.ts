@@ -32,8 +32,8 @@ export type Variant = {
 };
 
 /**
- * The pause between two reads of a till that waits, in milliseconds. All callers together read at most 100 times a second,
- * so that the reads do not become the load.
+ * The pause between two reads of a till that waits, in milliseconds. All callers together read at most 100 times a
+ * second, so that the reads do not become the load.
  */
 const pollMs = (callers: number): number => Math.max(20, 10 * callers);
 

@@ -3,7 +3,10 @@ import type { RoundRequest, RoundResult } from './implementation-process.js';
 import { IMPLEMENTATIONS, type Implementation, type ImplementationName } from './implementations.js';
 import { PAGE_SIZE, type Operation } from './operations.js';
 
-/** The program of one implementation. Arguments: its name and the server's address. It answers each request with a result. */
+/**
+ * The program of one implementation. Arguments: its name and the server's address. It answers each request with a
+ * result.
+ */
 
 const [name = '', url = ''] = process.argv.slice(2);
 const implementation = IMPLEMENTATIONS[name as ImplementationName](url);

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { repliesOfSandbox, type Operation } from './operations.js';
 
 /**
- * A server of prepared replies over plain TCP. It uses almost no CPU, so that the bench measures the implementations. It
- * reads each request to its end and answers by method and path.
+ * A server of prepared replies over plain TCP. It uses almost no CPU, so that the bench measures the implementations.
+ * It reads each request to its end and answers by method and path.
  */
 
 const HEAD_END = '\r\n\r\n';

@@ -41,9 +41,9 @@ export async function openPaid(sides: readonly Side[], count: number): Promise<O
 }
 
 /**
- * The end of the day. The server moves each paid checkout ahead in time, so that the void cut-off of all of them comes at one
- * moment soon. Their timers are those that the product has set, and fire then. One caller measures until that moment,
- * and after it.
+ * The end of the day. The server moves each paid checkout ahead in time, so that the void cut-off of all of them comes
+ * at one moment soon. Their timers are those that the product has set, and fire then. One caller measures until that
+ * moment, and after it.
  * @throws {Error} when the machine is too slow to move all of them before the cut-off.
  */
 export async function endTheDay(

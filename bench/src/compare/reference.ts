@@ -18,8 +18,8 @@ export type Reference = {
 };
 
 /**
- * Builds a commit in a work tree of its own, in a temporary folder. The work tree is removed when this process ends, also
- * after an error or a signal.
+ * Builds a commit in a work tree of its own, in a temporary folder. The work tree is removed when this process ends,
+ * also after an error or a signal.
  * @throws {Error} when there is no such commit, or when it cannot be built.
  */
 export async function buildReference(ref: string): Promise<Reference> {

@@ -40,8 +40,8 @@ export async function stopSides(sides: readonly Side[]): Promise<void> {
 }
 
 /**
- * The minutes east of UTC with which every payment of the next hours has its void cut-off ahead, at whatever time of the day
- * a run begins: from ten o'clock, it is already tomorrow at 840 minutes.
+ * The minutes east of UTC with which every payment of the next hours has its void cut-off ahead, at whatever time of
+ * the day a run begins: from ten o'clock, it is already tomorrow at 840 minutes.
  */
 export function offsetFor(now: number): number {
   return now % DAY_MS < TEN_HOURS_MS ? 0 : EASTERNMOST_MINUTES;

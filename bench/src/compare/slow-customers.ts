@@ -23,9 +23,10 @@ export type Halves<Opened> = {
 };
 
 /**
- * Busy callers with customers who take their time. Each caller opens a checkout, then carries out the payment that is due
- * first, and so on: what a customer's wait costs is that the checkout is out of every cache. Opens and payments that begin
- * in the last `seconds` count, paired in their order. Before, there are no payments at first, so callers pause instead.
+ * Busy callers with customers who take their time. Each caller opens a checkout, then carries out the payment that is
+ * due first, and so on: what a customer's wait costs is that the checkout is out of every cache. Opens and payments
+ * that begin in the last `seconds` count, paired in their order. Before, there are no payments at first, so callers
+ * pause instead.
  */
 export async function runSlowRound<Opened>(
   stack: Pick<Stack, 'usage'>,

@@ -20,7 +20,10 @@ const ARGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** With a single process the browser ends with its first window. The other flags would hide forbidden requests of a page. */
+/**
+ * With a single process the browser ends with its first window. The other flags would hide forbidden requests of a
+ * page.
+ */
 const UNFIT = new Set(['--single-process', '--disable-web-security', '--allow-running-insecure-content']);
 
 /**

@@ -23,12 +23,18 @@ export const UTC_DAYS: BusinessDayRule = { timeZone: 'UTC', start: '00:00' };
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** The clock of every zone differs from UTC by less than this, also when a zone skips a whole day. Source: the tz database. */
+/**
+ * The clock of every zone differs from UTC by less than this, also when a zone skips a whole day. Source: the tz
+ * database.
+ */
 const FARTHEST = 1.5 * DAY;
 const PROBE = DAY / 2;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Whether this is the IANA name of a time zone. `Intl` also accepts offsets such as +07:00, which follow no daylight saving. */
+/**
+ * Whether this is the IANA name of a time zone. `Intl` also accepts offsets such as +07:00, which follow no daylight
+ * saving.
+ */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false;
   try {
@@ -51,10 +57,10 @@ export function isBusinessDate(text: string): boolean {
 }
 
 /**
- * A business day begins at the first instant at which the zone's clock shows its date and start, or later. So a start that
- * the clock skips begins the day at the end of the gap, and of a start that the clock shows twice the first one counts. A
- * day ends where the next one begins: it has 23 or 25 hours when the clock changes. A date that the zone skips
- * (Pacific/Apia, 2011-12-30) is an empty day: `from` equals `to`.
+ * A business day begins at the first instant at which the zone's clock shows its date and start, or later. So a start
+ * that the clock skips begins the day at the end of the gap, and of a start that the clock shows twice the first one
+ * counts. A day ends where the next one begins: it has 23 or 25 hours when the clock changes. A date that the zone
+ * skips (Pacific/Apia, 2011-12-30) is an empty day: `from` equals `to`.
  * @param date satisfies {@link isBusinessDate}
  */
 export function businessDay(date: string, rule: BusinessDayRule): BusinessDay {
@@ -89,8 +95,8 @@ export function lastEndedDay(at: Instant, rule: BusinessDayRule): BusinessDay {
 }
 
 /**
- * The latest time of a UTC day, in milliseconds after midnight, at which a business day begins in the year that begins at
- * `at`: the clocks of summer and winter differ.
+ * The latest time of a UTC day, in milliseconds after midnight, at which a business day begins in the year that begins
+ * at `at`: the clocks of summer and winter differ.
  */
 export function latestBeginning({ timeZone, start }: BusinessDayRule, at: Instant): number {
   const offsets = Array.from({ length: 366 }, (_, days) => offsetAt(timeZone, at + days * DAY));

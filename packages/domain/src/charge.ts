@@ -3,8 +3,9 @@ export const CHARGE_STATUSES = ['pending', 'expired', 'failed', 'successful'] as
 export type ChargeStatus = (typeof CHARGE_STATUSES)[number];
 
 /**
- * A charge only moves to a higher rank, so a late, repeated or reordered status changes nothing. Money outranks the absence
- * of money: a successful charge stays successful, and an expired or failed charge that is seen successful later was paid.
+ * A charge only moves to a higher rank, so a late, repeated or reordered status changes nothing. Money outranks the
+ * absence of money: a successful charge stays successful, and an expired or failed charge that is seen successful later
+ * was paid.
  */
 const RANK: Readonly<Record<ChargeStatus, number>> = { pending: 0, expired: 1, failed: 1, successful: 2 };
 

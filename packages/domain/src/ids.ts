@@ -2,8 +2,8 @@
 export const MAX_SLIP_REFERENCE = 64;
 
 /**
- * A reference from a customer's slip as payments are searched by it: people type it with spaces, and in either case. The
- * prefix keeps it apart from the ids of charges.
+ * A reference from a customer's slip as payments are searched by it: people type it with spaces, and in either case.
+ * The prefix keeps it apart from the ids of charges.
  */
 export function slipReference(text: string): string {
   return `~${text.normalize('NFKC').replaceAll(/\s/gu, '').toUpperCase()}`;

@@ -14,9 +14,9 @@ import { Sources } from './resources/sources/sources.js';
 import { Transactions } from './resources/transactions/transactions.js';
 
 /**
- * Client of the payments service. One instance serves a whole process. It keeps connections open between calls, and these
- * do not keep the process running. Every failure of a call is a {@link PaymentsError}, whose `outcome` says whether the
- * request had no effect or whether that is unknown.
+ * Client of the payments service. One instance serves a whole process. It keeps connections open between calls, and
+ * these do not keep the process running. Every failure of a call is a {@link PaymentsError}, whose `outcome` says
+ * whether the request had no effect or whether that is unknown.
  */
 export class PaymentsClient {
   readonly sources: Sources;
@@ -49,8 +49,8 @@ export class PaymentsClient {
   }
 
   /**
-   * Lets calls in flight finish, refuses later ones and those that wait for the request limit (`client_closed`), and closes
-   * the sockets. The caller's own `dispatcher` stays open.
+   * Lets calls in flight finish, refuses later ones and those that wait for the request limit (`client_closed`), and
+   * closes the sockets. The caller's own `dispatcher` stays open.
    */
   close(): Promise<void> {
     return this.#http.close();

@@ -9,7 +9,10 @@ export type Outcome = 'not_sent' | 'rejected' | 'unknown';
 
 /** The fields that every {@link PaymentsError} carries. */
 export interface PaymentsErrorDetails {
-  /** The provider's error code (`failed_expire`, `not_found`, …), or this client's own (`timeout`, `connection_failed`, …). */
+  /**
+   * The provider's error code (`failed_expire`, `not_found`, …), or this client's own (`timeout`, `connection_failed`,
+   * …).
+   */
   code: string;
   outcome: Outcome;
   /** True when the same call can be repeated without risk of doing it twice, and may then succeed. */
@@ -56,8 +59,8 @@ export class PaymentsError extends Error implements PaymentsErrorDetails {
 }
 
 /**
- * 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also thrown, `not_sent`, when `useKey` is `public` and the client has no public key.
- * What to do: docs/errors/AuthenticationError.md
+ * 401: the key is missing, wrong, or of the wrong kind for the endpoint. Also thrown, `not_sent`, when `useKey` is
+ * `public` and the client has no public key. What to do: docs/errors/AuthenticationError.md
  */
 export class AuthenticationError extends PaymentsError {
   static {
@@ -142,9 +145,9 @@ export class ConnectionError extends PaymentsError {
 }
 
 /**
- * Time ran out: `timeout` for one attempt, `deadline_exceeded` for the whole call, `send_by_passed` for {@link RequestOptions.sendBy}.
- * When it ran out while the client waited to retry, `cause` is the last failure.
- * What to do: docs/errors/TimeoutError.md
+ * Time ran out: `timeout` for one attempt, `deadline_exceeded` for the whole call, `send_by_passed` for {@link
+ * RequestOptions.sendBy}. When it ran out while the client waited to retry, `cause` is the last failure. What to do:
+ * docs/errors/TimeoutError.md
  */
 export class TimeoutError extends PaymentsError {
   static {
@@ -163,8 +166,8 @@ export class RequestAbortedError extends PaymentsError {
 }
 
 /**
- * A reply that proves neither success nor failure: a redirect, a success that is not JSON or not of the documented shape, or a body beyond the size limit.
- * What to do: docs/errors/UnexpectedResponseError.md
+ * A reply that proves neither success nor failure: a redirect, a success that is not JSON or not of the documented
+ * shape, or a body beyond the size limit. What to do: docs/errors/UnexpectedResponseError.md
  */
 export class UnexpectedResponseError extends PaymentsError {
   static {
@@ -173,8 +176,8 @@ export class UnexpectedResponseError extends PaymentsError {
 }
 
 /**
- * The provider reported a success that differs from the request. A record exists under `replyId`: retrieve it before you do anything else.
- * What to do: docs/errors/IntegrityError.md
+ * The provider reported a success that differs from the request. A record exists under `replyId`: retrieve it before
+ * you do anything else. What to do: docs/errors/IntegrityError.md
  */
 export class IntegrityError extends PaymentsError {
   static {

@@ -31,10 +31,10 @@ export interface PaymentsClientOptions {
   /** Number of retries of a call: n means at most n + 1 requests. Default 3. */
   maxRetries?: number | undefined;
   /**
-   * Limits the requests of this client to this many a second, retries included; up to one second's worth, and at least one,
-   * may leave at once. Calls that change something leave before reads, of which at least every tenth request is one. A call
-   * whose `sendBy` or deadline passes meanwhile is not sent. Default 0: no limit. With or without it, a 429 with Retry-After
-   * holds back every call of the client for that time, at most one minute.
+   * Limits the requests of this client to this many a second, retries included; up to one second's worth, and at least
+   * one, may leave at once. Calls that change something leave before reads, of which at least every tenth request is
+   * one. A call whose `sendBy` or deadline passes meanwhile is not sent. Default 0: no limit. With or without it, a 429
+   * with Retry-After holds back every call of the client for that time, at most one minute.
    */
   requestsPerSecond?: number | undefined;
   /** Sends the requests instead of the client's own connection pool. The caller closes it. */
@@ -69,8 +69,8 @@ export interface RequestOptions {
   useKey?: KeyKind | undefined;
   /**
    * Instant in epoch milliseconds, by the client's `clock`, from which on nothing is sent: the call then fails with a
-   * {@link TimeoutError} `send_by_passed`. The client checks it immediately before each write, so that a process that was
-   * stopped and resumes does not send late.
+   * {@link TimeoutError} `send_by_passed`. The client checks it immediately before each write, so that a process that
+   * was stopped and resumes does not send late.
    */
   sendBy?: number | undefined;
 }

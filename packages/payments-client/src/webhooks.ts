@@ -56,7 +56,9 @@ export interface WebhookConstructOptions {
 }
 
 export interface WebhookSignOptions {
-  /** Base64. Several give one signature each, separated by commas, as the provider sends them while a secret is rotated. */
+  /**
+   * Base64. Several give one signature each, separated by commas, as the provider sends them while a secret is rotated.
+   */
   secret: string | readonly string[];
   /** Unix seconds. */
   timestamp: number;
@@ -70,8 +72,8 @@ const SHA256_HEX = /^[0-9a-f]{64}$/i;
 const UNIX_SECONDS = /^\d{1,12}$/;
 
 /**
- * Verifies a webhook request and reads its event. The event is a hint and may be late, repeated or out of order: take the
- * id from it and retrieve the record.
+ * Verifies a webhook request and reads its event. The event is a hint and may be late, repeated or out of order: take
+ * the id from it and retrieve the record.
  * @param rawBody the bytes as received; a parsed and re-encoded body does not verify
  * @throws {WebhookVerificationError} with the `reason`
  */

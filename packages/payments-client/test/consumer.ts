@@ -31,7 +31,10 @@ export class PackedPackage {
     return new PackedPackage(tarball, folder, root);
   }
 
-  /** A program's folder with the package installed, the dependencies linked to those of this repository: no registry is needed. */
+  /**
+   * A program's folder with the package installed, the dependencies linked to those of this repository: no registry is
+   * needed.
+   */
   async consumer(name: string, files: Readonly<Record<string, string>>): Promise<string> {
     const folder = join(this.root, name);
     const modules = join(folder, 'node_modules');

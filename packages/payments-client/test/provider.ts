@@ -124,7 +124,9 @@ export function virtualClock(start = Date.UTC(2025, 5, 9)): Clock & { slept: num
   };
 }
 
-/** A clock that stands still until `advance`, which lets each sleep end at its own instant. `timers` counts the sleeps. */
+/**
+ * A clock that stands still until `advance`, which lets each sleep end at its own instant. `timers` counts the sleeps.
+ */
 export function steppedClock(start = Date.UTC(2025, 5, 9)): Clock & {
   advance(ms: number): Promise<void>;
   /** Time passes, and no sleep ends: the process stood still. */

@@ -35,15 +35,18 @@ export function correlation(): Readonly<Correlation> {
 /** The fields of a logged object that may contain a caller's text or a secret. */
 const NEVER_LOGGED = ['authorization', 'metadata', 'description', 'reason_given', 'raw_data', 'download_uri'];
 
-/** Lines are written in batches, at the latest after this many ms. One write per line would cost as much as the request that it is about. */
+/**
+ * Lines are written in batches, at the latest after this many ms. One write per line would cost as much as the request
+ * that it is about.
+ */
 const FLUSH_MS = 100;
 const FLUSH_BYTES = 4_096;
 
 /**
- * A program's log: JSON lines, each with its {@link correlation}. All lines are written before the program ends, also when
- * it ends with an error. After `process.exit` or an error, the last batches may be in another order, because the system
- * may still be writing one of them: sort by `time`. When the program is killed, the lines of the last {@link FLUSH_MS} ms
- * are lost.
+ * A program's log: JSON lines, each with its {@link correlation}. All lines are written before the program ends, also
+ * when it ends with an error. After `process.exit` or an error, the last batches may be in another order, because the
+ * system may still be writing one of them: sort by `time`. When the program is killed, the lines of the last {@link
+ * FLUSH_MS} ms are lost.
  * @param name of the program
  * @param level one of pino's
  * @param destination standard output when left out
@@ -61,7 +64,9 @@ export function programLogger(name: string, level: string, destination?: Destina
   );
 }
 
-/** Logs that a program is ready, at any level: its starter waits for this line. `msg` is the program's name and `ready`. */
+/**
+ * Logs that a program is ready, at any level: its starter waits for this line. `msg` is the program's name and `ready`.
+ */
 export function logReady(logger: Logger, fields: Readonly<Record<string, string>>): void {
   const { name } = logger.bindings();
   logger.child({}, { level: 'info' }).info(fields, `${String(name)} ready`);

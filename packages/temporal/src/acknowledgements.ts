@@ -16,8 +16,8 @@ export type RunOptions = {
 
 /**
  * Acknowledged breaks as Temporal stores them: one open workflow for each, named by the break's facts, with the
- * acknowledgement in its memo. Neither reads nor writes need a worker. Every method throws what Temporal's client throws:
- * see `isTemporalFailure`.
+ * acknowledgement in its memo. Neither reads nor writes need a worker. Every method throws what Temporal's client
+ * throws: see `isTemporalFailure`.
  */
 export class Acknowledgements {
   constructor(
@@ -50,7 +50,10 @@ export class Acknowledgements {
     return acknowledgementIn(memo) ?? acknowledgement;
   }
 
-  /** The breaks, each with its present acknowledgement, or without one. A new one appears here a moment after it is made. */
+  /**
+   * The breaks, each with its present acknowledgement, or without one. A new one appears here a moment after it is
+   * made.
+   */
   async mark(breaks: readonly Break[]): Promise<Break[]> {
     const ids = breaks.map(acknowledgementId);
     const known = await this.#find([...new Set(ids)]);
@@ -81,7 +84,10 @@ export class Acknowledgements {
   }
 }
 
-/** The workflow that keeps the acknowledgement of a break. Temporal does not encrypt its id, so it contains a hash of the break. */
+/**
+ * The workflow that keeps the acknowledgement of a break. Temporal does not encrypt its id, so it contains a hash of
+ * the break.
+ */
 export function acknowledgementId(one: Break): string {
   return acknowledgementWorkflowId(
     DEFAULT_ACCOUNT,

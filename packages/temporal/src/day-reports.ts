@@ -43,7 +43,9 @@ export type DayReport = {
 
 const AGE_UNIT_MS = 1_000;
 
-/** Reads the reports of business days from Temporal. Needs no worker. Every method throws what Temporal's client throws. */
+/**
+ * Reads the reports of business days from Temporal. Needs no worker. Every method throws what Temporal's client throws.
+ */
 export class DayReports {
   constructor(
     private readonly checkouts: Checkouts,

@@ -63,7 +63,9 @@ export class Pauses {
     return present === null ? this.begin(pause) : { pause: present, isNew: false };
   }
 
-  /** Resumes. @param by who resumes; Temporal's history keeps it. @returns the pause that ended; null: there was none. */
+  /**
+   * Resumes. @param by who resumes; Temporal's history keeps it. @returns the pause that ended; null: there was none.
+   */
   async end(by: string): Promise<Pause | null> {
     const running = await this.#running();
     if (running === null) return null;

@@ -59,7 +59,10 @@ export class PendingPlans {
     return plans.toSorted((a, b) => Number(b.undecided !== null) - Number(a.undecided !== null));
   }
 
-  /** Sends an operator's decision. @throws {TooSlowError} when no worker accepted it in time: it may still be carried out. */
+  /**
+   * Sends an operator's decision. @throws {TooSlowError} when no worker accepted it in time: it may still be carried
+   * out.
+   */
   async resolve(id: string, resolution: Resolution, withinMs: number): Promise<PlanResolved> {
     const workflow = this.temporal.client.workflow.getHandle(`${PREFIX}${id}`);
     try {

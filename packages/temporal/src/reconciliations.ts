@@ -59,8 +59,8 @@ const MOST_RUNS = 500;
 const SOON_MS = 2 * 86_400_000;
 
 /**
- * Reconciliations as Temporal stores them. Reads come from memo and result and need no worker. Besides the named errors,
- * every method throws what Temporal's client throws: see `isTemporalFailure`.
+ * Reconciliations as Temporal stores them. Reads come from memo and result and need no worker. Besides the named
+ * errors, every method throws what Temporal's client throws: see `isTemporalFailure`.
  */
 export class Reconciliations {
   readonly #acknowledgements: Acknowledgements;

@@ -22,7 +22,9 @@ export type SettledCheckout = {
   readonly inFlightMs?: number;
 };
 
-/** Compares a settled checkout with the sandbox's records: the oracle's checks, and those that need its HTTP records. */
+/**
+ * Compares a settled checkout with the sandbox's records: the oracle's checks, and those that need its HTTP records.
+ */
 export function compareRecords(records: ProviderRecords, checkout: SettledCheckout): Findings {
   const { memo, answers = [], voidDateOffsetMinutes = 0 } = checkout;
   const charges = chargesOf(records, memo.intent.id);

@@ -6,7 +6,10 @@ const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?';
 const HOST = `(?:${BYTE}(?:\\.${BYTE}){3}|(?:${LABEL}\\.)*[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?)`;
 const PORT = '(?:6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-9]{4}|[1-9][0-9]{0,3})';
 const REST = "[/?#](?:[A-Za-z0-9._~:/?#[\\]@!$&'()*+,;=-]|%[0-9A-Fa-f]{2})*";
-/** In the characters of RFC 3986, so that the description says exactly what is accepted. Another alphabet has an ASCII form. */
+/**
+ * In the characters of RFC 3986, so that the description says exactly what is accepted. Another alphabet has an ASCII
+ * form.
+ */
 const URI = new RegExp(`^https?://${HOST}(?::${PORT})?(?:${REST})?$`);
 
 const address = z

@@ -23,7 +23,9 @@ declare module 'fastify' {
 /** Stored in the route's configuration, which the API reads before the body arrives. */
 const mark = (access: Access): MethodDecorator => RouteConfig({ access });
 
-/** The route needs a key with this role. A route without a mark refuses everyone, so that no route is open by mistake. */
+/**
+ * The route needs a key with this role. A route without a mark refuses everyone, so that no route is open by mistake.
+ */
 export const Requires = (role: Role): MethodDecorator => mark({ role });
 /** As {@link Requires}, or a signed link, because `<img>` and `EventSource` cannot send a key. */
 export const RequiresKeyOrLink = (role: Role): MethodDecorator => mark({ role, or: 'signed link' });

@@ -26,7 +26,10 @@ type Parts = {
   readonly codecLinks: CodecLinks;
 };
 
-/** Decides from the headers of a request who the caller is, whether the caller exceeds a limit, and whether the route is permitted. */
+/**
+ * Decides from the headers of a request who the caller is, whether the caller exceeds a limit, and whether the route is
+ * permitted.
+ */
 export class Admission {
   constructor(private readonly parts: Parts) {}
 

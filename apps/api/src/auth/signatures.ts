@@ -6,8 +6,8 @@ import { Settings } from '../providers.js';
 export type Purpose = 'link' | 'codec' | 'cursor';
 
 /**
- * Signs what callers send back, with `URL_SIGNING_KEY`. Its first secret signs, all of its secrets verify. The same text
- * has the same signature on every instance.
+ * Signs what callers send back, with `URL_SIGNING_KEY`. Its first secret signs, all of its secrets verify. The same
+ * text has the same signature on every instance.
  */
 @Injectable()
 export class Signatures {

@@ -5,13 +5,16 @@ export type ProviderState =
   | { readonly status: 'ok' | 'failing'; readonly since: Instant }
   | { readonly status: 'unknown'; readonly since: null };
 
-/** The pause from the start of one probe to the start of the next: usually, and while failures are in doubt. Milliseconds. */
+/**
+ * The pause from the start of one probe to the start of the next: usually, and while failures are in doubt.
+ * Milliseconds.
+ */
 const PAUSE_MS = 3_000;
 const DOUBT_PAUSE_MS = 1_000;
 
 /**
- * An outage is this many failures in a row that last this long, in milliseconds. With an error rate of 2 %, five in a row
- * come once in thirty years. With probes that hang for 2 s, the fifth failure comes 13 s after the outage began.
+ * An outage is this many failures in a row that last this long, in milliseconds. With an error rate of 2 %, five in a
+ * row come once in thirty years. With probes that hang for 2 s, the fifth failure comes 13 s after the outage began.
  */
 const FAILURES = 5;
 const FAILING_MS = 4_000;

@@ -84,8 +84,8 @@ export function isAnswer(error: unknown): boolean | null {
   const { status, code, outcome } = error;
   // The provider limits requests, or the client's own limit let none through.
   if (status === 429 || (code === 'deadline_exceeded' && outcome === 'not_sent')) return null;
-  // A provider that does not accept the key (401) carries out nothing. A valid key that may not read the account (403) may
-  // still make charges: the provider answers.
+  // A provider that does not accept the key (401) carries out nothing. A valid key that may not read the account (403)
+  // may still make charges: the provider answers.
   return status !== undefined && status >= 400 && status < 500 && status !== 401;
 }
 

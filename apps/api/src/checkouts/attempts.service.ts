@@ -15,7 +15,10 @@ import { refusal } from '../temporal/failures.js';
 
 export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 201 | 202 };
 
-/** New attempts of a checkout. A request names the attempt that it replaces, so a repeated request creates no second one. */
+/**
+ * New attempts of a checkout. A request names the attempt that it replaces, so a repeated request creates no second
+ * one.
+ */
 @Injectable()
 export class AttemptsService {
   readonly #inFlight = new InFlight<RequestResult<number>>();
@@ -28,7 +31,8 @@ export class AttemptsService {
 
   /**
    * The checkout with attempt `after` + 1: 201 once the provider has created or refused its charge, 202 before.
-   * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`, `not_accepting`.
+   * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`,
+   * `not_accepting`.
    */
   async open(id: string, request: NewAttempt, { by }: Asker): Promise<AskedAttempt> {
     const key = keyOf(id);

@@ -18,7 +18,10 @@ type Listener = (checkoutId: string, announced: Announced) => void;
 /** A watch that begins later than this after a change reads as usual. Milliseconds. */
 const RECENT_MS = 2_000;
 
-/** Announces to the watches of this process that a checkout may have changed, so that they read it before their next poll. */
+/**
+ * Announces to the watches of this process that a checkout may have changed, so that they read it before their next
+ * poll.
+ */
 @Injectable()
 export class CheckoutChanges {
   readonly #listeners = new EventEmitter<{ change: Parameters<Listener> }>();

@@ -29,7 +29,9 @@ import { TemporalAccess } from '../temporal/temporal.provider.js';
 
 /** The longest read, however long a request may take. Milliseconds. */
 const READ_WITHIN_MS = 5_000;
-/** A hint that Temporal has not stored by then is refused, so that the provider sends its webhook again. Milliseconds. */
+/**
+ * A hint that Temporal has not stored by then is refused, so that the provider sends its webhook again. Milliseconds.
+ */
 const HINT_WITHIN_MS = 1_300;
 
 /** Checkouts in Temporal: failures become problems, and every request is announced to the watches. */

@@ -59,8 +59,8 @@ export class CheckoutsService {
   ) {}
 
   /**
-   * The checkout of this reference: a new one, or the existing one. 202 also when Temporal did not confirm it in time and
-   * it may still begin.
+   * The checkout of this reference: a new one, or the existing one. 202 also when Temporal did not confirm it in time
+   * and it may still begin.
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
    * `not_accepting`, `overloaded`, `temporal_unavailable`: the checkout did not begin.
    */

@@ -74,7 +74,10 @@ export class EventTailWatch {
   }
 }
 
-/** Failures of a pass that say nothing about the provider: of Temporal, of the worker, a bug, a key that may not read events. */
+/**
+ * Failures of a pass that say nothing about the provider: of Temporal, of the worker, a bug, a key that may not read
+ * events.
+ */
 const NOT_THE_PROVIDER: ReadonlySet<string> = new Set([
   'temporal_unavailable',
   'activity_failed',
@@ -89,8 +92,8 @@ function blamesProvider(failing: Failing): failing is NonNullable<Failing> {
 }
 
 /**
- * @param stepAt when a worker last took a step of the tail, in ms; null: not known. The memo of a tail that fails stays as
- * it is when the tail's workers are gone.
+ * @param stepAt when a worker last took a step of the tail, in ms; null: not known. The memo of a tail that fails stays
+ * as it is when the tail's workers are gone.
  */
 export function providerFailingSince(
   { pass, failing }: EventTailMemo,

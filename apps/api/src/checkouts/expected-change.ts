@@ -7,8 +7,8 @@ const LATER = 1.07;
 const SOONEST_MS = 10;
 const LATEST_MS = 2_000;
 /**
- * Each fourth change is first read after half of the usual time. When it already shows then, the usual time is halved: so a
- * process that was slow for a while is fast again after few checkouts.
+ * Each fourth change is first read after half of the usual time. When it already shows then, the usual time is halved:
+ * so a process that was slow for a while is fast again after few checkouts.
  */
 const PROBED = 4;
 const HALF = 1 / 2;
@@ -20,8 +20,8 @@ const EXPECTED_MS = 1_000;
 const EXPECTED_TIMES = 3;
 
 /**
- * How long after an announcement a change usually shows: seven times out of ten. It follows the load of Temporal and of the
- * workers, so that few reads come too early and none comes much too late.
+ * How long after an announcement a change usually shows: seven times out of ten. It follows the load of Temporal and of
+ * the workers, so that few reads come too early and none comes much too late.
  */
 export class Pace {
   #changes = 0;
@@ -62,8 +62,8 @@ export class ExpectedChange {
   readonly #pace: Pace;
   readonly #at: number;
   /**
-   * The shares of the usual time after which it is still to be read. A change that has happened is read at once, and once
-   * more after the usual time, in case the memo does not show it yet.
+   * The shares of the usual time after which it is still to be read. A change that has happened is read at once, and
+   * once more after the usual time, in case the memo does not show it yet.
    */
   readonly #shares: number[];
   /** The share after which it was last read; null before. */

@@ -79,8 +79,8 @@ export class RefundsService {
   }
 
   /**
-   * The workflow's answer, or the memo where the answer is pending: the refund may have been decided since, and `location`
-   * must not wait for a change that has already happened.
+   * The workflow's answer, or the memo where the answer is pending: the refund may have been decided since, and
+   * `location` must not wait for a change that has already happened.
    */
   async #answered(id: string, answer: StoredRefund): Promise<Shown> {
     if (answer.status !== 'pending') return shown(answer, DECIDED);
@@ -98,7 +98,9 @@ export class RefundsService {
     return { nonce, asked: await this.repository.refund(keyOf(id), { ...request, nonce }, timeBeforeFollowUp()) };
   }
 
-  /** The refund as the memo shows it. While the checkout is open, a refund that the memo does not have yet is pending. */
+  /**
+   * The refund as the memo shows it. While the checkout is open, a refund that the memo does not have yet is pending.
+   */
   async #withoutAnswer(id: string, request: RefundRequest, kind: 'undecided' | 'closed'): Promise<Shown> {
     const stored = await this.repository.get(keyOf(id));
     const found = stored.refunds.find(({ key }) => key === request.key);

@@ -75,7 +75,9 @@ export class CheckoutStarts {
     }
   }
 
-  /** Starts the checkout in the background, after Temporal did not confirm it: the caller has a 202, and may only read. */
+  /**
+   * Starts the checkout in the background, after Temporal did not confirm it: the caller has a 202, and may only read.
+   */
   beginLater(start: CheckoutStart): void {
     void this.#startUntilConfirmed(start);
   }

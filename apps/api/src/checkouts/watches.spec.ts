@@ -129,7 +129,10 @@ describe('a watched checkout', () => {
     expect(reads).toHaveBeenCalledTimes(2);
   });
 
-  /** Watches a checkout from its start until it shows its QR code, which it has after `tookMs`. @returns the time of that. */
+  /**
+   * Watches a checkout from its start until it shows its QR code, which it has after `tookMs`. @returns the time of
+   * that.
+   */
   async function watchStart(paces: Paces, tookMs: number): Promise<number> {
     const startedAt = performance.now();
     const version = () => (performance.now() - startedAt >= tookMs ? 1 : 0);

@@ -144,7 +144,10 @@ export class Watch {
   }
 }
 
-/** One watch for each checkout that this process follows for streams and waiting requests. It ends with its last watcher. */
+/**
+ * One watch for each checkout that this process follows for streams and waiting requests. It ends with its last
+ * watcher.
+ */
 @Injectable()
 export class Watches {
   readonly #watches = new Map<string, Watch>();

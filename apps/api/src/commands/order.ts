@@ -56,7 +56,8 @@ export function planKey(idempotencyKey: string): string {
 }
 
 /**
- * The key of a plan without an `Idempotency-Key`: a hash of its content, so that a repeated request makes no second plan.
+ * The key of a plan without an `Idempotency-Key`: a hash of its content, so that a repeated request makes no second
+ * plan.
  * @param generation from 1; the next number after the plans before have ended
  */
 export function contentKey(params: ScheduleCreateParams, generation: number): string {
@@ -69,8 +70,8 @@ export function isMadeAnew({ kind }: Order): boolean {
 }
 
 /**
- * Equal for equal orders, in any order of their fields. A plan's fingerprint survives a change of the secret. The others
- * need the secret: a plain hash of a few words could be guessed.
+ * Equal for equal orders, in any order of their fields. A plan's fingerprint survives a change of the secret. The
+ * others need the secret: a plain hash of a few words could be guessed.
  */
 export function fingerprintOf(order: Order, secret: string): string {
   const text = canonical(order);

@@ -28,8 +28,8 @@ export class DayReportsService {
   constructor(temporal: TemporalAccess, settings: Settings) {
     const { values } = settings;
     const taskQueue = values.TEMPORAL_TASK_QUEUE;
-    // A report of many payments takes longer than a request, so it does not end with the request that began it. Its calls
-    // take no place of other background calls, such as the read of the pause: `AT_ONCE` limits them.
+    // A report of many payments takes longer than a request, so it does not end with the request that began it. Its
+    // calls take no place of other background calls, such as the read of the pause: `AT_ONCE` limits them.
     const reads = { readWithinMs: READ_WITHIN_MS };
     this.#reports = new DayReports(
       new Checkouts(temporal, reads),
@@ -39,8 +39,8 @@ export class DayReportsService {
   }
 
   /**
-   * @throws {Problem} `not_found` for a day that has not begun, and before 1970; `overloaded` while the report is not ready,
-   * or while this process adds up other ones.
+   * @throws {Problem} `not_found` for a day that has not begun, and before 1970; `overloaded` while the report is not
+   * ready, or while this process adds up other ones.
    */
   async read(date: string, filters: ReadDayReport): Promise<DayReportReply> {
     const now = instant(Date.now());

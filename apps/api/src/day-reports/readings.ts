@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 type Reading<T> = { readonly result: Promise<T>; isLate: boolean };
 
 /**
- * Reads that may take longer than a request. Requests for the same subject share one, and it goes on without them: a result
- * that came too late for a request waits for the next one.
+ * Reads that may take longer than a request. Requests for the same subject share one, and it goes on without them: a
+ * result that came too late for a request waits for the next one.
  */
 export class Readings<T extends object> {
   readonly #readings = new Map<string, Reading<T>>();
@@ -20,8 +20,8 @@ export class Readings<T extends object> {
   ) {}
 
   /**
-   * @returns null when the result is not there within `withinMs` milliseconds; `full` when too many others are read, and
-   * this read does not begin
+   * @returns null when the result is not there within `withinMs` milliseconds; `full` when too many others are read,
+   * and this read does not begin
    */
   async read(subject: string, begin: () => Promise<T>, withinMs: number): Promise<T | null | 'full'> {
     const present = this.#readings.get(subject);

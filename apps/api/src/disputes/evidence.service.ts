@@ -94,7 +94,10 @@ export class EvidenceService {
     return tried;
   }
 
-  /** Logs who added which documents, because no workflow has it. It logs no file names, which may contain names of people. */
+  /**
+   * Logs who added which documents, because no workflow has it. It logs no file names, which may contain names of
+   * people.
+   */
   #note(target: string, tried: readonly Tried[], { by, requestId }: Asker): void {
     const audit = { kind: 'add_documents', target, by, asked_at: new Date().toISOString(), request_id: requestId };
     const documents = tried.map(({ result }) => ({ id: result.document?.id ?? null, status: result.status }));

@@ -6,8 +6,8 @@ import type { SpooledFile } from './spooled-file.js';
 const FETCH_WITHIN_MS = 10_000;
 
 /**
- * Whether a file is already stored. A record has no size and no checksum, so name and kind select the candidates, and the
- * bytes at the download address decide.
+ * Whether a file is already stored. A record has no size and no checksum, so name and kind select the candidates, and
+ * the bytes at the download address decide.
  */
 @Injectable()
 export class SameDocument {

@@ -15,8 +15,8 @@ export class SpoolError extends Error {
 const BEGINNING_BYTES = 16;
 
 /**
- * A file on its way to the provider, on disk and not in memory. Its name is removed right after it is opened, so the file
- * disappears when its handle closes or the process ends.
+ * A file on its way to the provider, on disk and not in memory. Its name is removed right after it is opened, so the
+ * file disappears when its handle closes or the process ends.
  */
 export class SpooledFile {
   private constructor(

@@ -23,7 +23,8 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 /**
- * Node would ask for the body of every request with `Expect: 100-continue`, and answer any other expectation with an empty
+ * Node would ask for the body of every request with `Expect: 100-continue`, and answer any other expectation with an
+ * empty
  * 417. The API handles each like any other request: its headers decide. Source: RFC 9110, section 10.1.1.
  */
 export function decideExpectations({ server }: Pick<FastifyInstance, 'server'>): void {
@@ -38,9 +39,9 @@ export function askForBody({ headers }: IncomingMessage, response: ServerRespons
 }
 
 /**
- * Closes at shutdown the connections without a request: browsers open them in advance, and Node counts them as busy until
- * its header timeout of a minute. A request under way is answered, and its connection closes with the answer: otherwise
- * Node would wait for the next request on it, for more than a minute.
+ * Closes at shutdown the connections without a request: browsers open them in advance, and Node counts them as busy
+ * until its header timeout of a minute. A request under way is answered, and its connection closes with the answer:
+ * otherwise Node would wait for the next request on it, for more than a minute.
  */
 export function closeConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
   const unused = new Set<Socket>();

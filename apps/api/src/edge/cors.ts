@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 const ROUTES: ReadonlySet<string> = new Set(['/v1/checkouts/:id/events', '/v1/checkouts/:id/qr']);
 
 /**
- * Permits pages of these origins to read streams and QR images. An `EventSource` sends no preflight request. Source: Fetch standard, "CORS protocol".
+ * Permits pages of these origins to read streams and QR images. An `EventSource` sends no preflight request. Source:
+ * Fetch standard, "CORS protocol".
  */
 export function allowOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: readonly string[]): void {
   if (origins.length === 0) return;
@@ -21,7 +22,9 @@ export function allowOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: 
 
 const CODEC = '/codec/';
 
-/** Permits only pages of these origins to call the codec, and to read its refusals. Browsers send a preflight request. */
+/**
+ * Permits only pages of these origins to call the codec, and to read its refusals. Browsers send a preflight request.
+ */
 export function allowCodecOrigins(server: Pick<FastifyInstance, 'addHook'>, origins: readonly string[]): void {
   server.addHook('onRequest', (request, reply, done) => {
     if (request.url.startsWith(CODEC)) {

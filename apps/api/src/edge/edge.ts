@@ -31,8 +31,8 @@ const POLL_AFTER_S = 1;
 const HEADS_CHECKED_EVERY_MS = 5_000;
 
 /**
- * The HTTP server, and what it does with every request before it reads the body: common headers, limits, the caller, and
- * the time in which the body must arrive.
+ * The HTTP server, and what it does with every request before it reads the body: common headers, limits, the caller,
+ * and the time in which the body must arrive.
  */
 export class Edge {
   readonly server: FastifyInstance;
@@ -133,8 +133,8 @@ export class Edge {
   }
 
   /**
-   * Logs method, route, status, time, the name of the key, and the ids that connect the request with its workflow. It logs
-   * no header, no body and no id in the route.
+   * Logs method, route, status, time, the name of the key, and the ids that connect the request with its workflow. It
+   * logs no header, no body and no id in the route.
    */
   #log(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url;

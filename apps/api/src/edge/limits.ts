@@ -61,7 +61,10 @@ export class Limits {
   readonly links: Bucket;
   /** By link and address: a page asks for its QR and its stream a few times, not hundreds of times a second. */
   readonly oneLink: Bucket;
-  /** By address: webhooks whose signature is wrong, and, where the provider does not sign, those that concern no checkout. */
+  /**
+   * By address: webhooks whose signature is wrong, and, where the provider does not sign, those that concern no
+   * checkout.
+   */
   readonly refusedWebhooks: Bucket;
   /** For all addresses together. */
   readonly unsignedSearches = new Bucket(UNSIGNED_SEARCHES);

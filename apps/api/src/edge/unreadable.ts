@@ -13,7 +13,9 @@ export class Unreadable {
 
   constructor(private readonly settings: Settings) {}
 
-  /** Remembers the answer in progress on each connection, and answers CONNECT, which Node would close without an answer. */
+  /**
+   * Remembers the answer in progress on each connection, and answers CONNECT, which Node would close without an answer.
+   */
   watch({ server }: Pick<FastifyInstance, 'server'>): void {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => {
       this.#answers.set(request.socket, response);

@@ -44,7 +44,8 @@ export class ReconciliationGauges {
   }
 
   /**
-   * The last completed daily run, or a later run that compared all of its days. @throws the errors of Temporal's client.
+   * The last completed daily run, or a later run that compared all of its days. @throws the errors of Temporal's
+   * client.
    */
   async read(reconciliations: Reconciliations): Promise<FullReconciliation | null> {
     const last = standing(await recentRuns(reconciliations));

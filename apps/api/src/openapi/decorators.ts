@@ -30,7 +30,9 @@ export type OperationMetadata = {
   readonly body?: RawBody;
 };
 
-/** Another operation that takes what this answer holds. Values are runtime expressions, such as `$response.body#/id`. */
+/**
+ * Another operation that takes what this answer holds. Values are runtime expressions, such as `$response.body#/id`.
+ */
 export type Link = { readonly operationId: string; readonly parameters: Readonly<Record<string, string>> };
 
 export type Content = { readonly schema?: z.ZodType; readonly example?: unknown };

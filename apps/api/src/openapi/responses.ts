@@ -6,7 +6,9 @@ import type { Json, Schemas } from './schemas.js';
 
 const PROBLEM = 'application/problem+json';
 
-/** Headers of answers. Those of the rate limit are missing on routes without a limit, and before the caller is known. */
+/**
+ * Headers of answers. Those of the rate limit are missing on routes without a limit, and before the caller is known.
+ */
 export const HEADERS = {
   'X-Request-Id': header('Names the request in the logs', { type: 'string', format: 'uuid' }),
   'X-RateLimit-Limit': header(

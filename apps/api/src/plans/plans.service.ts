@@ -30,8 +30,8 @@ export class PlansService {
   ) {}
 
   /**
-   * The plan of this key. Without a key, the running plan with the same content, or a new one, so that a repeated request
-   * never charges twice.
+   * The plan of this key. Without a key, the running plan with the same content, or a new one, so that a repeated
+   * request never charges twice.
    * @throws {Problem} as `#make` does; `idempotency_key_required` when too many plans with this content have ended.
    */
   async create(key: string | null, body: CreatePlan, asker: Asker): Promise<AskedPlan> {
@@ -124,7 +124,10 @@ export class PlansService {
     );
   }
 
-  /** The plan as the provider shows it now, or as it was made when the provider does not answer. @throws {Problem} when the provider does not have it. */
+  /**
+   * The plan as the provider shows it now, or as it was made when the provider does not answer. @throws {Problem} when
+   * the provider does not have it.
+   */
   async #fresh(id: string, made: unknown): Promise<Schedule> {
     try {
       return await this.get(id);
@@ -147,7 +150,10 @@ function hasEnded({ active, deleted, status }: Schedule): boolean {
   return active === false || deleted === true || status === 'deleted';
 }
 
-/** Adds Tillflow's key to the metadata of the charges: a lookup finds a plan by it when the answer was lost. A transfer has no metadata. */
+/**
+ * Adds Tillflow's key to the metadata of the charges: a lookup finds a plan by it when the answer was lost. A transfer
+ * has no metadata.
+ */
 function withKey(plan: CreatePlan, key: string): CreatePlan {
   if (plan.charge === undefined) return plan;
   return { ...plan, charge: { ...plan.charge, metadata: { ...plan.charge.metadata, plan: planKey(key) } } };

@@ -5,7 +5,9 @@ import type { Settings } from '../providers.js';
 import { PROBLEMS, type ProblemCode } from './catalog.js';
 import { Problem, problemBody } from './problem.js';
 
-/** Turns every failure into a problem document. The log has the details of an unexpected failure, the answer has none. */
+/**
+ * Turns every failure into a problem document. The log has the details of an unexpected failure, the answer has none.
+ */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   constructor(

@@ -8,7 +8,9 @@ import { Settings } from '../providers.js';
 export class ProviderReads {
   constructor(private readonly settings: Settings) {}
 
-  /** @throws {Problem} `not_found`, `provider_refused`, `provider_unavailable`, `provider_busy`, `provider_timeout`, … */
+  /**
+   * @throws {Problem} `not_found`, `provider_refused`, `provider_unavailable`, `provider_busy`, `provider_timeout`, …
+   */
   async read<T>(ask: (options: RequestOptions) => Promise<T>): Promise<T> {
     const deadlineMs = this.settings.values.ANSWER_WITHIN_MS;
     try {

@@ -141,7 +141,10 @@ const BY_TAG: ReadonlyMap<string, Language> = new Map([
   ['zh', 'zh-Hans'],
 ]);
 
-/** The language that a caller likes best of those that receipts have; English when it names none. Source: RFC 9110, 12.5.4. */
+/**
+ * The language that a caller likes best of those that receipts have; English when it names none. Source: RFC 9110,
+ * 12.5.4.
+ */
 export function chooseLanguage(acceptLanguage: string | undefined): Language {
   const [tag = ''] = new Negotiator({ headers: { 'accept-language': acceptLanguage } }).languages([...BY_TAG.keys()]);
   return BY_TAG.get(tag) ?? 'en';

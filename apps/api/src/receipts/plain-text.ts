@@ -80,7 +80,9 @@ function cut(word: string, language: Language): string[] {
   return [...pieces, piece];
 }
 
-/** Words; characters where a word alone is longer than a line; code points where even a character is, with many marks. */
+/**
+ * Words; characters where a word alone is longer than a line; code points where even a character is, with many marks.
+ */
 function parts(text: string, language: Language): string[] {
   const isLong = (part: string): boolean => columnsOf(part) > COLUMNS;
   return segments(text, 'word', language)

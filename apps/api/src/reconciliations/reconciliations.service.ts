@@ -73,7 +73,9 @@ export class ReconciliationsService {
     };
   }
 
-  /** Repeated, it answers with the first acknowledgement. @throws {Problem} `not_found`, `reconciliation_incomplete`. */
+  /**
+   * Repeated, it answers with the first acknowledgement. @throws {Problem} `not_found`, `reconciliation_incomplete`.
+   */
   async acknowledge({ id, n }: BreakPath, { reason }: AcknowledgeBreak, { by }: Asker): Promise<BreakReply> {
     const { result, status } = await this.#full(id);
     if (result === null) throw incomplete(status);

@@ -17,7 +17,10 @@ export class Cursors {
     return `${text}.${this.signatures.sign('cursor', [text, searches])}`;
   }
 
-  /** @throws {Problem} `invalid_request` for a cursor that the API did not sign, or that belongs to a list with other filters. */
+  /**
+   * @throws {Problem} `invalid_request` for a cursor that the API did not sign, or that belongs to a list with other
+   * filters.
+   */
   read(cursor: string, searches: readonly string[]): Place {
     const [, search = '', token = '', signature = ''] = CURSOR.exec(cursor) ?? [];
     if (!this.signatures.verify(signature, 'cursor', [`${search}.${token}`, searches])) {

@@ -6,8 +6,8 @@ export class InFlight<T> {
   readonly #running = new Map<string, Promise<T>>();
 
   /**
-   * The work runs on the time budget of the first caller. When it fails because that caller disconnected, another caller
-   * runs it again, so it must be safe to run twice.
+   * The work runs on the time budget of the first caller. When it fails because that caller disconnected, another
+   * caller runs it again, so it must be safe to run twice.
    * @returns the answer, and whether this caller ran the work.
    */
   async join(subject: string, work: () => Promise<T>): Promise<{ readonly answer: T; readonly first: boolean }> {

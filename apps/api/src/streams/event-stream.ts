@@ -4,8 +4,9 @@ import { Readable } from 'node:stream';
 const RETRY_MS = 2_000;
 
 /**
- * Server-sent events for one reader. A reader that is slower than the changes gets the latest state and skips the states
- * before it: at most one waits here, so that a slow reader costs no memory. Source: HTML standard, "Server-sent events".
+ * Server-sent events for one reader. A reader that is slower than the changes gets the latest state and skips the
+ * states before it: at most one waits here, so that a slow reader costs no memory. Source: HTML standard, "Server-sent
+ * events".
  */
 export class EventStream extends Readable {
   #isWanted = false;
@@ -14,7 +15,9 @@ export class EventStream extends Readable {
   #state = '';
   readonly #heartbeat: NodeJS.Timeout;
 
-  /** @param onHeartbeat runs at each heartbeat until the reader has read the end, also while the reader reads nothing. */
+  /**
+   * @param onHeartbeat runs at each heartbeat until the reader has read the end, also while the reader reads nothing.
+   */
   constructor(heartbeatMs: number, onHeartbeat: () => void = () => {}) {
     super({ highWaterMark: 1 });
     this.#heartbeat = setInterval(() => {
@@ -77,8 +80,8 @@ export type Connection = {
 const HEARTBEATS = 3;
 
 /**
- * Detects a reader that has stopped reading: the operating system accepts no more bytes. While its buffers have room (up
- * to some megabytes), a reader that reads nothing cannot be detected.
+ * Detects a reader that has stopped reading: the operating system accepts no more bytes. While its buffers have room
+ * (up to some megabytes), a reader that reads nothing cannot be detected.
  */
 export class ReaderProgress {
   #taken = 0;

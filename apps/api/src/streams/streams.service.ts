@@ -31,8 +31,8 @@ export type StreamLink = {
 const END_WITHIN_MS = 1_000;
 
 /**
- * A stream by a link ends after an hour (milliseconds). A browser opens it again. A client that reads nothing, which the
- * operating system can hide for hours, does not.
+ * A stream by a link ends after an hour (milliseconds). A browser opens it again. A client that reads nothing, which
+ * the operating system can hide for hours, does not.
  */
 const LONGEST_BY_LINK_MS = 3_600_000;
 

@@ -13,8 +13,8 @@ import { Shares } from './places.js';
 import { Watches, type Watcher } from '../checkouts/watches.js';
 
 /**
- * Reads of a checkout, and reads that wait for a change. A waiting request is a watcher: all watchers of a checkout cost
- * one read at a time, and none of them has a place of the gate to Temporal while nothing is read.
+ * Reads of a checkout, and reads that wait for a change. A waiting request is a watcher: all watchers of a checkout
+ * cost one read at a time, and none of them has a place of the gate to Temporal while nothing is read.
  */
 @Injectable()
 export class WaitingService implements BeforeApplicationShutdown {
@@ -30,8 +30,8 @@ export class WaitingService implements BeforeApplicationShutdown {
   ) {}
 
   /**
-   * The checkout: at once without `wait`, or when its `version` is above `after_version`, it has closed, the time is up, or
-   * the process stops.
+   * The checkout: at once without `wait`, or when its `version` is above `after_version`, it has closed, the time is
+   * up, or the process stops.
    * @throws {Problem} `not_found`: with `after_version` 0 only when the time is up, because Temporal may not know yet a
    * checkout whose request got 202; `overloaded`, also when too many requests wait; `checkout_unreadable`,
    * `temporal_unavailable`: only when the checkout was not read once.

@@ -8,7 +8,10 @@ import {
 import { CallerGoneError, OverloadedError } from './gate.js';
 import { Problem } from '../problems/problem.js';
 
-/** @returns the problem for an unreadable checkout or a failure of Temporal. Any other error is a bug, and is returned unchanged. */
+/**
+ * @returns the problem for an unreadable checkout or a failure of Temporal. Any other error is a bug, and is returned
+ * unchanged.
+ */
 export function unavailable(error: unknown): unknown {
   if (error instanceof CheckoutNotFoundError) return new Problem('not_found', 'No checkout has this id');
   if (error instanceof UnreadablePayloadError) {

@@ -1,6 +1,6 @@
 /**
- * A queue that takes its items in turns: one of each caller, and the items of one caller in their order. So a caller with
- * a long line does not delay a caller with a short one.
+ * A queue that takes its items in turns: one of each caller, and the items of one caller in their order. So a caller
+ * with a long line does not delay a caller with a short one.
  */
 export class FairQueue<T> {
   /** In the order of the turns. A line is never empty. */

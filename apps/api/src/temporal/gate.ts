@@ -31,14 +31,14 @@ type Waiting = {
 const WEIGHT = 0.1;
 
 /**
- * A pause between two calls that leave a full gate is rarely longer than this many usual ones. A longer one means that the
- * calls have become slower.
+ * A pause between two calls that leave a full gate is rarely longer than this many usual ones. A longer one means that
+ * the calls have become slower.
  */
 const LONGEST_PAUSE = 8;
 
 /**
- * Limits the calls in progress. Callers get the free places in turns. A call that cannot run in time is refused at once,
- * and a call whose caller disconnects while it waits is dropped. Neither is sent.
+ * Limits the calls in progress. Callers get the free places in turns. A call that cannot run in time is refused at
+ * once, and a call whose caller disconnects while it waits is dropped. Neither is sent.
  */
 export class Gate {
   readonly #queue = new FairQueue<Waiting>();

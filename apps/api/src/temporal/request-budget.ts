@@ -44,8 +44,8 @@ export function timeLeft(): number {
 }
 
 /**
- * How long the API may wait for an update, in milliseconds, so that a read can follow: seven eighths of the time left, or
- * all but 500 ms.
+ * How long the API may wait for an update, in milliseconds, so that a read can follow: seven eighths of the time left,
+ * or all but 500 ms.
  */
 export function timeBeforeRead(): number {
   return before(500, 1 / 8);

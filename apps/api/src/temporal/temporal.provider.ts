@@ -39,16 +39,16 @@ export class TemporalAccess {
   }
 
   /**
-   * Limits a call by its own time, by the time left to its request, and by the places of its kind. Background calls belong
-   * to no request, also when a request started them.
+   * Limits a call by its own time, by the time left to its request, and by the places of its kind. Background calls
+   * belong to no request, also when a request started them.
    * @throws {TooSlowError} when the time is over: `hadNoEffect` says whether the call may still have an effect.
    * @throws {OverloadedError} {CallerGoneError} when the call was not sent.
    */
   readonly within: Bounded = (kind, milliseconds, work) => this.#within(kind, milliseconds, work);
 
   /**
-   * As {@link within}, for a write that continues after its deadline: it keeps its place until `isThrough` (checked once a
-   * second), at most 15 s. Otherwise a slow Temporal would get ever more work.
+   * As {@link within}, for a write that continues after its deadline: it keeps its place until `isThrough` (checked
+   * once a second), at most 15 s. Otherwise a slow Temporal would get ever more work.
    */
   whileItGoesOn<T>(milliseconds: number, work: () => Promise<T>, isThrough: () => Promise<boolean>): Promise<T> {
     return this.#within('write', milliseconds, work, async (error) => {

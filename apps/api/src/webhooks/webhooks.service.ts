@@ -20,7 +20,9 @@ export type Delivery = {
   readonly address: string;
 };
 
-/** Turns a webhook into a hint for the checkout that its metadata names, or else for the checkout that has its charge. */
+/**
+ * Turns a webhook into a hint for the checkout that its metadata names, or else for the checkout that has its charge.
+ */
 @Injectable()
 export class WebhooksService {
   readonly #gate = new HintGate(mergedEvent);
@@ -35,8 +37,8 @@ export class WebhooksService {
 
   /**
    * Checks the signature of the bytes before it reads them.
-   * @throws {Problem} `signature_invalid`; `invalid_request` when the body is not JSON; `rate_limited` when the sender was
-   * refused too often; `temporal_unavailable`, so that the provider sends the webhook again.
+   * @throws {Problem} `signature_invalid`; `invalid_request` when the body is not JSON; `rate_limited` when the sender
+   * was refused too often; `temporal_unavailable`, so that the provider sends the webhook again.
    */
   async receive(delivery: Delivery): Promise<WebhookReceipt> {
     const sent = this.#isSigned ? this.#verified(delivery) : this.#unsigned(delivery);
@@ -107,7 +109,9 @@ export class WebhooksService {
     }
   }
 
-  /** Reading costs more than checking a signature, so an address that sent too many useless webhooks is refused before. */
+  /**
+   * Reading costs more than checking a signature, so an address that sent too many useless webhooks is refused before.
+   */
   #unsigned({ bytes, address }: Delivery): unknown {
     if (this.limits.refusedWebhooks.isSpent(address)) throw tooMany('Too many webhooks that concern no checkout');
     try {
@@ -130,8 +134,8 @@ export class WebhooksService {
   }
 
   /**
-   * When the provider does not sign, limits how often one address can search for checkouts that do not exist. Searches in
-   * progress count, so that simultaneous requests cannot bypass the limit.
+   * When the provider does not sign, limits how often one address can search for checkouts that do not exist. Searches
+   * in progress count, so that simultaneous requests cannot bypass the limit.
    */
   async #tried<T>(address: string, ask: () => Promise<T>): Promise<T> {
     if (this.#isSigned) return ask();

@@ -53,7 +53,9 @@ function toSeconds(text = String(WAIT_S)): number {
   throw new UsageError(`--wait is a whole number of seconds, from 0 to ${LONGEST_WAIT_S}`);
 }
 
-/** Temporal, or its namespace, may become ready after this command started. A try that did not reach it changed nothing. */
+/**
+ * Temporal, or its namespace, may become ready after this command started. A try that did not reach it changed nothing.
+ */
 function waiting<T>(waitMs: number, warn: (line: string) => void, work: () => Promise<T>): Promise<T> {
   return retryUntilDone(work, {
     signal: AbortSignal.timeout(waitMs),

@@ -40,8 +40,8 @@ export type WebhooksCheck = Check & {
 };
 
 /**
- * Checks if webhooks reach the API, and if it accepts their signatures. Sends signed probes to the API, which shows a wrong
- * secret in the API's settings. Reads the provider's last delivery, which shows a wrong secret at the provider.
+ * Checks if webhooks reach the API, and if it accepts their signatures. Sends signed probes to the API, which shows a
+ * wrong secret in the API's settings. Reads the provider's last delivery, which shows a wrong secret at the provider.
  */
 export async function checkWebhooks(
   client: PaymentsClient,

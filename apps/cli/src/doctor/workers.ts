@@ -36,7 +36,9 @@ export async function checkWorkers(
   return { area, findings, seen: names };
 }
 
-/** Temporal lists a poller for minutes after its end, and also a worker that hangs. So the workers must answer a query. */
+/**
+ * Temporal lists a poller for minutes after its end, and also a worker that hangs. So the workers must answer a query.
+ */
 async function unresponsive(temporal: Temporal, taskQueue: string, names: string): Promise<Finding[]> {
   const { client, connection } = temporal;
   // The server lists running workflows first.

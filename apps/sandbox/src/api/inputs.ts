@@ -136,7 +136,10 @@ export function readAccount(form: FormMap): Partial<AccountRecord> {
   };
 }
 
-/** A field that is left out or empty keeps its value. Source: API reference, "Customer cards"; the bounds are assumptions. */
+/**
+ * A field that is left out or empty keeps its value. Source: API reference, "Customer cards"; the bounds are
+ * assumptions.
+ */
 export function readCard(form: FormMap): CardChange {
   const name = textOf(form, 'name');
   const expirationMonth = integerOf(form, 'expiration_month');

@@ -251,7 +251,9 @@ export function transactionJson(transaction: TransactionRecord, { livemode }: Re
   };
 }
 
-/** Source: API reference, "Receipt". `total` is the amount that the provider took: fees and VAT, less the withheld tax. */
+/**
+ * Source: API reference, "Receipt". `total` is the amount that the provider took: fees and VAT, less the withheld tax.
+ */
 export function receiptJson(receipt: ReceiptRecord, rendering: Rendering) {
   const subtotal = subtotalOf(receipt);
   return {

@@ -151,7 +151,10 @@ function withCode<T>(code: ApiErrorCode, read: () => T): T {
   }
 }
 
-/** The day (UTC) of a date-time or date. Source: API reference, "filters[created]"; the precision of a day is an assumption. */
+/**
+ * The day (UTC) of a date-time or date. Source: API reference, "filters[created]"; the precision of a day is an
+ * assumption.
+ */
 function createdOn(value: string): (row: Row) => boolean {
   const day = parseDay(value) ?? dayOfInstant(value);
   return ({ createdAt }) => dayOf(createdAt) === day;

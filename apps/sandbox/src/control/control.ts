@@ -211,7 +211,9 @@ export class Control {
   };
 
   readonly webhooks = {
-    /** Sets address, secret and rates; a rate that is left out is 0. @throws {ApiError} and changes nothing when wrong. */
+    /**
+     * Sets address, secret and rates; a rate that is left out is 0. @throws {ApiError} and changes nothing when wrong.
+     */
     configure: (configuration: WebhookConfiguration): void => {
       const { provider, webhooks } = this.#parts;
       const { url, secret, ...rates } = check(webhookSchema, configuration);

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { check } from '../http/api-error.js';
 
 /**
- * The effect of each action: whether the provider does the work, and what the caller gets. `delay_ms` passes before that
- * end, and for `delay` before the work.
+ * The effect of each action: whether the provider does the work, and what the caller gets. `delay_ms` passes before
+ * that end, and for `delay` before the work.
  */
 export const FAULT_EFFECTS = {
   status: { works: false, ends: 'status' },

@@ -25,7 +25,10 @@ const FORM = 'application/x-www-form-urlencoded';
 /** Base64 takes 4 bytes for 3, and percent-encoding three for some of them. */
 const BYTES_OF_ENCODED_BYTE = 1.5;
 
-/** Reads a body to its end, and drops it when it is too large. Null when the caller closed the connection before the end. */
+/**
+ * Reads a body to its end, and drops it when it is too large. Null when the caller closed the connection before the
+ * end.
+ */
 export async function readBody(request: IncomingMessage, limits: BodyLimits): Promise<Body | null> {
   const { maximumBodyBytes, maximumFileBytes } = limits;
   const most = maximumBodyBytes + Math.ceil((maximumFileBytes ?? 0) * BYTES_OF_ENCODED_BYTE);

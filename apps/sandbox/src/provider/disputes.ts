@@ -59,7 +59,10 @@ export class Disputes {
     return moved;
   }
 
-  /** @throws {ApiError} `documents_locked` when the dispute is not open, `invalid_file_type`, `bad_request` when too large. */
+  /**
+   * @throws {ApiError} `documents_locked` when the dispute is not open, `invalid_file_type`, `bad_request` when too
+   * large.
+   */
   attach(disputeId: string, file: UploadedFile, kind: string | null): DocumentRecord {
     const dispute = this.#unlocked(disputeId);
     const most = this.context.assumptions.maximumFileBytes;

@@ -33,8 +33,8 @@ export type CardCharge = {
 type Tried = Pick<OccurrenceRecord, 'message' | 'result'> & { readonly status: 'successful' | 'failed' | 'skipped' };
 
 /**
- * Recurring charges and transfers. Each schedule sets one timer: for its next occurrence, for the next retry, or for the
- * day after its end. Source: assumption, "Schedules and occurrences".
+ * Recurring charges and transfers. Each schedule sets one timer: for its next occurrence, for the next retry, or for
+ * the day after its end. Source: assumption, "Schedules and occurrences".
  */
 export class Schedules {
   constructor(
@@ -99,7 +99,10 @@ export class Schedules {
     return schedule;
   }
 
-  /** Skips the remaining occurrences. A second call changes nothing. @throws {ApiError} `bad_request` when it has expired. */
+  /**
+   * Skips the remaining occurrences. A second call changes nothing. @throws {ApiError} `bad_request` when it has
+   * expired.
+   */
   remove(id: string): ScheduleRecord {
     const schedule = this.schedule(id);
     if (schedule.status === 'deleted') return schedule;

@@ -9,8 +9,8 @@ import type { DeliveryRecord, EventRecord } from '../records/events.js';
 import type { ChargeRecord } from '../records/records.js';
 
 /**
- * The signature headers of a webhook: HMAC-SHA256, in hex, with each base64-decoded secret over `<timestamp>.<raw body>`.
- * Source: assumption, "Webhook signature".
+ * The signature headers of a webhook: HMAC-SHA256, in hex, with each base64-decoded secret over `<timestamp>.<raw
+ * body>`. Source: assumption, "Webhook signature".
  * @param timestamp unix seconds.
  */
 function signature(body: string, secrets: readonly string[], timestamp: number): string {

@@ -54,7 +54,9 @@ export class Records {
   }
 }
 
-/** Replaces the list instead of growing it: there are many short lists, and a growing array takes ten times the memory. */
+/**
+ * Replaces the list instead of growing it: there are many short lists, and a growing array takes ten times the memory.
+ */
 function append<T>(lists: Map<string, readonly T[]>, key: string, value: T): void {
   lists.set(key, [...(lists.get(key) ?? []), value]);
 }

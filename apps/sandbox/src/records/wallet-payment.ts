@@ -7,9 +7,9 @@ const WALLET_CURRENCY = 'CNY';
 const RATES: Readonly<Record<Currency, number>> = { THB: 0.2143, SGD: 5.3871, MYR: 1.6204 };
 
 /**
- * What the wallet's network adds to a paid charge: the customer's own amount, the references on the customer's slip, and a
- * name that a merchant should not store. Follows from the charge's id, so nothing is stored. Source: API reference,
- * "Source" and "Charge"; the values are an assumption.
+ * What the wallet's network adds to a paid charge: the customer's own amount, the references on the customer's slip,
+ * and a name that a merchant should not store. Follows from the charge's id, so nothing is stored. Source: API
+ * reference, "Source" and "Charge"; the values are an assumption.
  */
 export function walletPayment({ id, amount, currency }: Pick<ChargeRecord, 'id' | 'amount' | 'currency'>) {
   const digest = createHash('sha256').update(id).digest('hex');

@@ -2,7 +2,9 @@ import type { Json } from './kinds.js';
 import type { Form } from './provider.js';
 import type { ChargeState } from './samples.js';
 
-/** What a charge shows in each state. Source: API reference, "Charge", "States and transitions"; assumption, "Flags". */
+/**
+ * What a charge shows in each state. Source: API reference, "Charge", "States and transitions"; assumption, "Flags".
+ */
 export const STATES: Readonly<Record<ChargeState, Readonly<Record<string, Json>>>> = {
   pending: {
     status: 'pending',

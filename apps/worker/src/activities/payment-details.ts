@@ -6,8 +6,8 @@ import type { PaymentDetails } from '@tillflow/workflows';
 const MAX_DISCOUNTS = 500;
 
 /**
- * What a paid charge says of its payment. Every value is checked: one of another kind counts as missing. `buyer_name` is
- * left out. Source: API reference, "Source" and "Charge".
+ * What a paid charge says of its payment. Every value is checked: one of another kind counts as missing. `buyer_name`
+ * is left out. Source: API reference, "Source" and "Charge".
  */
 export function paymentDetails({ source, ...charge }: Charge): PaymentDetails {
   const { customer_amount, customer_currency, customer_exchange_rate } = source?.references ?? {};

@@ -47,7 +47,9 @@ export async function attempt<T, R>(
 /** The limits of a read. Milliseconds. */
 export type ReadOptions = Required<Pick<RequestOptions, 'timeoutMs' | 'deadlineMs' | 'signal'>>;
 
-/** Makes a call without effect. Temporal may retry it. @param isSecondTry an earlier activity found the provider slow */
+/**
+ * Makes a call without effect. Temporal may retry it. @param isSecondTry an earlier activity found the provider slow
+ */
 export async function read<T>(call: (options: ReadOptions) => Promise<T>, isSecondTry = false): Promise<T> {
   const { cancellationSignal: signal, info } = Context.current();
   const limits = info.isLocal ? 'local' : isSecondTry || info.attempt > 1 ? 'again' : 'first';
@@ -59,7 +61,8 @@ export async function read<T>(call: (options: ReadOptions) => Promise<T>, isSeco
 }
 
 /**
- * Heartbeats while `work` runs, so that Temporal notices a dead or frozen worker well before the activity's own timeout.
+ * Heartbeats while `work` runs, so that Temporal notices a dead or frozen worker well before the activity's own
+ * timeout.
  * @param progress a worker that takes the activity over gets the newest value
  */
 export async function withHeartbeat<T>(work: () => Promise<T>, progress: () => unknown = () => undefined): Promise<T> {

@@ -15,7 +15,9 @@ import { embeddedRefunds, instantOf, refundedAmountOf, toFacts, toRefundFacts } 
 /** Source type of the merchant-presented QR method. Source: API reference, "Merchant-presented QR payment". */
 const QR_SOURCE = 'wallet_mpm';
 
-/** This machine's clock and the provider's may differ by this much when charges are searched by time, in milliseconds. */
+/**
+ * This machine's clock and the provider's may differ by this much when charges are searched by time, in milliseconds.
+ */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /** When the clocks differ by more, this many of the newest charges are searched. */
@@ -117,7 +119,9 @@ async function paymentFacts(
   return Object.keys(payment).length === 0 ? {} : { payment };
 }
 
-/** When the payment can be paid out: its transaction says so. Nothing when that is not known: the payment counts anyway. */
+/**
+ * When the payment can be paid out: its transaction says so. Nothing when that is not known: the payment counts anyway.
+ */
 async function payoutOf(
   client: PaymentsClient,
   { transaction }: Charge,

@@ -24,8 +24,8 @@ const READ_EVERY_MS = 20_000;
 type ClockSettings = Pick<WorkerSettings, 'TEMPORAL_TASK_QUEUE' | 'MAX_CLOCK_OFFSET_MS'>;
 
 /**
- * The offsets of this machine's clock from Temporal's and the provider's. While the offset from Temporal's is too large,
- * the worker takes no work.
+ * The offsets of this machine's clock from Temporal's and the provider's. While the offset from Temporal's is too
+ * large, the worker takes no work.
  */
 export class Clocks {
   readonly provider = new ProviderClock();
@@ -36,8 +36,8 @@ export class Clocks {
   #onTurn: (() => void)[] = [];
 
   /**
-   * Reads Temporal's clock, and repeats it until {@link end}. When Temporal answers and does not show its clock, the worker
-   * uses its own clock until a reading succeeds: without a worker no payment is looked up.
+   * Reads Temporal's clock, and repeats it until {@link end}. When Temporal answers and does not show its clock, the
+   * worker uses its own clock until a reading succeeds: without a worker no payment is looked up.
    * @param identity of the worker, which publishes its offsets under it
    * @throws Temporal's own errors.
    */

@@ -7,7 +7,9 @@ const HTTP_DATE_STEP_MS = 1_000;
 
 /** The offset of the machine's wall clock from the provider's, by the date of the provider's last reply. */
 export class ProviderClock {
-  /** At least this many milliseconds; positive: the machine's clock is ahead. Null before the first reply with a date. */
+  /**
+   * At least this many milliseconds; positive: the machine's clock is ahead. Null before the first reply with a date.
+   */
   offset: number | null = null;
 
   constructor(private readonly machine: Machine = MACHINE) {

@@ -12,7 +12,9 @@ export const MACHINE: Machine = { wall: () => Date.now(), monotonic: () => perfo
 
 /** Two uncorrected clocks drift apart by less than this fraction of the time. */
 const DRIFT = 200e-6;
-/** The wall clock and the monotonic clock differ by more than this only after the first was set or the second stopped. */
+/**
+ * The wall clock and the monotonic clock differ by more than this only after the first was set or the second stopped.
+ */
 const DISTURBED_MS = 100;
 
 /** At one instant of the monotonic clock, Temporal's clock is between `earliest` and `latest`. */
@@ -24,8 +26,8 @@ type Bounds = {
 };
 
 /**
- * Estimates Temporal's clock independently of this machine's wall clock. Each reading gives bounds: Temporal recorded its
- * time between the request and the answer. The bounds of several readings are intersected, and widen with the drift
+ * Estimates Temporal's clock independently of this machine's wall clock. Each reading gives bounds: Temporal recorded
+ * its time between the request and the answer. The bounds of several readings are intersected, and widen with the drift
  * between readings.
  */
 export class TemporalClock {
@@ -40,9 +42,9 @@ export class TemporalClock {
   }
 
   /**
-   * The latest time that Temporal's clock can show now, in epoch milliseconds: a request whose deadline it has reached is
-   * not sent. It uses the machine's clock that advanced further, so that a frozen process, a suspended machine or a clock
-   * that was set never makes it too early.
+   * The latest time that Temporal's clock can show now, in epoch milliseconds: a request whose deadline it has reached
+   * is not sent. It uses the machine's clock that advanced further, so that a frozen process, a suspended machine or a
+   * clock that was set never makes it too early.
    */
   now(): number {
     const { monotonic, wall, latest } = this.#bounds;
@@ -80,8 +82,8 @@ export class TemporalClock {
   }
 
   /**
-   * Temporal's clock has reached this instant: Temporal scheduled a task then. Corrects the bounds after a suspension that
-   * the machine did not notice.
+   * Temporal's clock has reached this instant: Temporal scheduled a task then. Corrects the bounds after a suspension
+   * that the machine did not notice.
    * @param instant epoch milliseconds
    */
   hasReached(instant: number): void {

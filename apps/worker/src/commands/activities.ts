@@ -104,7 +104,10 @@ async function acceptMissingMetadata(
   }
 }
 
-/** After a try with an unknown outcome, a record that is gone was removed by that try, and an ended plan was ended by it. */
+/**
+ * After a try with an unknown outcome, a record that is gone was removed by that try, and an ended plan was ended by
+ * it.
+ */
 async function acceptEarlierEffect(
   client: PaymentsClient,
   reply: Promise<Reply>,

@@ -41,7 +41,9 @@ export async function plansSince(
   return plans.filter(({ id }) => !existed.has(id));
 }
 
-/** How far the provider's clock is behind, in milliseconds, by the upper bound of its lists; 0 when it is not behind. */
+/**
+ * How far the provider's clock is behind, in milliseconds, by the upper bound of its lists; 0 when it is not behind.
+ */
 async function providerClockBehindMs(
   schedules: Pick<PaymentsClient['chargeSchedules'], 'list'>,
   options: RequestOptions,

@@ -75,8 +75,8 @@ export class TailCheckouts {
   }
 
   /**
-   * Starts a closed checkout again under its own id and hints the charge, so that the same rules apply to the payment as
-   * before the checkout closed. If another process has reopened it meanwhile, it only gets the hint.
+   * Starts a closed checkout again under its own id and hints the charge, so that the same rules apply to the payment
+   * as before the checkout closed. If another process has reopened it meanwhile, it only gets the hint.
    */
   async reopen({ memo, run }: Closed, late: ChargeFacts, content: Hint): Promise<void> {
     const input = reopen(memo, await this.#policyOf(run), late, instant(Date.now()));

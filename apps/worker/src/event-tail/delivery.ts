@@ -34,7 +34,9 @@ const EARLY_TRIES = 2;
 /** The provider shows a payment at the latest this long after its event, in milliseconds. Assumption. */
 const EARLY_MS = 600_000;
 
-/** Delivers events to their checkouts. An event that cannot be delivered is returned as unplaced and delays no other. */
+/**
+ * Delivers events to their checkouts. An event that cannot be delivered is returned as unplaced and delays no other.
+ */
 export class Delivery {
   constructor(
     private readonly checkouts: TailCheckouts,
@@ -160,7 +162,10 @@ function hintOf({ id, key, chargeId }: CheckoutEvent) {
   return { eventId: id, eventKey: key, chargeId };
 }
 
-/** Whether the checkout shows every change already, because a webhook came first. Compares ids, never an event's content. */
+/**
+ * Whether the checkout shows every change already, because a webhook came first. Compares ids, never an event's
+ * content.
+ */
 function isKnown(event: CheckoutEvent, memo: CheckoutMemo): boolean {
   return changesOf(event).every((change) => isShown(change, event.chargeId, memo));
 }

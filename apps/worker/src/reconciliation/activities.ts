@@ -36,7 +36,9 @@ import { ProviderRecords } from './provider-records.js';
 import { compareReceipts } from './receipts.js';
 import { TillflowRecords } from './tillflow-records.js';
 
-/** A checkout heals within this time after its hint, and is read after growing pauses that begin with this one. In ms. */
+/**
+ * A checkout heals within this time after its hint, and is read after growing pauses that begin with this one. In ms.
+ */
 const HEALED_WITHIN_MS = 20_000;
 const FIRST_PAUSE_MS = 500;
 /** A page of checkouts takes longer to read than one checkout. */
@@ -149,7 +151,9 @@ async function isGone(one: Break, lookups: Lookups, rules: Rules): Promise<boole
   return !left.some((other) => idsOf(other) === idsOf(one) && !other.healed);
 }
 
-/** Heartbeats the progress while `work` runs, and after a failure. A retry that would fail in the same way is not made. */
+/**
+ * Heartbeats the progress while `work` runs, and after a failure. A retry that would fail in the same way is not made.
+ */
 async function withProgress<T>(progress: Progress | null, work: () => Promise<T>): Promise<T> {
   const snapshot = (): unknown => progress?.snapshot();
   try {

@@ -3,8 +3,8 @@ import type { Acknowledgements } from '@tillflow/temporal';
 import type { ProviderRecords } from './provider-records.js';
 
 /**
- * Adds to breaks what the compared records do not contain: who made a refund at the provider, and who has acknowledged the
- * break.
+ * Adds to breaks what the compared records do not contain: who made a refund at the provider, and who has acknowledged
+ * the break.
  * @param now when the run began: the ages of the breaks are counted from there
  */
 export async function describeBreaks(

@@ -29,7 +29,10 @@ export class Progress {
     this.#days = new DaySums(tillsPerDay(call.window));
   }
 
-  /** @param heartbeat the snapshot of an earlier try of the same call. The call starts again when the form is another one. */
+  /**
+   * @param heartbeat the snapshot of an earlier try of the same call. The call starts again when the form is another
+   * one.
+   */
   static of(call: CompareCall, heartbeat: unknown): Progress {
     const progress = new Progress(call);
     if (!isSnapshot(heartbeat)) return progress;

@@ -24,7 +24,9 @@ import { listByTime } from './list-by-time.js';
 
 /** A page of a hundred records takes longer to read than one record. */
 const PAGE_LIMITS = { timeoutMs: 15_000, deadlineMs: 60_000 } as const;
-/** The origin of a credit is a charge, that of a debit a refund. Source: assumption, "Transactions of a paid charge". */
+/**
+ * The origin of a credit is a charge, that of a debit a refund. Source: assumption, "Transactions of a paid charge".
+ */
 const CHARGE = 'chrg_';
 const REFUND = 'rfnd_';
 /** The time between the event and the movement of the same refund, in milliseconds: usually, and at most. */
@@ -153,7 +155,10 @@ function feesOf(charge: Charge): Fees | null {
   return { fee, vat, net: net + interest, byRates: byRates(charge) };
 }
 
-/** Rates are in percent, the flat fee in the smallest unit. Null when one is missing. Source: assumption, "Rates of fees". */
+/**
+ * Rates are in percent, the flat fee in the smallest unit. Null when one is missing. Source: assumption, "Rates of
+ * fees".
+ */
 function byRates({ amount, transaction_fees: rates }: Charge): Fees['byRates'] {
   const [flat, rate, vatRate] = [rates?.fee_flat, rates?.fee_rate, rates?.vat_rate].map((text) =>
     Number(text === '' ? Number.NaN : (text ?? Number.NaN)),

@@ -22,8 +22,8 @@ const LONGEST_MONTH_MS = 31 * 86_400_000;
 const DATED_WITHIN_MS = 2 * 86_400_000;
 
 /**
- * Compares each month and currency for which a receipt was issued in a window: the sum of all receipts of that month, also
- * of those that were issued before or after the window, with the charges of the month.
+ * Compares each month and currency for which a receipt was issued in a window: the sum of all receipts of that month,
+ * also of those that were issued before or after the window, with the charges of the month.
  */
 export async function compareReceipts(
   client: PaymentsClient,

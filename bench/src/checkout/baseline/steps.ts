@@ -6,7 +6,9 @@ export type BareInput = {
   readonly padding: string;
 };
 
-/** Bytes of the payloads of a paid checkout with 200 bytes of metadata. Measured once, and then fixed with the shape. */
+/**
+ * Bytes of the payloads of a paid checkout with 200 bytes of metadata. Measured once, and then fixed with the shape.
+ */
 export const BYTES = {
   memoAtStart: 550,
   source: 67,

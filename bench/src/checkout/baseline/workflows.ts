@@ -46,9 +46,9 @@ export async function twoActivities(): Promise<void> {
 }
 
 /**
- * The 24 events of a paid checkout, without any logic: source and lookup as local activities, the charge as a regular one,
- * and no continue-as-new at the payment. Written by hand. It stays as it is when the product changes, so that the product is
- * compared with the same thing after each change.
+ * The 24 events of a paid checkout, without any logic: source and lookup as local activities, the charge as a regular
+ * one, and no continue-as-new at the payment. Written by hand. It stays as it is when the product changes, so that the
+ * product is compared with the same thing after each change.
  */
 export async function bare({ waitMs }: BareInput): Promise<void> {
   let answered = false;

@@ -30,7 +30,10 @@ export type Stated = {
   readonly currency: string;
 };
 
-/** Who made a change at the provider, as its event names them; null for a name that it lacks. Source: API reference, "Event". */
+/**
+ * Who made a change at the provider, as its event names them; null for a name that it lacks. Source: API reference,
+ * "Event".
+ */
 export type MadeBy = {
   readonly actor_uid: string | null;
   readonly user_uid: string | null;
@@ -156,8 +159,8 @@ export function idsOf({ type, checkout_id, charge_id, refund_id, transaction_id,
 }
 
 /**
- * The text that is the same as long as the break is: its type, its ids, and both statements of status and amount. It leaves
- * out what changes without the break, such as its age.
+ * The text that is the same as long as the break is: its type, its ids, and both statements of status and amount. It
+ * leaves out what changes without the break, such as its age.
  */
 export function factsOf(one: Break): string {
   const sides = [one.expected, one.actual].map((side) => side && [side.status, side.amount, side.currency]);

@@ -31,10 +31,10 @@ export function monthOf({ issuedOn }: Receipt): { readonly from: Instant; readon
 }
 
 /**
- * Compares the sum of the receipts of one month and currency with the fees of the charges of that month: an invoice and the
- * credit note that corrects it state the month together. Tillflow does not know the fees of transfers and the withheld
- * tax, so it takes both from the receipts. A credit note lowers the sum, whether the provider writes its amounts with a
- * minus sign or without. Source: assumption, "Receipts of a month".
+ * Compares the sum of the receipts of one month and currency with the fees of the charges of that month: an invoice and
+ * the credit note that corrects it state the month together. Tillflow does not know the fees of transfers and the
+ * withheld tax, so it takes both from the receipts. A credit note lowers the sum, whether the provider writes its
+ * amounts with a minus sign or without. Source: assumption, "Receipts of a month".
  * @param receipts at least one; their order does not matter
  */
 export function compareReceipts(receipts: readonly Receipt[], fees: FeesOfMonth, { now }: Rules): Break[] {

@@ -49,9 +49,10 @@ type RowOf<Column extends string> = Partial<Record<Column, string | number | boo
 type Row = RowOf<(typeof COLUMNS)[number]>;
 
 /**
- * One table according to RFC 4180. It has a line for each break, each foreign charge (`actual_amount`), and each total of a
- * currency (its name in `type`, its value in `actual_amount`). Further lines say how many breaks and foreign charges are
- * left out, and which records could not be read (the reason in `actual_status`). Amounts are in the smallest unit.
+ * One table according to RFC 4180. It has a line for each break, each foreign charge (`actual_amount`), and each total
+ * of a currency (its name in `type`, its value in `actual_amount`). Further lines say how many breaks and foreign
+ * charges are left out, and which records could not be read (the reason in `actual_status`). Amounts are in the
+ * smallest unit.
  */
 export function toCsv({ breaks, foreign, totals, omitted, not_compared }: Exported): string {
   const rows: Row[] = [

@@ -7,7 +7,9 @@ export type Till = { readonly store: string | null; readonly terminal: string | 
 
 type Counted = { readonly count: number; readonly amount: number };
 
-/** What the provider pays out on a date, in the smallest currency unit. Negative: refunds take more than payments bring. */
+/**
+ * What the provider pays out on a date, in the smallest currency unit. Negative: refunds take more than payments bring.
+ */
 type Settlement = {
   /** `YYYY-MM-DD` in the shop's zone; null when the provider does not say. */
   readonly date: string | null;
@@ -84,7 +86,9 @@ const DAY_MS = 86_400_000;
 /** A row has some 300 bytes. A result is one payload of 2 MB, and its breaks may need most of it. */
 const MOST_TILLS = 1_500;
 
-/** How many tills of each day the result of a window lists. A result adds up further ones in one row of their currency. */
+/**
+ * How many tills of each day the result of a window lists. A result adds up further ones in one row of their currency.
+ */
 export function tillsPerDay({ from, to }: { readonly from: number; readonly to: number }): number {
   return Math.floor(MOST_TILLS / Math.max(1, Math.round((to - from) / DAY_MS)));
 }

@@ -26,8 +26,8 @@ const LISTED_BEFORE_MS = 24 * 3_600_000;
 export type Window = { readonly from: Instant; readonly to: Instant };
 
 /**
- * The part of a window, in milliseconds, that can be compared: lists begin in 1970, and payments after `oldEnough` are left
- * to the next run.
+ * The part of a window, in milliseconds, that can be compared: lists begin in 1970, and payments after `oldEnough` are
+ * left to the next run.
  */
 export function comparable({ from, to }: { readonly from: number; readonly to: number }, oldEnough: Instant): Window {
   return { from: instant(Math.max(from, LISTED_BEFORE_MS)), to: instant(Math.min(to, oldEnough)) };
@@ -213,8 +213,8 @@ class SliceComparison {
   }
 
   /**
-   * The sums of the days count a refund when its money leaves the balance, whenever the payment was made. A refund of a payment in
-   * the window is compared with its charge; a refund of an earlier payment is compared here.
+   * The sums of the days count a refund when its money leaves the balance, whenever the payment was made. A refund of a
+   * payment in the window is compared with its charge; a refund of an earlier payment is compared here.
    */
   async #compareRefund(movement: Movement): Promise<void> {
     const charge = await this.lookups.refunded(movement);
@@ -277,8 +277,8 @@ class SliceComparison {
   }
 
   /**
-   * Compares freshly read records, because the listed ones may be out of date. Money may also move between two reads, so
-   * the charge is read before and after its checkout, and only a break that both reads show is reported.
+   * Compares freshly read records, because the listed ones may be out of date. Money may also move between two reads,
+   * so the charge is read before and after its checkout, and only a break that both reads show is reported.
    */
   async #compareAgain(
     { charge: listed, checkout: known, movement: credit }: Match,

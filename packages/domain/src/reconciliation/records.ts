@@ -7,7 +7,10 @@ import type { Till } from './day-totals.js';
 export type TillflowRefund = {
   /** The provider's id; null until it is known. */
   readonly id: string | null;
-  /** The caller's key; the id of a refund that was made elsewhere; `auto:<charge>` of money that Tillflow returns automatically. */
+  /**
+   * The caller's key; the id of a refund that was made elsewhere; `auto:<charge>` of money that Tillflow returns
+   * automatically.
+   */
   readonly key: string;
   readonly chargeId: string;
   readonly amount: number;

@@ -11,8 +11,8 @@ export interface ConnectionPool {
 }
 
 /**
- * Kept-alive connections to one origin. Their sockets never keep the process running: undici unrefs an idle socket, this
- * pool unrefs one that is connecting, and a request in flight has its own timer.
+ * Kept-alive connections to one origin. Their sockets never keep the process running: undici unrefs an idle socket,
+ * this pool unrefs one that is connecting, and a request in flight has its own timer.
  */
 export function openPool(origin: string, connectTimeoutMs: number): ConnectionPool {
   const connect = buildConnector({ timeout: connectTimeoutMs });
@@ -22,7 +22,8 @@ export function openPool(origin: string, connectTimeoutMs: number): ConnectionPo
     // One request at a time on each socket, so that one broken request breaks no other.
     pipelining: 1,
     connect: (options, callback) => {
-      // Typed as void, but undici's connector returns the socket. Nothing else gives access to it before it is connected.
+      // Typed as void, but undici's connector returns the socket. Nothing else gives access to it before it is
+      // connected.
       const socket: unknown = connect(options, (...result) => {
         if (socket instanceof Socket) connecting.delete(socket);
         callback(...result);

@@ -252,7 +252,9 @@ describe.concurrent('a 429, then the reply', () => {
 const run = promisify(execFile);
 const here = (relative: string): string => fileURLToPath(new URL(relative, import.meta.url));
 
-/** Calls every method at every address at once, never closes a client, and prints how many calls failed as they should. */
+/**
+ * Calls every method at every address at once, never closes a client, and prints how many calls failed as they should.
+ */
 const program = (baseUrls: readonly string[]): string => `
   import { PaymentsClient, PaymentsError } from ${JSON.stringify(here('../../dist/index.js'))};
   const bytes = (name, value) => (name === 'file' ? Buffer.from(value, 'base64') : value);

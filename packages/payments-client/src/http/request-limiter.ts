@@ -1,6 +1,9 @@
 import { type CallDeadlines, type Clock, type DeadlineKind, passedDeadline } from './deadline.js';
 
-/** The longest that one Retry-After holds back every call, in milliseconds: a wrong header must not stop payments for hours. */
+/**
+ * The longest that one Retry-After holds back every call, in milliseconds: a wrong header must not stop payments for
+ * hours.
+ */
 export const MAX_PAUSE_MS = 60_000;
 
 /** While both kinds wait, one request in this many is a read. */
@@ -91,8 +94,8 @@ export class RequestLimiter {
   }
 
   /**
-   * Holds back every request for `ms` milliseconds, at most {@link MAX_PAUSE_MS}, because the provider asks for it. With a
-   * limit, the bucket then holds one token only: the provider's own is empty.
+   * Holds back every request for `ms` milliseconds, at most {@link MAX_PAUSE_MS}, because the provider asks for it.
+   * With a limit, the bucket then holds one token only: the provider's own is empty.
    */
   pause(ms: number): void {
     const until = this.#clock.monotonic() + Math.min(ms, MAX_PAUSE_MS);

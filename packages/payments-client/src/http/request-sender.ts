@@ -28,8 +28,9 @@ const LAST_OF_SECOND_MS = 999;
 
 /**
  * Sends requests, retries where that is safe, and returns a checked reply or throws a {@link PaymentsError}.
- * It retries GET, PATCH and DELETE on not sent, 429, 5xx, a broken connection and a timeout. It retries POST only on not
- * sent and 429, because nothing makes a repeated POST harmless (assumption: the provider honours no idempotency key).
+ * It retries GET, PATCH and DELETE on not sent, 429, 5xx, a broken connection and a timeout. It retries POST only on
+ * not sent and 429, because nothing makes a repeated POST harmless (assumption: the provider honours no idempotency
+ * key).
  */
 export class RequestSender {
   readonly #settings: Settings;
@@ -66,7 +67,10 @@ export class RequestSender {
     return this.#call('GET', path, params, schema, options);
   }
 
-  /** @param compare finds the fields that the reply contradicts; if it finds any, the call fails with an {@link IntegrityError} */
+  /**
+   * @param compare finds the fields that the reply contradicts; if it finds any, the call fails with an {@link
+   * IntegrityError}
+   */
   post<T, P extends object>(
     path: Path,
     params: P | undefined,
@@ -108,7 +112,10 @@ export class RequestSender {
     return this.#settings.clock.now();
   }
 
-  /** How far the provider's clock is ahead of this machine's, in milliseconds, by the date of its last reply; 0 when it is not. */
+  /**
+   * How far the provider's clock is ahead of this machine's, in milliseconds, by the date of its last reply; 0 when it
+   * is not.
+   */
   providerAheadMs(): number {
     const { date = '', datedAt = 0 } = this.#lastProgress ?? {};
     const aheadMs = Date.parse(date) - datedAt;
@@ -116,7 +123,10 @@ export class RequestSender {
     return aheadMs > 0 ? aheadMs + LAST_OF_SECOND_MS : 0;
   }
 
-  /** Refuses new calls and those that wait for the request limit, lets those in flight finish, and closes the sockets. A `dispatcher` of the caller's stays open. */
+  /**
+   * Refuses new calls and those that wait for the request limit, lets those in flight finish, and closes the sockets. A
+   * `dispatcher` of the caller's stays open.
+   */
   close(): Promise<void> {
     this.#context.limiter.close();
     this.#closing ??= this.#idle().then(() => this.#pool?.close());

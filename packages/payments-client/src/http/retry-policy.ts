@@ -27,7 +27,10 @@ export function retryDelay(retry: number, failure: PaymentsError, random: () => 
   return ceiling * (0.5 + random() / 2);
 }
 
-/** `Retry-After` of a 429 or 503 in milliseconds from `now`, from seconds or from a date; undefined when absent or unreadable. */
+/**
+ * `Retry-After` of a 429 or 503 in milliseconds from `now`, from seconds or from a date; undefined when absent or
+ * unreadable.
+ */
 export function retryAfter(head: ResponseHead, now: number): number | undefined {
   if (head.status !== 429 && head.status !== 503) return undefined;
   const value = header(head, 'retry-after')?.trim();

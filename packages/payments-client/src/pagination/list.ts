@@ -56,9 +56,9 @@ const DATE_STEP_MS = 1_000;
 
 /**
  * Reads a list to its end, each record once, while records are being added. It pins the upper bound to the time of the
- * call, moves the offset by what each page really held, and drops a record that came before. `total` alone never ends it.
- * When the first reply shows that the provider's clock is ahead, it reads that page again up to the provider's time:
- * otherwise it would miss what the provider made just before the call.
+ * call, moves the offset by what each page really held, and drops a record that came before. `total` alone never ends
+ * it. When the first reply shows that the provider's clock is ahead, it reads that page again up to the provider's
+ * time: otherwise it would miss what the provider made just before the call.
  * @param clocks give the upper bound where `params.to` gives none
  * @param readPage reads one page; nothing is read ahead
  */

@@ -69,7 +69,10 @@ export function iterateSearch<P extends SearchParams<unknown>, T extends { id: s
   });
 }
 
-/** After a full last page one more is read, because the total may be stale. A refusal of that page ends the result (assumption). */
+/**
+ * After a full last page one more is read, because the total may be stale. A refusal of that page ends the result
+ * (assumption).
+ */
 function endBeyond<T>(isBeyond: boolean): (error: unknown) => Search<T> {
   return (error) => {
     if (isBeyond && error instanceof InvalidRequestError && error.outcome === 'rejected') return { data: [] };

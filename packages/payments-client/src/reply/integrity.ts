@@ -9,7 +9,9 @@ export interface ComparisonRules {
   readonly searchedMetadata: ReadonlySet<string> | undefined;
 }
 
-/** Finds the request fields that a reply contradicts, e.g. `['amount', 'metadata[order]']`; none when it is as asked. */
+/**
+ * Finds the request fields that a reply contradicts, e.g. `['amount', 'metadata[order]']`; none when it is as asked.
+ */
 export type ReplyComparison<P, T> = (requested: P, replied: T, rules: ComparisonRules) => readonly string[];
 
 interface Requested {
@@ -23,8 +25,8 @@ interface Replied extends Requested {
 }
 
 /**
- * Compares amount, currency, metadata and mode; `more` compares the fields of one resource. A parameter that was left out
- * or null contradicts nothing. Neither does a field that the reply leaves out.
+ * Compares amount, currency, metadata and mode; `more` compares the fields of one resource. A parameter that was left
+ * out or null contradicts nothing. Neither does a field that the reply leaves out.
  */
 export function compareWithRequest<P extends Requested, T extends Replied>(
   more?: (requested: P, replied: T) => readonly string[],
@@ -71,7 +73,10 @@ export function differentRecord(subject: Subject | undefined, reply: unknown): s
   return typeof owner === 'string' && owner !== id ? [kind] : [];
 }
 
-/** A currency, type or period without the case and white space that the provider may change. Other values stay as they are. */
+/**
+ * A currency, type or period without the case and white space that the provider may change. Other values stay as they
+ * are.
+ */
 export function normalizedWord<V>(value: V): V | string {
   return typeof value === 'string' ? value.trim().toLowerCase() : value;
 }

@@ -5,9 +5,9 @@ import { isPlainObject } from '../request/params.js';
 const MAX_DEPTH = 16;
 
 /**
- * The fields of metadata, as `metadata[order]`, that a reply lacks or changed. These are no change: white space around a
- * text, other line endings, another Unicode form, a number in place of its digits, a list as a map of its indices or in
- * another order. An empty value may be missing, and the provider may add fields.
+ * The fields of metadata, as `metadata[order]`, that a reply lacks or changed. These are no change: white space around
+ * a text, other line endings, another Unicode form, a number in place of its digits, a list as a map of its indices or
+ * in another order. An empty value may be missing, and the provider may add fields.
  * @param searched names to compare; all of them when undefined
  */
 export function differentMetadata(

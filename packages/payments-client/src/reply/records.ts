@@ -35,11 +35,14 @@ function compiledOf(schema: z.ZodType): z.ZodType {
 }
 
 /**
- * A record of a list that does not have the documented shape, as the provider sent it. Take nothing from it but ids, and
- * use these only to look something up.
+ * A record of a list that does not have the documented shape, as the provider sent it. Take nothing from it but ids,
+ * and use these only to look something up.
  */
 export class UnreadableRecord {
-  /** The record's own id, or, where that cannot be read either, `unreadable_` and a digest: the same for the same record. */
+  /**
+   * The record's own id, or, where that cannot be read either, `unreadable_` and a digest: the same for the same
+   * record.
+   */
   readonly id: string;
 
   constructor(

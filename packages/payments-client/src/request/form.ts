@@ -4,9 +4,9 @@ import { invalidParameter, isPlainObject, MAX_DEPTH } from './params.js';
 
 /**
  * Encodes parameters as `application/x-www-form-urlencoded`, for a body or a query string.
- * Nested objects become `source[type]=…`, arrays `on[weekdays][]=…`, arrays of objects `items[][name]=…`. Booleans become
- * `true` and `false`, null the empty string, a `Date` its ISO 8601 instant, or its UTC day in a date field. Undefined and
- * empty arrays or objects are left out. Source: assumption "Nested objects in forms".
+ * Nested objects become `source[type]=…`, arrays `on[weekdays][]=…`, arrays of objects `items[][name]=…`. Booleans
+ * become `true` and `false`, null the empty string, a `Date` its ISO 8601 instant, or its UTC day in a date field.
+ * Undefined and empty arrays or objects are left out. Source: assumption "Nested objects in forms".
  * @throws {InvalidRequestError} `invalid_parameter`, `not_sent`, for a value that a form cannot carry
  */
 export function encodeForm(params: object): string {
@@ -47,8 +47,8 @@ function appendArray(pairs: string[], name: string, values: readonly unknown[], 
 }
 
 /**
- * A reader of `items[][name]=a&items[][price]=1&items[][name]=b` starts a new element where a key repeats. So each element
- * must begin with a key of the element before it. Otherwise the two would be read as one.
+ * A reader of `items[][name]=a&items[][price]=1&items[][name]=b` starts a new element where a key repeats. So each
+ * element must begin with a key of the element before it. Otherwise the two would be read as one.
  */
 function beginningWithKeyOf(previous: object, element: Record<string, unknown>, name: string): object {
   const keys = Object.keys(element);

@@ -13,8 +13,8 @@ const AMOUNTS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Copies the parameters, because the caller may change its object while the request is under way. Leaves out fields that
- * are undefined.
+ * Copies the parameters, because the caller may change its object while the request is under way. Leaves out fields
+ * that are undefined.
  * @throws {InvalidRequestError} `invalid_parameter`, `not_sent`, for an amount that is not a whole number of smallest
  * currency units, for a value that is nested too deep, and for parameters that are not an object
  */

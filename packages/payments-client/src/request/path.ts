@@ -29,7 +29,10 @@ export function named(name: string, id: string): Named {
   return new Named(name, id);
 }
 
-/** Tag for resource paths: path`/charges/${id}/expire`. A bad id is refused when the call is made, so that the call rejects rather than throws. */
+/**
+ * Tag for resource paths: path`/charges/${id}/expire`. A bad id is refused when the call is made, so that the call
+ * rejects rather than throws.
+ */
 export function path(parts: TemplateStringsArray, ...ids: readonly (string | Named)[]): Path {
   return {
     route: parts.reduce((route, part, index) => `${route}{${nameOf(ids[index - 1])}}${part}`),

@@ -25,7 +25,10 @@ export interface EncodedBody {
   readonly bytes: Uint8Array;
 }
 
-/** Reads and encodes a body when the call is made. Stops when `signal` aborts; rejects with a PaymentsError `not_sent` for what cannot be sent. */
+/**
+ * Reads and encodes a body when the call is made. Stops when `signal` aborts; rejects with a PaymentsError `not_sent`
+ * for what cannot be sent.
+ */
 export type BodyReader = (signal: AbortSignal) => Promise<EncodedBody>;
 
 /** The headers of one key, prepared once for all calls, and the key's mode. */

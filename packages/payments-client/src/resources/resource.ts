@@ -1,8 +1,8 @@
 import type { RequestSender } from '../http/request-sender.js';
 
 /**
- * The endpoints of one kind of record: each method is a verb and a path. A `list*` method returns one page. An `iterate*`
- * method returns every record, each once; its `options` apply to each page.
+ * The endpoints of one kind of record: each method is a verb and a path. A `list*` method returns one page. An
+ * `iterate*` method returns every record, each once; its `options` apply to each page.
  */
 export abstract class Resource {
   protected readonly http: RequestSender;

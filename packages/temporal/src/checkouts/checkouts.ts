@@ -65,7 +65,9 @@ export type CheckoutsOptions = {
 
 /** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
 const STARTED = 2;
-/** A call to the provider that has run for longer than this, in seconds, says nothing about Temporal and the workers. */
+/**
+ * A call to the provider that has run for longer than this, in seconds, says nothing about Temporal and the workers.
+ */
 const SLOW_CALL_S = 2;
 
 /**

@@ -22,9 +22,9 @@ export type DurableRequest = {
 };
 
 /**
- * While the newest attempt is open, a cancel ends that attempt and no other can follow it. On an ended checkout, a cancel
- * may concern an attempt that was requested and is not shown yet. So such a cancel never equals another cancel. Its
- * caller gets the end, and has no reason to repeat it.
+ * While the newest attempt is open, a cancel ends that attempt and no other can follow it. On an ended checkout, a
+ * cancel may concern an attempt that was requested and is not shown yet. So such a cancel never equals another cancel.
+ * Its caller gets the end, and has no reason to repeat it.
  * @returns null when the checkout is paid: a cancel changes nothing.
  */
 export function durableCancel(stored: StoredCheckout, request: Attributed): DurableRequest | null {
@@ -44,7 +44,9 @@ export function durableRefund({ refunds, version }: StoredCheckout, request: Ref
   return durable(refundRequest, request, [key, amount, version]);
 }
 
-/** Attempt `after` + 1 may be requested again once attempt `after` is shown. @returns null once the attempt is shown. */
+/**
+ * Attempt `after` + 1 may be requested again once attempt `after` is shown. @returns null once the attempt is shown.
+ */
 export function durableAttempt(stored: StoredCheckout, request: NewAttemptRequest): DurableRequest | null {
   const newest = newestAttempt(stored);
   return newest > request.after ? null : durable(newAttemptRequest, request, [request.after, newest]);

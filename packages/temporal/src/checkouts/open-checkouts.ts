@@ -7,8 +7,8 @@ import { runningWhere, type CheckoutFilters } from './queries.js';
 const PAGE = 200;
 
 /**
- * Reads the checkouts that a list's filters find and whose workflow runs: each once, the newest first, a page at a time. A
- * checkout that no longer matches when its page is read is left out.
+ * Reads the checkouts that a list's filters find and whose workflow runs: each once, the newest first, a page at a
+ * time. A checkout that no longer matches when its page is read is left out.
  */
 export async function* openCheckoutsWhere(
   checkouts: Checkouts,

@@ -17,8 +17,8 @@ export class PaidCheckouts {
   ) {}
 
   /**
-   * Checkouts that were paid at or after `from` and before `to`, in the order of their payments. Temporal cannot sort by
-   * payment, so each search covers a span of time that fits into a page.
+   * Checkouts that were paid at or after `from` and before `to`, in the order of their payments. Temporal cannot sort
+   * by payment, so each search covers a span of time that fits into a page.
    * @throws {UnreadablePayloadError} when a checkout cannot be decrypted: it would count as missing.
    */
   async *between(from: Instant, to: Instant): AsyncGenerator<StoredCheckout, void, undefined> {

@@ -131,7 +131,10 @@ const UNAVAILABLE = 14;
 /** The server says that it did nothing: invalid argument, not found, already exists, permission denied, … */
 const REFUSED: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 12, 16]);
 
-/** For a request that was not sent, grpc-js names no remote address, or says that there was no connection. Source: grpc-js 1.14. */
+/**
+ * For a request that was not sent, grpc-js names no remote address, or says that there was no connection. Source:
+ * grpc-js 1.14.
+ */
 function mayHaveArrived({ code, details }: { readonly code: number; readonly details: string }): boolean {
   if (code === OK) return true;
   // grpc-js itself makes these up: for a stream that the server or a proxy reset, and for an answer that is too long.

@@ -52,8 +52,8 @@ export function usesTls(settings: TemporalSettings): boolean {
 const RECONNECT = { 'grpc.initial_reconnect_backoff_ms': 100, 'grpc.max_reconnect_backoff_ms': 1_000 };
 
 /**
- * Detects a lost connection within 14 s; the library's own 45 s are too long for a till. The server treats more than one
- * ping in 10 s as an attack.
+ * Detects a lost connection within 14 s; the library's own 45 s are too long for a till. The server treats more than
+ * one ping in 10 s as an attack.
  */
 const KEEPALIVE = { 'grpc.keepalive_time_ms': 11_000, 'grpc.keepalive_timeout_ms': 3_000 };
 

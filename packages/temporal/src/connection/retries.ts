@@ -14,7 +14,9 @@ export type RetryOptions = {
   readonly failed: (error: unknown, pauseMs: number) => void;
 };
 
-/** The pause after failed try number `tries` (from 1), in milliseconds: 1 s, 2 s, … 30 s, less up to a half at random. */
+/**
+ * The pause after failed try number `tries` (from 1), in milliseconds: 1 s, 2 s, … 30 s, less up to a half at random.
+ */
 export function pauseAfter(tries: number, random: () => number = Math.random): number {
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** (tries - 1), LONGEST_PAUSE_MS);
   return Math.round(longest * (1 - random() / 2));

@@ -46,8 +46,8 @@ export class UnreadablePayloadError extends Error {
 }
 
 /**
- * Encrypts with the first key and decrypts with the key that a payload names. Without keys it encrypts nothing. It reads
- * unencrypted payloads as they are, so that encryption can be turned on while workflows run.
+ * Encrypts with the first key and decrypts with the key that a payload names. Without keys it encrypts nothing. It
+ * reads unencrypted payloads as they are, so that encryption can be turned on while workflows run.
  */
 export class EncryptionCodec implements PayloadCodec {
   readonly #keys: readonly PayloadKey[];

@@ -51,8 +51,8 @@ export function isProviderPlain({ PROVIDER_BASE_URL: url = '' }: Plain): boolean
 }
 
 /**
- * Why no program starts with these settings. With a live key, settings that suit a sandbox would let others read the key,
- * change the provider's answers, or act as a till.
+ * Why no program starts with these settings. With a live key, settings that suit a sandbox would let others read the
+ * key, change the provider's answers, or act as a till.
  * @returns problems for a SettingsError; none with a test key or without a key.
  */
 export function unsafeWithLiveKey(environment: Environment): string[] {

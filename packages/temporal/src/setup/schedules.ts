@@ -33,8 +33,8 @@ export const RECONCILE_DAILY = 'reconcile-daily';
 const AFTER_DAY_MS = 30 * MINUTE_MS;
 
 /**
- * Temporal skips a run while the one before it is still running. The reconciliation runs at one time of the UTC day, after
- * the end of the business day in summer and winter.
+ * Temporal skips a run while the one before it is still running. The reconciliation runs at one time of the UTC day,
+ * after the end of the business day in summer and winter.
  */
 const schedulesFor = (businessDays: BusinessDayRule): readonly ScheduleDefinition[] => [
   {

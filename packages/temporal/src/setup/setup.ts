@@ -25,8 +25,8 @@ export class SetupConflictError extends Error {
 export type SetupStep = { readonly what: string; readonly done: boolean };
 
 /**
- * Prepares a namespace for Tillflow: search attributes and retention. Idempotent; with `dryRun` it only returns the steps.
- * It does not shorten a longer retention.
+ * Prepares a namespace for Tillflow: search attributes and retention. Idempotent; with `dryRun` it only returns the
+ * steps. It does not shorten a longer retention.
  * @throws {SetupConflictError}
  */
 export async function setUpNamespace(

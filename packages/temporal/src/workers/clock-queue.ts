@@ -8,7 +8,9 @@ import { describeTaskQueue } from './task-queues.js';
  */
 export type Reading = { readonly from: number; readonly to: number; readonly said: number };
 
-/** The offset of a worker machine's clock from other clocks, in milliseconds; positive: it is ahead. Null: not known. */
+/**
+ * The offset of a worker machine's clock from other clocks, in milliseconds; positive: it is ahead. Null: not known.
+ */
 export type Offsets = { readonly temporal: number | null; readonly provider: number | null };
 
 /** The last report of a worker about its clock. */

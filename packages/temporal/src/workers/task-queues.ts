@@ -5,7 +5,10 @@ import { UnreadablePayloadError } from '../encryption/encryption-codec.js';
 /** The numbers of Temporal's `TaskQueueType`. */
 const TASK_QUEUE_TYPE = { workflows: 1, activities: 2 } as const;
 
-/** A running worker polls again after a minute without work. One that has not polled for this long, in milliseconds, has stopped. */
+/**
+ * A running worker polls again after a minute without work. One that has not polled for this long, in milliseconds, has
+ * stopped.
+ */
 const SEEN_WITHIN_MS = 90_000;
 
 /** A process that polled a task queue. */
@@ -67,8 +70,8 @@ const ANSWER_WITHIN_MS = 8_000;
 type ProbeResult = 'answered' | 'unreadable' | 'silent';
 
 /**
- * Whether a worker answers a query of any of these workflows within 8 s. Temporal lists a poller for minutes after it has
- * stopped, but only a running worker answers a query.
+ * Whether a worker answers a query of any of these workflows within 8 s. Temporal lists a poller for minutes after it
+ * has stopped, but only a running worker answers a query.
  */
 export async function probeWorkers(
   { client, connection }: Pick<Temporal, 'client' | 'connection'>,

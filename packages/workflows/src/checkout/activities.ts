@@ -19,7 +19,9 @@ export type CreateChargeCall = SendWindow & {
   readonly amount: number;
   readonly currency: Currency;
   readonly description: string | null;
-  /** The caller's, and Tillflow's `checkout` and `attempt`, which route webhooks and identify the charge in a search. */
+  /**
+   * The caller's, and Tillflow's `checkout` and `attempt`, which route webhooks and identify the charge in a search.
+   */
   readonly metadata: Readonly<Record<string, string>>;
   /** ISO 8601 UTC. Only sent along: Tillflow expires the charge itself. */
   readonly expiresAt: string;
@@ -40,8 +42,8 @@ export type CreateRefundCall = SendWindow & {
 };
 
 /**
- * What a lookup of a paid charge also returns. Absent: nothing, as versions before 1.0 expect it. Their runs replay what was
- * recorded for them, so a newer worker must not put more into it.
+ * What a lookup of a paid charge also returns. Absent: nothing, as versions before 1.0 expect it. Their runs replay
+ * what was recorded for them, so a newer worker must not put more into it.
  */
 export type PaymentWanted = 'details' | 'details and payout';
 
@@ -111,8 +113,8 @@ export type PaymentActivities = {
   createRefund(call: CreateRefundCall): Promise<Outcome<RefundFacts>>;
   retrieveCharge(call: RetrieveChargeCall): Promise<ChargeFacts>;
   /**
-   * The checkout's charges. Empty only when the provider also says that no charge used the source. Fails when the source
-   * is used and its charge is not listed yet.
+   * The checkout's charges. Empty only when the provider also says that no charge used the source. Fails when the
+   * source is used and its charge is not listed yet.
    */
   findCharges(call: FindChargesCall): Promise<readonly ChargeFacts[]>;
 };

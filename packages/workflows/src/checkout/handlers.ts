@@ -45,8 +45,8 @@ export function isHistoryLong({ policy }: CheckoutModel): boolean {
 }
 
 /**
- * The messages of a checkout. Each one changes the model; the loop then does what follows. Updates answer when the model
- * has the outcome and the memo says so.
+ * The messages of a checkout. Each one changes the model; the loop then does what follows. Updates answer when the
+ * model has the outcome and the memo says so.
  */
 class Messages {
   /** A message changed the model since the loop last read it. */

@@ -2,15 +2,20 @@ import { slipReference, type Currency } from '@tillflow/domain';
 import type { CheckoutIntent, CheckoutState } from './types.js';
 
 /**
- * What the provider says of a payment besides its amount. It names no customer. Absent or null: the provider does not give
- * it. Lists and short names, because a paid checkout keeps this in its history for a year.
+ * What the provider says of a payment besides its amount. It names no customer. Absent or null: the provider does not
+ * give it. Lists and short names, because a paid checkout keeps this in its history for a year.
  */
 export type PaymentDetails = {
-  /** The customer's amount in the smallest unit of its currency, that currency, and its units for one of the checkout's. */
+  /**
+   * The customer's amount in the smallest unit of its currency, that currency, and its units for one of the checkout's.
+   */
   readonly customer?: readonly [amount: number | null, currency: string | null, rate: number | null];
   /** Smallest currency unit. */
   readonly receipt?: number;
-  /** As the provider shows them: the reference does not describe one. Absent: none. Null: not given, or too long to store. */
+  /**
+   * As the provider shows them: the reference does not describe one. Absent: none. Null: not given, or too long to
+   * store.
+   */
   readonly discounts?: readonly unknown[] | null;
   /** Smallest currency unit. */
   readonly fees?: readonly [fee: number | null, vat: number | null, net: number | null];

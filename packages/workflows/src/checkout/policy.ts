@@ -1,6 +1,8 @@
 import { DEFAULT_CALL_POLICY, type CallPolicy } from '../shared/policy.js';
 
-/** The times and choices of a checkout; times are in milliseconds. Part of its input, so that a replay uses the same. */
+/**
+ * The times and choices of a checkout; times are in milliseconds. Part of its input, so that a replay uses the same.
+ */
 export type CheckoutPolicy = CallPolicy & {
   /** The longest time between two retrieves of a pending charge. */
   readonly pollIntervalMs: number;

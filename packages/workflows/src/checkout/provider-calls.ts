@@ -22,7 +22,10 @@ const summaryOf = {
   retrieveCharge: (chargeId: string) => `Retrieve ${chargeId}`,
 };
 
-/** The worker's activities, each with the summary that the Temporal UI shows. Temporal stores each call before it is made. */
+/**
+ * The worker's activities, each with the summary that the Temporal UI shows. Temporal stores each call before it is
+ * made.
+ */
 export const regularCalls: ProviderCalls = {
   createSource: (call) =>
     toOutcome(regular.createSource.executeWithOptions(mutatingOptions(call, summaryOf.createSource(call)), [call])),
@@ -51,12 +54,12 @@ export const regularCalls: ProviderCalls = {
 /**
  * The same, with the two calls of every payment that move no money as local activities: each saves five events. A local
  * activity runs again when its workflow task is lost, for example with its worker. So the provider can get two sources
- * for one attempt. That is harmless: a source charges nothing, and only the source that the workflow records is charged.
- * Calls that move money are never local.
+ * for one attempt. That is harmless: a source charges nothing, and only the source that the workflow records is
+ * charged. Calls that move money are never local.
  *
  * A workflow task that waits for a local activity accepts no message. So a local call ends after {@link LOCAL_CALL_MS},
- * and continues as a regular one. While the provider is slow, all calls are regular. For the same reason, use these calls
- * only while a payment is awaited: a workflow that closes in such a task would leave an update unanswered.
+ * and continues as a regular one. While the provider is slow, all calls are regular. For the same reason, use these
+ * calls only while a payment is awaited: a workflow that closes in such a task would leave an update unanswered.
  */
 export function localCalls(): ProviderCalls {
   let regularUntil = 0;

@@ -19,8 +19,8 @@ export const searchAttributes = {
 } as const;
 
 /**
- * A text as a search attribute has it: quotes, backslashes and percent signs as `%` and two hexadecimal digits. Temporal's
- * versions read these characters differently in a search, and some never find them.
+ * A text as a search attribute has it: quotes, backslashes and percent signs as `%` and two hexadecimal digits.
+ * Temporal's versions read these characters differently in a search, and some never find them.
  */
 export function searchable(text: string): string {
   return text.replaceAll(/["'`\\%]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`);

@@ -58,7 +58,9 @@ export type Attention = {
  * that the attention disappears when its cause ends. What to do about each: docs/operations.md.
  */
 export const ATTENTION_CODES = [
-  /** The provider shows something other than what was requested. It is not believed, and no customer can pay meanwhile. */
+  /**
+   * The provider shows something other than what was requested. It is not believed, and no customer can pay meanwhile.
+   */
   'integrity_mismatch',
   /** One refund was made twice, by a call that took effect long after it was given up. */
   'refund_doubled',
@@ -70,7 +72,10 @@ export const ATTENTION_CODES = [
   'unknown_status',
   /** Paid twice: the second payment is returned. Settles itself. */
   'double_payment',
-  /** Paid after the end was published. Settles itself when the money is returned; with `LATE_PAYMENT=keep` a person decides. */
+  /**
+   * Paid after the end was published. Settles itself when the money is returned; with `LATE_PAYMENT=keep` a person
+   * decides.
+   */
   'late_payment',
   /** It is not known yet whether a charge or a refund was made. It is looked up. Settles itself. */
   'outcome_unknown',
@@ -110,7 +115,10 @@ export type TimelineEntry = {
   readonly what: string;
   /** For people. */
   readonly detail?: string;
-  /** Who requested it, as `Attributed` spells it. Absent: it followed from a payment, a time or an answer, or the requester was not recorded. */
+  /**
+   * Who requested it, as `Attributed` spells it. Absent: it followed from a payment, a time or an answer, or the
+   * requester was not recorded.
+   */
   readonly by?: string;
 };
 
@@ -118,7 +126,10 @@ export type TimelineEntry = {
 export type Refund = {
   /** The provider's id; null until it is known. */
   readonly id: string | null;
-  /** The caller's `Idempotency-Key`; of a refund made elsewhere, its id; of money that Tillflow returns, `auto:<charge>`. */
+  /**
+   * The caller's `Idempotency-Key`; of a refund made elsewhere, its id; of money that Tillflow returns,
+   * `auto:<charge>`.
+   */
   readonly key: string;
   readonly charge_id: string;
   /** Smallest currency unit. */
@@ -195,7 +206,9 @@ export function toRefund(stored: StoredRefund): Refund {
   return { id, key, ...money, kind, status, reason, failure_code, failure_message, requested_by, created_at };
 }
 
-/** Whether a request for this amount repeats the request of this refund. Smallest currency unit; null: all that is left. */
+/**
+ * Whether a request for this amount repeats the request of this refund. Smallest currency unit; null: all that is left.
+ */
 export function isSameRefund(
   { amount, asked }: Pick<StoredRefund, 'amount' | 'asked'>,
   wanted: number | null,

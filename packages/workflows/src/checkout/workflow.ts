@@ -47,8 +47,9 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
 }
 
 /**
- * A paid checkout from the night after its payment: its refunds, and payments that come late or twice. It closes within a
- * day after nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund rules.
+ * A paid checkout from the night after its payment: its refunds, and payments that come late or twice. It closes within
+ * a day after nothing can be refunded any more. Source: API reference, "Merchant-presented QR payment", void and refund
+ * rules.
  */
 export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const memo = workflowInfo().memo as CheckoutMemo;

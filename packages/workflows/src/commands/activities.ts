@@ -36,7 +36,9 @@ export type CreatedOtherwise = { readonly kind: 'otherwise'; readonly id: string
 
 export type CommandOutcome = Exclude<Outcome<Done>, { kind: 'rejected' }> | Rejection;
 
-/** The worker's activities for commands. The first two are tried once and return an outcome; the others may be retried. */
+/**
+ * The worker's activities for commands. The first two are tried once and return an outcome; the others may be retried.
+ */
 export type CommandActivities = {
   createPlan(call: CreatePlanCall): Promise<CommandOutcome | CreatedOtherwise>;
   changeAtProvider(call: ChangeCall): Promise<CommandOutcome>;

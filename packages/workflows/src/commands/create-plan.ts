@@ -63,7 +63,9 @@ export class PlanCreation {
     }
   }
 
-  /** The plan that the provider shows now, for an operator's decision. @throws {ApplicationFailure} `invalid_resolution` */
+  /**
+   * The plan that the provider shows now, for an operator's decision. @throws {ApplicationFailure} `invalid_resolution`
+   */
   async searchAgain(): Promise<CommandOutcome | Undecided> {
     const lookup = await this.#find();
     if ('unseen' in lookup) throw invalidResolution(`The provider did not answer: ${lookup.unseen}`);

@@ -83,8 +83,8 @@ export type Undecided = {
 };
 
 /**
- * The workflow's result. The workflow fails when the outcome of a change stays unknown, and when a plan is rejected: only
- * a failed workflow frees the idempotency key.
+ * The workflow's result. The workflow fails when the outcome of a change stays unknown, and when a plan is rejected:
+ * only a failed workflow frees the idempotency key.
  */
 export type CommandResult = Extract<Outcome<Done>, { kind: 'done' }> | Undecided | Rejection;
 
@@ -95,8 +95,8 @@ export type CommandFailure = 'command_rejected' | 'command_unanswered';
 export type PlanDecision = 'adopted' | 'abandoned' | 'undecided';
 
 /**
- * An operator's decision about a plan, stored in the memo with its reason: `look` takes the plan that the provider shows
- * now, `adopt` names the plan, `abandon` frees the key, so that the same request creates a plan.
+ * An operator's decision about a plan, stored in the memo with its reason: `look` takes the plan that the provider
+ * shows now, `adopt` names the plan, `abandon` frees the key, so that the same request creates a plan.
  * @throws ApplicationFailure `invalid_resolution`
  */
 export const resolvePlan = defineUpdate<PlanDecision, [Resolution]>('resolve');

@@ -10,8 +10,8 @@ const PLAN_TURN_WORKFLOW = 'planTurn';
 const turnOver = defineSignal('turnOver');
 
 /**
- * A lock on the content of a plan of transfers: such a plan has no key, so equal plans that are created at the same time
- * could not be distinguished. Ends with a signal, or with the command that holds it.
+ * A lock on the content of a plan of transfers: such a plan has no key, so equal plans that are created at the same
+ * time could not be distinguished. Ends with a signal, or with the command that holds it.
  */
 export async function planTurn(): Promise<void> {
   let isOver = false;

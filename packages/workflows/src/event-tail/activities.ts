@@ -7,7 +7,10 @@ export type ReadEventsCall = {
   readonly watermark: string | null;
   /** Unplaced events that are due for another try. */
   readonly retries: readonly UnplacedEvent[];
-  /** Ids of the events that the tail has stored: the pass skips them. Other results may have been lost on their way here. */
+  /**
+   * Ids of the events that the tail has stored: the pass skips them. Other results may have been lost on their way
+   * here.
+   */
   readonly remembered?: readonly string[];
   /** True for a backfill: the pass delivers events again that were already handled or stored. */
   readonly again?: boolean;

@@ -18,8 +18,8 @@ export type Backfill = Attributed & { readonly from: string };
 
 /**
  * Reads all events from an instant on and delivers them; answers when that is done. It may be repeated: a checkout gets
- * no hint of what it shows already. @throws ApplicationFailure `invalid_backfill`; `backfill_unfinished` when the events
- * cannot be read for hours.
+ * no hint of what it shows already. @throws ApplicationFailure `invalid_backfill`; `backfill_unfinished` when the
+ * events cannot be read for hours.
  */
 export const backfill = defineUpdate<EventCounts, [Backfill]>('backfill');
 

@@ -43,15 +43,17 @@ type RecallCall = {
 
 /** The worker's activities for a reconciliation. All may be retried. */
 export type ReconciliationActivities = {
-  /** Compares the records of a span of time. Heartbeats carry the result so far. The result always fits into a history. */
+  /**
+   * Compares the records of a span of time. Heartbeats carry the result so far. The result always fits into a history.
+   */
   compareRecords(call: CompareCall): Promise<ComparedPage>;
   /** Compares the receipts issued in the window with the charges of their months. */
   compareReceipts(call: ReceiptsCall): Promise<readonly Break[]>;
   /** Hints each checkout to retrieve its charge. @returns for each break whether it is gone afterwards */
   healBreaks(call: HealCall): Promise<readonly boolean[]>;
   /**
-   * The window of a daily run, in ms: the business days since the last completed daily run, at most 31, in the zone of the
-   * worker's settings.
+   * The window of a daily run, in ms: the business days since the last completed daily run, at most 31, in the zone of
+   * the worker's settings.
    */
   dailyWindow(call: DailyCall): Promise<{ readonly from: number; readonly to: number }>;
   /**

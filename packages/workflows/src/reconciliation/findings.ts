@@ -101,7 +101,8 @@ export class Findings {
       ...summary,
       compared_at: formatInstant(this.now),
       ...(this.#days === null ? {} : { days: this.#days.list() }),
-      // Readers look up who has acknowledged a break, and a result with 2,000 reasons would be too long for one payload.
+      // Readers look up who has acknowledged a break, and a result with 2,000 reasons would be too long for one
+      // payload.
       found: this.#breaks.map((one) => withAcknowledgement(one, null)),
       foreign: this.#foreign,
       omitted: {

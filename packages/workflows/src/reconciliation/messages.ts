@@ -20,7 +20,10 @@ export type ReconcilePolicy = {
   readonly youngMs: number;
   /** Charges per call, so that a call is short. */
   readonly chargesPerCall: number;
-  /** The result lists this many breaks and foreign charges, and counts the others. A result is one payload of at most 2 MB. */
+  /**
+   * The result lists this many breaks and foreign charges, and counts the others. A result is one payload of at most 2
+   * MB.
+   */
   readonly mostBreaks: number;
   readonly mostForeign: number;
 };

@@ -60,8 +60,8 @@ const healer = proxyActivities<Pick<ReconciliationActivities, 'healBreaks'>>({
 });
 
 /**
- * Compares Tillflow's payments of a window with the provider's charges, refunds, balance and receipts. Hints checkouts to
- * retrieve what they missed, and returns the differences. Without input, as the Schedule starts it, it compares the
+ * Compares Tillflow's payments of a window with the provider's charges, refunds, balance and receipts. Hints checkouts
+ * to retrieve what they missed, and returns the differences. Without input, as the Schedule starts it, it compares the
  * business day before.
  */
 export async function reconcile(given?: ReconcileInput): Promise<ReconcileResult> {

@@ -34,8 +34,8 @@ export function readingOptions(summary: string): ActivityOptions {
 }
 
 /**
- * A call that can run twice without harm, made within the workflow task. Tried once: a workflow task that waits for a local
- * activity accepts no message.
+ * A call that can run twice without harm, made within the workflow task. Tried once: a workflow task that waits for a
+ * local activity accepts no message.
  */
 export function localOptions(summary: string): LocalActivityOptions {
   return { summary, scheduleToCloseTimeout: LOCAL_CALL_MS, retry: { maximumAttempts: 1 } };

@@ -2,7 +2,10 @@ import { plus, type Instant } from '@tillflow/domain';
 import type { Outcome } from './outcome.js';
 import { lookupDelay, type CallPolicy } from './policy.js';
 
-/** A mutating call that is not settled. Instants are in milliseconds since 1970 (UTC). Plain JSON: it survives continue-as-new. */
+/**
+ * A mutating call that is not settled. Instants are in milliseconds since 1970 (UTC). Plain JSON: it survives
+ * continue-as-new.
+ */
 export type PendingCall = {
   /** When the next call or lookup is due. */
   dueAt: number;

@@ -263,7 +263,10 @@ function expectedStatus(accepted: ProviderCharge | undefined, refunded: number, 
   return refunded === 0 ? ['paid'] : refunded === amount ? ['refunded'] : ['partially_refunded'];
 }
 
-/** Source: API reference, "Limits". Written again on purpose, so that an error of the product's own rule does not hide here. */
+/**
+ * Source: API reference, "Limits". Written again on purpose, so that an error of the product's own rule does not hide
+ * here.
+ */
 function voidableUntil(paidAt: number, offsetMinutes: number): number {
   const cutOff = Math.floor((paidAt + offsetMinutes * MINUTE) / DAY) * DAY + CUT_OFF;
   return paidAt < cutOff ? cutOff : paidAt;

@@ -4,7 +4,10 @@ import type { CheckoutIntent } from '../checkout/types.js';
 /** The amount of every checkout under test, in the smallest currency unit. */
 export const AMOUNT = 150_000;
 
-/** A request for a checkout with no optional field. @param changes what a test needs otherwise; the id follows the reference. */
+/**
+ * A request for a checkout with no optional field. @param changes what a test needs otherwise; the id follows the
+ * reference.
+ */
 export function sampleIntent(changes: Partial<Omit<CheckoutIntent, 'id' | 'account'>> = {}): CheckoutIntent {
   const { reference = 'a' } = changes;
   return {

@@ -103,7 +103,9 @@ export function stepAt(model: CheckoutModel, now: Instant): Step {
   return model.nextStep(now);
 }
 
-/** When the model retrieves charges in this time, in milliseconds after `from`. The provider shows `facts` each time. */
+/**
+ * When the model retrieves charges in this time, in milliseconds after `from`. The provider shows `facts` each time.
+ */
 export function retrievesWithin(model: CheckoutModel, from: Instant, ms: number, facts: ChargeFacts): number[] {
   const times: number[] = [];
   for (let now = from; now < from + ms; now = plus(now, 100)) {

@@ -33,7 +33,9 @@ export type SimulatedCharge = {
 
 type Refusal = Extract<Outcome<never>, { kind: 'rejected' }>;
 
-/** The provider's records of one checkout, and its rules, on a simulated clock. The runner decides what calls answer. */
+/**
+ * The provider's records of one checkout, and its rules, on a simulated clock. The runner decides what calls answer.
+ */
 export class SimulatedProvider {
   now: Instant = START;
   readonly charges: SimulatedCharge[] = [];

@@ -4,7 +4,10 @@ import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Account, account, type AccountVersions, accountVersions } from './schema.js';
 
-/** A field that is left out stays as it is. Null clears an address or the keys (assumption). Source: API reference, "Account". */
+/**
+ * A field that is left out stays as it is. Null clears an address or the keys (assumption). Source: API reference,
+ * "Account".
+ */
 export interface AccountUpdateParams {
   chain_enabled?: boolean | null | undefined;
   zero_interest_installments?: boolean | null | undefined;
@@ -17,7 +20,10 @@ export interface AccountUpdateParams {
 const compareUpdate: ReplyComparison<AccountUpdateParams, Account> = (requested, replied) =>
   isOtherAddress(requested.webhook_uri, replied.webhook_uri) ? ['webhook_uri'] : [];
 
-/** Null and the empty string are no address. Others are compared as URLs: `https://Shop.example` is `https://shop.example/`. */
+/**
+ * Null and the empty string are no address. Others are compared as URLs: `https://Shop.example` is
+ * `https://shop.example/`.
+ */
 function isOtherAddress(requested: string | null | undefined, replied: string | null | undefined): boolean {
   return requested !== undefined && replied !== undefined && addressOf(requested) !== addressOf(replied);
 }
@@ -39,8 +45,8 @@ export class AccountSettings extends Resource {
   }
 
   /**
-   * Moves the account to the newest version (assumption: the reference shows no way to choose another). From then on the
-   * provider answers every request without a version of its own in the account's version.
+   * Moves the account to the newest version (assumption: the reference shows no way to choose another). From then on
+   * the provider answers every request without a version of its own in the account's version.
    */
   updateApiVersion(options?: RequestOptions): Promise<Account> {
     return this.http.patch(path`/account/api_version`, undefined, account, options);

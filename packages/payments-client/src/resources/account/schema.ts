@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { RecordFields } from '../resource.js';
 
 /**
- * The merchant's account in the key's mode. The client checks the fields in the `account` schema below; the rest is passed
- * on as it came. Source: API reference, "Account".
+ * The merchant's account in the key's mode. The client checks the fields in the `account` schema below; the rest is
+ * passed on as it came. Source: API reference, "Account".
  */
 export interface Account extends RecordFields {
   object: 'account';

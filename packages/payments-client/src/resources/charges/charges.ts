@@ -44,7 +44,10 @@ const compareCharge = compareWithRequest<ChargeCreateParams, Charge>((requested,
 );
 const compareRefund = compareMetadataIfStored<RefundCreateParams, Refund>();
 
-/** Charges, their refunds and events, with the secret key. Source: API reference, "Charges (QR method)"; retrieve, list, refund, events and marking are assumptions. */
+/**
+ * Charges, their refunds and events, with the secret key. Source: API reference, "Charges (QR method)"; retrieve, list,
+ * refund, events and marking are assumptions.
+ */
 export class Charges extends Resource {
   /**
    * Creates a charge; it starts `pending`, with its QR code at `source.scannable_code.image.download_uri`.
@@ -76,7 +79,8 @@ export class Charges extends Resource {
    * Refunds a charge in part or in full, or voids it.
    * After an unknown outcome, search `listRefunds` for the metadata that you sent. A provider may store no metadata on
    * refunds: a reply without any is accepted.
-   * @throws {InvalidRequestError} `failed_refund` above the amount that is left or when not paid, `failed_void` after the void window
+   * @throws {InvalidRequestError} `failed_refund` above the amount that is left or when not paid, `failed_void` after
+   * the void window
    * @throws {IntegrityError} when the reply differs in amount, charge, metadata or mode
    */
   createRefund(id: ChargeId, params: RefundCreateParams, options?: RequestOptions): Promise<Refund> {
@@ -104,7 +108,9 @@ export class Charges extends Resource {
     return this.http.post(path`/charges/${id}/mark_as_paid`, undefined, charge, options);
   }
 
-  /** Test mode: marks a pending charge as failed. @throws {InvalidRequestError} on a live or no longer pending charge. */
+  /**
+   * Test mode: marks a pending charge as failed. @throws {InvalidRequestError} on a live or no longer pending charge.
+   */
   markAsFailed(id: ChargeId, options?: RequestOptions): Promise<Charge> {
     return this.http.post(path`/charges/${id}/mark_as_failed`, undefined, charge, options);
   }

@@ -36,8 +36,8 @@ export interface PlatformFee {
 
 /**
  * A payment, or an attempt at one. The client checks the fields in the `charge` schema below; the rest is typed as the
- * reference documents it and passed on as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601 in UTC and null
- * until they apply. Source: API reference, "Charge".
+ * reference documents it and passed on as it came. Amounts are in the smallest unit of `currency`; times are ISO 8601
+ * in UTC and null until they apply. Source: API reference, "Charge".
  */
 export interface Charge extends RecordFields {
   object: 'charge';

@@ -5,7 +5,10 @@ import { named, path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Card, card, type CardId, type Customer, customer, type CustomerId } from './schema.js';
 
-/** A field that is left out stays as it is. Null clears city or postal code (assumption). Source: API reference, "Customer cards". */
+/**
+ * A field that is left out stays as it is. Null clears city or postal code (assumption). Source: API reference,
+ * "Customer cards".
+ */
 export interface CardUpdateParams {
   /** The holder's. */
   name?: string | null | undefined;

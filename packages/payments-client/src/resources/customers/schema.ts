@@ -9,8 +9,8 @@ export type CustomerId = string;
 export type CardId = string;
 
 /**
- * A card stored on a customer. The client checks the fields in the `card` schema below; the rest is passed on as it came.
- * Source: API reference, "Card".
+ * A card stored on a customer. The client checks the fields in the `card` schema below; the rest is passed on as it
+ * came. Source: API reference, "Card".
  */
 export interface Card extends RecordFields {
   object: 'card';

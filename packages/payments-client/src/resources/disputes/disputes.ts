@@ -11,7 +11,9 @@ import { type Dispute, dispute, type DisputeId } from './schema.js';
 const documentList = listOf(document);
 const compareMode = compareWithRequest<object, Document>();
 
-/** Contested payments and the evidence for them. Source: API reference, "Dispute documents"; retrieve is an assumption. */
+/**
+ * Contested payments and the evidence for them. Source: API reference, "Dispute documents"; retrieve is an assumption.
+ */
 export class Disputes extends Resource {
   retrieve(id: DisputeId, options?: RequestOptions): Promise<Dispute> {
     return this.http.get(path`/disputes/${id}`, undefined, dispute, options);

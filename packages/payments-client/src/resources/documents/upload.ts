@@ -6,8 +6,8 @@ import type { BodyReader, EncodedBody } from '../../request/request.js';
 /** Source: API reference, "Dispute documents"; that it travels as multipart is an assumption. */
 export interface DocumentCreateParams {
   /**
-   * Bytes, a `Blob` or `File` (for a path: `openAsBlob` of `node:fs`), or a stream. The client reads it once, into memory,
-   * before it sends anything, and no further than the size limit. A retry sends the same bytes.
+   * Bytes, a `Blob` or `File` (for a path: `openAsBlob` of `node:fs`), or a stream. The client reads it once, into
+   * memory, before it sends anything, and no further than the size limit. A retry sends the same bytes.
    */
   file: Uint8Array | Blob | AsyncIterable<Uint8Array>;
   /** Without folders. Its extension, if any, must be one of the type. Default: a `File`'s own name, else `document`. */
@@ -28,7 +28,10 @@ export function documentBody(params: DocumentCreateParams): BodyReader {
   };
 }
 
-/** `multipart/form-data` (RFC 7578) as bytes, so that the length is known before sending and a retry sends the same bytes. */
+/**
+ * `multipart/form-data` (RFC 7578) as bytes, so that the length is known before sending and a retry sends the same
+ * bytes.
+ */
 async function encodeMultipart(
   kind: string | null | undefined,
   content: Buffer<ArrayBuffer>,
@@ -63,7 +66,9 @@ function typeOf(content: Uint8Array): (typeof DOCUMENT_TYPES)[number] {
   throw notSent('invalid_file_type', 'The file is not a PNG, JPEG or PDF');
 }
 
-/** The name without folders: a path would tell the provider about this machine, and some readers take \ for an escape. */
+/**
+ * The name without folders: a path would tell the provider about this machine, and some readers take \ for an escape.
+ */
 function fileName({ file, filename }: DocumentCreateParams): string {
   const given = filename ?? (file instanceof File ? file.name : '');
   return given.split(/[/\\]/).at(-1) ?? '';

@@ -22,8 +22,8 @@ export class Events extends Resource {
 
   /**
    * As {@link iterate}, for readers that one unreadable event must not stop. An event that does not have the documented
-   * shape comes as an {@link UnreadableRecord} in its place; `iterate` would fail its whole page. A page that is not a list
-   * fails here too.
+   * shape comes as an {@link UnreadableRecord} in its place; `iterate` would fail its whole page. A page that is not a
+   * list fails here too.
    */
   iterateTolerant(params: ListParams = {}, options?: RequestOptions): Listing<Event | UnreadableRecord> {
     const readPage = async (page: ListParams, each: RequestOptions): Promise<List<Event | UnreadableRecord>> => {

@@ -37,8 +37,8 @@ export type EventKey =
   | (string & {});
 
 /**
- * The record that an event is about. Its shape follows the account's API version, not the request's (assumption), and it
- * may be out of date: take the id from it and retrieve the record.
+ * The record that an event is about. Its shape follows the account's API version, not the request's (assumption), and
+ * it may be out of date: take the id from it and retrieve the record.
  */
 export interface EventData {
   object?: string | null | undefined;

@@ -6,8 +6,8 @@ import { type Transaction, transaction } from '../transactions/schema.js';
 export type ReceiptId = string;
 
 /**
- * A statement of fees and taxes. Its amounts are in the smallest unit of `currency`. The client checks the fields in the
- * `receipt` schema below; the rest is passed on as it came. Source: API reference, "Receipt".
+ * A statement of fees and taxes. Its amounts are in the smallest unit of `currency`. The client checks the fields in
+ * the `receipt` schema below; the rest is passed on as it came. Source: API reference, "Receipt".
  */
 export interface Receipt extends RecordFields {
   object: 'receipt';

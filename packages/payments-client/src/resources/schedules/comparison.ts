@@ -91,7 +91,9 @@ function daysIn({ weekdays, days_of_month, weekday_of_month }: ScheduleOn): stri
 const FIRST_ZONE_MS = 14 * 3_600_000;
 const LAST_ZONE_MS = 12 * 3_600_000;
 
-/** The reply may give a day as a date-time: on the day as written, or at the beginning of that day in some time zone. */
+/**
+ * The reply may give a day as a date-time: on the day as written, or at the beginning of that day in some time zone.
+ */
 function isOtherDay(requested: string | Date | null | undefined, replied: string | null | undefined): boolean {
   if (requested === undefined || requested === null || replied === undefined) return false;
   const day = requested instanceof Date ? dayOf(requested) : requested;

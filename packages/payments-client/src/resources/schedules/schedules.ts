@@ -28,7 +28,10 @@ export interface ScheduledChargeParams {
   metadata?: Record<string, unknown> | null | undefined;
 }
 
-/** Either `amount` or `percentage_of_balance`. Source: assumption "Schedules and occurrences"; the reference shows no fields of `transfer`. */
+/**
+ * Either `amount` or `percentage_of_balance`. Source: assumption "Schedules and occurrences"; the reference shows no
+ * fields of `transfer`.
+ */
 export interface ScheduledTransferParams {
   /** Id of the recipient. Default: the merchant's own bank account (assumption). */
   recipient?: string | null | undefined;
@@ -40,7 +43,10 @@ export interface ScheduledTransferParams {
   currency?: string | null | undefined;
 }
 
-/** Either `charge` or `transfer`. Null is the empty string. Source: API reference, "Schedules"; the shapes and the required fields are assumptions. */
+/**
+ * Either `charge` or `transfer`. Null is the empty string. Source: API reference, "Schedules"; the shapes and the
+ * required fields are assumptions.
+ */
 export interface ScheduleCreateParams {
   /** 2 means every second period. */
   every: number;
@@ -69,9 +75,10 @@ export class Schedules extends Resource {
   }
 
   /**
-   * Creates a schedule, which then moves money regularly. After an unknown outcome, search `list` for it before you create
-   * another.
-   * @throws {IntegrityError} when the reply differs in rule, days, amount, currency, customer, card, recipient, metadata or mode
+   * Creates a schedule, which then moves money regularly. After an unknown outcome, search `list` for it before you
+   * create another.
+   * @throws {IntegrityError} when the reply differs in rule, days, amount, currency, customer, card, recipient,
+   * metadata or mode
    */
   create(params: ScheduleCreateParams, options?: RequestOptions): Promise<Schedule> {
     return this.http.post(path`/schedules`, params, schedule, options, compareSchedule);

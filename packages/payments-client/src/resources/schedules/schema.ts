@@ -62,7 +62,10 @@ export interface ScheduledTransfer {
 /** A value that is not listed survives as it came. */
 export type OccurrenceStatus = 'scheduled' | 'successful' | 'failed' | 'skipped' | (string & {});
 
-/** One day on which a schedule is due. Source: assumption "Schedules and occurrences"; the reference shows none of its fields. */
+/**
+ * One day on which a schedule is due. Source: assumption "Schedules and occurrences"; the reference shows none of its
+ * fields.
+ */
 export interface Occurrence extends RecordFields {
   object: 'occurrence';
   id: OccurrenceId;
@@ -82,8 +85,8 @@ export interface Occurrence extends RecordFields {
 }
 
 /**
- * Recurring charges or transfers. The client checks the fields in the `schedule` schema below; the rest is passed on as it
- * came. Source: assumption "Schedules and occurrences"; the reference shows none of its fields.
+ * Recurring charges or transfers. The client checks the fields in the `schedule` schema below; the rest is passed on as
+ * it came. Source: assumption "Schedules and occurrences"; the reference shows none of its fields.
  */
 export interface Schedule extends RecordFields {
   object: 'schedule';

@@ -68,8 +68,8 @@ export interface QrSettings {
 }
 
 /**
- * One use of a payment method, for one charge (assumption). The client checks the fields in the `source` schema below; the
- * rest is typed as the reference documents it and passed on as it came. Source: API reference, "Source".
+ * One use of a payment method, for one charge (assumption). The client checks the fields in the `source` schema below;
+ * the rest is typed as the reference documents it and passed on as it came. Source: API reference, "Source".
  */
 export interface Source extends RecordFields {
   object: 'source';

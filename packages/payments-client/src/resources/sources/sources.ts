@@ -4,7 +4,9 @@ import { path } from '../../request/path.js';
 import { Resource } from '../resource.js';
 import { type Address, type QrSettings, type Source, type SourceId, source } from './schema.js';
 
-/** The parameters of a source, without its money. Null is the empty string. Source: API reference, "POST /sources body". */
+/**
+ * The parameters of a source, without its money. Null is the empty string. Source: API reference, "POST /sources body".
+ */
 export interface SourceParams {
   /** `wallet_mpm` for the QR method. */
   type: string;

@@ -5,8 +5,8 @@ import type { RecordFields } from '../resource.js';
 export type TransactionId = string;
 
 /**
- * A movement of the balance. The client checks the fields in the `transaction` schema below; the rest is passed on as it
- * came. Source: API reference, "Transaction".
+ * A movement of the balance. The client checks the fields in the `transaction` schema below; the rest is passed on as
+ * it came. Source: API reference, "Transaction".
  */
 export interface Transaction extends RecordFields {
   object: 'transaction';

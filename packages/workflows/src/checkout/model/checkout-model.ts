@@ -79,7 +79,9 @@ export class CheckoutModel extends KnownCheckout {
     else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`, askerOf(request));
   }
 
-  /** A webhook, the event tail or a reconciliation names a charge, or all. Only the retrieve that follows is believed. */
+  /**
+   * A webhook, the event tail or a reconciliation names a charge, or all. Only the retrieve that follows is believed.
+   */
   hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
     // The provider repeats webhooks; this one says nothing new.
     if (eventKey === 'charge.complete' && this.parts.charges.isKnownPaid(chargeId)) return;

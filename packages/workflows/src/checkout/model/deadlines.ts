@@ -8,8 +8,8 @@ const DAY_MS = 86_400_000;
 const AFTER_THE_LAST_MS = 1;
 
 /**
- * Times at which the shown state changes, or the run ends, without any step. The end of a window is not among them: every
- * reader compares a window with the present time. If it were, all payments of a day would wake up together.
+ * Times at which the shown state changes, or the run ends, without any step. The end of a window is not among them:
+ * every reader compares a window with the present time. If it were, all payments of a day would wake up together.
  */
 export function deadlinesOf(known: Known): Due[] {
   const { state, policy, intent } = known;
@@ -28,7 +28,10 @@ export function deadlinesOf(known: Known): Due[] {
   ];
 }
 
-/** When a paid checkout continues as aftercare: at its own time in the hours after the next void cut-off. Null while unpaid. */
+/**
+ * When a paid checkout continues as aftercare: at its own time in the hours after the next void cut-off. Null while
+ * unpaid.
+ */
 export function aftercareAtOf(known: Known): Instant | null {
   const { paidAt, voidable } = windowsOf(known);
   if (paidAt === null) return null;
@@ -37,7 +40,10 @@ export function aftercareAtOf(known: Known): Instant | null {
 
 const HASHES = 2 ** 32;
 
-/** A whole number from 0 to `below`, always the same for this id: FNV-1a, and the last step of MurmurHash3 to spread similar ids. */
+/**
+ * A whole number from 0 to `below`, always the same for this id: FNV-1a, and the last step of MurmurHash3 to spread
+ * similar ids.
+ */
 function drawn(id: string, below: number): number {
   let hash = 0x81_1c_9d_c5;
   for (const character of id) hash = Math.imul(hash ^ (character.codePointAt(0) ?? 0), 0x01_00_01_93);

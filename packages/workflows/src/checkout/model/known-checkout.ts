@@ -31,7 +31,9 @@ export class KnownCheckout {
     this.parts = partsOf(intent, policy, state);
   }
 
-  /** The state as `aftercare` starts with it. A paid checkout needs no payment instructions; its payment is in the memo. */
+  /**
+   * The state as `aftercare` starts with it. A paid checkout needs no payment instructions; its payment is in the memo.
+   */
   get snapshot(): Snapshot {
     const { attempts } = this.state;
     const list = attempts.list.map((attempt) => ({ ...attempt, instructions: null }));

@@ -11,10 +11,14 @@ const RECHECK_DELAYS_MS = [1_000, 4_000];
 const SLOWEST_EXPIRE = 3;
 /** A customer may still be confirming. After this many expire calls, the delay grows by one more step. */
 const PATIENT_EXPIRE_CALLS = 15;
-/** Delays after an unanswered retrieve stop growing at this index: 5 min for a charge that can still be paid, else 1 h. */
+/**
+ * Delays after an unanswered retrieve stop growing at this index: 5 min for a charge that can still be paid, else 1 h.
+ */
 const SLOWEST_MISS = { pending: 3, final: 4 } as const;
 
-/** One charge of the checkout, and when it is retrieved or expired next. Instants are in milliseconds since 1970 (UTC). */
+/**
+ * One charge of the checkout, and when it is retrieved or expired next. Instants are in milliseconds since 1970 (UTC).
+ */
 export type Charge = {
   id: string;
   /** The number of its attempt. */

@@ -263,7 +263,10 @@ export class Refunding {
     if (this.state.inProgress?.key === entry.key) this.#finish();
   }
 
-  /** @returns false while more is refunded than the provider lists, or it lists a refund that only an operator can match. */
+  /**
+   * @returns false while more is refunded than the provider lists, or it lists a refund that only an operator can
+   * match.
+   */
   #checkMatched(now: Instant, charge: Readonly<Charge>, { refunds, refundedAmount }: ChargeFacts): boolean {
     const { attentions, intent } = this.context;
     const money = (amount: number): string => formatMoney({ amount, currency: intent.currency });

@@ -266,7 +266,9 @@ export function succeededAmount(entries: readonly Readonly<RefundEntry>[], charg
   return sumOf(entries, chargeId, ({ status }) => status === 'succeeded');
 }
 
-/** Its money may still be returned: the refund is not decided, or an operator gave it up while the call was in flight. */
+/**
+ * Its money may still be returned: the refund is not decided, or an operator gave it up while the call was in flight.
+ */
 function isPending({ status, inFlightUntil }: Readonly<RefundEntry>, now: Instant): boolean {
   return status === 'pending' || (status === 'rejected' && inFlightUntil !== null && now < inFlightUntil);
 }
