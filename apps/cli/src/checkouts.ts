@@ -63,14 +63,17 @@ export async function findByAnyName(checkouts: Checkouts, text: string): Promise
     const list = new CheckoutList(checkouts, { payment_reference: text }, (workflow) => unreadable.push(workflow));
     const { data } = await list.page(MOST_NAMED, null);
     const [found] = data;
-    if (unreadable.length > 0) {
-      throw new UsageError(`${unreadable.join(', ')} cannot be read: a key of PAYLOAD_KEYS is missing`);
-    }
+    if (unreadable.length > 0) throw new UsageError(cannotBeRead(unreadable.join(', ')));
     if (found === undefined) throw error;
     if (data.length === 1) return found;
     const references = data.map(({ intent }) => intent.reference).join(', ');
     throw new UsageError(`Several payments have the reference ${text}. Show one of these checkouts: ${references}`);
   }
+}
+
+/** Why a list leaves out the checkout of a workflow. */
+export function cannotBeRead(workflow: string): string {
+  return `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`;
 }
 
 /** A checkout for programs: as the API shows it, with its workflow. Amounts are in the smallest unit. */

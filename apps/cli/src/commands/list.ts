@@ -7,7 +7,7 @@ import {
   type ListPlace,
   type StoredCheckout,
 } from '@tillflow/temporal';
-import { checkoutJson } from '../checkouts.js';
+import { cannotBeRead, checkoutJson } from '../checkouts.js';
 import { command, EXIT, UsageError } from '../command.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns, utc } from '../text.js';
@@ -88,7 +88,7 @@ function describe({ checkouts, more, unreadable }: Listed, attention: boolean): 
   return [
     ...(rows.length === 0 ? [nothing] : columns([['REFERENCE', 'STATUS', 'AMOUNT', 'CREATED', 'ATTENTION'], ...rows])),
     ...(more ? ['… and more: set a higher --limit'] : []),
-    ...unreadable.map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`),
+    ...unreadable.map(cannotBeRead),
   ];
 }
 

@@ -1,5 +1,6 @@
 import { isTooSlow, PendingPlans, type PlanResolved, type PendingPlan } from '@tillflow/temporal';
 import type { Resolution } from '@tillflow/workflows';
+import { cannotBeRead } from '../checkouts.js';
 import { command, EXIT, type Report, UnreachableError } from '../command.js';
 import { resolutionOf } from '../operator.js';
 import { cliSettings } from '../settings.js';
@@ -72,7 +73,7 @@ function listed(all: readonly PendingPlan[], unreadable: readonly string[]): Rep
     json: { data: all, unreadable },
     lines: [
       ...(rows.length === 0 ? ['No plan is in progress.'] : columns([['ID', 'REQUESTED', 'STATE'], ...rows])),
-      ...unreadable.map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`),
+      ...unreadable.map(cannotBeRead),
     ],
   };
 }

@@ -12,6 +12,7 @@ import {
   type TemporalSettings,
 } from '@tillflow/temporal';
 import type { Resolution } from '@tillflow/workflows';
+import { cannotBeRead } from '../checkouts.js';
 import { EXIT, UnreachableError, UsageError, type Report } from '../command.js';
 import { hasWorker, withTemporal, type Engine } from '../temporal.js';
 
@@ -63,12 +64,12 @@ export async function resolveMany(
   const rate = rateOf(rateText);
   return withTemporal(settings, async (engine) => {
     const unreadable = new Set<string>();
-    const found = openCheckoutsWhere(engine.checkouts, filters, settings.TEMPORAL_TASK_QUEUE, (workflow) => {
+    const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
+    const found = openCheckoutsWhere(engine.checkouts, filters, taskQueue, (workflow) => {
       unreadable.add(workflow);
     });
     if (dryRun) return dryRunOf(await idsOf(found), unreadable);
-    const total = await countOpenWhere(engine.checkouts, filters, settings.TEMPORAL_TASK_QUEUE);
-    const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
+    const total = await countOpenWhere(engine.checkouts, filters, taskQueue);
     if (total > 0 && !(await hasWorker(engine.temporal, taskQueue))) throw new UnreachableError(NO_WORKER);
     const round = new Round(engine, filters, resolution, { rate, total, progress, taskQueue });
     await round.run(found);
@@ -82,7 +83,7 @@ class Round {
   #failuresInARow = 0;
   #nextAt = 0;
   #reportedAt = 0;
-  /** When the checkout was created that was asked last: the newest are asked first. */
+  /** When the last checkout that answered was created: the newest are asked first. Empty: none has answered. */
   #reached = '';
   #stoppedBecause: string | null = null;
   readonly #still: string[] = [];
@@ -128,14 +129,17 @@ class Round {
         unreadable: [...unreadable],
       },
       lines: [
-        ...(stopped === null ? [] : [stopped, `To go on there, add "to=${this.#reached}" to the query.`, '']),
+        ...(stopped === null ? [] : [stopped]),
+        ...(stopped === null || this.#reached === ''
+          ? []
+          : [`To go on there, add "to=${this.#reached}" to the query.`]),
         `looked: ${this.#looked}`,
         `no longer match: ${resolved}`,
         `still match: ${this.#still.length}`,
         ...named(this.#still),
         `failed: ${this.#failed.length}`,
         ...named(this.#failed.map(({ id, why }) => `${id}: ${why}`)),
-        ...cannotBeRead(unreadable),
+        ...[...unreadable].map(cannotBeRead),
       ],
     };
   }
@@ -145,15 +149,15 @@ class Round {
     const { id, created_at } = intent;
     const why = await this.#failureOf(this.engine.checkouts, intent);
     this.#looked += 1;
-    this.#reached = created_at;
-    this.#showProgress();
     if (why === null) {
       this.#failuresInARow = 0;
-      return;
+      this.#reached = created_at;
+    } else {
+      this.#failed.push({ id, why });
+      this.#failuresInARow += 1;
+      if (this.#failuresInARow % MAX_FAILURES_IN_A_ROW === 0) await this.#stopIfDown(why);
     }
-    this.#failed.push({ id, why });
-    this.#failuresInARow += 1;
-    if (this.#failuresInARow % MAX_FAILURES_IN_A_ROW === 0) await this.#stopIfDown(why);
+    this.#showProgress();
   }
 
   /** Many checkouts may be stuck although all others can be asked. */
@@ -208,12 +212,8 @@ function dryRunOf(ids: readonly string[], unreadable: ReadonlySet<string>): Repo
   return {
     exit: unreadable.size === 0 ? EXIT.ok : EXIT.finding,
     json: { dry_run: true, matching: ids.length, checkouts: ids, unreadable: [...unreadable] },
-    lines: [`would look up: ${ids.length}`, ...named(ids), ...cannotBeRead(unreadable)],
+    lines: [`would look up: ${ids.length}`, ...named(ids), ...[...unreadable].map(cannotBeRead)],
   };
-}
-
-function cannotBeRead(workflows: ReadonlySet<string>): string[] {
-  return [...workflows].map((workflow) => `${workflow} cannot be read: a key of PAYLOAD_KEYS is missing`);
 }
 
 function named(lines: readonly string[]): string[] {
