@@ -49,7 +49,7 @@ export class Acceptance {
       this.#reading = this.#read(now);
     }
     if (now - this.#asOf >= KEPT_MS) {
-      const waitMs = Math.min(READ_WITHIN_MS, timeLeft() * WAIT_SHARE);
+      const waitMs = Math.min(READ_WITHIN_MS, Math.max(timeLeft(), 0) * WAIT_SHARE);
       await Promise.race([this.#reading, sleep(waitMs, undefined, { ref: false })]);
     }
     return this.#pause;
