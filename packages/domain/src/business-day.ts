@@ -51,7 +51,12 @@ export function isTimeOfDay(text: string): boolean {
 
 /** Whether this is a `YYYY-MM-DD` of the calendar, from 1970 to 9998. */
 export function isBusinessDate(text: string): boolean {
-  if (!DATE.test(text) || text < '1970-01-01' || text >= '9999') return false;
+  return text >= '1970-01-01' && text < '9999' && isCalendarDate(text);
+}
+
+/** Whether this is a `YYYY-MM-DD` of the calendar. */
+export function isCalendarDate(text: string): boolean {
+  if (!DATE.test(text)) return false;
   const midnight = new Date(`${text}T00:00:00Z`);
   return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
 }

@@ -4,6 +4,7 @@ export {
   businessDayFinder,
   businessDayOf,
   isBusinessDate,
+  isCalendarDate,
   isTimeOfDay,
   isTimeZone,
   lastEndedDay,

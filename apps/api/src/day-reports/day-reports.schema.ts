@@ -1,4 +1,4 @@
-import { dayToCsv } from '@tillflow/domain';
+import { dayToCsv, isCalendarDate } from '@tillflow/domain';
 import { z } from 'zod';
 import { storeId, terminal } from '../checkouts/checkouts.schema.js';
 import { breakReply, reconciliationId } from '../reconciliations/reconciliations.schema.js';
@@ -6,7 +6,7 @@ import { amount, currency, time } from '../shared/fields.schema.js';
 
 const date = z
   .string()
-  .refine(isDate, 'must be a date of the calendar, such as 2026-11-20')
+  .refine(isCalendarDate, 'must be a date of the calendar, such as 2026-11-20')
   .meta({ pattern: '^\\d{4}-\\d{2}-\\d{2}$', format: 'date', examples: ['2026-11-20'] });
 
 export const dayReportPath = z.object({
@@ -98,9 +98,3 @@ export const dayReportReply = z
   })
   .meta({ id: 'DayReport', examples: [example] });
 export type DayReportReply = z.output<typeof dayReportReply>;
-
-function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const midnight = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(text);
-}

@@ -3,7 +3,7 @@ import { Problem } from '../problems/problem.js';
 
 /**
  * The media type that an `Accept` header prefers. Source: RFC 9110, section 12.5.1.
- * @param accept absent: any type
+ * @param accept the header; a request without it accepts any type
  * @param types the first one is the default
  * @throws {Problem} `not_acceptable`.
  */

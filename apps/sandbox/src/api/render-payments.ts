@@ -4,8 +4,13 @@ import { FAILURE_MESSAGES, type ChargeRecord, type RefundRecord, type SourceReco
 import { embeddedJson, embeddedRows, type Rendering } from './list-json.js';
 import { cardJson } from './render-records.js';
 
-export function sourceJson(source: SourceRecord, charge: ChargeRecord | null, rendering: Rendering) {
-  const { references = null, provider_references = null, receipt_amount = null } = walletPaymentOf(charge);
+export function sourceJson(
+  source: SourceRecord,
+  charge: ChargeRecord | null,
+  rendering: Rendering,
+  wallet = walletPaymentOf(charge),
+) {
+  const { references = null, provider_references = null, receipt_amount = null } = wallet;
   return {
     object: 'source',
     id: source.id,
@@ -49,7 +54,8 @@ export function sourceJson(source: SourceRecord, charge: ChargeRecord | null, re
 export function chargeJson(charge: ChargeRecord, rendering: Rendering, at: Instant) {
   const { assumptions, livemode } = rendering;
   const { recurring } = charge;
-  const { acquirer_reference_number = null, approval_code = null } = walletPaymentOf(charge);
+  const wallet = walletPaymentOf(charge);
+  const { acquirer_reference_number = null, approval_code = null } = wallet;
   const paid = charge.paidAt !== null;
   const rest = charge.amount - charge.refundedAmount;
   const refundable = charge.paidAt !== null && rest > 0 && isRefundable(charge.paidAt, at);
@@ -82,7 +88,7 @@ export function chargeJson(charge: ChargeRecord, rendering: Rendering, at: Insta
     description: charge.description,
     metadata: charge.metadata,
     card: recurring === null ? null : cardJson(recurring.card, rendering),
-    source: charge.source === null ? null : sourceJson(charge.source, charge, rendering),
+    source: charge.source === null ? null : sourceJson(charge.source, charge, rendering, wallet),
     schedule: recurring?.scheduleId ?? null,
     linked_account: null,
     customer: recurring?.customerId ?? null,
