@@ -80,7 +80,7 @@ describe('GET /v1/availability', () => {
     expect(narrow.currencies.map(({ currency }) => currency)).toEqual(['SGD']);
   });
 
-  it('shows an outage of the provider, in which a checkout is tried all the same, and its end', SLOW, async () => {
+  it('shows an outage of the provider and its end, and a checkout is still tried during the outage', SLOW, async () => {
     const patient = { timeout: 60_000, interval: 500 };
     await expect.poll(async () => (await available()).body.provider.status, patient).toBe('ok');
     stack.sandbox.faults.add({ action: 'status', status: 503 });
