@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Pool, type Dispatcher } from 'undici';
@@ -8,6 +9,14 @@ export const THIS_TREE = fileURLToPath(new URL('../../', import.meta.url));
 
 export const programOf = (tree: string, app: 'api' | 'cli' | 'sandbox' | 'worker'): string =>
   join(tree, 'apps', app, 'dist', 'main.js');
+
+/** The options of Node with which the image of this tree runs its programs. */
+export function nodeOptionsOf(tree: string): { readonly NODE_OPTIONS: string } {
+  const [, quoted, plain] = /^ENV .*\bNODE_OPTIONS=(?:"([^"]*)"|(\S+))/m.exec(imageOf(tree)) ?? [];
+  return { NODE_OPTIONS: quoted ?? plain ?? '' };
+}
+
+const imageOf = (tree: string): string => readFileSync(join(tree, 'Dockerfile'), 'utf8');
 
 /** The keys of the sandbox and of its callers. */
 export const PROVIDER = {
@@ -31,6 +40,7 @@ export class SandboxProcess {
 
   static async start(connections: number, tree = THIS_TREE): Promise<SandboxProcess> {
     const program = await MeasuredProcess.start(programOf(tree, 'sandbox'), /^sandbox ready (\S+)$/, {
+      ...nodeOptionsOf(tree),
       SANDBOX_PORT: '0',
       SANDBOX_SEED: 'bench',
       PROVIDER_SECRET_KEY: PROVIDER.secretKey,

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { openTemporal, type Temporal } from '@tillflow/temporal';
 import { startTemporalServer, type TemporalServer } from '@tillflow/tools';
 import { MeasuredProcess, usageOfProcess, type Usage } from './processes.js';
-import { programOf, PROVIDER, SandboxProcess, THIS_TREE } from './sandbox-process.js';
+import { nodeOptionsOf, programOf, PROVIDER, SandboxProcess, THIS_TREE } from './sandbox-process.js';
 
 const BASELINE_WORKER = fileURLToPath(new URL('checkout/baseline/worker.js', import.meta.url));
 export const TASK_QUEUE = 'tillflow';
@@ -86,6 +86,7 @@ export class Engine {
 
   #settings(): Record<string, string> {
     return {
+      ...nodeOptionsOf(this.tree),
       TEMPORAL_ADDRESS: this.server.address,
       PROVIDER_BASE_URL: this.sandbox.url,
       PROVIDER_SECRET_KEY: PROVIDER.secretKey,
@@ -120,6 +121,7 @@ export class Stack {
       engine.startApi(env),
       hasBaseline &&
         MeasuredProcess.start(BASELINE_WORKER, /^baseline ready (\S+)/, {
+          ...nodeOptionsOf(THIS_TREE),
           TEMPORAL_ADDRESS: engine.server.address,
           BASELINE_QUEUE,
         }),
