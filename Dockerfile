@@ -8,7 +8,9 @@ WORKDIR /app
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
 COPY packages/browser/package.json packages/browser/
 COPY packages/domain/package.json packages/domain/
+COPY packages/packaging/package.json packages/packaging/
 COPY packages/payments-client/package.json packages/payments-client/
+COPY packages/sdk/package.json packages/sdk/
 COPY packages/telemetry/package.json packages/telemetry/
 COPY packages/temporal/package.json packages/temporal/
 COPY packages/workflows/package.json packages/workflows/

@@ -1,6 +1,13 @@
 import { userInfo } from 'node:os';
+import { nameOnQueue } from '@tillflow/temporal';
 import { decodeArrayFromPayloads } from '@tillflow/temporal/sdk-internals';
-import type { CommandMemo, ReconcileMemo, Refund, TimelineEntry } from '@tillflow/workflows';
+import {
+  eventEndpointWorkflowId,
+  type CommandMemo,
+  type ReconcileMemo,
+  type Refund,
+  type TimelineEntry,
+} from '@tillflow/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { chargePlanOf } from './support/plans.js';
 import { Reconciliations, type BreakJson } from './support/reconciliations.js';
@@ -11,12 +18,16 @@ import { operatorOf, tillflow } from './support/tillflow.js';
 /** The keys of a stack are named like their roles. */
 const TILL = 'checkout';
 const OPS = 'ops';
+const ENDPOINTS = '/v1/event-endpoints';
 const OPERATOR = `cli:${userInfo().username}`;
 
 let stack: Stack;
 let seeded: SeededRecords;
 beforeAll(async () => {
-  stack = await Stack.start({ api: { LOOK_DELAYS_MS: '50,100,200,400' } });
+  stack = await Stack.start({
+    api: { LOOK_DELAYS_MS: '50,100,200,400' },
+    shared: { EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' },
+  });
   seeded = seedRecords(stack);
 });
 afterAll(() => stack.stop());
@@ -29,9 +40,13 @@ async function asked(id: string): Promise<string[]> {
 
 /** The requests of the checkout in Temporal's history: the input of its start, updates and signals. */
 async function askersInHistory({ reference }: CheckoutJson): Promise<string[]> {
+  return askersOf(`checkout/default/${reference}`);
+}
+
+async function askersOf(workflowId: string): Promise<string[]> {
   const { loadedDataConverter } = stack.temporal.client.workflow.options;
   const names: string[] = [];
-  for (const event of (await stack.runsOf(reference)).flat()) {
+  for (const event of (await stack.runsOfWorkflow(workflowId)).flat()) {
     const { workflowExecutionStartedEventAttributes: start, workflowExecutionSignaledEventAttributes: signal } = event;
     const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
     for (const [name, args] of [
@@ -63,6 +78,20 @@ async function memoBy(workflowId: string): Promise<string | undefined> {
   const { memo } = await stack.temporal.client.workflow.getHandle(workflowId).describe();
   // Written by this product alone.
   return (memo as unknown as CommandMemo).audit.by;
+}
+
+/** Creates an event endpoint, sends one request about it, and deletes it. @returns who asked, as its workflow has it */
+async function askedAboutEndpoint(method: string, path = '', body?: unknown): Promise<string[]> {
+  const url = 'http://127.0.0.1:9/';
+  const created = await asOperator<{ id: string; created_by: string }>(stack, 'POST', ENDPOINTS, { body: { url } });
+  const { id, created_by } = created.body;
+  await asOperator(stack, method, `${ENDPOINTS}/${id}${path}`, { body });
+  const workflowId = nameOnQueue(eventEndpointWorkflowId('default', Number(id.slice(5, 7))), stack.taskQueue);
+  const askers = await askersOf(workflowId);
+  if (method !== 'DELETE') await asOperator(stack, 'DELETE', `${ENDPOINTS}/${id}`);
+  const { events } = await stack.temporal.client.workflow.getHandle(workflowId).fetchHistory();
+  const { reason } = events?.at(-1)?.workflowExecutionTerminatedEventAttributes ?? {};
+  return [`create by ${created_by}`, ...askers, `delete: ${reason}`];
 }
 
 /** Every route that moves money or changes something, and where it is written who asked. */
@@ -161,6 +190,25 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
     await asOperator(stack, 'PATCH', '/v1/account', { body: { chain_enabled: true } });
     const ids = await commandIds();
     expect(await memoBy(ids.find((id) => id.includes('update_account')) ?? '')).toBe(OPS);
+  },
+  'POST /v1/event-endpoints': async () => {
+    expect(await askedAboutEndpoint('GET')).toContain(`create by ${OPS}`);
+  },
+  'PATCH /v1/event-endpoints/{id}': async () => {
+    expect(await askedAboutEndpoint('PATCH', '', { enabled: false })).toContain(`change by ${OPS}`);
+  },
+  'DELETE /v1/event-endpoints/{id}': async () => {
+    expect(await askedAboutEndpoint('DELETE')).toContain(`delete: Deleted by ${OPS}`);
+  },
+  'POST /v1/event-endpoints/{id}/rotate-secret': async () => {
+    expect(await askedAboutEndpoint('POST', '/rotate-secret')).toContain(`change by ${OPS}`);
+  },
+  'POST /v1/event-endpoints/{id}/test': async () => {
+    expect(await askedAboutEndpoint('POST', '/test')).toContain(`test by ${OPS}`);
+  },
+  'POST /v1/event-endpoints/{id}/replay': async () => {
+    const range = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T01:00:00.000Z' };
+    expect(await askedAboutEndpoint('POST', '/replay', range)).toContain(`replay by ${OPS}`);
   },
   'POST /v1/account/api-version': async () => {
     await asOperator(stack, 'POST', '/v1/account/api-version', { body: { confirm: true } });

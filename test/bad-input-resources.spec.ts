@@ -8,6 +8,7 @@ let stack: Stack;
 beforeAll(async () => {
   engine = await FakeEngine.start();
   stack = await Stack.start({ worker: false, webhookUrl: null, shared: { TEMPORAL_ADDRESS: engine.address } });
+  await engine.untilListed();
 });
 afterAll(async () => {
   await stack.stop();

@@ -14,6 +14,7 @@ beforeAll(async () => {
     shared: { TEMPORAL_ADDRESS: engine.address },
     api: { BODY_LIMIT_BYTES: '16384' },
   });
+  await engine.untilListed();
 });
 afterAll(async () => {
   await stack.stop();

@@ -405,6 +405,7 @@ describe('a checkout with a long history', () => {
     const started = events?.[0]?.workflowExecutionStartedEventAttributes;
     expect(started?.continuedExecutionRunId).toBeTruthy();
     expect(Object.keys(started?.memo?.fields ?? {}).toSorted()).toEqual([
+      'events',
       'intent',
       'requestNonce',
       'state',

@@ -3,9 +3,12 @@ import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { run } from '@tillflow/cli';
 import { nameOnQueue } from '@tillflow/temporal';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
+import { eventually } from './support/eventually.js';
 import { startDirectly } from './support/paths.js';
+import { Receiver } from './support/receiver.js';
 import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
 import { forgetSchedules, operatorOf, tillflow, tillflowProcess, type Ended } from './support/tillflow.js';
 
@@ -24,13 +27,14 @@ const COMMANDS = [
   'backfill',
   'notices',
   'plans',
+  'endpoints',
   'pause',
   'resume',
 ] as const;
 
 let stack: Stack;
 beforeAll(async () => {
-  stack = await Stack.start();
+  stack = await Stack.start({ shared: { EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' } });
 });
 afterAll(() => stack.stop());
 
@@ -64,6 +68,11 @@ describe('tillflow', () => {
     [['list', 'all'], 'list takes no arguments'],
     [['list', '--status', 'gone'], '--status must be one of'],
     [['list', '--limit', '0'], '--limit must be'],
+    [['endpoints', '--enable', 'a', '--delete', 'b'], 'Use one of --enable, --delete'],
+    [['endpoints', '--events', 'paid'], '--events needs --add'],
+    [['endpoints', '--add', 'https://orders.example/', '--events', 'sold'], 'sold is not one of'],
+    [['endpoints', '--replay', 'a'], '--replay, --from and --to need one another'],
+    [['endpoints', '--replay', 'a', '--from', 'today', '--to', '2026-11-21'], 'ISO 8601'],
     [['show'], 'show takes 1 argument'],
     [['show', 'a b'], 'neither'],
     [['resolve', 'x', '--look'], 'needs a --reason'],
@@ -615,6 +624,55 @@ describe('tillflow backfill and tillflow notices', () => {
     } finally {
       await tail.stop();
       await tailed.stop();
+    }
+  });
+});
+
+describe('tillflow endpoints', () => {
+  it('adds, lists, changes and deletes an endpoint, and shows its secret once', async () => {
+    const endpoints = (...args: string[]): Promise<Ended> => operate('endpoints', ...args);
+    const receiver = await Receiver.start();
+    try {
+      expect(await endpoints('--add', 'https://10.0.0.1/')).toMatchObject({
+        code: 1,
+        out: expect.stringContaining('10.0.0.1 is not a public address'),
+      });
+      expect(await endpoints('--add', receiver.url, '--dry-run')).toMatchObject({ code: 0 });
+      expect((await endpoints()).out).toContain('No endpoints.');
+      const added = await endpoints('--add', receiver.url, '--events', 'paid,checkout.refunded');
+      const [, id = '', secret = ''] = /added: (evep_\w+)\nsecret: (whsec_\S+)/.exec(added.out) ?? [];
+      expect(id).not.toBe('');
+      const listed = await eventually(async () => {
+        const { out } = await endpoints();
+        expect(out).toContain(id);
+        return out;
+      });
+      expect(listed).toContain('paid,refunded');
+      expect(listed).not.toContain(secret);
+
+      expect((await endpoints('--disable', id)).out).toContain(`disabled: ${id}`);
+      expect((await endpoints()).out).toContain('disabled (requested)');
+      expect((await endpoints('--enable', id)).out).toContain(`enabled: ${id}`);
+      const rotated = /secret: (\S+)/.exec((await endpoints('--rotate', id)).out)?.[1] ?? '';
+      expect((await endpoints('--test', id)).out).toContain('sent: evt_');
+      await expect.poll(() => receiver.received).toHaveLength(1);
+      const [delivery] = receiver.received;
+      if (delivery !== undefined) {
+        for (const one of [secret, rotated]) new Webhook(one).verify(delivery.raw, delivery.headers);
+      }
+      await expect.poll(async () => (await endpoints('--deliveries', id)).out).toMatch(/test\s+-\s+200/);
+      const range = ['--from', '2026-11-21T00:00:00Z', '--to', '2026-11-22T00:00:00Z'];
+      expect((await endpoints('--replay', id, ...range)).code).toBe(0);
+      expect((await endpoints('--delete', id, '--dry-run')).out).toContain(`would delete ${id}`);
+      expect((await endpoints('--delete', id)).out).toContain(`deleted: ${id}`);
+      for (const action of ['--enable', '--delete', '--deliveries', '--test']) {
+        expect(await endpoints(action, id)).toMatchObject({
+          code: 1,
+          out: expect.stringContaining('No event endpoint'),
+        });
+      }
+    } finally {
+      await receiver.close();
     }
   });
 });

@@ -1,4 +1,5 @@
-import { cancelRequest } from '@tillflow/workflows';
+import { EventEndpoints, nameOnQueue } from '@tillflow/temporal';
+import { cancelRequest, eventFeedWorkflowId } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
@@ -81,6 +82,37 @@ describe('a checkout that is paid at once', () => {
       expect(type).toBe('aftercare');
       expect(historySize).toBeGreaterThan(1_000);
       expect(historySize).toBeLessThanOrEqual(MOST_BYTES);
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+describe('a further refund', () => {
+  it('writes a search attribute only while an event endpoint exists, which finds the refund by it', async () => {
+    const stack = await Stack.start();
+    const endpoints = new EventEndpoints(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 10_000 });
+    try {
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid');
+      let refunds = 0;
+      const refund = async (): Promise<number> => {
+        const headers = { 'idempotency-key': `return-${(refunds += 1)}` };
+        await stack.request('POST', `/v1/checkouts/${body.id}/refunds`, { body: { amount: 100 }, headers });
+        const events = (await stack.runsOf(body.reference)).flat();
+        return events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes).length;
+      };
+      // One shows the payment, and one the first refund.
+      expect([await refund(), await refund(), await refund()]).toEqual([2, 2, 2]);
+      const feed = nameOnQueue(eventFeedWorkflowId('default'), stack.taskQueue);
+      await expect(stack.temporal.client.workflow.getHandle(feed).describe()).rejects.toThrow('not found');
+
+      const fields = { url: 'http://127.0.0.1:9/', events: null, description: null, by: 'a test' };
+      const created = await endpoints.create(fields, 'of no use here');
+      // The worker reads every five seconds whether there is an endpoint.
+      await expect.poll(refund, { timeout: 30_000, interval: 1_000 }).toBe(3);
+      await endpoints.remove(created?.endpoint.id ?? '', 'a test');
     } finally {
       await stack.stop();
     }

@@ -4,6 +4,7 @@ import { benchCheckout } from './checkout/bench.js';
 import { benchClient } from './client/bench.js';
 import { benchCompare } from './compare/bench.js';
 import { benchEdge } from './edge.js';
+import { benchEvents } from './events.js';
 import { benchReconcile } from './reconcile.js';
 import { print } from './report.js';
 import { benchResolve } from './resolve.js';
@@ -23,6 +24,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   resolve: benchResolve,
   client: benchClient,
   edge: benchEdge,
+  events: benchEvents,
 };
 
 const MISSED = 1;

@@ -202,6 +202,18 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [stays('tillflow_event_tail_unplaced_events', 0)],
   },
   {
+    alert: 'TillflowEventEndpointFails',
+    fires: [stays('tillflow_event_endpoint_failing_age_seconds', 3_660)],
+    summary: 'An endpoint has accepted no event for 1h 1m 0s',
+    quiet: [stays('tillflow_event_endpoint_failing_age_seconds', 3_600)],
+  },
+  {
+    alert: 'TillflowEventFeedBehind',
+    fires: [stays('tillflow_event_feed_age_seconds', 901)],
+    summary: 'Other systems get no events',
+    quiet: [stays('tillflow_event_feed_age_seconds', 900)],
+  },
+  {
     alert: 'TillflowApiDown',
     fires: [stays('up{job="tillflow-api",instance="a"}', 0), stays('up{job="tillflow-api",instance="b"}', 0)],
     summary: 'No API answers',

@@ -13,6 +13,7 @@ const searchAttributes: Readonly<Record<string, 'Keyword' | 'KeywordList' | 'Int
   CheckoutStatus: 'Keyword',
   CheckoutReference: 'Keyword',
   Currency: 'Keyword',
+  ChangedAt: 'Datetime',
   Terminal: 'Keyword',
   Store: 'Keyword',
   Attention: 'Keyword',

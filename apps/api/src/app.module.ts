@@ -36,6 +36,9 @@ import { DisputesService } from './disputes/disputes.service.js';
 import { EvidenceService } from './disputes/evidence.service.js';
 import { SameDocument } from './disputes/same-document.js';
 import { Limits } from './edge/limits.js';
+import { EndpointLinks } from './event-endpoints/endpoint-links.js';
+import { EventEndpointsController } from './event-endpoints/event-endpoints.controller.js';
+import { EventEndpointsService } from './event-endpoints/event-endpoints.service.js';
 import { HealthController } from './health/health.controller.js';
 import { Readiness } from './health/readiness.js';
 import { AdmissionMetrics } from './metrics/admission.js';
@@ -111,6 +114,7 @@ export const CONTROLLERS: Type[] = [
   CodecController,
   ReconciliationsController,
   DayReportsController,
+  EventEndpointsController,
   ErrorsController,
   ...RESOURCE_CONTROLLERS,
 ];
@@ -156,6 +160,8 @@ export class AppModule {
         CodecService,
         ReconciliationsService,
         DayReportsService,
+        EndpointLinks,
+        EventEndpointsService,
         CodecLinks,
         ...RESOURCE_PROVIDERS,
       ],

@@ -9,6 +9,7 @@ import { takeBodies } from './edge/bodies.js';
 import { Edge } from './edge/edge.js';
 import { Limits } from './edge/limits.js';
 import { refuseOtherMethods } from './edge/methods.js';
+import { EndpointLinks } from './event-endpoints/endpoint-links.js';
 import { Metrics } from './metrics/metrics.js';
 import { openApiDocument } from './openapi/document.js';
 import { serveDescription } from './openapi/pages.js';
@@ -40,6 +41,7 @@ export async function startApi(values: ApiSettings, logger: Logger): Promise<Run
   await app.listen(values.PORT, values.HOST);
   const url = await app.getUrl();
   settings.listeningAt(url);
+  app.get(EndpointLinks).replaceAll();
   return {
     url,
     async close() {

@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { CURRENCIES, isCurrency } from '@tillflow/domain';
 import {
   businessDaySettings,
+  eventNetworks,
   flag,
   integer,
   list,
@@ -67,6 +68,8 @@ const schema = z.object({
     .refine((urls) => urls.every((url) => HTTP_URL.safeParse(url).success), 'must be http(s) addresses')
     .transform((urls) => urls.map((url) => new URL(url).origin))
     .default([]),
+  /** As the worker's: the networks that events may go to, besides public addresses. */
+  EVENT_ENDPOINT_NETWORKS: eventNetworks,
   BODY_LIMIT_BYTES: integer(131_072, 1_024, 10_485_760),
   /** Where evidence is stored on its way to the provider: up to 100 MB for each of four requests at a time. */
   SPOOL_DIR: z.string().default(tmpdir()),

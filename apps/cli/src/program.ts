@@ -5,6 +5,7 @@ import { backfill } from './commands/backfill.js';
 import { breaks } from './commands/breaks.js';
 import { day } from './commands/day.js';
 import { doctor } from './commands/doctor.js';
+import { endpoints } from './commands/endpoints.js';
 import { list } from './commands/list.js';
 import { notices } from './commands/notices.js';
 import { pause, resume } from './commands/pause.js';
@@ -29,6 +30,7 @@ const COMMANDS: readonly Command[] = [
   day,
   backfill,
   notices,
+  endpoints,
   plans,
   pause,
   resume,

@@ -3,6 +3,7 @@ import { SettingsError } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { measureClocks } from './clocks/clocks.js';
 import { serveHealth, type State } from './health.js';
+import { countDeliveries } from './outgoing-events/metrics.js';
 import { installRuntime } from './runtime.js';
 import { workerSettings, type WorkerSettings } from './settings.js';
 import type { StartRetries } from './temporal-connection.js';
@@ -13,6 +14,7 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
   const stopping = stopOnSignal(logger);
   const registry = processMetrics();
   countProviderCalls(registry);
+  countDeliveries(registry);
   let worker: RunningWorker | undefined;
   measureClocks(registry, () => worker?.clocks);
   const { WORKER_HOST: host, WORKER_HEALTH_PORT: port } = settings;

@@ -1,5 +1,6 @@
 import {
   businessDaySettings,
+  eventNetworks,
   flag,
   integer,
   readSettings,
@@ -29,6 +30,8 @@ const schema = z.object({
   EVENT_TAIL_LOOKBACK_MS: integer(86_400_000, 0, 31 * 86_400_000),
   /** The longest time from a payment to the day of its payout; later is a break. 0: any time. */
   RECONCILE_SETTLEMENT_DAYS: integer(8, 0, 365),
+  /** The networks that events may go to, besides public addresses. */
+  EVENT_ENDPOINT_NETWORKS: eventNetworks,
   /** How long a stopping worker waits for calls in flight; above the longest activity. */
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
   /** Checkouts kept in memory, 0.24 MB each (`pnpm bench cache`). How to choose: docs/production.md. */

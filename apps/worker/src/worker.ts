@@ -1,6 +1,17 @@
-import { Worker, type NativeConnection, type WorkerDeploymentOptions, type WorkerOptions } from '@temporalio/worker';
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
 import { PaymentsClient, systemClock } from '@tillflow/payments-client';
-import { dataConverter, isEncrypting, openTemporal, Seal, warnIfUnencrypted, type Temporal } from '@tillflow/temporal';
+import {
+  dataConverter,
+  EventEndpoints,
+  isEncrypting,
+  openTemporal,
+  Seal,
+  warnIfUnencrypted,
+  type Temporal,
+} from '@tillflow/temporal';
+import { eventQueue } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { commandActivities } from './commands/activities.js';
 import { correlated, scheduledAt } from './activities/interceptors.js';
@@ -12,14 +23,25 @@ import type { Clocks } from './clocks/clocks.js';
 import { connect, withRetries, type Connected, type StartRetries } from './temporal-connection.js';
 import { makeBuildCurrent } from './deployment.js';
 import { eventTailActivities } from './event-tail/activities.js';
+import { outgoingEventActivities } from './outgoing-events/activities.js';
+import { Followers } from './outgoing-events/followers.js';
 import type { WorkerSettings } from './settings.js';
 import { Work } from './work.js';
 
 /** Keys of test mode begin so. Source: assumption. */
 const TEST_KEY = 'skey_test_';
 
+/** How long a read of the event endpoints may take. Milliseconds. */
+const READ_WITHIN_MS = 5_000;
+
 /** A workflow task waits this long for the worker that has the workflow in memory; then any worker may take it. */
 const STICKY_TIMEOUT_MS = 3_000;
+
+/** Batches of events in progress: eight of each of the 100 endpoints at most. */
+const EVENT_ACTIVITIES = 800;
+
+/** Of the checksum of the workflow code, where `WORKER_BUILD_ID` is not set. */
+const BUILD_CHARS = 12;
 
 /**
  * Workflow tasks at one time. A slow local activity holds its task for 5 s, so a slow provider would soon use up the
@@ -90,9 +112,19 @@ export async function openWorker(
     searchedMetadata: SEARCHED_METADATA,
     requestsPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND / settings.PROVIDER_PROCESSES,
   });
-  const options = workerOptions({ ...connected, temporal, client }, settings, bundlePath);
-  const work = new Work(() => withRetries(retries, temporal, settings, () => Worker.create(options)), clocks);
-  const stopped = thenClose(work.ended, async () => {
+  const endpoints = new EventEndpoints(temporal, {
+    taskQueue: settings.TEMPORAL_TASK_QUEUE,
+    readWithinMs: READ_WITHIN_MS,
+  });
+  const followers = new Followers(endpoints, logger);
+  const options = workerOptions({ ...connected, temporal, client, followers }, settings, bundlePath);
+  const eventOptions = eventWorkerOptions({ ...connected, temporal, endpoints }, settings);
+  const [work, eventWork] = [options, eventOptions].map(
+    (each) => new Work(() => withRetries(retries, temporal, settings, () => Worker.create(each)), clocks),
+  ) as [Work, Work];
+  const ended = Promise.all([endedWith(work, eventWork), endedWith(eventWork, work)]).then(() => undefined);
+  const stopped = thenClose(ended, async () => {
+    await followers.end();
     await clocks.end();
     await connection.close();
     await temporal.close();
@@ -107,28 +139,33 @@ export async function openWorker(
     },
     isReady: async () => work.isRunning && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
     stop: async () => {
-      await Promise.all([work.stop(), stopped]);
+      await Promise.all([work.stop(), eventWork.stop(), stopped]);
     },
   };
 }
 
-type Parts = Connected & { readonly temporal: Temporal; readonly client: PaymentsClient };
+type Parts = Connected & {
+  readonly temporal: Temporal;
+  readonly client: PaymentsClient;
+  readonly followers: Followers;
+};
 
 function workerOptions(
-  { connection, clocks, identity, temporal, client }: Parts,
+  { connection, clocks, identity, temporal, client, followers }: Parts,
   settings: WorkerSettings,
   bundlePath: string | undefined,
 ): WorkerOptions {
   const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);
+  const codePath = bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH);
   return {
     connection,
     identity,
     namespace: settings.TEMPORAL_NAMESPACE,
     taskQueue: settings.TEMPORAL_TASK_QUEUE,
-    workflowBundle: { codePath: bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH) },
+    workflowBundle: { codePath },
     dataConverter: dataConverter(settings),
     activities: {
-      ...paymentActivities(client, livemode),
+      ...paymentActivities(client, livemode, () => followers.isFollowed()),
       ...reconciliationActivities(client, temporal, settings, livemode),
       ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
       ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
@@ -138,8 +175,45 @@ function workerOptions(
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
     maxConcurrentWorkflowTaskExecutions: WORKFLOW_TASKS,
-    ...versioning(settings),
+    ...versioning(settings, codePath),
   };
+}
+
+/** Takes the activities of outgoing events. Receivers that do not answer use up no place of a charge or a refund. */
+function eventWorkerOptions(
+  {
+    connection,
+    clocks,
+    identity,
+    temporal,
+    endpoints,
+  }: Connected & { readonly temporal: Temporal; readonly endpoints: EventEndpoints },
+  settings: WorkerSettings,
+): WorkerOptions {
+  return {
+    connection,
+    identity,
+    namespace: settings.TEMPORAL_NAMESPACE,
+    taskQueue: eventQueue(settings.TEMPORAL_TASK_QUEUE),
+    dataConverter: dataConverter(settings),
+    activities: outgoingEventActivities({
+      temporal,
+      endpoints,
+      settings,
+      now: () => Math.round(clocks.temporal.now()),
+    }),
+    interceptors: { activity: [correlated] },
+    maxConcurrentActivityTaskExecutions: EVENT_ACTIVITIES,
+    // A delivery that is cut off is repeated with the same id.
+    shutdownGraceTime: 0,
+  };
+}
+
+/** When one part of a worker ends, also by a failure, it ends the other. */
+function endedWith(work: Work, other: Work): Promise<void> {
+  return work.ended.finally(() => {
+    other.stop().catch(() => undefined);
+  });
 }
 
 /** Also resolves when the worker is stopped before it took tasks. */
@@ -158,9 +232,12 @@ async function whenReady(
 }
 
 /** A running checkout moves to the current build with its next task: changes of workflow code are behind `patched`. */
-function versioning(settings: WorkerSettings): { workerDeploymentOptions?: WorkerDeploymentOptions } {
+function versioning(
+  settings: WorkerSettings,
+  codePath: string,
+): Pick<WorkerOptions, 'buildId' | 'workerDeploymentOptions'> {
   const { WORKER_BUILD_ID: buildId, WORKER_DEPLOYMENT: deploymentName } = settings;
-  if (buildId === undefined) return {};
+  if (buildId === undefined) return { buildId: buildOf(codePath) };
   return {
     workerDeploymentOptions: {
       version: { buildId, deploymentName },
@@ -168,6 +245,11 @@ function versioning(settings: WorkerSettings): { workerDeploymentOptions?: Worke
       defaultVersioningBehavior: 'AUTO_UPGRADE',
     },
   };
+}
+
+/** Temporal writes it into every workflow task. The default of Temporal's library is seven times as long. */
+function buildOf(codePath: string): string {
+  return createHash('sha256').update(readFileSync(codePath)).digest('hex').slice(0, BUILD_CHARS);
 }
 
 async function closingOnFailure<T>(close: () => Promise<void>, work: () => Promise<T>): Promise<T> {

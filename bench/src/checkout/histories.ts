@@ -103,7 +103,7 @@ const eventsOf = (runs: readonly RunHistory[]): number => sum(runs.map(({ events
 export const bytesOf = (runs: readonly RunHistory[]): number => sum(runs.map(({ bytes }) => bytes));
 
 /** Every run of a workflow id that continued one another, the oldest first. */
-async function runsOf({ client }: Temporal, workflowId: string): Promise<RunHistory[]> {
+export async function runsOf({ client }: Temporal, workflowId: string): Promise<RunHistory[]> {
   const runs: RunHistory[] = [];
   let runId: string | undefined;
   do {

@@ -8,6 +8,8 @@ export {
   type StoredCheckout,
 } from './checkouts/checkout-workflow.js';
 export { CheckoutNotFoundError, Checkouts, NotAcceptedError, type RequestResult } from './checkouts/checkouts.js';
+export { signature, signedLinks, signedParts, signingKey, type LinkTo, type RouteParams } from './checkouts/links.js';
+export { openUntil, presentCheckout } from './checkouts/present.js';
 export { CheckoutList, type ListPage } from './checkouts/list.js';
 export { countOpenWhere, isOpenWhere, openCheckoutsWhere } from './checkouts/open-checkouts.js';
 export { readPlace, writePlace, type ListPlace } from './checkouts/list-position.js';
@@ -28,6 +30,11 @@ export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted 
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
 export { Seal } from './encryption/seal.js';
 export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
+export { EventEndpoints, type RunningEndpoint } from './event-endpoints/endpoints.js';
+export { eventNetworks, MAX_ENDPOINT_URL, refuseEndpoint, type EventNetworks } from './event-endpoints/networks.js';
+export { EndpointSealer, eventLinks, type EventLinks } from './event-endpoints/secrets.js';
+export { checkoutsChanged, checkoutsWithEvents } from './checkouts/event-queries.js';
+export { addNetwork, isIn } from './settings/networks.js';
 export { DayReports, type DayReport } from './day-reports.js';
 export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';

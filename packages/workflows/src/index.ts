@@ -6,6 +6,7 @@ export type {
   ExpireChargeCall,
   CreateRefundCall,
   FindChargesCall,
+  Followed,
   PaymentActivities,
   PaymentWanted,
   RefundFacts,
@@ -30,7 +31,7 @@ export {
 } from './event-tail/memo.js';
 export { retryAt } from './event-tail/tail.js';
 export type { EventTailInput } from './event-tail/workflow.js';
-export { backfill, dismissNotice, type EventCounts } from './event-tail/messages.js';
+export { addNotice, backfill, dismissNotice, type EventCounts } from './event-tail/messages.js';
 export type { CommandActivities, CommandOutcome, FindPlansCall, FoundPlan } from './commands/activities.js';
 export {
   COMMAND_WORKFLOW,
@@ -71,6 +72,7 @@ export {
 } from './checkout/messages.js';
 export type { Outcome } from './shared/outcome.js';
 export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
+export { CHECKOUT_EVENTS, type CheckoutEvent, type PublishedEvents } from './checkout/published-events.js';
 export { slipReferencesOf, type Payment, type PaymentDetails } from './checkout/payment.js';
 export { changingAttributes, searchable, searchAttributes } from './checkout/search-attributes.js';
 export {
@@ -94,6 +96,44 @@ export {
   type StoredRefund,
   type TimelineEntry,
 } from './checkout/types.js';
+export type {
+  DeliverCall,
+  Delivery,
+  DeliveryRecord,
+  EventsListed,
+  FeedCall,
+  FeedResult,
+  ListEventsCall,
+  OutgoingEventActivities,
+} from './outgoing-events/activities.js';
+export {
+  change as changeEndpoint,
+  DEFAULT_ENDPOINT_POLICY,
+  due,
+  EVENT_ENDPOINT_WORKFLOW,
+  EVENT_FEED_WORKFLOW,
+  eventEndpointWorkflowId,
+  eventFeedWorkflowId,
+  eventQueue,
+  MAX_ENDPOINTS,
+  OTHER_ENDPOINT,
+  SEALED_MEANWHILE,
+  replay as replayEvents,
+  test as testEndpoint,
+  wake,
+  type DisabledBecause,
+  type DueEvent,
+  type EndpointChange,
+  type EndpointHealth,
+  type EndpointPolicy,
+  type EndpointSecrets,
+  type EndpointSettings,
+  type EventEndpointInput,
+  type EventEndpointMemo,
+  type EventFeedMemo,
+  type EventRange,
+  type TimeRange,
+} from './outgoing-events/messages.js';
 export { PAUSE_WORKFLOW, pauseWorkflowId, type PauseMemo } from './pause/messages.js';
 export type { CompareCall, ReconciliationActivities } from './reconciliation/activities.js';
 export {

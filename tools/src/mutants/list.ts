@@ -14,6 +14,8 @@ const SHARED = 'packages/workflows/src/shared';
 const DOMAIN = 'packages/domain/src';
 const CLIENT = 'packages/payments-client/src';
 const WORKER = 'apps/worker/src';
+const SDK = 'packages/sdk/src';
+const EVENTS = 'packages/workflows/src/outgoing-events';
 
 const model = [MODEL];
 const domain = [DOMAIN];
@@ -529,5 +531,129 @@ export const MUTANTS: readonly Mutant[] = [
     from: 'if (announced !== undefined) watch.wake(announced);',
     to: '',
     tests: ['apps/api/src/streams'],
+  },
+
+  // Outgoing events
+  {
+    id: 'event-past-a-failed-one',
+    breaks: 'a batch that another worker goes on with sends an event past one that failed',
+    file: `${WORKER}/outgoing-events/delivery.ts`,
+    from: 'if (record.next !== undefined) return;',
+    to: 'if (known === undefined && record.next !== undefined) return;',
+    tests: [`${WORKER}/outgoing-events`],
+  },
+  {
+    id: 'frozen-worker-sends',
+    breaks: 'a worker that was frozen goes on with its batch',
+    file: `${WORKER}/outgoing-events/delivery.ts`,
+    from: 'this.parts.pulse.freezes === this.#freezes',
+    to: 'this.parts.pulse.freezes >= this.#freezes',
+    tests: [`${WORKER}/outgoing-events`],
+  },
+  {
+    id: 'late-search-is-lost',
+    breaks: 'an event that the search shows late is never handed over',
+    file: `${WORKER}/outgoing-events/feed.ts`,
+    from: 'if (isDue(2)) return 2;',
+    to: '',
+    tests: [`${WORKER}/outgoing-events`],
+  },
+  {
+    id: 'unreached-endpoint-forgotten',
+    breaks: 'an endpoint that could not be reached never gets those events',
+    file: `${WORKER}/outgoing-events/feed.ts`,
+    from: 'known.lacksSince = Math.min(lacksSince ?? Infinity, ...wanted.map(({ at }) => at));',
+    to: '',
+    tests: [`${WORKER}/outgoing-events`],
+  },
+  {
+    id: 'private-address-permitted',
+    breaks: 'events go to the address that a name has when they are sent, whatever it is',
+    file: `${WORKER}/outgoing-events/sender.ts`,
+    from: 'addresses.filter(({ address }) => this.networks.refuse(address, isPlain) === null)',
+    to: 'addresses',
+    tests: [`${WORKER}/outgoing-events`],
+  },
+  {
+    id: 'two-deliveries-at-once',
+    breaks: 'two deliveries of one checkout are in flight at a time',
+    file: `${EVENTS}/endpoint.ts`,
+    from: '!this.#inFlight.has(checkout) && nextAt !== null && (',
+    to: 'nextAt !== null && (',
+    tests: [EVENTS],
+  },
+  {
+    id: 'events-while-disabled-lost',
+    breaks: 'events that arrive while an endpoint is disabled are not listed when it is enabled',
+    file: `${EVENTS}/endpoint.ts`,
+    from: 'disabled.from = Math.min(disabled.from, ...events.map(({ at }) => at));',
+    to: '',
+    tests: [EVENTS],
+  },
+  {
+    id: 'overflow-lost',
+    breaks: 'events above the most that may wait are dropped',
+    file: `${EVENTS}/endpoint.ts`,
+    from: 'ranges.push({ from, to, events: { from, to }, isOverflow: true });',
+    to: '',
+    tests: [EVENTS],
+  },
+  {
+    id: 'returned-payment-is-paid',
+    breaks: 'a late payment that was returned makes the event checkout.paid',
+    file: 'packages/workflows/src/checkout/published-events.ts',
+    from: " && !(hasEnded(before) && after.status === 'refunded')",
+    to: '',
+    tests: ['packages/workflows/src/checkout/published-events.spec.ts'],
+  },
+
+  // The SDK
+  {
+    id: 'sdk-forgets-lost-answer',
+    breaks: 'a refusal after a lost answer counts as proof that nothing happened',
+    file: `${SDK}/sender.ts`,
+    from: "isUnclear || (before === 'unknown' && !isConclusive(code))",
+    to: 'isUnclear',
+    tests: [SDK],
+  },
+  {
+    id: 'sdk-shows-older-state',
+    breaks: 'a watch shows a state that is older than one it has shown',
+    file: `${SDK}/watch.ts`,
+    from: 'if (checkout.version <= this.#version) return false;',
+    to: '',
+    tests: [SDK],
+  },
+  {
+    id: 'sdk-takes-other-amount',
+    breaks: 'a create returns a checkout of another amount',
+    file: `${SDK}/checkouts.ts`,
+    from: 'one.amount === amount && ',
+    to: '',
+    tests: [SDK],
+  },
+  {
+    id: 'sdk-replaces-newer-attempt',
+    breaks: 'a repeated new attempt replaces the attempt that the first request made',
+    file: `${SDK}/checkouts.ts`,
+    from: 'JSON.stringify({ ...params, after })',
+    to: 'JSON.stringify(params)',
+    tests: [SDK],
+  },
+  {
+    id: 'sdk-rejected-is-refunded',
+    breaks: 'a refund that the provider refused is returned like one that succeeded',
+    file: `${SDK}/checkouts.ts`,
+    from: "if (refund.status !== 'pending') throw new NotRefundedError(refund);",
+    to: "if (refund.status !== 'pending') return { result: refund };",
+    tests: [SDK],
+  },
+  {
+    id: 'sdk-sleeps-on',
+    breaks: 'a watch keeps a stream that died while the computer slept',
+    file: `${SDK}/bound.ts`,
+    from: 'Math.max(Date.now() - wall, performance.now() - steady)',
+    to: 'performance.now() - steady',
+    tests: [SDK],
   },
 ];

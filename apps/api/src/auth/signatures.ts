@@ -1,5 +1,6 @@
-import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { signature, signedLinks, signingKey, type LinkTo } from '@tillflow/temporal';
 import { Settings } from '../providers.js';
 
 /** The purpose of a signature. A signature for one purpose is not valid for another. */
@@ -14,14 +15,23 @@ export class Signatures {
   readonly #keys: readonly Buffer[];
 
   constructor({ values }: Settings) {
-    this.#keys = values.URL_SIGNING_KEY.map((secret) => createHash('sha256').update(secret).digest());
+    this.#keys = values.URL_SIGNING_KEY.map(signingKey);
   }
 
-  /** HMAC-SHA256 in base64url: 43 characters. */
+  /** As {@link signature}. */
   sign(purpose: Purpose, parts: readonly unknown[]): string {
+    return signature(this.#first, purpose, parts);
+  }
+
+  /** Writes signed links. @param base of every link, without a slash at its end */
+  links(base: string): LinkTo {
+    return signedLinks(base, this.#first);
+  }
+
+  get #first(): Buffer {
     const [key] = this.#keys;
     if (key === undefined) throw new Error('URL_SIGNING_KEY has no secret');
-    return signature(key, purpose, parts).toString('base64url');
+    return key;
   }
 
   /** Compares in constant time. */
@@ -29,15 +39,8 @@ export class Signatures {
     // Compared as text: base64url has several spellings of the same bytes.
     const actual = Buffer.from(given);
     return this.#keys.some((key) => {
-      const wanted = Buffer.from(signature(key, purpose, parts).toString('base64url'));
+      const wanted = Buffer.from(signature(key, purpose, parts));
       return actual.length === wanted.length && timingSafeEqual(actual, wanted);
     });
   }
-}
-
-/** JSON keeps the parts apart: no two lists of parts have the same text. */
-function signature(key: Buffer, purpose: Purpose, parts: readonly unknown[]): Buffer {
-  return createHmac('sha256', key)
-    .update(JSON.stringify([purpose, ...parts]))
-    .digest();
 }

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
+import { signedParts, type RouteParams } from '@tillflow/temporal';
 import type { FastifyRequest } from 'fastify';
 import { Settings } from '../providers.js';
 import { Signatures } from './signatures.js';
-
-type Params = Readonly<Record<string, string>>;
 
 export type LinkState =
   /** The request carries no link. */
@@ -31,10 +30,8 @@ export class SignedLinks {
    * @param template the route as Fastify knows it, such as `/v1/checkouts/:id/qr`.
    * @param expires Unix seconds.
    */
-  link(template: string, params: Params, expires: number): string {
-    const path = template.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(params[name] ?? ''));
-    const signature = this.signatures.sign('link', signed(template, params, String(expires)));
-    return `${this.settings.publicUrl}${path}?expires=${expires}&sig=${signature}`;
+  link(template: string, params: RouteParams, expires: number): string {
+    return this.signatures.links(this.settings.publicUrl)(template, params, expires);
   }
 
   /** Checks the link of a request that the router has assigned to a route. @param now milliseconds. */
@@ -44,7 +41,7 @@ export class SignedLinks {
     // A repeated parameter arrives as an array.
     if (typeof expires !== 'string' || typeof sig !== 'string' || Object.keys(others).length > 0) return INVALID;
     // Fastify parses the parameters of a path into text only.
-    const parts = signed(routeOptions.url ?? '', params as Params, expires);
+    const parts = signedParts(routeOptions.url ?? '', params as RouteParams, expires);
     if (!EXPIRES.test(expires) || !this.signatures.verify(sig, 'link', parts)) return INVALID;
     return now < Number(expires) * 1_000 ? { kind: 'valid', expires: Number(expires) } : { kind: 'expired' };
   }
@@ -53,8 +50,3 @@ export class SignedLinks {
 type RoutedRequest = Pick<FastifyRequest, 'routeOptions' | 'params' | 'query'>;
 
 const INVALID: LinkState = { kind: 'invalid' };
-
-function signed(template: string, params: Params, expires: string): readonly unknown[] {
-  const entries = Object.entries(params).toSorted(([a], [b]) => (a < b ? -1 : 1));
-  return [template, entries, expires];
-}

@@ -11,7 +11,7 @@ import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import type { CheckoutReply } from './checkouts.schema.js';
 import { InFlight } from '../shared/in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
-import { refusal } from '../temporal/failures.js';
+import { afterWrite, refusal } from '../temporal/failures.js';
 
 export type AskedAttempt = { readonly checkout: CheckoutReply; readonly status: 201 | 202 };
 
@@ -43,7 +43,7 @@ export class AttemptsService {
       this.repository.newAttempt(key, { after, by }, timeBeforeFollowUp()),
     );
     if (asked.kind === 'refused') throw refusal(asked);
-    const stored = await this.repository.get(key);
+    const stored = await afterWrite(this.repository.get(key));
     if (asked.kind === 'closed') throw closed(stored);
     const made = stored.state.attempts.find(({ number }) => number === after + 1);
     if (made !== undefined && isAnswered(made)) {

@@ -37,7 +37,7 @@ import { EventTailWatch } from './event-tail-watch.js';
 import { InFlight } from '../shared/in-flight.js';
 import { CheckoutPresenter } from './presenter.js';
 import { SourceCheck } from './source-check.js';
-import { refusal, retryAfterSeconds, unavailable } from '../temporal/failures.js';
+import { afterWrite, refusal, retryAfterSeconds, unavailable } from '../temporal/failures.js';
 import { CallerGoneError } from '../temporal/gate.js';
 
 export type Begun = { readonly checkout: CheckoutReply; readonly status: 200 | 201 | 202 };
@@ -107,7 +107,7 @@ export class CheckoutsService {
     const key = keyOf(id);
     const asked = await this.repository.cancel(key, { by }, timeBeforeFollowUp());
     if (asked.kind === 'refused') throw refusal(asked);
-    const stored = await this.repository.get(key);
+    const stored = await afterWrite(this.repository.get(key));
     const { status, paid_at } = stored.state;
     if (isPaid(status)) throw new Problem('already_paid', `Paid at ${paid_at ?? 'an unknown time'}`);
     const isEnded = UNPAID_ENDS.has(status);

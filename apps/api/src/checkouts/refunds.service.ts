@@ -28,7 +28,7 @@ import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import { InFlight } from '../shared/in-flight.js';
 import { waitingLocation } from './presenter.js';
 import type { CreateRefund, RefundReply, RefundsReply } from './refunds.schema.js';
-import { refusal } from '../temporal/failures.js';
+import { afterWrite, refusal } from '../temporal/failures.js';
 
 export type AskedRefund =
   | { readonly refund: RefundReply; readonly status: 200 | 201 }
@@ -102,7 +102,7 @@ export class RefundsService {
    * The refund as the memo shows it. While the checkout is open, a refund that the memo does not have yet is pending.
    */
   async #withoutAnswer(id: string, request: RefundRequest, kind: 'undecided' | 'closed'): Promise<Shown> {
-    const stored = await this.repository.get(keyOf(id));
+    const stored = await afterWrite(this.repository.get(keyOf(id)));
     const found = stored.refunds.find(({ key }) => key === request.key);
     if (found !== undefined && !isSameRefund(found, request.amount)) {
       const money = formatMoney({ amount: found.amount, currency: found.currency });

@@ -1,11 +1,11 @@
-import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net';
+import { BlockList, isIPv4, isIPv6 } from 'node:net';
+import { addNetwork, isIn } from '@tillflow/temporal';
 import { z } from 'zod';
 
 /** Whether the API trusts the proxy with this address to name the client before it. Hop 0 is the connection itself. */
 export type TrustProxy = (address: string | undefined, hop: number) => boolean;
 
 const MAX_HOPS = 16;
-const MAPPED = /^::ffff:(?=\d+\.)/i;
 
 /**
  * The setting `TRUST_PROXY`: addresses and networks, comma-separated, or the number of proxies in front. Unset: the API
@@ -15,31 +15,19 @@ export const trustProxy = z.string().transform((text, context): TrustProxy => {
   if (/^\s*\d+\s*$/.test(text)) return hops(Number(text), context);
   const trusted = new BlockList();
   for (const entry of text.split(',').map((part) => part.trim())) {
-    if (!add(trusted, entry))
+    // A prefix of 0 would trust every caller.
+    if (!addNetwork(trusted, entry))
       context.addIssue('must be addresses or networks, such as 10.0.0.0/8, or a number of hops');
   }
   return (address) => {
     if (address === undefined) return false;
-    const plain = address.replace(MAPPED, '');
-    return isIP(plain) !== 0 && trusted.check(plain, isIPv6(plain) ? 'ipv6' : 'ipv4');
+    return isIn(trusted, address);
   };
 });
 
 function hops(count: number, context: z.RefinementCtx): TrustProxy {
   if (count < 1 || count > MAX_HOPS) context.addIssue(`must be from 1 to ${MAX_HOPS} hops`);
   return (_, hop) => hop < count;
-}
-
-function add(trusted: BlockList, entry: string): boolean {
-  const [, address = '', prefix] = /^([0-9A-Fa-f.:]+)(?:\/(\d{1,3}))?$/.exec(entry) ?? [];
-  const version = isIP(address);
-  const family = version === 6 ? 'ipv6' : 'ipv4';
-  // A prefix of 0 would trust every caller.
-  if (version === 0 || Number(prefix) === 0 || (prefix !== undefined && Number(prefix) > (version === 6 ? 128 : 32)))
-    return false;
-  if (prefix === undefined) trusted.addAddress(address, family);
-  else trusted.addSubnet(address, Number(prefix), family);
-  return true;
 }
 
 /**

@@ -3,6 +3,7 @@ import { CHECKOUT_STATUSES, CURRENCIES } from '@tillflow/domain';
 import {
   Checkouts,
   describeTaskQueue,
+  EventEndpoints,
   activePollers,
   isTemporalFailure,
   PendingPlans,
@@ -18,6 +19,7 @@ import type { Logger } from 'pino';
 import { Gauge } from 'prom-client';
 import { LOGGER, Settings } from '../providers.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
+import { EventEndpointGauges, type ReadEndpoints } from './event-endpoints.js';
 import { EventTailGauges, type RunningTail } from './event-tail.js';
 import { Metrics } from './metrics.js';
 import { ReconciliationGauges } from './reconciliation.js';
@@ -50,10 +52,11 @@ type Reading = {
   readonly tail: RunningTail | null;
   readonly reconciled: FullReconciliation | null;
   readonly undecidedPlans: number;
+  readonly events: ReadEndpoints;
 };
 
 /**
- * Gauges of the business, read from Temporal for a scrape, at most once in `METRICS_REFRESH_MS`. A refresh takes eleven
+ * Gauges of the business, read from Temporal for a scrape, at most once in `METRICS_REFRESH_MS`. A refresh takes thirteen
  * searches, whatever the number of checkouts.
  */
 @Injectable()
@@ -64,6 +67,8 @@ export class BusinessMetrics {
   readonly #reconciliation: ReconciliationGauges;
   readonly #reconciliations: Reconciliations;
   readonly #plans: PendingPlans;
+  readonly #events: EventEndpointGauges;
+  readonly #endpoints: EventEndpoints;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | null = null;
 
@@ -80,6 +85,8 @@ export class BusinessMetrics {
     const taskQueue = settings.values.TEMPORAL_TASK_QUEUE;
     this.#reconciliations = new Reconciliations(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
     this.#plans = new PendingPlans(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
+    this.#events = new EventEndpointGauges(metrics.registry);
+    this.#endpoints = new EventEndpoints(temporal, { taskQueue, readWithinMs: READ_WITHIN_MS });
   }
 
   /** Does not throw. When a read fails, its gauges keep their last values, and `tillflow_temporal_up` is 0. */
@@ -124,13 +131,15 @@ export class BusinessMetrics {
     const tailing = findEventTail(this.temporal.client.workflow, queue);
     const reconciling = this.#reconciliation.read(this.#reconciliations);
     const planning = this.#plans.list(this.#skip);
-    const [counts, stuck, { data, nextPageToken }, tail, reconciled, plans, ...queues] = await Promise.all([
+    const following = Promise.all([this.#endpoints.running(), this.#endpoints.feedSince()]);
+    const [counts, stuck, { data, nextPageToken }, tail, reconciled, plans, events, ...queues] = await Promise.all([
       Promise.all(counting),
       tellsOfStuck ? this.#checkouts.count(stuckWorkflows(queue)) : 0,
       reading,
       tailing,
       reconciling,
       planning,
+      following,
       workflows,
       activities,
     ]);
@@ -147,6 +156,7 @@ export class BusinessMetrics {
       activityPollers: activePollers(queues[1], Date.now()).length,
       tail: tail === null ? null : { memo: tail.memo, startedAt: tail.run.startTime.getTime() },
       reconciled,
+      events: { endpoints: events[0].map(({ memo }) => memo), feedSince: events[1] },
       undecidedPlans: plans.filter(({ undecided }) => undecided !== null).length,
     };
   }
@@ -179,6 +189,7 @@ export class BusinessMetrics {
       );
     }
     this.#tail.show(tail, now);
+    this.#events.show(reading.events, now);
     this.#reconciliation.show(reconciled, now);
     gauges.unread.set(unread);
     gauges.pollers.set({ kind: 'workflows' }, workflowPollers);

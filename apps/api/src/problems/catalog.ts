@@ -122,8 +122,9 @@ export const PROBLEMS = {
     status: 409,
     title: 'The checkout is already paid',
     meaning: 'The customer paid before the cancel or the new attempt.',
-    money: 'The customer has paid, once.',
-    action: 'Treat the sale as paid, or return the money with a refund.',
+    money: 'The customer has paid, once. Tillflow returns a payment that came too late.',
+    action:
+      'Read the checkout, and go on by its `status`. Treat a paid sale as paid, or return the money with a refund.',
     example: 'Paid at 2026-11-21T05:30:18.000Z',
   },
   checkout_closed: {
@@ -150,6 +151,14 @@ export const PROBLEMS = {
     money: NOT_CHANGED,
     action: 'Cancel the checkout, and create a new one with a new reference.',
     example: 'A checkout may have 20 attempts',
+  },
+  too_many_endpoints: {
+    status: 409,
+    title: 'The account has too many event endpoints',
+    meaning: 'An account can have 100 endpoints.',
+    money: UNTOUCHED,
+    action: 'Delete an endpoint that is not needed.',
+    example: 'An account can have 100 endpoints',
   },
   not_paid: {
     status: 409,
@@ -249,6 +258,15 @@ export const PROBLEMS = {
     money: UNTOUCHED,
     action: 'Send JSON with `Content-Type: application/json`, and files as `multipart/form-data`.',
     example: 'Unsupported Media Type',
+  },
+  endpoint_refused: {
+    status: 403,
+    title: 'Events may not go to this address',
+    meaning:
+      'The address contains a user name or a password, is not public, or uses http outside of `EVENT_ENDPOINT_NETWORKS`.',
+    money: UNTOUCHED,
+    action: 'Use a public https address, or ask the operator to add its network to `EVENT_ENDPOINT_NETWORKS`.',
+    example: '10.20.0.7 is not a public address, and not in EVENT_ENDPOINT_NETWORKS',
   },
   amount_out_of_range: {
     status: 422,

@@ -26,6 +26,20 @@ export function unavailable(error: unknown): unknown {
   return new Problem('temporal_unavailable', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
 }
 
+/**
+ * A read that follows a write. When the read is refused, the caller must not conclude that the write was.
+ * @throws {Problem} `temporal_unavailable` in place of `overloaded`.
+ */
+export async function afterWrite<T>(read: Promise<T>): Promise<T> {
+  try {
+    return await read;
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === 'overloaded')) throw error;
+    const detail = 'The request was passed on, and the payment engine is too busy to show its result';
+    throw new Problem('temporal_unavailable', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
+  }
+}
+
 /** Random, 1 to 4 seconds, so that callers who were refused together do not come back together. */
 export function retryAfterSeconds(): number {
   return randomInt(1, 5);

@@ -4,6 +4,7 @@ import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/p
 import type {
   ChargeFacts,
   FindChargesCall,
+  Followed,
   PaymentActivities,
   PaymentDetails,
   PaymentWanted,
@@ -26,8 +27,14 @@ const MAX_SEARCHED = 1_000;
 /**
  * The activities of a checkout: each makes one call of the client, and returns its result or its typed failure.
  * @param livemode whether the client's key is a live one: a charge of the other mode is not the checkout's
+ * @param isFollowed whether an event endpoint waits for the events of checkouts
  */
-export function paymentActivities(client: PaymentsClient, livemode: boolean): PaymentActivities {
+export function paymentActivities(
+  client: PaymentsClient,
+  livemode: boolean,
+  isFollowed: () => boolean = () => false,
+): PaymentActivities {
+  const followed = (): Followed => (isFollowed() ? { isFollowed: true } : {});
   const factsOf = (charge: Charge): ChargeFacts => toFacts(charge, livemode);
   return {
     createSource: ({ amount, currency, terminal, store, ...window }) =>
@@ -59,7 +66,7 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
           },
           options,
         );
-        return factsOf(charge);
+        return { ...factsOf(charge), ...followed() };
       }),
 
     expireCharge: ({ chargeId, ...window }) =>
@@ -72,7 +79,7 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
           { amount, metadata, ...(asVoid ? { void: true } : {}) },
           options,
         );
-        return toRefundFacts(refund, currency);
+        return { ...toRefundFacts(refund, currency), ...followed() };
       }),
 
     retrieveCharge: ({ chargeId, isSecondTry, payment }) =>
@@ -87,6 +94,7 @@ export function paymentActivities(client: PaymentsClient, livemode: boolean): Pa
           ...factsOf(charge),
           ...paid,
           refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)),
+          ...followed(),
         };
       }, isSecondTry),
 

@@ -11,6 +11,7 @@ import {
   type CheckoutMemo,
   type CheckoutState,
   type Hint,
+  type PublishedEvents,
   type StoredRefund,
   type TimelineEntry,
 } from '@tillflow/workflows';
@@ -24,6 +25,7 @@ export type StoredCheckout = {
   readonly refunds: readonly StoredRefund[];
   /** Grows with each change; 0 until the workflow publishes for the first time. */
   readonly version: number;
+  readonly events?: PublishedEvents | undefined;
   /** The workflow has ended: it accepts no message and changes nothing. */
   readonly closed: boolean;
 };
@@ -80,7 +82,7 @@ export function toStored({
   memo,
   status,
 }: Pick<WorkflowExecutionDescription, 'memo' | 'status'>): StoredCheckout | null {
-  const { intent, state, requestNonce, timeline, refunds, version } = (memo ?? {}) as Partial<CheckoutMemo>;
+  const { intent, state, requestNonce, timeline, refunds, version, events } = (memo ?? {}) as Partial<CheckoutMemo>;
   if (intent === undefined) return null;
   return {
     intent,
@@ -89,6 +91,7 @@ export function toStored({
     timeline: timeline ?? [],
     refunds: refunds ?? [],
     version: version ?? 0,
+    events,
     closed: status.name !== 'RUNNING',
   };
 }

@@ -73,7 +73,10 @@ export type RefundFacts = {
   readonly isVoid: boolean;
   /** `metadata.refund_key`; null for a refund that was made elsewhere. */
   readonly key: string | null;
-};
+} & Followed;
+
+/** With the result of a call: an event endpoint waits for the events of checkouts. Absent: none does. */
+export type Followed = { readonly isFollowed?: true };
 
 /** A charge as the provider shows it, reduced to what a checkout acts on. */
 export type ChargeFacts = {
@@ -103,7 +106,7 @@ export type ChargeFacts = {
   readonly payment?: PaymentDetails;
   /** Whether the provider would void the charge now: `can_perform_void`. */
   readonly canVoid: boolean;
-};
+} & Followed;
 
 /** What the workflows ask the worker for. Mutating calls are tried once and answer with an {@link Outcome}. */
 export type PaymentActivities = {

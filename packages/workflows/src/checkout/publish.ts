@@ -2,8 +2,12 @@ import { formatInstant, formatMoney, type Instant } from '@tillflow/domain';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutModel } from './model/checkout-model.js';
+import { eventsBetween } from './published-events.js';
 import { changingAttributes, searchAttributes, slipAttributes } from './search-attributes.js';
 import { toRefund, type CheckoutIntent, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
+
+/** The feed searches the starts of this time. Milliseconds. */
+const LATE_MS = 60_000;
 
 /** Timeline entries that are published although nothing else changed. */
 const PUBLISHED_ALONE = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
@@ -16,33 +20,62 @@ export function publish(model: CheckoutModel, now: Instant): void {
   const state = model.projection(now);
   setCurrentDetails(detailsOf(model, state));
   if (isPublished(model, state)) return;
-  upsertMemo(changedMemo(model, state));
+  const announced = announcedAttribute(state, now);
+  // The feed finds the first QR code by the start of the workflow, unless it comes late.
+  const isAnnounced = announced.length > 0 && model.isFollowed && (isPublishedBefore() || isLate(now));
+  upsertMemo(changedMemo(model, state, now));
   const changed = changedAttributes(model, state);
   // A charge's id is published with the next other change: operators search by it only after the end.
   const isNamed = hasNewSlip(state);
-  if (isNamed || changed.some(({ key }) => key !== searchAttributes.chargeId)) upsertSearchAttributes(changed);
+  const isFound = changed.some(({ key }) => key !== searchAttributes.chargeId);
+  if (isNamed || isFound || isAnnounced) upsertSearchAttributes([...changed, ...announced]);
   model.wasPublished();
 }
 
 /** The whole memo, with which the next run starts. The next run treats it as published. */
 export function memoOf(model: CheckoutModel, now: Instant): Record<string, unknown> {
-  const memo = { ...workflowInfo().memo, ...changedMemo(model, model.projection(now)) };
+  const memo = { ...workflowInfo().memo, ...changedMemo(model, model.projection(now), now) };
   model.wasPublished();
   return memo;
 }
 
-/** The search attributes with which the next run starts. */
+/** The search attributes, with which the next run starts. */
 export function searchAttributesOf(model: CheckoutModel, now: Instant) {
-  return workflowInfo().typedSearchAttributes.updateCopy(changedAttributes(model, model.projection(now)));
+  const state = model.projection(now);
+  const pairs = [...changedAttributes(model, state), ...announcedAttribute(state, now)];
+  return workflowInfo().typedSearchAttributes.updateCopy(pairs);
 }
 
-function changedMemo(model: CheckoutModel, state: CheckoutState): Omit<CheckoutMemo, 'intent' | 'requestNonce'> {
+/** The time of the newest event, when this state makes one. */
+function announcedAttribute(state: CheckoutState, now: Instant): SearchAttributeUpdatePair[] {
+  const memo = workflowInfo().memo as CheckoutMemo | undefined;
+  const isEvent = eventsBetween(memo?.state, state).length > 0;
+  return isEvent ? [{ key: searchAttributes.changedAt, value: new Date(now) }] : [];
+}
+
+function isPublishedBefore(): boolean {
+  return (workflowInfo().memo as CheckoutMemo | undefined)?.state !== undefined;
+}
+
+function isLate(now: Instant): boolean {
+  return now - workflowInfo().startTime.getTime() > LATE_MS;
+}
+
+function changedMemo(
+  model: CheckoutModel,
+  state: CheckoutState,
+  now: Instant,
+): Omit<CheckoutMemo, 'intent' | 'requestNonce'> {
   const { refunds } = model;
+  const version = model.state.published.version + 1;
+  const memo = workflowInfo().memo as CheckoutMemo | undefined;
+  const events = eventsBetween(memo?.state, state).map((event) => [event, [version, now]] as const);
   return {
     state,
     timeline: [...model.timeline],
-    version: model.state.published.version + 1,
+    version,
     ...(refunds.length > 0 ? { refunds } : {}),
+    ...(events.length > 0 ? { events: { ...memo?.events, ...Object.fromEntries(events) } } : {}),
   };
 }
 

@@ -16,6 +16,8 @@ export const searchAttributes = {
   amount: defineSearchAttributeKey('Amount', 'INT'),
   createdAt: defineSearchAttributeKey('CreatedAt', 'DATETIME'),
   paidAt: defineSearchAttributeKey('PaidAt', 'DATETIME'),
+  /** When the newest of the events happened that other systems get. Absent after the first QR code alone. */
+  changedAt: defineSearchAttributeKey('ChangedAt', 'DATETIME'),
 } as const;
 
 /**

@@ -6,6 +6,7 @@ import {
   type RefundablePayment,
 } from '@tillflow/domain';
 import { paymentOf, type Payment, type PaymentDetails } from './payment.js';
+import type { PublishedEvents } from './published-events.js';
 
 /** A shop of the merchant. Wire names. */
 export type Store = {
@@ -182,6 +183,8 @@ export type CheckoutMemo = {
   readonly refunds?: readonly StoredRefund[];
   /** Grows by one each time the workflow publishes: the id of an event in the stream. Absent until the first time. */
   readonly version?: number;
+  /** Absent until there is one. */
+  readonly events?: PublishedEvents;
 };
 
 /** The state of a checkout whose workflow has not published yet. */

@@ -15,6 +15,8 @@ export type TailNoticeCode =
   | 'dispute_closed'
   /** A payment names a checkout that does not exist: a person has to decide about the money. */
   | 'checkout_missing'
+  /** An event endpoint answered 410, or accepted nothing for days: nothing is sent to it any more. */
+  | 'endpoint_disabled'
   /** An event does not match its schema. Tillflow retrieves the record that it names; the rest is for a person. */
   | 'event_unreadable';
 

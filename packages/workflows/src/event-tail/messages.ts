@@ -1,5 +1,6 @@
 import { defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Attributed } from '../shared/requester.js';
+import type { TailNotice } from './memo.js';
 
 /** The counts of one or more passes. */
 export type EventCounts = {
@@ -29,3 +30,6 @@ export const backfill = defineUpdate<EventCounts, [Backfill]>('backfill');
  */
 export const dismissNotice =
   defineSignal<[Attributed & { readonly id: string; readonly reason: string }]>('dismissNotice');
+
+/** Adds a notice that no event of the provider caused. */
+export const addNotice = defineSignal<[TailNotice]>('addNotice');

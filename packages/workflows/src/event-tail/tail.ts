@@ -75,6 +75,11 @@ export class Tail {
     this.#rereadings = this.#rereadings.filter((one) => one !== rereading);
   }
 
+  /** Adds a notice that no event caused. */
+  note(notice: TailNotice): void {
+    this.#state = { ...this.#state, notices: latestNotices([...this.#state.notices, notice]) };
+  }
+
   /** Removes everything that is stored about an event. @param id of the event, or of a notice */
   dismiss(id: string): void {
     const { notices, unplaced, dismissed } = this.#state;

@@ -13,7 +13,7 @@ import {
 } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
 import type { EventsRead, EventTailActivities } from './activities.js';
-import { backfill, dismissNotice, type Backfill, type EventCounts } from './messages.js';
+import { addNotice, backfill, dismissNotice, type Backfill, type EventCounts } from './messages.js';
 import { publish } from './publish.js';
 import { Tail, type TailState } from './tail.js';
 
@@ -93,6 +93,11 @@ class Handlers {
       const tail = await this.#recalledTail();
       log.info('A notice was dismissed', { notice: id, reason, by });
       tail.dismiss(id);
+      publish(tail);
+    });
+    setHandler(addNotice, async (notice) => {
+      const tail = await this.#recalledTail();
+      tail.note(notice);
       publish(tail);
     });
     setDefaultSignalHandler((name) => log.warn('No handler accepts this signal', { signal: name }));

@@ -21,6 +21,8 @@ import { RECONCILIATION } from './timeline.js';
  */
 export class CheckoutModel extends KnownCheckout {
   readonly #state: ModelState;
+  /** The latest call says that an event endpoint waits for the events of checkouts. */
+  #isFollowed = false;
 
   private constructor(intent: CheckoutIntent, policy: CheckoutPolicy, state: ModelState) {
     super(intent, policy, state);
@@ -151,6 +153,7 @@ export class CheckoutModel extends KnownCheckout {
 
   /** @param inFlightUntil the call can take no effect after this. */
   applyCharge(now: Instant, outcome: Outcome<ChargeFacts>, inFlightUntil: Instant): void {
+    if (outcome.kind === 'done') this.#isFollowed = outcome.value.isFollowed === true;
     if (this.parts.creation.inProgress === null) return;
     const isCreated = outcome.kind === 'done' && this.parts.charges.apply(now, outcome.value, null) !== null;
     if (!isCreated) this.parts.creation.applyNoCharge(now, outcome, inFlightUntil);
@@ -161,6 +164,7 @@ export class CheckoutModel extends KnownCheckout {
   }
 
   applyRefund(now: Instant, key: string, outcome: Outcome<RefundFacts>, inFlightUntil: Instant): void {
+    if (outcome.kind === 'done') this.#isFollowed = outcome.value.isFollowed === true;
     this.parts.refunding.applyOutcome(now, key, outcome, inFlightUntil);
   }
 
@@ -185,6 +189,7 @@ export class CheckoutModel extends KnownCheckout {
   applyRetrieve(now: Instant, retrievedAt: Instant, chargeId: string, retrieved: Lookup<ChargeFacts>): void {
     if ('seen' in retrieved) {
       this.#heard(now, true);
+      this.#isFollowed = retrieved.seen.isFollowed === true;
       this.#applyRetrieved(now, retrievedAt, chargeId, retrieved.seen);
       return;
     }
@@ -192,6 +197,10 @@ export class CheckoutModel extends KnownCheckout {
     this.#heard(now, saysItDoesNotExist(retrieved) || isDisbelieved(retrieved));
     this.parts.charges.applyMiss(now, retrievedAt, chargeId, retrieved);
     this.parts.refunding.applyMiss(now, chargeId);
+  }
+
+  get isFollowed(): boolean {
+    return this.#isFollowed;
   }
 
   /** Called after the memo was written: it now shows the present state of the model. */

@@ -1,0 +1,218 @@
+import {
+  EndpointSealer,
+  EventEndpoints,
+  eventLinks,
+  eventNetworks,
+  list,
+  readSettings,
+  refuseEndpoint,
+  Seal,
+  temporalSettings,
+  type EventLinks,
+  type EventNetworks,
+} from '@tillflow/temporal';
+import { CHECKOUT_EVENTS, MAX_ENDPOINTS, type CheckoutEvent, type EventEndpointMemo } from '@tillflow/workflows';
+import { z } from 'zod';
+import { command, EXIT, UsageError, type Report } from '../command.js';
+import { operator } from '../operator.js';
+import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
+import { columns, utc } from '../text.js';
+
+const MOST_SHOWN = 20;
+
+const schema = z.object({
+  ...temporalSettings,
+  PROVIDER_SECRET_KEY: z.string('is needed'),
+  EVENT_ENDPOINT_NETWORKS: eventNetworks,
+});
+/** As the API's, where a secret is made: events show a checkout with the API's links. */
+const linkSchema = z.object({
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
+  URL_SIGNING_KEY: list(),
+});
+
+const ACTIONS = ['add', 'enable', 'disable', 'delete', 'rotate', 'test', 'replay', 'deliveries'] as const;
+
+export const endpoints = command({
+  name: 'endpoints',
+  synopsis: '[--add <url> [--events <types>] | --<action> <id>] [--from <time> --to <time>] [--dry-run]',
+  summary: 'Lists the endpoints that events of checkouts go to, and changes them.',
+  details: [
+    '  --add <url>          creates an endpoint, and prints its secret, this one time',
+    `  --events <types>     with --add: only these, comma-separated: ${CHECKOUT_EVENTS.join(', ')}`,
+    '  --enable <id>        enables it, and sends what waits and what happened meanwhile',
+    '  --disable <id>       sends nothing to it until it is enabled',
+    '  --delete <id>        deletes it',
+    '  --rotate <id>        makes a new secret, and prints it; for 24 hours, the old one signs too',
+    '  --test <id>          sends a marked event',
+    '  --replay <id>        sends the newest state of each checkout that had an event --from … --to …',
+    '  --deliveries <id>    lists the latest deliveries',
+    '  --dry-run            checks the command, and changes nothing',
+  ],
+  takes: 0,
+  options: {
+    add: { type: 'string' },
+    events: { type: 'string' },
+    enable: { type: 'string' },
+    disable: { type: 'string' },
+    delete: { type: 'string' },
+    rotate: { type: 'string' },
+    test: { type: 'string' },
+    replay: { type: 'string' },
+    deliveries: { type: 'string' },
+    from: { type: 'string' },
+    to: { type: 'string' },
+    'dry-run': { type: 'boolean' },
+  },
+  async run({ values, environment }) {
+    const given = ACTIONS.filter((action) => values[action] !== undefined);
+    const [action] = given;
+    if (given.length > 1) throw new UsageError(`Use one of ${given.map((one) => `--${one}`).join(', ')}`);
+    if (values.events !== undefined && action !== 'add') throw new UsageError('--events needs --add');
+    const events = eventsIn(values.events);
+    const range = rangeIn(values);
+    if ((range === null) === (action === 'replay')) throw new UsageError('--replay, --from and --to need one another');
+    const settings = readSettings(schema, environment);
+    return withTemporal(settings, async ({ temporal }) => {
+      const all = new EventEndpoints(temporal, {
+        taskQueue: settings.TEMPORAL_TASK_QUEUE,
+        readWithinMs: READ_WITHIN_MS,
+      });
+      if (action === undefined) return listed((await all.running()).map(({ memo }) => memo));
+      const sealer = new EndpointSealer(new Seal(settings.PROVIDER_SECRET_KEY));
+      const context = { all, sealer, links: () => linksIn(environment), dryRun: values['dry-run'] === true };
+      const id = values[action] ?? '';
+      if (action === 'add') return add(context, { url: id, events }, settings.EVENT_ENDPOINT_NETWORKS);
+      if (action === 'deliveries') return deliveries(all, id);
+      const memo = await all.get(id);
+      if (memo === null) return missing(id);
+      if (context.dryRun) return done(`would ${action} ${id} (${memo.endpoint.url})`, null);
+      return act(context, action, memo, range);
+    });
+  },
+});
+
+type Range = { readonly from: number; readonly to: number };
+type Context = {
+  readonly all: EventEndpoints;
+  readonly sealer: EndpointSealer;
+  /** @throws {SettingsError} */
+  readonly links: () => EventLinks;
+  readonly dryRun: boolean;
+};
+
+async function add(
+  { all, sealer, links, dryRun }: Context,
+  wanted: Pick<EventEndpointMemo['endpoint'], 'url' | 'events'>,
+  networks: EventNetworks,
+): Promise<Report> {
+  const why = await refuseEndpoint(wanted.url, networks);
+  if (why !== null) return finding(`Events cannot go there: ${why}`);
+  const { secret, sealed } = await sealer.create(links());
+  if (dryRun) return done(`would add ${wanted.url}`, null);
+  const memo = await all.create({ ...wanted, description: null, by: operator() }, sealed);
+  if (memo === null) return finding(`There are ${MAX_ENDPOINTS} endpoints already`);
+  return done(`added: ${memo.endpoint.id}\nsecret: ${secret}`, { id: memo.endpoint.id, secret });
+}
+
+async function act(
+  { all, sealer, links }: Context,
+  action: Exclude<(typeof ACTIONS)[number], 'add' | 'deliveries'>,
+  { endpoint: { id } }: EventEndpointMemo,
+  range: Range | null,
+): Promise<Report> {
+  const by = operator();
+  switch (action) {
+    case 'enable':
+    case 'disable':
+      await all.change(id, { by, enabled: action === 'enable' });
+      return done(`${action}d: ${id}`, { id });
+    case 'delete':
+      await all.remove(id, by);
+      return done(`deleted: ${id}`, { id });
+    case 'rotate': {
+      const rotated = await all.rotate(id, sealer, links(), by);
+      return rotated === null ? missing(id) : done(`secret: ${rotated.secret}`, { id, secret: rotated.secret });
+    }
+    case 'test': {
+      const event = await all.test(id, by);
+      return done(`sent: ${event ?? ''}. \`tillflow endpoints --deliveries ${id}\` shows the answer`, { id, event });
+    }
+    case 'replay':
+      if (range !== null) await all.replay(id, range, by);
+      return done(`Tillflow sends the events again: ${id}`, { id });
+  }
+}
+
+async function deliveries(all: EventEndpoints, id: string): Promise<Report> {
+  const page = await all.deliveries(id, MOST_SHOWN, null);
+  if (page === null) return missing(id);
+  const { data } = page;
+  const rows = data.map(({ at, event, checkout, status, ms, error, tries, next }) => [
+    utc(new Date(at).toISOString()),
+    event,
+    checkout ?? '-',
+    String(status ?? error ?? '-'),
+    `${ms} ms`,
+    String(tries + 1),
+    next === undefined || next === null ? '-' : utc(new Date(next).toISOString()),
+  ]);
+  const header = ['AT', 'EVENT', 'CHECKOUT', 'ANSWER', 'TOOK', 'TRY', 'NEXT TRY'];
+  return {
+    exit: EXIT.ok,
+    json: { deliveries: data },
+    lines: data.length === 0 ? ['No deliveries.'] : columns([header, ...rows]),
+  };
+}
+
+function listed(memos: readonly EventEndpointMemo[]): Report {
+  const rows = memos.map(({ endpoint, health }) => [
+    endpoint.id,
+    endpoint.url,
+    endpoint.events?.join(',') ?? 'all',
+    health?.disabled ? `disabled (${health.disabled.because})` : 'enabled',
+    utc(health?.failing_since ?? null),
+  ]);
+  return {
+    exit: EXIT.ok,
+    json: { endpoints: memos.map(({ endpoint, health = null }) => ({ ...endpoint, health })) },
+    lines:
+      memos.length === 0
+        ? ['No endpoints.']
+        : columns([['ID', 'ADDRESS', 'EVENTS', 'STATE', 'FAILING SINCE'], ...rows]),
+  };
+}
+
+/** @throws {SettingsError} */
+function linksIn(environment: Readonly<Record<string, string | undefined>>): EventLinks {
+  const { PUBLIC_URL: url, URL_SIGNING_KEY: secrets } = readSettings(linkSchema, environment);
+  const [secret = ''] = secrets;
+  return eventLinks(url.replace(/\/+$/, ''), secret);
+}
+
+function eventsIn(text: string | undefined): CheckoutEvent[] | null {
+  if (text === undefined) return null;
+  const names = text.split(',').map((name) => name.trim().replace(/^checkout\./, ''));
+  const unknown = names.find((name) => !CHECKOUT_EVENTS.some((event) => event === name));
+  if (unknown !== undefined) throw new UsageError(`${unknown} is not one of ${CHECKOUT_EVENTS.join(', ')}`);
+  return CHECKOUT_EVENTS.filter((event) => names.includes(event));
+}
+
+function rangeIn({ from, to }: { readonly from?: string; readonly to?: string }): Range | null {
+  if (from === undefined && to === undefined) return null;
+  const range = { from: Date.parse(from ?? ''), to: Date.parse(to ?? '') };
+  if (!(range.from <= range.to)) throw new UsageError('--from and --to are two times in ISO 8601');
+  return range;
+}
+
+function done(line: string, json: unknown): Report {
+  return { exit: EXIT.ok, json, lines: line.split('\n') };
+}
+
+function missing(id: string): Report {
+  return finding(`No event endpoint has the id ${id}`);
+}
+
+function finding(line: string): Report {
+  return { exit: EXIT.finding, json: null, lines: [line] };
+}

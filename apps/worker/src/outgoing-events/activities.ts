@@ -1,0 +1,145 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { activityInfo, Context, log } from '@temporalio/activity';
+import { formatInstant, instant } from '@tillflow/domain';
+import { Checkouts, checkoutsChanged, Seal, type EventEndpoints, type Temporal } from '@tillflow/temporal';
+import {
+  addNotice,
+  findEventTail,
+  type DeliveryRecord,
+  type EventsListed,
+  type OutgoingEventActivities,
+  type TimeRange,
+} from '@tillflow/workflows';
+import { withHeartbeat } from '../activities/provider-call.js';
+import { shorten } from '../event-tail/notices.js';
+import type { WorkerSettings } from '../settings.js';
+import { BatchDelivery } from './delivery.js';
+import { eventsSince } from './events.js';
+import { Feed } from './feed.js';
+import { Pulse } from './pulse.js';
+import { EventSender } from './sender.js';
+
+/** The pause between two passes of the feed, in milliseconds. */
+const FEED_EVERY_MS = 500;
+/** A pass of the feed ends the activity after so long, in milliseconds. */
+const FEED_FOR_MS = 5 * 60_000;
+/** The feed ends when it has found no endpoint for so long, in milliseconds. */
+const LINGER_MS = 15_000;
+const READ_WITHIN_MS = 5_000;
+/** So many checkouts of a time range are listed at one time, when it is long enough to be divided. */
+const MOST_LISTED = 100;
+
+export type OutgoingEventParts = {
+  readonly temporal: Temporal;
+  readonly endpoints: EventEndpoints;
+  readonly settings: Pick<WorkerSettings, 'TEMPORAL_TASK_QUEUE' | 'PROVIDER_SECRET_KEY' | 'EVENT_ENDPOINT_NETWORKS'>;
+  /** Temporal's clock, in milliseconds since 1970 UTC. */
+  readonly now: () => number;
+};
+
+/** The activities of outgoing events. */
+export function outgoingEventActivities({
+  temporal,
+  endpoints,
+  settings,
+  now,
+}: OutgoingEventParts): OutgoingEventActivities {
+  const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
+  const checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
+  const pulse = new Pulse();
+  const parts = {
+    checkouts,
+    pulse,
+    sender: new EventSender(settings.EVENT_ENDPOINT_NETWORKS, undefined, undefined, pulse),
+    seal: new Seal(settings.PROVIDER_SECRET_KEY),
+  };
+  const onUnreadable = (workflow: string, error: Error): void =>
+    log.error('The events of a checkout cannot be read', { workflow_id: workflow, error });
+  const onUnreachable = (endpoint: string, error: unknown): void =>
+    log.warn('Events cannot be handed over to an endpoint, and are kept for it', { endpoint, error });
+
+  return {
+    deliver({ deliveries, ...call }) {
+      const done = activityInfo().heartbeatDetails as readonly DeliveryRecord[] | undefined;
+      const batch = new BatchDelivery(parts, call, Context.current().cancellationSignal, done);
+      return withHeartbeat(
+        () => batch.run(deliveries),
+        () => batch.records,
+      );
+    },
+
+    deliverTest({ id, ...call }) {
+      const batch = new BatchDelivery(parts, call, Context.current().cancellationSignal);
+      return withHeartbeat(() => batch.test(id));
+    },
+
+    async listEvents({ range, events }) {
+      const list = async (): Promise<EventsListed> => {
+        const from = await beginningOfLast(MOST_LISTED, range, (begins) =>
+          checkouts.count(checkoutsChanged(taskQueue, begins, range.to)),
+        );
+        const stored = await checkouts.all(checkoutsChanged(taskQueue, from, range.to), true, onUnreadable);
+        const due = stored
+          .flatMap((one) => eventsSince(one, range.events.from))
+          .filter(({ at, event }) => at <= range.events.to && (events === null || events.includes(event)));
+        return { due, rest: from <= range.from ? null : { ...range, to: from - 1 } };
+      };
+      return withHeartbeat(list);
+    },
+
+    async feedEndpoints({ since, handedOver }) {
+      const { cancellationSignal: signal } = Context.current();
+      const begun = activityInfo().heartbeatDetails as { since: number; handedOver: string } | undefined;
+      const feed = new Feed(
+        { client: temporal.client, taskQueue, checkouts, endpoints, now, onUnreadable, onUnreachable },
+        begun?.since ?? since,
+        begun?.handedOver ?? handedOver,
+      );
+      const endsAt = performance.now() + FEED_FOR_MS;
+      let seenAt = performance.now();
+      const run = async (): Promise<void> => {
+        while (performance.now() < endsAt && performance.now() - seenAt < LINGER_MS) {
+          await feed.pass();
+          if (feed.hasEndpoints) seenAt = performance.now();
+          await sleep(FEED_EVERY_MS, undefined, { signal });
+        }
+      };
+      await withHeartbeat(run, () => feed.progress);
+      return { ...feed.progress, hasEndpoints: feed.hasEndpoints };
+    },
+
+    async noticeDisabled({ endpoint, url, why }) {
+      // The rest of an address may contain a secret of the receiver.
+      const { origin } = new URL(url);
+      log.error('An event endpoint was disabled', { endpoint, origin, why });
+      const tail = await findEventTail(temporal.client.workflow, taskQueue);
+      if (tail === null) return false;
+      const since = formatInstant(instant(now()));
+      await temporal.client.workflow.getHandle(tail.run.workflowId).signal(addNotice, {
+        id: `endpoint_disabled:${endpoint}`,
+        code: 'endpoint_disabled',
+        since,
+        detail: shorten(`Nothing is sent to ${origin} any more: ${why}`),
+        subject: endpoint,
+        event_id: `${endpoint}:${since}`,
+        charge_id: null,
+        plan_id: null,
+        checkout_id: null,
+      });
+      return true;
+    },
+  };
+}
+
+const SHORTEST_RANGE_MS = 1_000;
+
+/** The begin of the latest part of a range that has few checkouts. Milliseconds since 1970 UTC. */
+async function beginningOfLast(
+  most: number,
+  { from, to }: TimeRange,
+  count: (begins: number) => Promise<number>,
+): Promise<number> {
+  let begins = from;
+  while (to - begins > SHORTEST_RANGE_MS && (await count(begins)) > most) begins = Math.ceil((begins + to) / 2);
+  return begins;
+}

@@ -1,0 +1,185 @@
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import type { RunningEndpoint, StoredCheckout } from '@tillflow/temporal';
+import type { DueEvent, TimeRange } from '@tillflow/workflows';
+import { describe, expect, it, vi } from 'vitest';
+import { Feed } from './feed.js';
+
+const START = 1_790_000_000_000;
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+type Signal = { readonly endpoint: string; readonly events: readonly DueEvent[]; readonly missed?: TimeRange };
+
+const endpointOf = (id: string, since = START, events: string[] | null = null): RunningEndpoint =>
+  ({
+    workflowId: `event-endpoint/default/${id}`,
+    memo: { endpoint: { id, events, created_at: new Date(since).toISOString() }, since, sealed: '' },
+  }) as unknown as RunningEndpoint;
+
+const checkoutOf = (name: string, at: number, event = 'paid'): StoredCheckout =>
+  ({ intent: { id: name }, events: { [event]: [2, at] } }) as unknown as StoredCheckout;
+
+/** Temporal with these endpoints and checkouts. Its search shows each checkout from a time on. */
+class World {
+  now = START;
+  endpoints: RunningEndpoint[] = [endpointOf('one')];
+  readonly shown: { readonly checkout: StoredCheckout; readonly at: number; readonly from: number }[] = [];
+  readonly signals: Signal[] = [];
+  refuse: (signal: Signal) => Error | null = () => null;
+
+  event(name: string, at: number, shownFrom = at): void {
+    this.shown.push({ checkout: checkoutOf(name, at), at, from: shownFrom });
+  }
+
+  feed(since = START, progress = ''): Feed {
+    const signal = (_: unknown, given: Signal): Promise<void> => {
+      const error = this.refuse(given);
+      if (error !== null) return Promise.reject(error);
+      this.signals.push(given);
+      return Promise.resolve();
+    };
+    const client = { workflow: { getHandle: () => ({ signal }) } } as unknown as Client;
+    // The query has the time in whole seconds.
+    const all = (query: string): Promise<StoredCheckout[]> => {
+      const [from = 0, to = 0] = (query.match(/'[0-9T:.-]+Z'/g) ?? []).map((time) => Date.parse(time.slice(1, -1)));
+      const isFound = ({ at, from: shownFrom }: (typeof this.shown)[number]): boolean =>
+        this.now >= shownFrom && at >= from && at < to;
+      return Promise.resolve(this.shown.filter(isFound).map(({ checkout }) => checkout));
+    };
+    const parts = {
+      client,
+      taskQueue: 'queue',
+      checkouts: { all: all as never },
+      endpoints: { running: () => Promise.resolve(this.endpoints) },
+      now: () => this.now,
+      onUnreadable: () => undefined,
+      onUnreachable: () => undefined,
+    };
+    return new Feed(parts, since, progress);
+  }
+
+  /** Passes until a time, twice a second. */
+  async until(feed: Feed, at: number): Promise<void> {
+    for (; this.now <= at; this.now += SECOND / 2) {
+      vi.advanceTimersByTime(this.now - Date.now());
+      await feed.pass();
+    }
+  }
+
+  /** The checkouts whose events an endpoint got, in the order of the signals. */
+  got(endpoint = 'one'): string[] {
+    return this.signals.flatMap((one) => (one.endpoint === endpoint ? one.events.map(({ checkout }) => checkout) : []));
+  }
+}
+
+const world = (): World => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date'], now: START });
+  return new World();
+};
+
+describe('the feed', () => {
+  it('hands each event over once, also one that the search shows late', async () => {
+    const it = world();
+    it.event('a', START + SECOND);
+    it.event('b', START + 2 * SECOND, START + 40 * SECOND);
+    it.event('c', START + 3 * SECOND, START + 4 * MINUTE);
+    await it.until(it.feed(), START + 8 * MINUTE);
+    expect(it.got()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('that another worker goes on with repeats nothing, and misses nothing', async () => {
+    const it = world();
+    for (let index = 0; index < 20; index += 1) it.event(`c${index}`, START + index * 500);
+    const first = it.feed();
+    await it.until(first, START + 5 * SECOND);
+    const { since, handedOver } = first.progress;
+    await it.until(it.feed(since, handedOver), START + 30 * SECOND);
+    expect(it.got()).toEqual(Array.from({ length: 20 }, (_, index) => `c${index}`));
+  });
+
+  it('hands over to a new endpoint what happened before the feed knew it, and nothing from before its start', async () => {
+    const it = world();
+    it.event('before', START + SECOND);
+    it.event('after', START + 3 * SECOND);
+    const feed = it.feed();
+    await it.until(feed, START + 4 * SECOND);
+    it.endpoints = [...it.endpoints, endpointOf('two', START + 2 * SECOND)];
+    await it.until(feed, START + 20 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([['before', 'after'], ['after']]);
+  });
+
+  it('hands over to a new endpoint what it lacks also when another worker goes on before it was listed', async () => {
+    const it = world();
+    it.event('a', START + 3 * SECOND);
+    const first = it.feed();
+    await it.until(first, START + 4 * SECOND);
+    const { since, handedOver } = first.progress;
+    it.endpoints = [...it.endpoints, endpointOf('two', START + 2 * SECOND)];
+    it.now += 2 * MINUTE;
+    await it.until(it.feed(since, handedOver), START + 3 * MINUTE);
+    expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
+  });
+
+  it('delays no endpoint when another cannot be reached, which gets its events later', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one'), endpointOf('two')];
+    it.refuse = ({ endpoint }) => (endpoint === 'one' ? new Error('refused') : null);
+    it.event('a', START + SECOND);
+    const feed = it.feed();
+    await it.until(feed, START + 30 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([[], ['a']]);
+    it.refuse = () => null;
+    await it.until(feed, START + 31 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
+  });
+
+  it('names the time that an endpoint lacks when it was not reached for longer than the feed searches', async () => {
+    const it = world();
+    it.refuse = () => new Error('refused');
+    it.event('a', START + SECOND);
+    const feed = it.feed();
+    await it.until(feed, START + 20 * SECOND);
+    it.now += 60 * MINUTE;
+    it.refuse = () => null;
+    await it.until(feed, START + 62 * MINUTE);
+    const [{ missed } = {}] = it.signals;
+    expect(missed?.from).toBeLessThanOrEqual(START + SECOND);
+    expect(missed?.to).toBeGreaterThan(START + 50 * MINUTE);
+  });
+
+  it('hands over many events in several signals', async () => {
+    const it = world();
+    for (let index = 0; index < 1_200; index += 1) it.event(`c${index}`, START + SECOND);
+    await it.until(it.feed(), START + 3 * SECOND);
+    expect(it.signals.map(({ events }) => events.length)).toEqual([500, 500, 200]);
+  });
+
+  it('forgets a deleted endpoint, and one that is missing in the list for a minute', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one'), endpointOf('two')];
+    const feed = it.feed();
+    await it.until(feed, START + SECOND);
+    it.endpoints = [];
+    await it.until(feed, START + 30 * SECOND);
+    it.event('a', START + 31 * SECOND);
+    await it.until(feed, START + 40 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
+    await it.until(feed, START + 2 * MINUTE);
+    expect(feed.hasEndpoints).toBe(false);
+
+    it.endpoints = [endpointOf('three')];
+    it.refuse = () => new WorkflowNotFoundError('gone', 'id', undefined);
+    it.event('b', START + 2 * MINUTE + 10 * SECOND);
+    const next = it.feed(it.now);
+    await it.until(next, START + 2 * MINUTE + 11 * SECOND);
+    expect(next.hasEndpoints).toBe(false);
+  });
+
+  it('hands over only the kinds that an endpoint wants', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one', START, ['refunded'])];
+    it.event('a', START + SECOND);
+    it.shown.push({ checkout: checkoutOf('b', START + SECOND, 'refunded'), at: START + SECOND, from: START });
+    await it.until(it.feed(), START + 5 * SECOND);
+    expect(it.got()).toEqual(['b']);
+  });
+});

@@ -1,0 +1,173 @@
+import { WorkflowNotFoundError, type Client } from '@temporalio/client';
+import { checkoutsWithEvents, type Checkouts, type EventEndpoints, type RunningEndpoint } from '@tillflow/temporal';
+import { due, type DueEvent } from '@tillflow/workflows';
+import { eventsSince, idOfEvent } from './events.js';
+import { HandedOver } from './handed-over.js';
+
+/**
+ * Temporal's search shows a change a moment after it is stored, and rarely later. So the last seconds are searched all
+ * the time, and longer times less often. Milliseconds.
+ */
+const SPANS = [
+  { spanMs: 5_000, everyMs: 0 },
+  { spanMs: 60_000, everyMs: 15_000 },
+  { spanMs: 300_000, everyMs: 120_000 },
+] as const;
+const LONGEST_MS = 300_000;
+/** One pass goes on by no more than this, when the feed is behind. Milliseconds. */
+const LONGEST_STEP_MS = 180_000;
+/** How often the endpoints are listed, in milliseconds. */
+const ENDPOINTS_EVERY_MS = 1_000;
+/** An endpoint that continues as new is missing in a list for a moment. Milliseconds. */
+const GONE_AFTER_MS = 60_000;
+/** One signal contains no more events. */
+const MOST_EVENTS = 500;
+
+type Parts = {
+  readonly client: Client;
+  readonly taskQueue: string;
+  readonly checkouts: Pick<Checkouts, 'all'>;
+  readonly endpoints: Pick<EventEndpoints, 'running'>;
+  /** Temporal's clock, in milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  readonly onUnreadable: (workflow: string, error: Error) => void;
+  readonly onUnreachable: (endpoint: string, error: unknown) => void;
+};
+
+/** An endpoint as the feed knows it. */
+type Known = {
+  readonly endpoint: RunningEndpoint;
+  /** When it was listed last, in milliseconds since 1970 UTC. */
+  listedAt: number;
+  /** It may lack events since then, in milliseconds since 1970 UTC; null: it lacks none. */
+  lacksSince: number | null;
+};
+
+/** What a feed goes on from: what was handed over, and what each endpoint lacks. */
+type Progress = {
+  readonly events: string;
+  readonly endpoints: Readonly<Record<string, number | null>>;
+};
+
+/** Finds the events of all checkouts, and hands each over to the endpoints that want it. */
+export class Feed {
+  /** For each span: every event before this was handed over. */
+  readonly #doneUntil: number[];
+  readonly #handedOver: HandedOver;
+  /** By their ids. */
+  readonly #known = new Map<string, Known>();
+  /** What the feed before this one knew. */
+  readonly #before: Progress['endpoints'];
+  #listedAt = Number.NEGATIVE_INFINITY;
+
+  /**
+   * @param since every event before this was handed over
+   * @param progress of the feed before this one, as {@link progress} writes it; empty: there was none
+   */
+  constructor(
+    private readonly parts: Parts,
+    since: number,
+    progress: string,
+  ) {
+    const { events, endpoints }: Progress =
+      progress === '' ? { events: '', endpoints: {} } : (JSON.parse(progress) as Progress);
+    this.#doneUntil = SPANS.map(() => since);
+    this.#handedOver = HandedOver.from(events);
+    this.#before = endpoints;
+  }
+
+  get hasEndpoints(): boolean {
+    return this.#known.size > 0;
+  }
+
+  /** What the next activity goes on from. */
+  get progress(): { readonly since: number; readonly handedOver: string } {
+    const known = [...this.#known].map(([id, { lacksSince }]) => [id, lacksSince] as const);
+    // Before the first list, nothing else is known.
+    const endpoints = this.#listedAt === Number.NEGATIVE_INFINITY ? this.#before : Object.fromEntries(known);
+    const progress: Progress = { events: this.#handedOver.toString(), endpoints };
+    return { since: Math.min(...this.#doneUntil), handedOver: JSON.stringify(progress) };
+  }
+
+  /** One pass. @throws what Temporal's client throws: then the next pass finds the same events again. */
+  async pass(): Promise<void> {
+    await this.#listEndpoints();
+    const now = Math.min(this.parts.now(), Math.min(...this.#doneUntil) + LONGEST_STEP_MS);
+    const span = this.#dueSpan(now);
+    const lacking = [...this.#known.values()].flatMap(({ lacksSince }) => lacksSince ?? []);
+    const lackedSince = Math.max(Math.min(now, ...lacking), now - LONGEST_MS);
+    const from = Math.min((this.#doneUntil[span] ?? now) - SPANS[span].spanMs, lackedSince);
+    const found = await this.#find(from, now);
+    const fresh = found.filter((event) => !this.#handedOver.has(idOfEvent(event), event.at));
+    await Promise.all([...this.#known.values()].map((known) => this.#handOver(known, found, fresh)));
+    for (const event of fresh) this.#handedOver.add(idOfEvent(event), event.at);
+    for (let index = 0; index <= span; index += 1) this.#doneUntil[index] = now;
+    this.#handedOver.forget(Math.min(...this.#doneUntil) - LONGEST_MS);
+  }
+
+  /** The longest span that is due. */
+  #dueSpan(now: number): 0 | 1 | 2 {
+    const isDue = (index: 1 | 2): boolean => now - (this.#doneUntil[index] ?? now) >= SPANS[index].everyMs;
+    if (isDue(2)) return 2;
+    return isDue(1) ? 1 : 0;
+  }
+
+  async #find(from: number, to: number): Promise<DueEvent[]> {
+    const { checkouts, taskQueue, onUnreadable } = this.parts;
+    const found = await Promise.all(
+      checkoutsWithEvents(taskQueue, from, to).map((query) => checkouts.all(query, true, onUnreadable)),
+    );
+    const events = found.flat().flatMap((stored) => eventsSince(stored, from));
+    return [...new Map(events.map((event) => [idOfEvent(event), event])).values()];
+  }
+
+  /** An endpoint that cannot be reached gets its events later. It delays no other. */
+  async #handOver(known: Known, found: readonly DueEvent[], fresh: readonly DueEvent[]): Promise<void> {
+    const { endpoint, lacksSince } = known;
+    const { id, events: kinds } = endpoint.memo.endpoint;
+    const since = Math.max(beginningOf(endpoint), lacksSince ?? 0);
+    const wanted = (lacksSince === null ? fresh : found).filter(
+      ({ at, event }) => at >= since && (kinds === null || kinds.includes(event)),
+    );
+    const workflow = this.parts.client.workflow.getHandle(endpoint.workflowId);
+    try {
+      const searched = this.parts.now() - LONGEST_MS;
+      if (lacksSince !== null && lacksSince < searched) {
+        await workflow.signal(due, { endpoint: id, events: [], missed: { from: lacksSince, to: searched } });
+      }
+      for (let index = 0; index < wanted.length; index += MOST_EVENTS) {
+        await workflow.signal(due, { endpoint: id, events: wanted.slice(index, index + MOST_EVENTS) });
+      }
+      known.lacksSince = null;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) {
+        // It was deleted.
+        this.#known.delete(id);
+        return;
+      }
+      known.lacksSince = Math.min(lacksSince ?? Infinity, ...wanted.map(({ at }) => at));
+      this.parts.onUnreachable(id, error);
+    }
+  }
+
+  async #listEndpoints(): Promise<void> {
+    const beganAt = performance.now();
+    if (beganAt - this.#listedAt < ENDPOINTS_EVERY_MS) return;
+    const running = await this.parts.endpoints.running();
+    const now = this.parts.now();
+    for (const endpoint of running) {
+      const { id } = endpoint.memo.endpoint;
+      const known = this.#known.get(id);
+      const before = this.#before[id];
+      const lacksSince = known?.lacksSince ?? (known ? null : before === undefined ? beginningOf(endpoint) : before);
+      this.#known.set(id, { endpoint, listedAt: now, lacksSince });
+    }
+    for (const [id, { listedAt }] of this.#known) if (now - listedAt >= GONE_AFTER_MS) this.#known.delete(id);
+    this.#listedAt = beganAt;
+  }
+}
+
+/** An endpoint gets the events since then, in milliseconds since 1970 UTC. */
+function beginningOf({ memo: { since, endpoint } }: RunningEndpoint): number {
+  return since ?? Date.parse(endpoint.created_at);
+}

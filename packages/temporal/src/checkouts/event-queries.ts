@@ -1,0 +1,24 @@
+import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchAttributes } from '@tillflow/workflows';
+
+const IS_CURRENT = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}') AND ExecutionStatus != 'ContinuedAsNew'`;
+
+/**
+ * The searches that find every checkout with an event in a time: one by the start, where the first QR code shows no
+ * other change, and one by the change. Milliseconds since 1970 UTC. Searched in whole seconds: a database may store times
+ * as text, where fractions do not compare.
+ */
+export function checkoutsWithEvents(taskQueue: string, from: number, to: number): readonly string[] {
+  return ['StartTime', searchAttributes.changedAt.name].map(
+    (name) =>
+      `${IS_CURRENT} AND TaskQueue = '${taskQueue}' AND ${name} >= ${second(from)} AND ${name} < ${second(to + 1_000)}`,
+  );
+}
+
+/** The checkouts whose newest event was in a time. One with only its first QR code has that soon after its start. */
+export function checkoutsChanged(taskQueue: string, from: number, to: number): string {
+  const within = (name: string): string => `${name} >= ${second(from)} AND ${name} < ${second(to + 1_000)}`;
+  const { name } = searchAttributes.changedAt;
+  return `${IS_CURRENT} AND TaskQueue = '${taskQueue}' AND ((${within(name)}) OR (${name} IS NULL AND ${within('StartTime')}))`;
+}
+
+const second = (at: number): string => `'${new Date(Math.floor(at / 1_000) * 1_000).toISOString()}'`;

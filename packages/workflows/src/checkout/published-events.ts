@@ -1,0 +1,59 @@
+import { isPaid, type CheckoutStatus } from '@tillflow/domain';
+import type { CheckoutState } from './types.js';
+
+/** The events of a checkout that Tillflow sends to other systems, without their prefix `checkout.`. */
+export const CHECKOUT_EVENTS = [
+  'awaiting_payment',
+  'paid',
+  'failed',
+  'expired',
+  'cancelled',
+  'refunded',
+  'attention',
+] as const;
+export type CheckoutEvent = (typeof CHECKOUT_EVENTS)[number];
+
+/** The newest event of each kind: the version of the checkout that it made, and when, in milliseconds since 1970 UTC. */
+export type PublishedEvents = { readonly [event in CheckoutEvent]?: readonly [version: number, at: number] };
+
+type Compared = Pick<CheckoutState, 'status' | 'attempts' | 'refunded_amount' | 'attention'>;
+
+const NEW: Compared = { status: 'creating', attempts: [], refunded_amount: 0, attention: null };
+
+const EVENT_OF: Readonly<Record<CheckoutStatus, CheckoutEvent | null>> = {
+  creating: null,
+  awaiting_payment: 'awaiting_payment',
+  paid: 'paid',
+  partially_refunded: 'paid',
+  refunded: 'paid',
+  failed: 'failed',
+  expired: 'expired',
+  cancelled: 'cancelled',
+};
+
+/** What happened between two published states, in the order in which it happened. @param before absent: the first */
+export function eventsBetween(before: Compared | undefined, after: Compared): CheckoutEvent[] {
+  const known = before ?? NEW;
+  const event = hasNewStatus(known, after) ? EVENT_OF[after.status] : null;
+  const { attention } = after;
+  const isNewAttention =
+    attention !== null && (attention.code !== known.attention?.code || attention.since !== known.attention.since);
+  return [
+    ...(event === null ? [] : [event]),
+    ...(after.refunded_amount > known.refunded_amount ? (['refunded'] as const) : []),
+    ...(isNewAttention ? (['attention'] as const) : []),
+  ];
+}
+
+/**
+ * A further attempt may have the status of the one before. A refund leaves a paid checkout paid. A payment that came too
+ * late and was returned did not count.
+ */
+function hasNewStatus(before: Compared, after: Compared): boolean {
+  if (isPaid(after.status)) return !isPaid(before.status) && !(hasEnded(before) && after.status === 'refunded');
+  return after.status !== before.status || after.attempts.at(-1)?.number !== before.attempts.at(-1)?.number;
+}
+
+function hasEnded({ status }: Compared): boolean {
+  return status === 'failed' || status === 'expired' || status === 'cancelled';
+}

@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import type { DeliveryRecord } from './activities.js';
+import { emptyEndpoint, Endpoint, type Waiting } from './endpoint.js';
+import { DEFAULT_ENDPOINT_POLICY, type DueEvent } from './messages.js';
+
+const NOW = 1_790_000_000_000;
+const MINUTE = 60_000;
+
+const paid = (checkout: string, version = 2, at = NOW): DueEvent => ({ checkout, event: 'paid', version, at });
+const refunded = (checkout: string, version = 3, at = NOW): DueEvent => ({ checkout, event: 'refunded', version, at });
+const newEndpoint = (): Endpoint => new Endpoint(emptyEndpoint(), DEFAULT_ENDPOINT_POLICY);
+
+/** The records of deliveries that all have this answer. @param next when it is tried again; undefined: accepted */
+const recordsOf = (taken: readonly Waiting[], status: number, next?: number | null): DeliveryRecord[] =>
+  taken.flatMap(({ checkout, events, tries }) =>
+    events.slice(0, next === undefined ? events.length : 1).map(({ event, version }) => {
+      const record = { id: `evt_${checkout}_${version}`, checkout, event, version, at: NOW, ms: 1, status, tries };
+      return next === undefined ? record : Object.assign(record, { next });
+    }),
+  );
+
+/** Takes what is due, and applies this answer to each. */
+function answer(endpoint: Endpoint, now: number, status: number, next?: number | null): Waiting[] {
+  const taken = endpoint.take(now);
+  endpoint.apply(now, taken, recordsOf(taken, status, next));
+  return taken;
+}
+
+const names = (taken: readonly Waiting[]): string[] => taken.map(({ checkout }) => checkout);
+
+describe('An endpoint', () => {
+  it('takes each event once, and no checkout twice at a time', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a'), paid('b')]);
+    const taken = endpoint.take(NOW);
+    expect(names(taken)).toEqual(['b', 'a']);
+    endpoint.add(NOW, [refunded('a')]);
+    expect(endpoint.take(NOW)).toEqual([]);
+    endpoint.apply(NOW, taken, recordsOf(taken, 200));
+    expect(endpoint.take(NOW)).toMatchObject([{ checkout: 'a', events: [{ event: 'refunded' }] }]);
+  });
+
+  it('keeps the newest event of each kind, in the order of their versions', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [refunded('a', 3), paid('a', 2), refunded('a', 4)]);
+    expect(endpoint.take(NOW)[0]?.events.map(({ event, version }) => [event, version])).toEqual([
+      ['paid', 2],
+      ['refunded', 4],
+    ]);
+  });
+
+  it('tries a failed delivery again at its time, together with a newer event at once', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 500, NOW + 5_000);
+    expect([endpoint.take(NOW), endpoint.dueAt]).toEqual([[], NOW + 5_000]);
+    endpoint.add(NOW + 1_000, [refunded('a')]);
+    expect(endpoint.take(NOW + 1_000)).toMatchObject([
+      { tries: 1, events: [{ event: 'paid' }, { event: 'refunded' }] },
+    ]);
+  });
+
+  it('delivers an event that was not in a batch with a record', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    const taken = endpoint.take(NOW);
+    endpoint.apply(NOW, taken, []);
+    expect(names(endpoint.take(NOW))).toEqual(['a']);
+  });
+
+  it('sends what waits after its last try as soon as another delivery is accepted', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 500, null);
+    expect(endpoint.take(NOW + 1e12)).toEqual([]);
+    endpoint.add(NOW, [paid('b')]);
+    answer(endpoint, NOW, 200);
+    expect(names(endpoint.take(NOW))).toEqual(['a']);
+  });
+
+  it('tries one delivery at a time while it is down, ever later, and all of them when it is back', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 12 }, (_, index) => paid(`c${index}`)),
+    );
+    answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
+    expect([endpoint.isDown, endpoint.take(NOW + 1)]).toEqual([true, []]);
+    let now = NOW;
+    const pauses = [1, 2, 3, 4, 5, 6].map(() => {
+      const before = now;
+      now = endpoint.dueAt ?? 0;
+      expect(names(answer(endpoint, now, 500, now))).toEqual(['c11']);
+      return (now - before) / 1_000;
+    });
+    expect(pauses).toEqual([5, 10, 20, 40, 60, 60]);
+    expect(names(answer(endpoint, now + MINUTE, 200))).toEqual(['c11']);
+    const taken = endpoint.take(now + MINUTE);
+    expect(names(taken)).toEqual(Array.from({ length: 11 }, (_, index) => `c${10 - index}`));
+    // The deliveries that found out whether it is back were no tries.
+    expect(new Set(taken.map(({ tries }) => tries))).toEqual(new Set([1]));
+  });
+
+  it('that is down and asks for time is not tried before', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 12 }, (_, index) => paid(`c${index}`)),
+    );
+    const taken = endpoint.take(NOW);
+    const records = recordsOf(taken, 503, NOW + 5_000).map((record) =>
+      Object.assign(record, { notBefore: NOW + 10 * MINUTE }),
+    );
+    endpoint.apply(NOW, taken, records);
+    expect(endpoint.dueAt).toBe(NOW + 10 * MINUTE);
+  });
+
+  it('is disabled by 410, and after five days without an accepted delivery', () => {
+    const gone = newEndpoint();
+    gone.add(NOW, [paid('a')]);
+    answer(gone, NOW, 410, null);
+    expect(gone.state.disabled).toMatchObject({ because: 'gone', since: NOW });
+
+    const failing = newEndpoint();
+    failing.add(NOW, [paid('a')]);
+    answer(failing, NOW, 500, null);
+    const fiveDays = NOW + 5 * 86_400_000;
+    expect(failing.dueAt).toBe(fiveDays);
+    failing.disableIfFailing(fiveDays - 1);
+    expect(failing.state.disabled).toBeNull();
+    failing.disableIfFailing(fiveDays);
+    expect(failing.state.disabled).toMatchObject({ because: 'failing', since: fiveDays });
+    expect(failing.take(fiveDays)).toEqual([]);
+  });
+
+  it('that accepts a delivery is not disabled for what it refused before', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 500, NOW + 5_000);
+    answer(endpoint, NOW + 5_000, 200);
+    endpoint.disableIfFailing(NOW + 6 * 86_400_000);
+    expect(endpoint.state.disabled).toBeNull();
+  });
+
+  it('takes the newest of what waits first', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 60 }, (_, index) => paid(`c${index}`)),
+    );
+    expect(names(endpoint.take(NOW))).toEqual(Array.from({ length: 50 }, (_, index) => `c${59 - index}`));
+    expect(names(endpoint.take(NOW))).toEqual(Array.from({ length: 10 }, (_, index) => `c${9 - index}`));
+  });
+
+  it('whose address or secret is replaced tries at once what waits', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
+    endpoint.retry(NOW + 1);
+    expect(names(endpoint.take(NOW + 1))).toEqual(['a']);
+  });
+
+  it('that is enabled again sends what waited, and lists what happened meanwhile', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    endpoint.disable(NOW, 'requested');
+    // It happened before, and the feed found it later.
+    endpoint.add(NOW + 1, [paid('b', 2, NOW - 7)]);
+    endpoint.enable(NOW + MINUTE);
+    expect(names(endpoint.take(NOW + MINUTE))).toEqual(['a']);
+    const range = endpoint.nextRange;
+    const time = { from: NOW - 7, to: NOW + MINUTE };
+    expect(range).toEqual({ ...time, events: time });
+    if (range === null) return;
+    const rest = { ...range, to: NOW + 1 };
+    endpoint.listed(NOW + MINUTE, range, [paid('b')], rest);
+    expect(names(endpoint.take(NOW + MINUTE))).toEqual(['b']);
+    expect(endpoint.nextRange).toEqual(rest);
+  });
+
+  it('that replays a time also lists checkouts that changed after it, by the time of that change', () => {
+    const endpoint = newEndpoint();
+    const events = { from: NOW - 3_000, to: NOW - 2_000 };
+    endpoint.replay(NOW, events);
+    expect(endpoint.state.ranges).toEqual([
+      { from: NOW - 1_999, to: NOW, events },
+      { ...events, events },
+    ]);
+  });
+
+  it('replaces the oldest waiting events by one time range when too many wait', () => {
+    const endpoint = newEndpoint();
+    for (let index = 0; index < 3_000; index += 1) endpoint.add(NOW + index, [paid(`c${index}`, 2, NOW + index)]);
+    const { waiting, ranges } = endpoint.state;
+    expect(waiting.length).toBeLessThanOrEqual(1_000);
+    const time = { from: NOW, to: (waiting[0]?.events[0]?.at ?? 0) - 1 };
+    expect(ranges).toEqual([{ ...time, events: time, isOverflow: true }]);
+  });
+
+  it('replaces them also when thousands come at once', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 7_000 }, (_, index) => paid(`c${index}`, 2, NOW + index)),
+    );
+    expect(endpoint.state.waiting).toHaveLength(500);
+    expect(endpoint.nextRange).toBeNull();
+    expect(endpoint.state.ranges).toMatchObject([{ from: NOW, to: NOW + 6_499 }]);
+  });
+
+  it('does not let an older event of a kind replace a newer one', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [refunded('a', 4)]);
+    endpoint.add(NOW, [refunded('a', 3)]);
+    expect(endpoint.take(NOW)[0]?.events).toMatchObject([{ version: 4 }]);
+  });
+
+  it('ignores a delivery that cannot be sent: it is neither a failure nor a sign of life', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a'), paid('b')]);
+    answer(endpoint, NOW, 500, NOW + 5_000);
+    const taken = endpoint.take(NOW + 5_000);
+    endpoint.apply(
+      NOW + 5_000,
+      taken,
+      recordsOf(taken, 0).map((record) => Object.assign(record, { status: null, isUnsendable: true })),
+    );
+    expect(endpoint.state).toMatchObject({ waiting: [], failures: 2, failingSince: NOW });
+  });
+
+  it('tries what waits after its last try at most every ten minutes', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 500, null);
+    for (const minute of [0, 5, 9, 10]) {
+      endpoint.add(NOW + minute * MINUTE, [paid(`b${minute}`)]);
+      answer(endpoint, NOW + minute * MINUTE, 200);
+      const retried = names(endpoint.take(NOW + minute * MINUTE));
+      expect([minute, retried]).toEqual([minute, minute === 0 || minute === 10 ? ['a'] : []]);
+      if (retried.length > 0) endpoint.apply(NOW + minute * MINUTE, [], []);
+      if (minute === 0) {
+        const taken = endpoint.state.waiting.map((one) => Object.assign({}, one));
+        endpoint.apply(NOW, taken, recordsOf(taken, 500, null));
+      }
+    }
+  });
+
+  it('that Tillflow disabled is noticed once, and again later when that was not possible', () => {
+    const endpoint = newEndpoint();
+    endpoint.disable(NOW, 'gone');
+    expect([endpoint.isNoticeDue(NOW), endpoint.dueAt]).toEqual([true, NOW]);
+    endpoint.noticed(NOW, false);
+    expect([endpoint.isNoticeDue(NOW), endpoint.dueAt]).toEqual([false, NOW + 10 * MINUTE]);
+    endpoint.noticed(NOW + 10 * MINUTE, true);
+    expect([endpoint.isNoticeDue(NOW + 1e9), endpoint.dueAt]).toEqual([false, null]);
+  });
+
+  it('that a person disabled needs no notice', () => {
+    const endpoint = newEndpoint();
+    endpoint.disable(NOW, 'requested');
+    expect(endpoint.isNoticeDue(NOW)).toBe(false);
+  });
+});

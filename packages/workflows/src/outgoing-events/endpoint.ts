@@ -1,0 +1,289 @@
+import type { DisabledBecause, DueEvent, EndpointPolicy, EventRange, TimeRange } from './messages.js';
+import type { DeliveryRecord } from './activities.js';
+
+/** The events of one checkout that wait to be delivered. They are delivered in the order of their versions. */
+export type Waiting = {
+  readonly checkout: string;
+  /** The newest of each kind, in the order of their versions. */
+  events: readonly Omit<DueEvent, 'checkout'>[];
+  /** Failed tries of the first event. */
+  tries: number;
+  /** Milliseconds since 1970 UTC; null: after the last try, until the endpoint accepts another delivery. */
+  nextAt: number | null;
+  /** The receiver asked to wait until then. */
+  notBefore?: number;
+};
+
+/** Plain JSON: an endpoint continues as new with it. Times in milliseconds since 1970 UTC. */
+export type EndpointState = {
+  /** The oldest first. */
+  waiting: Waiting[];
+  /** Times whose events are not in `waiting`. They are listed later, the last one first. */
+  ranges: (EventRange & { readonly isOverflow?: true })[];
+  disabled: {
+    readonly because: DisabledBecause;
+    readonly since: number;
+    /** The oldest event that is not in `waiting`. */
+    from: number;
+    /** Operators are notified then; null: they were, or need not be. */
+    noticeAt: number | null;
+  } | null;
+  failingSince: number | null;
+  failure: string | null;
+  /** Failed deliveries since the last accepted one. */
+  failures: number;
+  /** Failed deliveries that found out whether the endpoint is back. */
+  probes: number;
+  /** While the endpoint is down: when one delivery is tried next. */
+  probeAt: number;
+  /** When everything that waits after its last try was tried again. */
+  resumedAt: number;
+};
+
+export function emptyEndpoint(): EndpointState {
+  return {
+    waiting: [],
+    ranges: [],
+    disabled: null,
+    failingSince: null,
+    failure: null,
+    failures: 0,
+    probes: 0,
+    probeAt: 0,
+    resumedAt: 0,
+  };
+}
+
+/** More checkouts than this do not wait one by one: the oldest become a time range. */
+const MAX_WAITING = 1_000;
+/** After so many failures in a row, an endpoint is down: one delivery at a time finds out when it is back. */
+const DOWN_AFTER = 10;
+/** Source: the contract of events: 410 disables the endpoint. */
+const GONE = 410;
+/** One batch delivers the events of at most so many checkouts. */
+const BATCH = 50;
+/** Events that a receiver refuses to the last try are tried again at most so often. Milliseconds. */
+const RESUME_EVERY_MS = 10 * 60_000;
+/** The pause before operators are notified again, when that was not possible. Milliseconds. */
+const NOTICE_AGAIN_MS = 10 * 60_000;
+
+/**
+ * The queue of one endpoint. Pure: no clock, no I/O. A checkout has at most one delivery in flight, so that its events
+ * arrive in the order of their versions.
+ */
+export class Endpoint {
+  readonly #inFlight = new Set<string>();
+
+  constructor(
+    readonly state: EndpointState,
+    private readonly policy: EndpointPolicy,
+  ) {}
+
+  get isDown(): boolean {
+    return this.state.failures >= DOWN_AFTER;
+  }
+
+  get isIdle(): boolean {
+    return this.#inFlight.size === 0;
+  }
+
+  /** Adds events that are due, each in place of an older one of its kind. */
+  add(now: number, events: readonly DueEvent[]): void {
+    const { waiting, disabled } = this.state;
+    if (disabled !== null) {
+      disabled.from = Math.min(disabled.from, ...events.map(({ at }) => at));
+      return;
+    }
+    const known = new Map(waiting.map((one) => [one.checkout, one]));
+    for (const { checkout, ...event } of events) {
+      const one = known.get(checkout);
+      if (one === undefined) {
+        const added: Waiting = { checkout, events: [event], tries: 0, nextAt: now };
+        known.set(checkout, added);
+        waiting.push(added);
+      } else {
+        one.events = merged(one.events, event);
+        if (one.nextAt !== null) one.nextAt = Math.max(Math.min(one.nextAt, now), one.notBefore ?? 0);
+      }
+    }
+    this.#shorten();
+  }
+
+  /** The deliveries that are due, the newest first. They are in flight until {@link apply}. */
+  take(now: number): Waiting[] {
+    const { waiting, disabled, probeAt } = this.state;
+    if (disabled !== null || (this.isDown && (now < probeAt || !this.isIdle))) return [];
+    const isDue = ({ checkout, nextAt }: Waiting): boolean =>
+      !this.#inFlight.has(checkout) && nextAt !== null && (nextAt <= now || this.isDown);
+    const due = waiting
+      .filter(isDue)
+      .slice(this.isDown ? -1 : -BATCH)
+      .toReversed();
+    for (const { checkout } of due) this.#inFlight.add(checkout);
+    // The queue changes while they are in flight.
+    return due.map((one) => Object.assign({}, one));
+  }
+
+  /** The end of a batch. Deliveries without a record did not take place: their events are still due. */
+  apply(now: number, taken: readonly Waiting[], records: readonly DeliveryRecord[]): void {
+    const { state } = this;
+    const wasDown = this.isDown;
+    for (const record of records) this.#count(now, record, wasDown);
+    const waiting = new Map(state.waiting.map((one) => [one.checkout, one]));
+    for (const { checkout, events } of taken) {
+      this.#inFlight.delete(checkout);
+      const one = waiting.get(checkout);
+      if (one === undefined) continue;
+      const own = records.filter((record) => record.checkout === checkout);
+      const ended = own.filter(({ next }) => next === undefined);
+      one.events = one.events.filter(
+        ({ event, version }) => !ended.some((record) => record.event === event && record.version === version),
+      );
+      const failed = own.find(({ next }) => next !== undefined);
+      if (failed === undefined) {
+        if (ended.length === events.length) one.tries = 0;
+        one.nextAt = now;
+        delete one.notBefore;
+      } else if (!wasDown) {
+        // A delivery that only finds out whether the endpoint is back is none of its tries.
+        one.tries = failed.tries + 1;
+        one.nextAt = failed.next ?? null;
+        if (failed.notBefore !== undefined) one.notBefore = failed.notBefore;
+      }
+    }
+    state.waiting = state.waiting.filter(({ events }) => events.length > 0);
+    if (!records.some(isAccepted)) return;
+    if (wasDown) this.#resume(now, { all: true });
+    else if (now - state.resumedAt >= RESUME_EVERY_MS) this.#resume(now, { all: false });
+  }
+
+  /** Disables it when it has accepted nothing for too long. */
+  disableIfFailing(now: number): void {
+    const at = this.#disabledAt;
+    if (at !== null && now >= at) this.disable(now, 'failing');
+  }
+
+  disable(now: number, because: DisabledBecause): void {
+    const noticeAt = because === 'requested' ? null : now;
+    this.state.disabled ??= { because, since: now, from: now, noticeAt };
+  }
+
+  /** Sends what waits, and what happened meanwhile. */
+  enable(now: number): void {
+    const { disabled } = this.state;
+    if (disabled === null) return;
+    Object.assign(this.state, { disabled: null, failingSince: null, failure: null });
+    this.#list({ from: disabled.from, to: now });
+    this.retry(now);
+  }
+
+  /** Tries everything that waits, as if no delivery had failed. */
+  retry(now: number): void {
+    Object.assign(this.state, { failures: 0, probes: 0 });
+    this.#resume(now, { all: true });
+  }
+
+  /** A checkout that has changed later is found by the time of that change. */
+  replay(now: number, { from, to }: TimeRange): void {
+    if (to < now) this.state.ranges.push({ from: to + 1, to: now, events: { from, to } });
+    this.#list({ from, to: Math.min(to, now) });
+  }
+
+  /** The range whose events are listed next; null while none is due. */
+  get nextRange(): EventRange | null {
+    const { ranges, waiting, disabled } = this.state;
+    if (disabled !== null || this.isDown || waiting.length > MAX_WAITING / 4) return null;
+    return ranges.at(-1) ?? null;
+  }
+
+  /** @param rest what of the range is still to be listed */
+  listed(now: number, range: EventRange, events: readonly DueEvent[], rest: EventRange | null): void {
+    const index = this.state.ranges.indexOf(range);
+    if (index !== -1) this.state.ranges.splice(index, 1, ...(rest === null ? [] : [rest]));
+    this.add(now, events);
+  }
+
+  /** Whether operators are to be notified now that Tillflow has disabled it. */
+  isNoticeDue(now: number): boolean {
+    const at = this.state.disabled?.noticeAt ?? null;
+    return at !== null && now >= at;
+  }
+
+  /** Operators were notified, or could not be. */
+  noticed(now: number, isDone: boolean): void {
+    const { disabled } = this.state;
+    if (disabled !== null) disabled.noticeAt = isDone ? null : now + NOTICE_AGAIN_MS;
+  }
+
+  /** When something is due next, in milliseconds since 1970 UTC; null: not before a message. */
+  get dueAt(): number | null {
+    const { waiting, disabled, probeAt } = this.state;
+    if (disabled !== null) return disabled.noticeAt;
+    const tries = waiting.flatMap(({ checkout, nextAt }) =>
+      nextAt === null || this.#inFlight.has(checkout) ? [] : [nextAt],
+    );
+    const tryAt = tries.length === 0 ? null : this.isDown ? (this.isIdle ? probeAt : null) : Math.min(...tries);
+    const times = [tryAt, this.#disabledAt].filter((time) => time !== null);
+    return times.length === 0 ? null : Math.min(...times);
+  }
+
+  /** When it will have accepted nothing for too long; null: it is disabled, or has accepted the latest delivery. */
+  get #disabledAt(): number | null {
+    const { failingSince, disabled } = this.state;
+    return failingSince === null || disabled !== null ? null : failingSince + this.policy.disableAfterMs;
+  }
+
+  #count(now: number, record: DeliveryRecord, wasDown: boolean): void {
+    const { state } = this;
+    const { status, error, notBefore = 0 } = record;
+    if (record.isUnsendable === true) return;
+    if (isAccepted(record)) {
+      Object.assign(state, { failures: 0, probes: 0, failingSince: null, failure: null });
+      return;
+    }
+    state.failures += 1;
+    state.failingSince ??= now;
+    state.failure = error ?? `It answered ${status}`;
+    if (wasDown) state.probes += 1;
+    const { probeMs, maxProbeMs } = this.policy;
+    state.probeAt = Math.max(now + Math.min(probeMs * 2 ** state.probes, maxProbeMs), notBefore);
+    if (status === GONE) this.disable(now, 'gone');
+  }
+
+  /** @param all also what waits for its next try */
+  #resume(now: number, { all }: { readonly all: boolean }): void {
+    this.state.resumedAt = now;
+    for (const one of this.state.waiting) if (all || one.nextAt === null) one.nextAt = now;
+  }
+
+  #list({ from, to }: TimeRange): void {
+    this.state.ranges.push({ from, to, events: { from, to } });
+  }
+
+  /** Replaces the oldest by a time range, which grows as long as it is the newest one and not listed. */
+  #shorten(): void {
+    const { waiting, ranges } = this.state;
+    if (waiting.length <= MAX_WAITING) return;
+    const idle = waiting.filter(({ checkout }) => !this.#inFlight.has(checkout));
+    const left = new Set(idle.slice(0, waiting.length - MAX_WAITING / 2));
+    const times = [...left].flatMap(({ events }) => events.map(({ at }) => at));
+    this.state.waiting = waiting.filter((one) => !left.has(one));
+    const newest = ranges.at(-1);
+    const earlier = newest?.isOverflow === true ? newest : null;
+    if (earlier !== null) ranges.pop();
+    const from = Math.min(...times, earlier?.from ?? Infinity);
+    const to = Math.max(...times, earlier?.to ?? 0);
+    ranges.push({ from, to, events: { from, to }, isOverflow: true });
+  }
+}
+
+/** A delivery that failed is tried again, or waits. */
+function isAccepted({ next, isUnsendable }: DeliveryRecord): boolean {
+  return next === undefined && isUnsendable !== true;
+}
+
+function merged(events: Waiting['events'], event: Waiting['events'][number]): Waiting['events'] {
+  const known = events.find((one) => one.event === event.event);
+  if (known !== undefined && known.version >= event.version) return events;
+  return [...events.filter((one) => one !== known), event].toSorted((one, other) => one.version - other.version);
+}

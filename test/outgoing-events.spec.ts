@@ -1,0 +1,415 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { EndpointSealer, EventEndpoints, eventLinks, nameOnQueue, Seal } from '@tillflow/temporal';
+import { eventFeedWorkflowId, type EndpointPolicy } from '@tillflow/workflows';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { SHORT_LIVED, TailRun } from './support/event-tail.js';
+import { eventually } from './support/eventually.js';
+import { FULL } from './support/full.js';
+import { Receiver, type Received } from './support/receiver.js';
+import {
+  chargeIdOf,
+  KEYS,
+  SIGNING_KEY,
+  Stack,
+  type Answer,
+  type CheckoutJson,
+  type ProblemJson,
+} from './support/stack.js';
+
+type EndpointJson = {
+  readonly id: string;
+  readonly url: string;
+  readonly events: string[];
+  readonly enabled: boolean;
+  readonly disabled_because: string | null;
+  readonly failing_since: string | null;
+  readonly failure: string | null;
+  readonly secret: string;
+};
+type DeliveryJson = {
+  readonly id: string;
+  readonly type: string;
+  readonly attempt: number;
+  readonly status: number | null;
+  readonly error: string | null;
+  readonly accepted: boolean;
+  readonly next_try_at: string | null;
+};
+type DeliveryPage = { readonly data: DeliveryJson[]; readonly next_cursor: string | null };
+
+const ROUTE = '/v1/event-endpoints';
+/** A failed delivery is tried again soon. */
+const QUICK: Partial<EndpointPolicy> = { retryDelaysMs: Array.from({ length: 9 }, () => 100), probeMs: 100 };
+
+let stack: Stack;
+let endpoints: EventEndpoints;
+let sealer: EndpointSealer;
+const receivers: Receiver[] = [];
+
+beforeAll(async () => {
+  stack = await Stack.start({ shared: { EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' } });
+  endpoints = new EventEndpoints(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 10_000 });
+  sealer = new EndpointSealer(new Seal(stack.sandbox.keys.secret));
+});
+afterEach(async () => {
+  for (const { memo } of await endpoints.running()) await endpoints.remove(memo.endpoint.id, 'a test');
+  for (const receiver of receivers.splice(0)) await receiver.close();
+});
+afterAll(() => stack.stop());
+
+const ask = <T = EndpointJson>(method: string, path = '', body?: unknown): Promise<Answer<T>> =>
+  stack.request<T>(method, `${ROUTE}${path}`, { key: KEYS.ops, body });
+
+async function receive(answer?: Receiver['answer']): Promise<Receiver> {
+  const receiver = await Receiver.start();
+  receivers.push(receiver);
+  if (answer !== undefined) receiver.answer = answer;
+  return receiver;
+}
+
+/** As an operator creates it. */
+async function endpointFor({ url }: Receiver, fields: object = {}): Promise<EndpointJson> {
+  const { status, body } = await ask('POST', '', { url, ...fields });
+  expect([status, body]).toMatchObject([201, { url, enabled: true }]);
+  return body;
+}
+
+/** One whose failed deliveries are tried again soon. */
+async function quickEndpointFor({ url }: Receiver, policy = QUICK): Promise<{ id: string; secret: string }> {
+  const { secret, sealed } = await sealer.create(eventLinks(stack.api.url, SIGNING_KEY));
+  const created = await endpoints.create({ url, events: null, description: null, by: 'a test' }, sealed, policy);
+  return { id: created?.endpoint.id ?? '', secret };
+}
+
+async function paid(): Promise<CheckoutJson> {
+  const { body } = await stack.create();
+  stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+  return stack.untilStatus(body.id, 'paid');
+}
+
+async function refund({ id }: CheckoutJson, amount: number): Promise<void> {
+  const headers = { 'idempotency-key': `return-${amount}` };
+  const { status } = await stack.request('POST', `/v1/checkouts/${id}/refunds`, { body: { amount }, headers });
+  expect(status).toBe(201);
+}
+
+const expectEvents = (receiver: Receiver, id: string, types: readonly string[]): Promise<void> =>
+  expect.poll(() => receiver.typesOf(id)).toEqual(types);
+
+const verified = (secret: string, { raw, headers }: Received): unknown => new Webhook(secret).verify(raw, headers);
+
+async function deliveriesOf(id: string): Promise<DeliveryJson[]> {
+  return (await ask<DeliveryPage>('GET', `/${id}/deliveries?limit=100`)).body.data;
+}
+
+describe('an event endpoint', () => {
+  it('gets each event of a checkout, signed, with the checkout as GET answers it', async () => {
+    const receiver = await receive();
+    const { secret } = await endpointFor(receiver);
+    const { body } = await stack.create({ metadata: { order: '4711' } });
+    await expectEvents(receiver, body.id, ['awaiting_payment']);
+    expect(receiver.of(body.id)[0]?.data).toEqual((await stack.get(`/v1/checkouts/${body.id}`)).body);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await expectEvents(receiver, body.id, ['awaiting_payment', 'paid']);
+    const checkout = await stack.get(`/v1/checkouts/${body.id}`);
+    expect(receiver.of(body.id)[1]?.data).toEqual(checkout.body);
+    await refund(checkout.body, 50_000);
+    await expectEvents(receiver, body.id, ['awaiting_payment', 'paid', 'refunded']);
+    await refund(checkout.body, 20_000);
+    await expectEvents(receiver, body.id, ['awaiting_payment', 'paid', 'refunded', 'refunded']);
+    for (const delivery of receiver.of(body.id)) {
+      expect(verified(secret, delivery)).toMatchObject({ type: delivery.type, timestamp: expect.stringMatching(/Z$/) });
+      expect(() => verified(secret, { ...delivery, raw: `${delivery.raw} ` })).toThrow('No matching signature');
+    }
+    const versions = receiver.of(body.id).map(({ data }) => data.version);
+    expect(versions).toEqual(versions.toSorted((one, other) => one - other));
+    expect(new Set(receiver.of(body.id).map(({ id }) => id)).size).toBe(4);
+  });
+
+  it('gets the events of a cancelled checkout and of a refused payment', async () => {
+    const receiver = await receive();
+    await endpointFor(receiver);
+    const [cancelled, failed] = [(await stack.create()).body, (await stack.create()).body];
+    await stack.post(`/v1/checkouts/${cancelled.id}/cancel`);
+    stack.sandbox.mark(chargeIdOf(failed), { status: 'failed' });
+    await expectEvents(receiver, cancelled.id, ['awaiting_payment', 'cancelled']);
+    await expectEvents(receiver, failed.id, ['awaiting_payment', 'failed']);
+  });
+
+  it('gets only the types that it wants', async () => {
+    const [all, some] = [await receive(), await receive()];
+    await endpointFor(all);
+    const { events } = await endpointFor(some, { events: ['checkout.paid'] });
+    expect(events).toEqual(['checkout.paid']);
+    const { id } = await paid();
+    await expectEvents(all, id, ['awaiting_payment', 'paid']);
+    await expectEvents(some, id, ['paid']);
+  });
+
+  it('that does not answer delays no other', async () => {
+    const [silent, well] = [await receive(() => new Promise(() => undefined)), await receive()];
+    await endpointFor(silent);
+    await endpointFor(well);
+    const { id } = await paid();
+    await expectEvents(well, id, ['awaiting_payment', 'paid']);
+    expect(silent.of(id).length).toBeLessThan(2);
+  });
+});
+
+describe('a delivery', () => {
+  it('that is refused, or redirected, is sent again with the same id', async () => {
+    const statuses = [500, 302, 404];
+    const receiver = await receive(() => ({ status: statuses.shift() ?? 204, headers: { location: '/elsewhere' } }));
+    const { id: endpoint, secret } = await quickEndpointFor(receiver);
+    const { body } = await stack.create();
+    await expect.poll(() => receiver.of(body.id)).toHaveLength(4);
+    const got = receiver.of(body.id);
+    expect(new Set(got.map(({ id }) => id)).size).toBe(1);
+    for (const delivery of got) verified(secret, delivery);
+    await expect
+      .poll(async () => (await deliveriesOf(endpoint)).map(({ status }) => status))
+      .toEqual([204, 404, 302, 500]);
+    expect(await deliveriesOf(endpoint)).toMatchObject([
+      { id: got[0]?.id, type: 'checkout.awaiting_payment', attempt: 4, accepted: true, next_try_at: null },
+      { attempt: 3, accepted: false, next_try_at: expect.any(String) },
+      { attempt: 2, accepted: false },
+      { attempt: 1, accepted: false },
+    ]);
+  });
+
+  it('waits as long as Retry-After says', async () => {
+    const times: number[] = [];
+    const receiver = await receive(() => {
+      times.push(Date.now());
+      return times.length === 1 ? { status: 503, headers: { 'retry-after': '2' } } : { status: 200 };
+    });
+    await quickEndpointFor(receiver);
+    await stack.create();
+    await expect.poll(() => times.length).toBe(2);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('of a checkout begins after the delivery before has ended, and shows a version that is not older', async () => {
+    let inProgress = 0;
+    let most = 0;
+    const receiver = await receive(async () => {
+      most = Math.max(most, (inProgress += 1));
+      await sleep(700);
+      inProgress -= 1;
+      return { status: 200 };
+    });
+    await endpointFor(receiver);
+    const checkout = await paid();
+    await refund(checkout, 50_000);
+    await expect.poll(() => receiver.typesOf(checkout.id).at(-1)).toBe('refunded');
+    expect(most).toBe(1);
+    const versions = receiver.of(checkout.id).map(({ data }) => data.version);
+    expect(versions).toEqual(versions.toSorted((one, other) => one - other));
+  });
+
+  it('that was answered with 410 disables the endpoint and notifies operators, and enabling it sends what it missed', async () => {
+    const receiver = await receive(() => ({ status: 410 }));
+    const { id: endpoint } = await endpointFor(receiver);
+    const tail = await TailRun.start(stack, SHORT_LIVED);
+    const { body } = await stack.create();
+    await eventually(async () => {
+      expect((await ask('GET', `/${endpoint}`)).body).toMatchObject({ enabled: false, disabled_because: 'gone' });
+    });
+    await expect
+      .poll(async () => (await tail.memo()).notices)
+      .toMatchObject([{ code: 'endpoint_disabled', subject: endpoint }]);
+    await tail.stop();
+    const missed = await paid();
+    receiver.answer = () => ({ status: 200 });
+    const { status, body: enabled } = await ask('PATCH', `/${endpoint}`, { enabled: true });
+    expect([status, enabled]).toMatchObject([200, { enabled: true, disabled_because: null }]);
+    await expect.poll(() => receiver.typesOf(missed.id)).toContain('paid');
+    await expect.poll(() => receiver.of(body.id).length).toBeGreaterThan(1);
+  });
+});
+
+describe('an operator', () => {
+  it('rotates a secret: the new one and the old one sign', async () => {
+    const receiver = await receive();
+    const { id: endpoint, secret: old } = await endpointFor(receiver);
+    const { body: rotated } = await ask('POST', `/${endpoint}/rotate-secret`);
+    expect(rotated).toMatchObject({ id: endpoint, secret: expect.stringMatching(/^whsec_/) });
+    const { body } = await stack.create();
+    await expectEvents(receiver, body.id, ['awaiting_payment']);
+    const [delivery] = receiver.of(body.id);
+    if (delivery === undefined) return;
+    for (const secret of [old, rotated.secret]) expect(verified(secret, delivery)).toBeDefined();
+    expect(delivery.headers['webhook-signature']?.split(' ')).toHaveLength(2);
+  });
+
+  it('rotates a secret that was sealed with another PROVIDER_SECRET_KEY, and the endpoint gets what waited', async () => {
+    const receiver = await receive();
+    const { sealed } = await new EndpointSealer(new Seal('skey_test_before')).create(eventLinks('http://old', 'old'));
+    const fields = { url: receiver.url, events: null, description: null, by: 'a test' };
+    const endpoint = (await endpoints.create(fields, sealed, QUICK))?.endpoint.id ?? '';
+    const { body } = await stack.create();
+    await expect.poll(async () => (await ask('GET', `/${endpoint}`)).body.failure).toContain('rotate the secret');
+    expect(receiver.received).toEqual([]);
+    const { body: rotated } = await ask('POST', `/${endpoint}/rotate-secret`);
+    await expectEvents(receiver, body.id, ['awaiting_payment']);
+    const [delivery] = receiver.of(body.id);
+    if (delivery !== undefined) expect(verified(rotated.secret, delivery)).toBeDefined();
+  });
+
+  it('sends a marked event', async () => {
+    const receiver = await receive();
+    const { id: endpoint, secret } = await endpointFor(receiver);
+    const { status, body } = await ask<{ id: string }>('POST', `/${endpoint}/test`);
+    expect(status).toBe(202);
+    await expect.poll(() => receiver.received).toHaveLength(1);
+    const [delivery] = receiver.received;
+    if (delivery === undefined) return;
+    expect(verified(secret, delivery)).toMatchObject({ type: 'endpoint.test', data: { endpoint } });
+    expect(delivery.id).toBe(body.id);
+    await expect
+      .poll(() => deliveriesOf(endpoint))
+      .toMatchObject([{ id: body.id, type: 'endpoint.test', accepted: true }]);
+  });
+
+  it('sends the events of a time range again, with the same ids', async () => {
+    const receiver = await receive();
+    const from = new Date().toISOString();
+    const { id: endpoint } = await endpointFor(receiver);
+    const { id } = await paid();
+    await expectEvents(receiver, id, ['awaiting_payment', 'paid']);
+    // In either order.
+    const range = { from: new Date().toISOString(), to: from };
+    expect(await ask('POST', `/${endpoint}/replay`, range)).toMatchObject({ status: 202, body: { id: endpoint } });
+    await expectEvents(receiver, id, ['awaiting_payment', 'paid', 'awaiting_payment', 'paid']);
+    const ids = receiver.of(id).map((delivery) => delivery.id);
+    expect(ids.slice(2)).toEqual(ids.slice(0, 2));
+    expect(receiver.of(id)[2]?.data.status).toBe('paid');
+  });
+
+  it('reads the deliveries page by page, the newest first', async () => {
+    const receiver = await receive();
+    const { id: endpoint } = await endpointFor(receiver);
+    const ids: string[] = [];
+    for (const _ of [1, 2, 3]) {
+      ids.unshift((await ask<{ id: string }>('POST', `/${endpoint}/test`)).body.id);
+      await expect.poll(() => deliveriesOf(endpoint)).toHaveLength(ids.length);
+    }
+    const first = await ask<DeliveryPage>('GET', `/${endpoint}/deliveries?limit=2`);
+    const second = await ask<DeliveryPage>('GET', `/${endpoint}/deliveries?limit=2&cursor=${first.body.next_cursor}`);
+    expect([...first.body.data, ...second.body.data].map(({ id }) => id)).toEqual(ids);
+    expect(second.body.next_cursor).toBeNull();
+  });
+
+  it('deletes an endpoint, which gets nothing any more', async () => {
+    const receiver = await receive();
+    const { id: endpoint } = await endpointFor(receiver);
+    expect((await ask('DELETE', `/${endpoint}`)).status).toBe(204);
+    for (const [method, path, body] of [
+      ['GET', ''],
+      ['PATCH', '', { enabled: true }],
+      ['DELETE', ''],
+      ['POST', '/test'],
+      ['POST', '/rotate-secret'],
+      ['POST', '/replay', { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z' }],
+      ['GET', '/deliveries'],
+    ] as const) {
+      const { status, body: problem } = await ask<ProblemJson>(method, `/${endpoint}${path}`, body);
+      expect([method, path, status, problem.code]).toEqual([method, path, 404, 'not_found']);
+    }
+    const { body: listed } = await ask<{ data: EndpointJson[] }>('GET');
+    expect(listed.data.map(({ id }) => id)).not.toContain(endpoint);
+    await paid();
+    expect(receiver.received).toEqual([]);
+  });
+});
+
+describe('Tillflow refuses an endpoint', () => {
+  it.each([
+    ['file:///etc/passwd', 'invalid_request'],
+    ['https://user:secret@orders.example/', 'endpoint_refused'],
+    ['https://10.0.0.1/', 'endpoint_refused'],
+    ['http://93.184.216.34/', 'endpoint_refused'],
+    ['http://169.254.169.254/latest/meta-data', 'endpoint_refused'],
+    ['orders.example', 'invalid_request'],
+    ['', 'invalid_request'],
+    [`https://orders.example/${'x'.repeat(2_048)}`, 'invalid_request'],
+  ])('at %.60s, and stores nothing', async (url, code) => {
+    const { status, body } = await ask<ProblemJson>('POST', '', { url });
+    expect([status, body.code]).toEqual([code === 'invalid_request' ? 400 : 403, code]);
+    expect(body.detail).not.toBe('');
+    expect(await endpoints.running()).toEqual([]);
+  });
+
+  it.each([
+    { events: ['checkout.sold'] },
+    { events: [] },
+    { events: 'checkout.paid' },
+    { description: 7 },
+    { secret: 'whsec_mine' },
+    { url: 7 },
+  ])('with %j, and stores nothing', async (fields) => {
+    const { status, body } = await ask<ProblemJson>('POST', '', { url: 'http://127.0.0.1:9/', ...fields });
+    expect([status, body.code]).toEqual([400, 'invalid_request']);
+    expect(await endpoints.running()).toEqual([]);
+  });
+
+  it('for a key of a till', async () => {
+    for (const path of ['', '/evep_01abcdefghabcdefgh', '/evep_01abcdefghabcdefgh/deliveries']) {
+      expect((await stack.get<ProblemJson>(`${ROUTE}${path}`)).body.code).toBe('forbidden');
+    }
+  });
+
+  it('when there are 100, also when all are requested at once', FULL, async () => {
+    const receiver = await receive();
+    const answers = await Promise.all(
+      Array.from({ length: 101 }, () =>
+        eventually(async () => {
+          const answer = await ask<ProblemJson>('POST', '', { url: receiver.url });
+          if (answer.status === 503) throw new Error(answer.body.code);
+          return answer;
+        }),
+      ),
+    );
+    const codes = answers.map(({ status, body: { code } }) => (status === 201 ? 'created' : code));
+    expect(codes.filter((code) => code === 'created')).toHaveLength(100);
+    expect(codes).toContain('too_many_endpoints');
+    await expect.poll(async () => (await endpoints.running()).length).toBe(100);
+  });
+
+  it('when it would be moved to an address that events may not go to, and keeps the old address', async () => {
+    const receiver = await receive();
+    const { id } = await endpointFor(receiver);
+    const { status, body } = await ask<ProblemJson>('PATCH', `/${id}`, { url: 'https://10.0.0.1/' });
+    expect([status, body.code]).toEqual([403, 'endpoint_refused']);
+    expect((await ask('GET', `/${id}`)).body.url).toBe(receiver.url);
+  });
+});
+
+describe('an endpoint is found again', () => {
+  it('by a feed that was terminated: the feed goes on where it stopped', async () => {
+    const receiver = await receive();
+    await endpointFor(receiver);
+    const feed = stack.temporal.client.workflow.getHandle(nameOnQueue(eventFeedWorkflowId('default'), stack.taskQueue));
+    await feed.terminate('by mistake');
+    const { id } = await paid();
+    await endpoints.keepFeed();
+    // The feed repeats what it may have handed over before.
+    await expect.poll(() => new Set(receiver.typesOf(id))).toEqual(new Set(['awaiting_payment', 'paid']));
+  });
+
+  it('by an API that signs its links with another key: events have its links', async () => {
+    const receiver = await receive();
+    await endpointFor(receiver);
+    await stack.withApi({ URL_SIGNING_KEY: 'another key that signs the links of this API' }, async () => {
+      const { url } = stack.api;
+      await eventually(async () => {
+        const { body } = await stack.create();
+        await expect.poll(() => receiver.of(body.id), { timeout: 3_000 }).toHaveLength(1);
+        const image = receiver.of(body.id)[0]?.data.qr?.image_url ?? '';
+        expect(image.startsWith(url)).toBe(true);
+        expect((await fetch(image)).status).toBe(200);
+      });
+    });
+  });
+});
