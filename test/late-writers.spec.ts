@@ -10,8 +10,8 @@ import { withStack } from './support/with-stack.js';
 /** Long after the checkout gives a call up (see {@link POLICY}), and before the late-effect check. */
 const LATE_MS = 6_000;
 const POLICY = {
-  sendWithinMs: 300,
-  callDeadlineMs: 300,
+  sendWithinMs: 1_000,
+  callDeadlineMs: 1_000,
   settleMs: 100,
   lookupDelaysMs: [50, 100, 200],
   pollIntervalMs: 60_000,

@@ -75,7 +75,9 @@ export class EventEndpoints {
     policy?: Partial<EndpointPolicy>,
   ): Promise<EventEndpointMemo | null> {
     const taken = new Set((await this.running()).map(({ workflowId }) => workflowId));
-    for (let slot = 1; slot <= MAX_ENDPOINTS; slot += 1) {
+    const slots = Array.from({ length: MAX_ENDPOINTS }, (_, index) => ({ slot: index + 1, order: Math.random() }));
+    // Simultaneous requests begin with different slots.
+    for (const { slot } of slots.toSorted((one, other) => one.order - other.order)) {
       const workflowId = this.#workflowId(slot);
       if (taken.has(workflowId)) continue;
       const now = new Date().toISOString();
