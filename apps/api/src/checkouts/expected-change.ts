@@ -15,6 +15,17 @@ const HALF = 1 / 2;
 /** The pause before each further read, as a share of the time since the announcement, and at least 10 ms. */
 const SHARE = 1 / 2;
 const LEAST_PAUSE_MS = 10;
+/**
+ * While fewer changes than this are expected at a time, reads cost little: the first comes a little before the usual time,
+ * and the next ones soon after each other. So a single caller gets its answer at once.
+ */
+const FEW = 2;
+const BEFORE = 0.85;
+const SOON_MS = 4;
+/** How much of each new time the process remembers. */
+const REMEMBERED = 0.2;
+/** Announcements are at most so far apart, as far as the process remembers. Milliseconds. */
+const LONGEST_INTERVAL_MS = 1_000;
 /** A change that does not show by then is not expected any more. Milliseconds, and times of the usual time. */
 const EXPECTED_MS = 1_000;
 const EXPECTED_TIMES = 3;
@@ -25,9 +36,24 @@ const EXPECTED_TIMES = 3;
  */
 export class Pace {
   #changes = 0;
+  #announcedAt = Number.NEGATIVE_INFINITY;
+  #intervalMs = LONGEST_INTERVAL_MS;
 
   /** @param usualMs what the process assumes before it has seen a change, in milliseconds. */
   constructor(public usualMs: number) {}
+
+  /** A change was announced. @returns whether few are expected at a time. @param at milliseconds of `performance.now()` */
+  announced(at: number): boolean {
+    const intervalMs = Math.min(at - this.#announcedAt, LONGEST_INTERVAL_MS);
+    this.#intervalMs += (intervalMs - this.#intervalMs) * REMEMBERED;
+    this.#announcedAt = at;
+    return this.usualMs < FEW * this.#intervalMs;
+  }
+
+  /** The change showed after this time. */
+  follow(ms: number): void {
+    this.#change(1 + (ms / this.usualMs - 1) * REMEMBERED);
+  }
 
   /** Whether the next change is first read early. */
   probes(): boolean {
@@ -69,11 +95,14 @@ export class ExpectedChange {
   /** The share after which it was last read; null before. */
   #lastShare: number | null = null;
   #isLate = false;
+  /** Few changes are expected: reads follow soon after each other. */
+  readonly #isSoon: boolean;
 
   constructor({ change, at }: Announced, paces: Paces) {
     this.#at = at;
     this.#pace = change === 'started' ? paces.started : paces.messaged;
-    this.#shares = change === 'changed' ? [0, 1] : this.#pace.probes() ? [HALF, 1] : [1];
+    this.#isSoon = change !== 'changed' && this.#pace.announced(at);
+    this.#shares = change === 'changed' ? [0, 1] : this.#isSoon ? [BEFORE] : this.#pace.probes() ? [HALF, 1] : [1];
   }
 
   /** Milliseconds until the next read; null when the change is not expected any more. */
@@ -83,7 +112,9 @@ export class ExpectedChange {
     const [share] = this.#shares;
     if (share !== undefined) return Math.max(share * usualMs - elapsedMs, 0);
     const isOver = elapsedMs >= Math.max(EXPECTED_MS, EXPECTED_TIMES * usualMs);
-    return isOver ? null : Math.max(elapsedMs * SHARE, LEAST_PAUSE_MS);
+    if (isOver) return null;
+    const isSoon = this.#isSoon && elapsedMs < EXPECTED_TIMES * usualMs;
+    return isSoon ? SOON_MS : Math.max(elapsedMs * SHARE, LEAST_PAUSE_MS);
   }
 
   /** The checkout is being read as planned. */
@@ -94,7 +125,8 @@ export class ExpectedChange {
 
   /** A read shows the change. */
   met(): void {
-    if (this.#lastShare === HALF) this.#pace.halve();
+    if (this.#isSoon) this.#pace.follow(performance.now() - this.#at);
+    else if (this.#lastShare === HALF) this.#pace.halve();
     else if (this.#lastShare === 1) this.#pace.learn(!this.#isLate);
   }
 }
