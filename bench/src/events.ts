@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { EndpointSealer, EventEndpoints, eventLinks, nameOnQueue, Seal } from '@tillflow/temporal';
-import { eventEndpointWorkflowId, eventFeedWorkflowId } from '@tillflow/workflows';
+import { eventFeedWorkflowId } from '@tillflow/workflows';
 import { billedActions, runsOf } from './checkout/histories.js';
 import { chargeOf, newReference, Till } from './checkout/till.js';
 import { print, report } from './report.js';
@@ -42,7 +42,12 @@ export async function benchEvents({ quick }: { readonly quick: boolean }): Promi
     const events = paidAt.size * EVENTS_OF_A_CHECKOUT;
     await receiver.until(events);
     const delays = [...paidAt].map(([id, at]) => (receiver.arrivedAt.get(`${id} checkout.paid`) ?? Infinity) - at);
-    const billed = await billedFor(engine, seconds);
+    const running = await endpoints.running();
+    const billed = await billedFor(
+      engine,
+      running.map(({ workflowId }) => workflowId),
+      seconds,
+    );
     const results = [
       { name: 'payment → delivery, p50', value: percentile(delays, 0.5), unit: 'ms' },
       {
@@ -90,9 +95,9 @@ async function sellEvenly(engine: Engine, till: Till, seconds: number): Promise<
 }
 
 /** The billed actions of the feed and of the endpoint. Heartbeats are in no history: the feed's are counted by time. */
-async function billedFor({ temporal }: Engine, seconds: number): Promise<number> {
-  const ids = [eventFeedWorkflowId(DEFAULT_ACCOUNT), eventEndpointWorkflowId(DEFAULT_ACCOUNT, 1)];
-  const runs = await Promise.all(ids.map((id) => runsOf(temporal, nameOnQueue(id, TASK_QUEUE))));
+async function billedFor({ temporal }: Engine, endpoints: readonly string[], seconds: number): Promise<number> {
+  const feed = nameOnQueue(eventFeedWorkflowId(DEFAULT_ACCOUNT), TASK_QUEUE);
+  const runs = await Promise.all([feed, ...endpoints].map((id) => runsOf(temporal, id)));
   return sum(runs.flat().map(({ events }) => billedActions(events))) + (seconds * 1_000) / HEARTBEAT_MS;
 }
 

@@ -66,8 +66,10 @@ async function measure(
   const [busy] = plan.rounds;
   const many = { ...plan, delaysMs: [0], rounds: busy === undefined ? [] : [{ ...busy, delaysMs: [0] }] };
   await measurement.repeat(many, plan.manyRepeats, 'many open');
-  print('the end of the day');
-  await endTheDay(measurement, open, plan.day, began);
+  for (const [side, ids] of open) {
+    print(`the end of the day of ${side.name}`);
+    await endTheDay(measurement, side, ids, plan.day, began);
+  }
   return counted;
 }
 

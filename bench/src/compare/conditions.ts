@@ -98,15 +98,15 @@ export class Measurement {
     }
   }
 
-  /** One caller. Both sides take turns, operation by operation, in a new order each time. */
-  async turns(seconds: number, delayMs: number, among: Condition['among']): Promise<void> {
+  /** One caller. The sides take turns, operation by operation, in a new order each time. */
+  async turns(seconds: number, delayMs: number, among: Condition['among'], sides = this.sides): Promise<void> {
     await this.#delay(delayMs);
-    const variants = this.sides.map(({ variant }) => variant);
+    const variants = sides.map(({ variant }) => variant);
     // Each variant has programs of its own, so the stack that is given here measures nothing.
-    const [first] = this.sides;
+    const [first] = sides;
     if (first === undefined) return;
     const rounds = await takeTurns(first.stack, variants, seconds, this.random);
-    for (const side of this.sides) {
+    for (const side of sides) {
       await this.#keep(side, { callers: 1, delayMs, customers: 'at once', among }, rounds.get(side.variant) ?? []);
     }
   }

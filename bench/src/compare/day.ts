@@ -41,14 +41,15 @@ export async function openPaid(sides: readonly Side[], count: number): Promise<O
 }
 
 /**
- * The end of the day. The server moves each paid checkout ahead in time, so that the void cut-off of all of them comes
- * at one moment soon. Their timers are those that the product has set, and fire then. One caller measures until that
- * moment, and after it.
+ * The end of the day of one side, so that what the other side does then does not disturb it. The server moves each paid
+ * checkout ahead in time, so that the void cut-off of all of them comes at one moment soon. Their timers are those that
+ * the product has set, and fire then. One caller measures until that moment, and after it.
  * @throws {Error} when the machine is too slow to move all of them before the cut-off.
  */
 export async function endTheDay(
   measurement: Measurement,
-  open: OpenCheckouts,
+  side: Side,
+  ids: readonly string[],
   { before, after }: Plan['day'],
   began: number,
 ): Promise<void> {
@@ -56,15 +57,13 @@ export async function endTheDay(
   const left = (): number => before - (performance.now() - start) / 1_000;
   // Each checkout has its own clock, which is ahead of the real one by this much.
   const aheadMs = cutOffOf(began) - (Date.now() + before * 1_000);
-  await Promise.all(
-    [...open].map(([{ stack }, ids]) =>
-      times(ids.length, FORWARDED_AT_ONCE, (number) => fastForward(stack.temporal, ids[number - 1] ?? '', aheadMs)),
-    ),
+  await times(ids.length, FORWARDED_AT_ONCE, (number) =>
+    fastForward(side.stack.temporal, ids[number - 1] ?? '', aheadMs),
   );
-  for (const { stack } of measurement.sides) await untilQuiet(stack);
+  await untilQuiet(side.stack);
   print(`  ${left().toFixed(0)} s until the cut-off`);
   if (left() < before / 8) throw new Error('The machine is too slow to move all paid checkouts before the cut-off');
-  await measurement.turns(left() - MARGIN_SECONDS, 0, 'before the cut-off');
+  await measurement.turns(left() - MARGIN_SECONDS, 0, 'before the cut-off', [side]);
   await sleep(Math.max(0, left()) * 1_000);
-  await measurement.turns(after, 0, 'after the cut-off');
+  await measurement.turns(after, 0, 'after the cut-off', [side]);
 }
