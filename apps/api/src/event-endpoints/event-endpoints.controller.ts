@@ -89,7 +89,11 @@ export class EventEndpointsController {
   @Delete(':id')
   @HttpCode(204)
   @Requires('ops')
-  @Describes('deleteEventEndpoint', 'Deletes an endpoint: nothing is sent to it any more', PROBLEMS)
+  @Describes(
+    'deleteEventEndpoint',
+    'Deletes an endpoint. Deliveries that are in progress may still arrive for some seconds',
+    PROBLEMS,
+  )
   @AnswersWith(204, 'It is deleted')
   async remove(@Param({ schema: endpointPath }) { id }: EndpointPath, @AskedBy() asker: Asker): Promise<void> {
     await this.endpoints.remove(id, asker);
@@ -98,7 +102,11 @@ export class EventEndpointsController {
   @Post(':id/rotate-secret')
   @HttpCode(200)
   @Requires('ops')
-  @Describes('rotateEventEndpointSecret', 'Makes a new secret. For 24 hours, the new and the old one sign', PROBLEMS)
+  @Describes(
+    'rotateEventEndpointSecret',
+    'Makes a new secret. For 24 hours, the new and the old one sign. After a 503, repeat the request: the secret may have changed without an answer',
+    PROBLEMS,
+  )
   @Answers(200, 'The endpoint with its new secret', endpointWithSecret)
   rotate(@Param({ schema: endpointPath }) { id }: EndpointPath, @AskedBy() asker: Asker): Promise<EndpointWithSecret> {
     return this.endpoints.rotate(id, asker);

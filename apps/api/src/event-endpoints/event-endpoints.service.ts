@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { EndpointSealer, EventEndpoints, refuseEndpoint, Seal } from '@tillflow/temporal';
+import { EndpointSealer, EventEndpoints, refuseEndpoint, Seal, SecretsReplacedError } from '@tillflow/temporal';
 import { CHECKOUT_EVENTS, MAX_ENDPOINTS, type EventEndpointMemo } from '@tillflow/workflows';
 import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { Cursors } from '../shared/cursors.js';
-import { unavailable } from '../temporal/failures.js';
+import { afterWrite, unavailable } from '../temporal/failures.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { EndpointLinks } from './endpoint-links.js';
 import type {
@@ -77,7 +77,11 @@ export class EventEndpointsService {
   }
 
   async rotate(id: string, { by }: Asker): Promise<EndpointWithSecret> {
-    const { memo, secret } = found(await asked(this.#endpoints.rotate(id, this.#sealer, this.links.own, by)));
+    const rotated = this.#endpoints.rotate(id, this.#sealer, this.links.own, by).catch((error: unknown) => {
+      if (error instanceof SecretsReplacedError) throw new Problem('overloaded', 'Other requests replace this secret');
+      throw error;
+    });
+    const { memo, secret } = found(await asked(rotated));
     return { ...toReply(memo), secret };
   }
 
@@ -89,7 +93,7 @@ export class EventEndpointsService {
     const times = [Date.parse(from), Date.parse(to)];
     const range = { from: Math.min(...times), to: Math.max(...times) };
     if (!(await asked(this.#endpoints.replay(id, range, by)))) throw notFound();
-    return this.get(id);
+    return afterWrite(this.get(id));
   }
 
   async deliveries(id: string, { limit, cursor }: ListDeliveries): Promise<DeliveriesReply> {

@@ -1,3 +1,4 @@
+import { parseInstant } from '@tillflow/domain';
 import {
   EndpointSealer,
   EventEndpoints,
@@ -200,9 +201,13 @@ function eventsIn(text: string | undefined): CheckoutEvent[] | null {
 
 function rangeIn({ from, to }: { readonly from?: string; readonly to?: string }): Range | null {
   if (from === undefined && to === undefined) return null;
-  const range = { from: Date.parse(from ?? ''), to: Date.parse(to ?? '') };
-  if (!(range.from <= range.to)) throw new UsageError('--from and --to are two times in ISO 8601');
-  return range;
+  try {
+    const range = { from: parseInstant(from ?? ''), to: parseInstant(to ?? '') };
+    if (range.from <= range.to) return range;
+  } catch {
+    // One of them is missing, or is not a time.
+  }
+  throw new UsageError('--from and --to are two times in ISO 8601 UTC, and --from is not the later one');
 }
 
 function done(line: string, json: unknown): Report {

@@ -1,19 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, Context, log } from '@temporalio/activity';
 import { formatInstant, instant } from '@tillflow/domain';
-import { Checkouts, checkoutsChanged, Seal, type EventEndpoints, type Temporal } from '@tillflow/temporal';
+import { Checkouts, checkoutsChanged, Seal, within, type EventEndpoints, type Temporal } from '@tillflow/temporal';
 import {
   addNotice,
   findEventTail,
   type DeliveryRecord,
   type EventsListed,
   type OutgoingEventActivities,
-  type TimeRange,
 } from '@tillflow/workflows';
 import { withHeartbeat } from '../activities/provider-call.js';
 import { shorten } from '../event-tail/notices.js';
 import type { WorkerSettings } from '../settings.js';
 import { BatchDelivery } from './delivery.js';
+import { partOf } from './event-ranges.js';
 import { eventsSince } from './events.js';
 import { Feed } from './feed.js';
 import { Pulse } from './pulse.js';
@@ -26,8 +26,6 @@ const FEED_FOR_MS = 5 * 60_000;
 /** The feed ends when it has found no endpoint for so long, in milliseconds. */
 const LINGER_MS = 15_000;
 const READ_WITHIN_MS = 5_000;
-/** So many checkouts of a time range are listed at one time, when it is long enough to be divided. */
-const MOST_LISTED = 100;
 
 export type OutgoingEventParts = {
   readonly temporal: Temporal;
@@ -53,6 +51,7 @@ export function outgoingEventActivities({
     sender: new EventSender(settings.EVENT_ENDPOINT_NETWORKS, undefined, undefined, pulse),
     seal: new Seal(settings.PROVIDER_SECRET_KEY),
   };
+  const bounded = <T>(call: () => Promise<T>): Promise<T> => within(temporal.connection, READ_WITHIN_MS, call);
   const onUnreadable = (workflow: string, error: Error): void =>
     log.error('The events of a checkout cannot be read', { workflow_id: workflow, error });
   const onUnreachable = (endpoint: string, error: unknown): void =>
@@ -75,14 +74,14 @@ export function outgoingEventActivities({
 
     async listEvents({ range, events }) {
       const list = async (): Promise<EventsListed> => {
-        const from = await beginningOfLast(MOST_LISTED, range, (begins) =>
-          checkouts.count(checkoutsChanged(taskQueue, begins, range.to)),
+        const { part, rest } = await partOf(range, now(), (from, to) =>
+          checkouts.count(checkoutsChanged(taskQueue, from, to)),
         );
-        const stored = await checkouts.all(checkoutsChanged(taskQueue, from, range.to), true, onUnreadable);
+        const stored = await checkouts.all(checkoutsChanged(taskQueue, part.from, part.to), true, onUnreadable);
         const due = stored
           .flatMap((one) => eventsSince(one, range.events.from))
           .filter(({ at, event }) => at <= range.events.to && (events === null || events.includes(event)));
-        return { due, rest: from <= range.from ? null : { ...range, to: from - 1 } };
+        return { due, rest };
       };
       return withHeartbeat(list);
     },
@@ -91,15 +90,22 @@ export function outgoingEventActivities({
       const { cancellationSignal: signal } = Context.current();
       const begun = activityInfo().heartbeatDetails as { since: number; handedOver: string } | undefined;
       const feed = new Feed(
-        { client: temporal.client, taskQueue, checkouts, endpoints, now, onUnreadable, onUnreachable },
+        { client: temporal.client, taskQueue, checkouts, endpoints, now, within: bounded, onUnreadable, onUnreachable },
         begun?.since ?? since,
         begun?.handedOver ?? handedOver,
       );
       const endsAt = performance.now() + FEED_FOR_MS;
       let seenAt = performance.now();
       const run = async (): Promise<void> => {
-        while (performance.now() < endsAt && performance.now() - seenAt < LINGER_MS) {
-          await feed.pass();
+        for (let passes = 0; performance.now() < endsAt && performance.now() - seenAt < LINGER_MS; passes += 1) {
+          try {
+            await feed.pass();
+          } catch (error) {
+            // The next activity finds the same events again. What was handed over until now counts.
+            if (passes === 0 || signal.aborted) throw error;
+            log.warn('The feed of events could not be read to its end', { error });
+            return;
+          }
           if (feed.hasEndpoints) seenAt = performance.now();
           await sleep(FEED_EVERY_MS, undefined, { signal });
         }
@@ -129,17 +135,4 @@ export function outgoingEventActivities({
       return true;
     },
   };
-}
-
-const SHORTEST_RANGE_MS = 1_000;
-
-/** The begin of the latest part of a range that has few checkouts. Milliseconds since 1970 UTC. */
-async function beginningOfLast(
-  most: number,
-  { from, to }: TimeRange,
-  count: (begins: number) => Promise<number>,
-): Promise<number> {
-  let begins = from;
-  while (to - begins > SHORTEST_RANGE_MS && (await count(begins)) > most) begins = Math.ceil((begins + to) / 2);
-  return begins;
 }

@@ -86,7 +86,7 @@ describe('a batch of deliveries', () => {
   });
 
   it('that another worker goes on with repeats no event that was accepted', async () => {
-    const accepted = { id: idOfEvent({ checkout: id('a'), event: 'paid', version: 2 }), checkout: id('a') };
+    const accepted = { id: idOfEvent({ checkout: id('a'), event: 'paid', version: 2, at: NOW }), checkout: id('a') };
     const record = { ...accepted, event: 'paid', version: 2, at: NOW, ms: 1, status: 200, tries: 0 } as const;
     const { delivery, sent } = batch({ done: [record] });
     await delivery.run([paidAndRefunded('a')]);

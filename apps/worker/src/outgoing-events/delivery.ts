@@ -6,6 +6,8 @@ import { reportDelivery } from './metrics.js';
 import type { Pulse } from './pulse.js';
 import type { EventSender, Sent } from './sender.js';
 
+/** Source: the contract of events: 410 disables the endpoint. */
+const GONE = 410;
 /** Requests in flight of one batch. */
 const CONCURRENCY = 8;
 /** Each pause before a further try is up to this share longer, so that receivers are not asked together. */
@@ -62,6 +64,7 @@ export class BatchDelivery {
       for (let next = left.shift(); next !== undefined; next = left.shift()) {
         try {
           await this.#deliver(next, secrets);
+          if (this.#records.some(({ status }) => status === GONE)) left.length = 0;
         } catch (error) {
           failures.push(error);
           left.length = 0;

@@ -5,10 +5,13 @@ import type { CheckoutEvent, DueEvent, EndpointSecrets } from '@tillflow/workflo
 
 const ID_CHARS = 26;
 
-/** `webhook-id`: the same for each repetition, and for every endpoint. */
-export function idOfEvent({ checkout, event, version }: Omit<DueEvent, 'at'>): string {
+/**
+ * `webhook-id`: the same for each repetition, and for every endpoint. With the time, because a reference may be used
+ * again when Temporal does not keep its checkout any more.
+ */
+export function idOfEvent({ checkout, event, version, at }: DueEvent): string {
   const digest = createHash('sha256')
-    .update(JSON.stringify([checkout, event, version]))
+    .update(JSON.stringify([checkout, event, version, at]))
     .digest('base64url');
   return `evt_${digest.replace(/[-_]/g, '0').slice(0, ID_CHARS)}`;
 }

@@ -9,14 +9,24 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 type Signal = { readonly endpoint: string; readonly events: readonly DueEvent[]; readonly missed?: TimeRange };
 
-const endpointOf = (id: string, since = START, events: string[] | null = null): RunningEndpoint =>
+const endpointOf = (id: string, since = START, events: string[] | null = null, isDisabled = false): RunningEndpoint =>
   ({
     workflowId: `event-endpoint/default/${id}`,
-    memo: { endpoint: { id, events, created_at: new Date(since).toISOString() }, since, sealed: '' },
+    memo: {
+      endpoint: { id, events, created_at: new Date(since).toISOString() },
+      since,
+      sealed: '',
+      health: { disabled: isDisabled ? { because: 'requested' } : null },
+    },
   }) as unknown as RunningEndpoint;
 
 const checkoutOf = (name: string, at: number, event = 'paid'): StoredCheckout =>
   ({ intent: { id: name }, events: { [event]: [2, at] } }) as unknown as StoredCheckout;
+
+const lateAfter = (ms: number): Promise<never> =>
+  new Promise((_, reject) => {
+    setTimeout(() => reject(new Error('late')), ms).unref();
+  });
 
 /** Temporal with these endpoints and checkouts. Its search shows each checkout from a time on. */
 class World {
@@ -24,7 +34,8 @@ class World {
   endpoints: RunningEndpoint[] = [endpointOf('one')];
   readonly shown: { readonly checkout: StoredCheckout; readonly at: number; readonly from: number }[] = [];
   readonly signals: Signal[] = [];
-  refuse: (signal: Signal) => Error | null = () => null;
+  /** A call to an endpoint may hang: then it is given up. */
+  refuse: (signal: Signal) => Error | 'hangs' | null = () => null;
 
   event(name: string, at: number, shownFrom = at): void {
     this.shown.push({ checkout: checkoutOf(name, at), at, from: shownFrom });
@@ -33,6 +44,7 @@ class World {
   feed(since = START, progress = ''): Feed {
     const signal = (_: unknown, given: Signal): Promise<void> => {
       const error = this.refuse(given);
+      if (error === 'hangs') return new Promise(() => undefined);
       if (error !== null) return Promise.reject(error);
       this.signals.push(given);
       return Promise.resolve();
@@ -51,6 +63,7 @@ class World {
       checkouts: { all: all as never },
       endpoints: { running: () => Promise.resolve(this.endpoints) },
       now: () => this.now,
+      within: (call: () => Promise<unknown>) => Promise.race([call(), lateAfter(5)]) as never,
       onUnreadable: () => undefined,
       onUnreachable: () => undefined,
     };
@@ -144,6 +157,71 @@ describe('the feed', () => {
     const [{ missed } = {}] = it.signals;
     expect(missed?.from).toBeLessThanOrEqual(START + SECOND);
     expect(missed?.to).toBeGreaterThan(START + 50 * MINUTE);
+  });
+
+  it('gives up an endpoint that does not answer, and delays no other', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one'), endpointOf('two')];
+    it.refuse = ({ endpoint }) => (endpoint === 'one' ? 'hangs' : null);
+    it.event('a', START + SECOND);
+    const feed = it.feed();
+    await it.until(feed, START + 3 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([[], ['a']]);
+    it.refuse = () => null;
+    await it.until(feed, START + 4 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
+  });
+
+  it('that was away for long searches five minutes, and names the time before', async () => {
+    const it = world();
+    const feed = it.feed();
+    await it.until(feed, START + SECOND);
+    it.event('a', START + 2 * SECOND);
+    it.now = START + 60 * MINUTE;
+    it.event('b', it.now - SECOND);
+    await it.until(feed, it.now + SECOND);
+    expect(it.got()).toEqual(['b']);
+    expect(it.signals[0]?.missed).toEqual({ from: expect.any(Number), to: START + 55 * MINUTE });
+    expect(it.signals[0]?.missed?.from).toBeLessThanOrEqual(START + 2 * SECOND);
+  });
+
+  it('that starts again names only the time since the feed before it for an endpoint that has been there for long', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one', START - 100 * 24 * 60 * MINUTE)];
+    it.event('a', START + SECOND);
+    it.now = START + 20 * MINUTE;
+    await it.until(it.feed(START), it.now);
+    expect(it.signals.flatMap(({ missed }) => missed ?? [])).toEqual([{ from: START, to: START + 15 * MINUTE }]);
+  });
+
+  it('hands over to an endpoint that was missing in the list what happened meanwhile', async () => {
+    const it = world();
+    const feed = it.feed();
+    await it.until(feed, START + SECOND);
+    it.endpoints = [];
+    await it.until(feed, START + 2 * MINUTE);
+    it.event('a', it.now);
+    await it.until(feed, START + 3 * MINUTE);
+    expect(it.got()).toEqual([]);
+    it.endpoints = [endpointOf('one')];
+    await it.until(feed, it.now + SECOND);
+    expect(it.got()).toEqual(['a']);
+  });
+
+  it('signals no disabled endpoint, and hands over the last minutes to one that is enabled', async () => {
+    const it = world();
+    const feed = it.feed();
+    await it.until(feed, START + SECOND);
+    it.endpoints = [endpointOf('one', START, null, true)];
+    it.event('a', START + 3 * SECOND);
+    await it.until(feed, START + 10 * MINUTE);
+    it.event('b', START + 10 * MINUTE);
+    await it.until(feed, START + 11 * MINUTE);
+    expect(it.signals).toEqual([]);
+    it.endpoints = [endpointOf('one')];
+    await it.until(feed, START + 11 * MINUTE + 2 * SECOND);
+    expect(it.got()).toEqual(['b']);
+    expect(it.signals.flatMap(({ missed }) => missed ?? [])).toEqual([]);
   });
 
   it('hands over many events in several signals', async () => {

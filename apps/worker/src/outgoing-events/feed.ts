@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { checkoutsWithEvents, type Checkouts, type EventEndpoints, type RunningEndpoint } from '@tillflow/temporal';
-import { due, type DueEvent } from '@tillflow/workflows';
+import { due, type DueEvent, type TimeRange } from '@tillflow/workflows';
 import { eventsSince, idOfEvent } from './events.js';
 import { HandedOver } from './handed-over.js';
 
@@ -14,12 +14,12 @@ const SPANS = [
   { spanMs: 300_000, everyMs: 120_000 },
 ] as const;
 const LONGEST_MS = 300_000;
-/** One pass goes on by no more than this, when the feed is behind. Milliseconds. */
-const LONGEST_STEP_MS = 180_000;
 /** How often the endpoints are listed, in milliseconds. */
 const ENDPOINTS_EVERY_MS = 1_000;
 /** An endpoint that continues as new is missing in a list for a moment. Milliseconds. */
 const GONE_AFTER_MS = 60_000;
+/** An endpoint that is missing for longer was deleted. Milliseconds. */
+const REMEMBERED_MS = 86_400_000;
 /** One signal contains no more events. */
 const MOST_EVENTS = 500;
 
@@ -32,6 +32,8 @@ type Parts = {
   readonly now: () => number;
   readonly onUnreadable: (workflow: string, error: Error) => void;
   readonly onUnreachable: (endpoint: string, error: unknown) => void;
+  /** Bounds one call to an endpoint. */
+  readonly within: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
 /** An endpoint as the feed knows it. */
@@ -41,6 +43,11 @@ type Known = {
   listedAt: number;
   /** It may lack events since then, in milliseconds since 1970 UTC; null: it lacks none. */
   lacksSince: number | null;
+  /**
+   * As `lacksSince`, while it is disabled. Only the last minutes: the endpoint lists what happened before it is enabled,
+   * and the feed may learn late that it is.
+   */
+  skippedSince: number | null;
 };
 
 /** What a feed goes on from: what was handed over, and what each endpoint lacks. */
@@ -56,8 +63,8 @@ export class Feed {
   readonly #handedOver: HandedOver;
   /** By their ids. */
   readonly #known = new Map<string, Known>();
-  /** What the feed before this one knew. */
-  readonly #before: Progress['endpoints'];
+  /** What the feed before this one knew, and what endpoints lack that are missing in the list. */
+  readonly #before: Record<string, number | null>;
   #listedAt = Number.NEGATIVE_INFINITY;
 
   /**
@@ -66,14 +73,14 @@ export class Feed {
    */
   constructor(
     private readonly parts: Parts,
-    since: number,
+    private readonly since: number,
     progress: string,
   ) {
     const { events, endpoints }: Progress =
       progress === '' ? { events: '', endpoints: {} } : (JSON.parse(progress) as Progress);
     this.#doneUntil = SPANS.map(() => since);
     this.#handedOver = HandedOver.from(events);
-    this.#before = endpoints;
+    this.#before = { ...endpoints };
   }
 
   get hasEndpoints(): boolean {
@@ -82,9 +89,10 @@ export class Feed {
 
   /** What the next activity goes on from. */
   get progress(): { readonly since: number; readonly handedOver: string } {
-    const known = [...this.#known].map(([id, { lacksSince }]) => [id, lacksSince] as const);
-    // Before the first list, nothing else is known.
-    const endpoints = this.#listedAt === Number.NEGATIVE_INFINITY ? this.#before : Object.fromEntries(known);
+    const known = [...this.#known].map(
+      ([id, { lacksSince, skippedSince }]) => [id, earliest(lacksSince, skippedSince)] as const,
+    );
+    const endpoints = { ...this.#before, ...Object.fromEntries(known) };
     const progress: Progress = { events: this.#handedOver.toString(), endpoints };
     return { since: Math.min(...this.#doneUntil), handedOver: JSON.stringify(progress) };
   }
@@ -92,13 +100,19 @@ export class Feed {
   /** One pass. @throws what Temporal's client throws: then the next pass finds the same events again. */
   async pass(): Promise<void> {
     await this.#listEndpoints();
-    const now = Math.min(this.parts.now(), Math.min(...this.#doneUntil) + LONGEST_STEP_MS);
+    const now = this.parts.now();
+    const doneUntil = Math.min(...this.#doneUntil);
+    if (doneUntil < now - LONGEST_MS) {
+      // Each endpoint lists what happened before. So a feed that was away does not search all of that time.
+      for (const known of this.#known.values()) known.lacksSince = earliest(known.lacksSince, doneUntil);
+      this.#doneUntil.fill(now - LONGEST_MS);
+    }
     const span = this.#dueSpan(now);
-    const lacking = [...this.#known.values()].flatMap(({ lacksSince }) => lacksSince ?? []);
+    const lacking = [...this.#known.values()].flatMap((one) => (isDisabled(one) ? [] : (one.lacksSince ?? [])));
     const lackedSince = Math.max(Math.min(now, ...lacking), now - LONGEST_MS);
     const from = Math.min((this.#doneUntil[span] ?? now) - SPANS[span].spanMs, lackedSince);
     const found = await this.#find(from, now);
-    const fresh = found.filter((event) => !this.#handedOver.has(idOfEvent(event), event.at));
+    const fresh = new Set(found.filter((event) => !this.#handedOver.has(idOfEvent(event), event.at)));
     await Promise.all([...this.#known.values()].map((known) => this.#handOver(known, found, fresh)));
     for (const event of fresh) this.#handedOver.add(idOfEvent(event), event.at);
     for (let index = 0; index <= span; index += 1) this.#doneUntil[index] = now;
@@ -122,21 +136,31 @@ export class Feed {
   }
 
   /** An endpoint that cannot be reached gets its events later. It delays no other. */
-  async #handOver(known: Known, found: readonly DueEvent[], fresh: readonly DueEvent[]): Promise<void> {
-    const { endpoint, lacksSince } = known;
+  async #handOver(known: Known, found: readonly DueEvent[], fresh: ReadonlySet<DueEvent>): Promise<void> {
+    const { endpoint } = known;
     const { id, events: kinds } = endpoint.memo.endpoint;
-    const since = Math.max(beginningOf(endpoint), lacksSince ?? 0);
-    const wanted = (lacksSince === null ? fresh : found).filter(
-      ({ at, event }) => at >= since && (kinds === null || kinds.includes(event)),
+    const searched = this.parts.now() - LONGEST_MS;
+    const { lacksSince } = known;
+    const beginning = beginningOf(endpoint);
+    const wanted = found.filter(
+      (one) =>
+        (fresh.has(one) || (lacksSince !== null && one.at >= lacksSince)) &&
+        one.at >= beginning &&
+        (kinds === null || kinds.includes(one.event)),
     );
+    if (isDisabled(known)) {
+      const skipped = earliest(known.skippedSince, ...wanted.map(({ at }) => at));
+      known.skippedSince = skipped === null ? null : Math.max(skipped, searched + LONGEST_MS / 2);
+      return;
+    }
     const workflow = this.parts.client.workflow.getHandle(endpoint.workflowId);
+    const signal = (events: readonly DueEvent[], missed: { readonly missed?: TimeRange } = {}): Promise<void> =>
+      this.parts.within(() => workflow.signal(due, { endpoint: id, events, ...missed }));
     try {
-      const searched = this.parts.now() - LONGEST_MS;
-      if (lacksSince !== null && lacksSince < searched) {
-        await workflow.signal(due, { endpoint: id, events: [], missed: { from: lacksSince, to: searched } });
-      }
+      if (lacksSince !== null && lacksSince < searched)
+        await signal([], { missed: { from: lacksSince, to: searched } });
       for (let index = 0; index < wanted.length; index += MOST_EVENTS) {
-        await workflow.signal(due, { endpoint: id, events: wanted.slice(index, index + MOST_EVENTS) });
+        await signal(wanted.slice(index, index + MOST_EVENTS));
       }
       known.lacksSince = null;
     } catch (error) {
@@ -145,7 +169,7 @@ export class Feed {
         this.#known.delete(id);
         return;
       }
-      known.lacksSince = Math.min(lacksSince ?? Infinity, ...wanted.map(({ at }) => at));
+      known.lacksSince = earliest(lacksSince, ...wanted.map(({ at }) => at));
       this.parts.onUnreachable(id, error);
     }
   }
@@ -157,14 +181,36 @@ export class Feed {
     const now = this.parts.now();
     for (const endpoint of running) {
       const { id } = endpoint.memo.endpoint;
-      const known = this.#known.get(id);
-      const before = this.#before[id];
-      const lacksSince = known?.lacksSince ?? (known ? null : before === undefined ? beginningOf(endpoint) : before);
-      this.#known.set(id, { endpoint, listedAt: now, lacksSince });
+      const { [id]: before = Math.max(beginningOf(endpoint), this.since) } = this.#before;
+      const { lacksSince, skippedSince } = this.#known.get(id) ?? { lacksSince: before, skippedSince: null };
+      const known = { endpoint, listedAt: now, lacksSince, skippedSince };
+      if (!isDisabled(known)) {
+        known.lacksSince = earliest(lacksSince, skippedSince);
+        known.skippedSince = null;
+      }
+      this.#known.set(id, known);
+      delete this.#before[id];
     }
-    for (const [id, { listedAt }] of this.#known) if (now - listedAt >= GONE_AFTER_MS) this.#known.delete(id);
+    for (const [id, { listedAt, lacksSince, skippedSince }] of this.#known) {
+      if (now - listedAt < GONE_AFTER_MS) continue;
+      this.#known.delete(id);
+      this.#before[id] = earliest(lacksSince, skippedSince, listedAt);
+    }
+    for (const [id, before] of Object.entries(this.#before)) {
+      if (before === null) this.#before[id] = this.since;
+      else if (before < now - REMEMBERED_MS) delete this.#before[id];
+    }
     this.#listedAt = beganAt;
   }
+}
+
+function isDisabled({ endpoint }: Pick<Known, 'endpoint'>): boolean {
+  return (endpoint.memo.health?.disabled ?? null) !== null;
+}
+
+function earliest(...times: readonly (number | null)[]): number | null {
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.min(...known);
 }
 
 /** An endpoint gets the events since then, in milliseconds since 1970 UTC. */

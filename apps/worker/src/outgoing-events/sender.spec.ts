@@ -121,6 +121,19 @@ describe('a sender of events', () => {
     expect(requests).toEqual([]);
   });
 
+  it('goes on when a connection fails that was being made while the process was frozen', async () => {
+    const { port } = await serve((_, response) => response.end());
+    for (const one of open.splice(0)) await one.close();
+    let asked = 0;
+    const sender = new EventSender(LOOPBACK, undefined, undefined, {
+      get freezes() {
+        return (asked += 1);
+      },
+    });
+    open.push(sender);
+    expect((await send(sender, `http://127.0.0.1:${port}/`)).error).toContain('ECONNREFUSED');
+  });
+
   it('lets no endpoint wait for the connections of another at the same address', async () => {
     const held: (() => void)[] = [];
     const { port, requests } = await serve((request, response) => {
@@ -138,20 +151,11 @@ describe('a sender of events', () => {
     expect(new Set((await Promise.all(slow)).map(({ status }) => status))).toEqual(new Set([200]));
   });
 
-  it('reads no answer to its end that has more than 4 KB', async () => {
-    let written = 0;
-    const { port, requests } = await serve((_, response) => {
-      const write = (): void => {
-        written += 1_024;
-        if (!response.destroyed) response.write('x'.repeat(1_024), () => setImmediate(write));
-      };
-      write();
-    });
+  it('reads 4 KB of an answer, and closes the connection', async () => {
+    const { port, requests } = await serve((_, response) => void response.write('x'.repeat(8_192)));
+    // An answer that is read further has no end here: the test would be over before the sender gives up.
     expect(await send(senderTo(), `http://127.0.0.1:${port}/`)).toMatchObject({ status: 200 });
     await expect.poll(() => requests[0]?.destroyed).toBe(true);
-    const writtenThen = written;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(written).toBe(writtenThen);
   });
 
   it('gives up a receiver that does not answer, and does not wait for the end of an answer', async () => {

@@ -1,9 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { lookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
 import { isIP } from 'node:net';
+import { callbackify } from 'node:util';
 import type { EventNetworks } from '@tillflow/temporal';
-import type { Pulse } from './pulse.js';
 import { Agent, buildConnector, request } from 'undici';
+import { nameLookup } from './name-lookup.js';
+import type { Pulse } from './pulse.js';
 
 /** A receiver has so long to answer. Source: the contract of events in docs/api.md. Milliseconds. */
 const ANSWER_WITHIN_MS = 15_000;
@@ -24,6 +26,7 @@ export type Sent = {
 };
 
 type LookupCallback = (error: Error | null, addresses: LookupAddress[]) => void;
+/** As Node's `dns.lookup` with the option `all`. */
 type Resolve = (name: string, options: LookupOptions & { readonly all: true }, done: LookupCallback) => void;
 
 /** Events may not go to this address. */
@@ -54,7 +57,7 @@ export class EventSender {
   constructor(
     private readonly networks: EventNetworks,
     private readonly answerWithinMs = ANSWER_WITHIN_MS,
-    private readonly resolve: Resolve = lookup,
+    private readonly resolve: Resolve = callbackify(nameLookup()),
     private readonly pulse: Pick<Pulse, 'freezes'> = { freezes: 0 },
   ) {}
 
@@ -99,9 +102,9 @@ export class EventSender {
       keepAliveTimeout: KEPT_MS,
       connect: (options, done) => {
         const { freezes } = this.pulse;
-        connect(options, (...result) => {
-          const [, socket] = result;
-          if (socket === null || this.pulse.freezes === freezes) return done(...result);
+        connect(options, (error, socket) => {
+          if (error !== null) return done(error, null);
+          if (this.pulse.freezes === freezes) return done(null, socket);
           socket.destroy();
           return done(new Error('The process was frozen'), null);
         });

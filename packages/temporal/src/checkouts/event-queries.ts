@@ -1,5 +1,8 @@
 import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchAttributes } from '@tillflow/workflows';
 
+/** A first QR code later than this writes the time of the change. Milliseconds. */
+const FIRST_QR_MS = 60_000;
+
 const IS_CURRENT = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}') AND ExecutionStatus != 'ContinuedAsNew'`;
 
 /**
@@ -14,11 +17,17 @@ export function checkoutsWithEvents(taskQueue: string, from: number, to: number)
   );
 }
 
-/** The checkouts whose newest event was in a time. One with only its first QR code has that soon after its start. */
-export function checkoutsChanged(taskQueue: string, from: number, to: number): string {
-  const within = (name: string): string => `${name} >= ${second(from)} AND ${name} < ${second(to + 1_000)}`;
+/**
+ * The checkouts whose newest event was in a time. One with only its first QR code is found by its start, which was
+ * at most a minute before.
+ * @param to null: until now
+ */
+export function checkoutsChanged(taskQueue: string, from: number, to: number | null): string {
+  const within = (name: string, begin: number): string =>
+    [`${name} >= ${second(begin)}`, ...(to === null ? [] : [`${name} < ${second(to + 1_000)}`])].join(' AND ');
   const { name } = searchAttributes.changedAt;
-  return `${IS_CURRENT} AND TaskQueue = '${taskQueue}' AND ((${within(name)}) OR (${name} IS NULL AND ${within('StartTime')}))`;
+  const started = `${name} IS NULL AND ${within('StartTime', from - FIRST_QR_MS)}`;
+  return `${IS_CURRENT} AND TaskQueue = '${taskQueue}' AND ((${within(name, from)}) OR (${started}))`;
 }
 
 const second = (at: number): string => `'${new Date(Math.floor(at / 1_000) * 1_000).toISOString()}'`;

@@ -36,7 +36,7 @@ import { decodeRuns, listRuns } from '../listed-runs.js';
 import { nameOnQueue } from '../setup/schedules.js';
 
 /** Another request has replaced the secrets of an endpoint meanwhile. */
-class SecretsReplacedError extends Error {
+export class SecretsReplacedError extends Error {
   override readonly name = 'SecretsReplacedError';
 }
 
@@ -96,16 +96,17 @@ export class EventEndpoints {
             staticSummary: `Events to ${settings.url}`,
           }),
         );
-        // A worker starts the feed, too.
-        await this.#lastFeed().then(
-          (last) => this.#wakeFeed(last),
-          () => undefined,
-        );
-        return memo;
       } catch (error) {
         // Another request took the slot.
-        if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+        if (error instanceof WorkflowExecutionAlreadyStartedError) continue;
+        // A start without an answer may have taken effect. Only this answer has the secret.
+        if ((await this.get(id).catch(() => null)) === null) throw error;
       }
+      // A worker starts the feed, too.
+      await this.#lastFeed()
+        .then((last) => this.#wakeFeed(last))
+        .catch(() => undefined);
+      return memo;
     }
     return null;
   }
@@ -160,7 +161,14 @@ export class EventEndpoints {
         const memo = await this.change(id, { by, sealed: { before: stored.sealed, after: sealed } });
         return memo === null ? null : { memo, secret };
       } catch (error) {
-        if (!(error instanceof SecretsReplacedError) || tries === MOST_ROTATIONS) throw error;
+        if (error instanceof SecretsReplacedError) {
+          if (tries === MOST_ROTATIONS) throw error;
+          continue;
+        }
+        // A change without an answer may have taken effect. Only this answer has the secret.
+        const changed = await this.get(id).catch(() => null);
+        if (changed?.sealed !== sealed) throw error;
+        return { memo: changed, secret };
       }
     }
   }

@@ -34,7 +34,15 @@ function blockList(...networks: readonly string[]): BlockList {
   return list;
 }
 
-const LINK_LOCAL = blockList('169.254.0.0/16', 'fe80::/10');
+/** Also those that contain an IPv4 address of this kind. */
+const LINK_LOCAL = blockList(
+  '169.254.0.0/16',
+  'fe80::/10',
+  '::169.254.0.0/112',
+  '::ffff:0:169.254.0.0/112',
+  '64:ff9b::169.254.0.0/112',
+  '2002:a9fe::/32',
+);
 
 /** Source: the IANA registries of special-purpose IPv4 and IPv6 addresses, and multicast. */
 const NOT_PUBLIC = blockList(
@@ -52,7 +60,8 @@ const NOT_PUBLIC = blockList(
   '203.0.113.0/24',
   '224.0.0.0/4',
   '240.0.0.0/4',
-  '::/127',
+  '::/96',
+  '::ffff:0:0:0/96',
   // These contain IPv4 addresses, which a gateway may reach. An IPv4 address in ::ffff:0:0/96 is checked as such.
   '64:ff9b::/96',
   '64:ff9b:1::/48',

@@ -39,8 +39,9 @@ const LIST_EVERY_MS = 2_000;
 /** The workflow continues as new after so many events, as soon as nothing is in flight. */
 const MAX_HISTORY_EVENTS = 4_000;
 
-/** The workflow repeats a notice later. */
+/** The workflow repeats a notice and a list later. */
 const NOTICE_WITHIN = '1 minute';
+const LIST_WITHIN = '10 minutes';
 
 /**
  * Delivers the events of one endpoint. It runs until a person deletes the endpoint, which terminates it. Source: the
@@ -55,7 +56,8 @@ export async function eventEndpoint(input: EventEndpointInput = {}): Promise<nev
     running.read();
     endpoint.disableIfFailing(clock());
     running.publish();
-    const isFull = workflowInfo().historyLength >= MAX_HISTORY_EVENTS;
+    const { historyLength, continueAsNewSuggested } = workflowInfo();
+    const isFull = continueAsNewSuggested || historyLength >= MAX_HISTORY_EVENTS;
     if (isFull && running.isIdle && allHandlersFinished()) {
       await makeContinueAsNewFunc<typeof eventEndpoint>({ memo: workflowInfo().memo ?? {} })({
         ...input,
@@ -89,7 +91,7 @@ class Running {
     setHandler(due, ({ endpoint: id, events, missed }) => {
       if (id !== this.#memo.endpoint.id) return;
       this.#apply(() => endpoint.add(clock(), events));
-      if (missed !== undefined) endpoint.replay(clock(), missed);
+      if (missed !== undefined) endpoint.list(clock(), missed);
     });
     setHandler(
       change,
@@ -230,9 +232,10 @@ class Running {
     this.#isListing = true;
     this.#listAt = clock() + LIST_EVERY_MS;
     try {
-      const summary = `List events until ${text(range.to)}`;
+      const summary = range.to === null ? 'List events that changed later' : `List events until ${text(range.to)}`;
+      const options = { summary, scheduleToCloseTimeout: LIST_WITHIN } as const;
       const { events } = this.#memo.endpoint;
-      const listed = await this.#activities.listEvents.executeWithOptions({ summary }, [{ range, events }]);
+      const listed = await this.#activities.listEvents.executeWithOptions(options, [{ range, events }]);
       this.endpoint.listed(clock(), range, listed.due, listed.rest);
     } catch (error) {
       logFailure(error);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { DeliveryRecord } from './activities.js';
 import { emptyEndpoint, Endpoint, type Waiting } from './endpoint.js';
-import { DEFAULT_ENDPOINT_POLICY, type DueEvent } from './messages.js';
+import { DEFAULT_ENDPOINT_POLICY, type DueEvent, type EventRange } from './messages.js';
 
 const NOW = 1_790_000_000_000;
 const MINUTE = 60_000;
@@ -178,14 +178,88 @@ describe('An endpoint', () => {
     expect(endpoint.nextRange).toEqual(rest);
   });
 
-  it('that replays a time also lists checkouts that changed after it, by the time of that change', () => {
+  it('that has listed a time lists the checkouts that changed after it, to their end', () => {
     const endpoint = newEndpoint();
     const events = { from: NOW - 3_000, to: NOW - 2_000 };
-    endpoint.replay(NOW, events);
-    expect(endpoint.state.ranges).toEqual([
-      { from: NOW - 1_999, to: NOW, events },
-      { ...events, events },
-    ]);
+    endpoint.list(NOW, events);
+    const list = (due: DueEvent[], rest: EventRange | null): void => {
+      const range = endpoint.nextRange;
+      if (range !== null) endpoint.listed(NOW, range, due, rest);
+    };
+    list([], null);
+    const changed = { from: NOW - 1_999, to: null, events };
+    expect(endpoint.state.ranges).toEqual([changed]);
+    const rest = { ...changed, from: NOW };
+    list([paid('a', 2, NOW - 2_500)], rest);
+    expect(endpoint.state.ranges).toEqual([rest]);
+    list([], null);
+    expect(endpoint.state.ranges).toEqual([]);
+    expect(names(endpoint.take(NOW))).toEqual(['a']);
+  });
+
+  it('that refuses events is not down: others are delivered at once, and refused ones at their times', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 20 }, (_, index) => paid(`c${index}`)),
+    );
+    answer(endpoint, NOW, 422, NOW + 5 * MINUTE);
+    expect(endpoint.isDown).toBe(false);
+    endpoint.add(NOW + 1, [paid('good')]);
+    expect(names(answer(endpoint, NOW + 1, 200))).toEqual(['good']);
+    expect(endpoint.dueAt).toBe(NOW + 5 * MINUTE);
+    expect(endpoint.state.failingSince).toBeNull();
+  });
+
+  it('that was down and refuses an event is back', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 12 }, (_, index) => paid(`c${index}`)),
+    );
+    answer(endpoint, NOW, 503, NOW + 5 * MINUTE);
+    const now = endpoint.dueAt ?? 0;
+    answer(endpoint, now, 404, now);
+    expect([endpoint.isDown, endpoint.take(now).length]).toEqual([false, 12]);
+  });
+
+  it('that refused hundreds of events still lists a time, and forgets none of what it refused', () => {
+    const endpoint = newEndpoint();
+    for (let index = 0; index < 1_200; index += 1) {
+      endpoint.add(NOW, [paid(`c${index}`, 2, NOW + index)]);
+      answer(endpoint, NOW, 422, null);
+    }
+    endpoint.list(NOW, { from: NOW - 9, to: NOW - 8 });
+    expect(endpoint.nextRange).toMatchObject({ from: NOW - 9 });
+    expect(endpoint.state.waiting.length).toBeLessThanOrEqual(1_000);
+    endpoint.replay(NOW, { from: NOW - 7, to: NOW - 6 });
+    expect(endpoint.state.ranges.map(({ from }) => from)).toEqual([NOW - 9, NOW - 7, NOW]);
+    expect(endpoint.take(NOW)).toHaveLength(50);
+  });
+
+  it('tries an event after its last try again when its checkout has a newer one', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 422, null);
+    endpoint.add(NOW, [refunded('a')]);
+    expect(names(endpoint.take(NOW))).toEqual(['a']);
+  });
+
+  it('that asks for time is not tried before, also when it has accepted another delivery', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    const taken = endpoint.take(NOW);
+    const later = { notBefore: NOW + 60 * MINUTE };
+    endpoint.apply(
+      NOW,
+      taken,
+      recordsOf(taken, 503, null).map((record) => Object.assign(record, later)),
+    );
+    endpoint.add(NOW, [paid('b')]);
+    answer(endpoint, NOW, 200);
+    expect(endpoint.dueAt).toBe(NOW + 60 * MINUTE);
+    endpoint.replay(NOW, { from: NOW, to: NOW });
+    expect(names(endpoint.take(NOW))).toEqual(['a']);
   });
 
   it('replaces the oldest waiting events by one time range when too many wait', () => {

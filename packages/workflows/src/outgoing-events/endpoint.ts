@@ -20,6 +20,8 @@ export type EndpointState = {
   waiting: Waiting[];
   /** Times whose events are not in `waiting`. They are listed later, the last one first. */
   ranges: (EventRange & { readonly isOverflow?: true })[];
+  /** The time of events that are not in `waiting` after their last try; null: there are none. */
+  refused: TimeRange | null;
   disabled: {
     readonly because: DisabledBecause;
     readonly since: number;
@@ -44,6 +46,7 @@ export function emptyEndpoint(): EndpointState {
   return {
     waiting: [],
     ranges: [],
+    refused: null,
     disabled: null,
     failingSince: null,
     failure: null,
@@ -60,6 +63,9 @@ const MAX_WAITING = 1_000;
 const DOWN_AFTER = 10;
 /** Source: the contract of events: 410 disables the endpoint. */
 const GONE = 410;
+/** Statuses that are not about the event. Source: RFC 9110 and RFC 6585. */
+const TIMED_OUT = 408;
+const TOO_MANY = 429;
 /** One batch delivers the events of at most so many checkouts. */
 const BATCH = 50;
 /** Events that a receiver refuses to the last try are tried again at most so often. Milliseconds. */
@@ -103,7 +109,7 @@ export class Endpoint {
         waiting.push(added);
       } else {
         one.events = merged(one.events, event);
-        if (one.nextAt !== null) one.nextAt = Math.max(Math.min(one.nextAt, now), one.notBefore ?? 0);
+        one.nextAt = Math.max(Math.min(one.nextAt ?? now, now), one.notBefore ?? 0);
       }
     }
     this.#shorten();
@@ -120,6 +126,7 @@ export class Endpoint {
       .slice(this.isDown ? -1 : -BATCH)
       .toReversed();
     for (const { checkout } of due) this.#inFlight.add(checkout);
+    if (this.isDown && due.length > 0) this.state.probes += 1;
     // The queue changes while they are in flight.
     return due.map((one) => Object.assign({}, one));
   }
@@ -128,7 +135,7 @@ export class Endpoint {
   apply(now: number, taken: readonly Waiting[], records: readonly DeliveryRecord[]): void {
     const { state } = this;
     const wasDown = this.isDown;
-    for (const record of records) this.#count(now, record, wasDown);
+    for (const record of records) this.#count(now, record);
     const waiting = new Map(state.waiting.map((one) => [one.checkout, one]));
     for (const { checkout, events } of taken) {
       this.#inFlight.delete(checkout);
@@ -152,9 +159,8 @@ export class Endpoint {
       }
     }
     state.waiting = state.waiting.filter(({ events }) => events.length > 0);
-    if (!records.some(isAccepted)) return;
-    if (wasDown) this.#resume(now, { all: true });
-    else if (now - state.resumedAt >= RESUME_EVERY_MS) this.#resume(now, { all: false });
+    if (wasDown && !this.isDown) this.#resumeAll(now);
+    else if (records.some(isAccepted) && now - state.resumedAt >= RESUME_EVERY_MS) this.#resumeRefused(now);
   }
 
   /** Disables it when it has accepted nothing for too long. */
@@ -173,34 +179,50 @@ export class Endpoint {
     const { disabled } = this.state;
     if (disabled === null) return;
     Object.assign(this.state, { disabled: null, failingSince: null, failure: null });
-    this.#list({ from: disabled.from, to: now });
+    this.list(now, { from: disabled.from, to: now });
     this.retry(now);
   }
 
   /** Tries everything that waits, as if no delivery had failed. */
   retry(now: number): void {
-    Object.assign(this.state, { failures: 0, probes: 0 });
-    this.#resume(now, { all: true });
+    Object.assign(this.state, { failures: 0, probes: 0, probeAt: 0 });
+    for (const one of this.state.waiting) delete one.notBefore;
+    this.#resumeAll(now);
   }
 
-  /** A checkout that has changed later is found by the time of that change. */
-  replay(now: number, { from, to }: TimeRange): void {
-    if (to < now) this.state.ranges.push({ from: to + 1, to: now, events: { from, to } });
-    this.#list({ from, to: Math.min(to, now) });
+  /** A person asks for the events of a time, and for what waits. */
+  replay(now: number, range: TimeRange): void {
+    this.list(now, range);
+    this.retry(now);
+  }
+
+  /** Lists the events of a time. */
+  list(now: number, { from, to }: TimeRange): void {
+    const events = { from, to: Math.min(to, now) };
+    this.state.ranges.push({ ...events, events });
   }
 
   /** The range whose events are listed next; null while none is due. */
   get nextRange(): EventRange | null {
     const { ranges, waiting, disabled } = this.state;
-    if (disabled !== null || this.isDown || waiting.length > MAX_WAITING / 4) return null;
+    const trying = waiting.filter(({ nextAt }) => nextAt !== null);
+    if (disabled !== null || this.isDown || trying.length > MAX_WAITING / 4) return null;
     return ranges.at(-1) ?? null;
   }
 
-  /** @param rest what of the range is still to be listed */
-  listed(now: number, range: EventRange, events: readonly DueEvent[], rest: EventRange | null): void {
-    const index = this.state.ranges.indexOf(range);
-    if (index !== -1) this.state.ranges.splice(index, 1, ...(rest === null ? [] : [rest]));
-    this.add(now, events);
+  /**
+   * A part of a range was listed. At the end, the checkouts that have changed after the range are listed: each is found
+   * only by its newest event.
+   * @param rest what of the range is still to be listed
+   */
+  listed(now: number, range: EventRange, due: readonly DueEvent[], rest: EventRange | null): void {
+    const { ranges } = this.state;
+    const { events, to } = range;
+    const changed = to === null ? null : { from: events.to + 1, to: null, events };
+    const next = rest ?? changed;
+    const index = ranges.indexOf(range);
+    if (index !== -1) ranges.splice(index, 1, ...(next === null ? [] : [next]));
+    this.add(now, due);
   }
 
   /** Whether operators are to be notified now that Tillflow has disabled it. */
@@ -233,48 +255,69 @@ export class Endpoint {
     return failingSince === null || disabled !== null ? null : failingSince + this.policy.disableAfterMs;
   }
 
-  #count(now: number, record: DeliveryRecord, wasDown: boolean): void {
+  #count(now: number, record: DeliveryRecord): void {
     const { state } = this;
     const { status, error, notBefore = 0 } = record;
     if (record.isUnsendable === true) return;
     if (isAccepted(record)) {
-      Object.assign(state, { failures: 0, probes: 0, failingSince: null, failure: null });
+      Object.assign(state, { failures: 0, probes: 0, probeAt: 0, failingSince: null, failure: null });
+      return;
+    }
+    state.failingSince ??= now;
+    state.failure = error ?? `It answered ${status}`;
+    if (status === GONE) this.disable(now, 'gone');
+    if (isRefusal(status)) {
+      Object.assign(state, { failures: 0, probes: 0, probeAt: 0 });
       return;
     }
     state.failures += 1;
-    state.failingSince ??= now;
-    state.failure = error ?? `It answered ${status}`;
-    if (wasDown) state.probes += 1;
     const { probeMs, maxProbeMs } = this.policy;
-    state.probeAt = Math.max(now + Math.min(probeMs * 2 ** state.probes, maxProbeMs), notBefore);
-    if (status === GONE) this.disable(now, 'gone');
+    state.probeAt = Math.max(now + Math.min(probeMs * 2 ** state.probes, maxProbeMs), notBefore, state.probeAt);
   }
 
-  /** @param all also what waits for its next try */
-  #resume(now: number, { all }: { readonly all: boolean }): void {
+  #resumeAll(now: number): void {
+    const { refused, waiting } = this.state;
+    this.#resumeRefused(now);
+    for (const one of waiting) one.nextAt = Math.max(now, one.notBefore ?? 0);
+    if (refused !== null) this.list(now, refused);
+    this.state.refused = null;
+  }
+
+  /** Tries what waits after its last try. */
+  #resumeRefused(now: number): void {
     this.state.resumedAt = now;
-    for (const one of this.state.waiting) if (all || one.nextAt === null) one.nextAt = now;
-  }
-
-  #list({ from, to }: TimeRange): void {
-    this.state.ranges.push({ from, to, events: { from, to } });
+    for (const one of this.state.waiting) one.nextAt ??= Math.max(now, one.notBefore ?? 0);
   }
 
   /** Replaces the oldest by a time range, which grows as long as it is the newest one and not listed. */
   #shorten(): void {
-    const { waiting, ranges } = this.state;
-    if (waiting.length <= MAX_WAITING) return;
-    const idle = waiting.filter(({ checkout }) => !this.#inFlight.has(checkout));
-    const left = new Set(idle.slice(0, waiting.length - MAX_WAITING / 2));
-    const times = [...left].flatMap(({ events }) => events.map(({ at }) => at));
-    this.state.waiting = waiting.filter((one) => !left.has(one));
+    const { state } = this;
+    const { ranges } = state;
+    const refused = this.#leave(({ nextAt }) => nextAt === null, state.refused);
+    if (refused !== null) state.refused = refused;
     const newest = ranges.at(-1);
-    const earlier = newest?.isOverflow === true ? newest : null;
+    const earlier = newest?.isOverflow === true ? newest.events : null;
+    const left = this.#leave(({ nextAt }) => nextAt !== null, earlier);
+    if (left === null) return;
     if (earlier !== null) ranges.pop();
-    const from = Math.min(...times, earlier?.from ?? Infinity);
-    const to = Math.max(...times, earlier?.to ?? 0);
-    ranges.push({ from, to, events: { from, to }, isOverflow: true });
+    ranges.push({ ...left, events: left, isOverflow: true });
   }
+
+  /** Forgets the oldest of too many. @returns their time, with an earlier one; null when there are not too many */
+  #leave(kind: (one: Waiting) => boolean, earlier: TimeRange | null): TimeRange | null {
+    const all = this.state.waiting.filter(kind);
+    if (all.length <= MAX_WAITING) return null;
+    const idle = all.filter(({ checkout }) => !this.#inFlight.has(checkout));
+    const left = new Set(idle.slice(0, all.length - MAX_WAITING / 2));
+    this.state.waiting = this.state.waiting.filter((one) => !left.has(one));
+    const times = [...left].flatMap(({ events }) => events.map(({ at }) => at));
+    return { from: Math.min(...times, earlier?.from ?? Infinity), to: Math.max(...times, earlier?.to ?? 0) };
+  }
+}
+
+/** The receiver works, and does not want this event: that is no sign that it is down. */
+function isRefusal(status: number | null): boolean {
+  return status !== null && status >= 400 && status < 500 && status !== TIMED_OUT && status !== TOO_MANY;
 }
 
 /** A delivery that failed is tried again, or waits. */

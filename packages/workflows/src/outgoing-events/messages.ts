@@ -95,8 +95,11 @@ export type DueEvent = {
 /** Milliseconds since 1970 UTC, both included. */
 export type TimeRange = { readonly from: number; readonly to: number };
 
-/** The checkouts whose newest event was in this time, and their events of a time that may be earlier. */
-export type EventRange = TimeRange & { readonly events: TimeRange };
+/**
+ * The checkouts whose newest event was in a time, and their events of a time that may be earlier. Without an end, it is
+ * listed from its begin, so that a checkout that changes meanwhile is found.
+ */
+export type EventRange = { readonly from: number; readonly to: number | null; readonly events: TimeRange };
 
 /** The id of an endpoint. A message for a deleted endpoint may reach the one that has its workflow id now. */
 type Addressed = { readonly endpoint: string };

@@ -1,0 +1,43 @@
+import type { EventRange } from '@tillflow/workflows';
+import { expect, it } from 'vitest';
+import { partOf } from './event-ranges.js';
+
+const HOUR = 3_600_000;
+const events = { from: 0, to: HOUR };
+
+/** Lists a range to its end. `changed` has when each checkout changed last. @returns what each part has */
+async function list(changed: Map<string, number>, range: EventRange, meanwhile = (): void => undefined) {
+  const parts: string[][] = [];
+  const within = (from: number, to: number | null): string[] =>
+    [...changed].flatMap(([name, at]) => (at >= from && (to === null || at <= to) ? [name] : []));
+  for (let left: EventRange | null = range; left !== null;) {
+    const { part, rest } = await partOf(left, 2 * HOUR, async (from, to) => within(from, to).length);
+    parts.push(within(part.from, part.to));
+    left = rest;
+    meanwhile();
+  }
+  return parts;
+}
+
+const checkouts = (count: number): Map<string, number> =>
+  new Map(Array.from({ length: count }, (_, index) => [`c${index}`, (index * HOUR) / count]));
+
+it('a range with an end is listed in small parts, the newest first, and each checkout once', async () => {
+  const all = checkouts(1_000);
+  const parts = await list(all, { from: 0, to: HOUR, events });
+  expect(parts[0]).toContain('c999');
+  expect(Math.max(...parts.map(({ length }) => length))).toBeLessThanOrEqual(100);
+  expect(parts.flat().toSorted()).toEqual([...all.keys()].toSorted());
+});
+
+it('a range without an end also has the checkouts that change while it is listed', async () => {
+  const all = checkouts(1_000);
+  let now = 2 * HOUR;
+  const parts = await list(all, { from: 0, to: null, events }, () => {
+    // After each part, the next ten checkouts that wait for their turn change.
+    const waiting = [...all].filter(([, at]) => at < 2 * HOUR).slice(-10);
+    for (const [name] of waiting) all.set(name, (now += 1_000));
+  });
+  expect(parts.length).toBeGreaterThan(5);
+  expect([...new Set(parts.flat())].toSorted()).toEqual([...all.keys()].toSorted());
+});
