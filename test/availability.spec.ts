@@ -15,6 +15,7 @@ import {
 } from './support/stack.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
 import { payloadsIn, textsIn } from './support/stored.js';
+import { withStack } from './support/with-stack.js';
 
 type Availability = {
   accepting: boolean;
@@ -124,13 +125,14 @@ describe('GET /v1/availability', () => {
     }
   });
 
-  it('does not call the provider for a checkout', async () => {
-    await stack.withApi({}, async () => {
-      const before = stack.requests('GET /account').length;
-      await opened();
-      expect(stack.requests('GET /account')).toHaveLength(before);
-    });
-  });
+  it('does not call the provider for a checkout', () =>
+    // A stack of its own: no other test asks for its availability.
+    withStack({ worker: true }, async (quiet) => {
+      await quiet.until((await quiet.create()).body.id, ({ qr }) => qr !== null);
+      const before = quiet.requests('GET /account').length;
+      await quiet.until((await quiet.create()).body.id, ({ qr }) => qr !== null);
+      expect(quiet.requests('GET /account')).toHaveLength(before);
+    }));
 });
 
 describe('while payments are paused', SLOW, () => {

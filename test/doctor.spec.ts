@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { nameOnQueue } from '@tillflow/temporal';
 import { createSandbox, type Sandbox, type SandboxOptions } from '@tillflow/sandbox';
 import { startWorker, workerSettings } from '@tillflow/worker';
+import { eventually } from './support/eventually.js';
 import { bundleChanged } from './support/bundle.js';
 import { Releases } from './support/releases.js';
 import { chargeIdOf, Stack } from './support/stack.js';
@@ -436,13 +437,16 @@ describe.concurrent('tillflow doctor finds', () => {
     const releases = new Releases(versioned);
     try {
       await releases.start('a', { WORKER_MAKE_CURRENT: 'false' });
-      const { findings } = await examine({}, { of: versioned });
-      expect(findings).toContainEqual(
-        expect.objectContaining({
-          code: 'version_skew',
-          remedy: expect.stringContaining(`--deployment-name ${releases.deployment} --build-id`),
-        }),
-      );
+      // The server lists a worker after its first poll.
+      await eventually(async () => {
+        const { findings } = await examine({}, { of: versioned });
+        expect(findings).toContainEqual(
+          expect.objectContaining({
+            code: 'version_skew',
+            remedy: expect.stringContaining(`--deployment-name ${releases.deployment} --build-id`),
+          }),
+        );
+      });
     } finally {
       await releases.stopAll();
       await versioned.stop();
