@@ -33,7 +33,7 @@ export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
 export { EventEndpoints, SecretsReplacedError, type RunningEndpoint } from './event-endpoints/endpoints.js';
 export { eventNetworks, MAX_ENDPOINT_URL, refuseEndpoint, type EventNetworks } from './event-endpoints/networks.js';
 export { EndpointSealer, eventLinks, type EventLinks } from './event-endpoints/secrets.js';
-export { checkoutsChanged, checkoutsWithEvents } from './checkouts/event-queries.js';
+export { checkoutsChanged, checkoutsChangedAgain, checkoutsWithEvents } from './checkouts/event-queries.js';
 export { addNetwork, isIn } from './settings/networks.js';
 export { DayReports, type DayReport } from './day-reports.js';
 export { Pauses, type Pause } from './pauses.js';

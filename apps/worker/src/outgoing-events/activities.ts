@@ -1,7 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { activityInfo, Context, log } from '@temporalio/activity';
 import { formatInstant, instant } from '@tillflow/domain';
-import { Checkouts, checkoutsChanged, Seal, within, type EventEndpoints, type Temporal } from '@tillflow/temporal';
+import {
+  Checkouts,
+  checkoutsChanged,
+  checkoutsChangedAgain,
+  Seal,
+  within,
+  type EventEndpoints,
+  type Temporal,
+} from '@tillflow/temporal';
 import {
   addNotice,
   findEventTail,
@@ -13,7 +21,7 @@ import { withHeartbeat } from '../activities/provider-call.js';
 import { shorten } from '../event-tail/notices.js';
 import type { WorkerSettings } from '../settings.js';
 import { BatchDelivery } from './delivery.js';
-import { partOf } from './event-ranges.js';
+import { isIn, partOf } from './event-ranges.js';
 import { eventsSince } from './events.js';
 import { Feed } from './feed.js';
 import { Pulse } from './pulse.js';
@@ -74,12 +82,17 @@ export function outgoingEventActivities({
 
     async listEvents({ range, events }) {
       const list = async (): Promise<EventsListed> => {
-        const { part, rest } = await partOf(range, now(), (from, to) =>
-          checkouts.count(checkoutsChanged(taskQueue, from, to)),
-        );
-        const stored = await checkouts.all(checkoutsChanged(taskQueue, part.from, part.to), true, onUnreadable);
+        const query = (from: number, to: number | null, early?: number): string =>
+          to === null || range.to === null
+            ? checkoutsChangedAgain(taskQueue, from, to)
+            : checkoutsChanged(taskQueue, from, to, early);
+        const { part, rest } = await partOf(range, now(), (from, to) => checkouts.count(query(from, to, 0)));
+        const stored = await checkouts.all(query(part.from, part.to), true, onUnreadable);
         const due = stored
-          .flatMap((one) => eventsSince(one, range.events.from))
+          .map((one) => eventsSince(one, range.events.from))
+          // The search has whole seconds, and more: another part has the others.
+          .filter((all) => isIn(part, Math.max(...all.map(({ at }) => at))))
+          .flat()
           .filter(({ at, event }) => at <= range.events.to && (events === null || events.includes(event)));
         return { due, rest };
       };

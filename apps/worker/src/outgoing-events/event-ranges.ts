@@ -1,10 +1,17 @@
 import type { EventRange } from '@tillflow/workflows';
 
-/** So many checkouts of a time range are listed at one time, when it is long enough to be divided. */
+/** So many checkouts of a range are listed at one time, when it is long enough to be divided. */
 const MOST_LISTED = 100;
+/** Of those that changed after a range. Few of them have an event in the range. */
+const MOST_CHANGED = 1_000;
 const SHORTEST_PART_MS = 1_000;
 
 type Part = Pick<EventRange, 'from' | 'to'>;
+
+/** Whether a part has the checkout whose newest event was then. Milliseconds since 1970 UTC. */
+export function isIn({ from, to }: Part, at: number): boolean {
+  return at >= from && (to === null || at <= to);
+}
 
 /**
  * A part of a range that has few checkouts, and the rest of the range. It is the last part of a range with an end. Of one
@@ -22,8 +29,9 @@ export async function partOf(
     while (to - from > SHORTEST_PART_MS && (await count(from, to)) > MOST_LISTED) from = Math.ceil((from + to) / 2);
     return { part: { from, to }, rest: from <= range.from ? null : { ...range, to: from - 1 } };
   }
-  if ((await count(from, null)) <= MOST_LISTED) return { part: { from, to }, rest: null };
-  let end = Math.max(now, from + SHORTEST_PART_MS);
-  while (end - from > SHORTEST_PART_MS && (await count(from, end)) > MOST_LISTED) end = Math.floor((from + end) / 2);
+  let end = now;
+  while (end - from > SHORTEST_PART_MS && (await count(from, end)) > MOST_CHANGED) end = Math.floor((from + end) / 2);
+  // A part that reaches the present has all that is left.
+  if (end >= now - SHORTEST_PART_MS) return { part: { from, to: null }, rest: null };
   return { part: { from, to: end }, rest: { ...range, from: end + 1 } };
 }

@@ -141,7 +141,7 @@ describe('the feed', () => {
     await it.until(feed, START + 30 * SECOND);
     expect([it.got('one'), it.got('two')]).toEqual([[], ['a']]);
     it.refuse = () => null;
-    await it.until(feed, START + 31 * SECOND);
+    await it.until(feed, START + 42 * SECOND);
     expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
   });
 
@@ -168,7 +168,7 @@ describe('the feed', () => {
     await it.until(feed, START + 3 * SECOND);
     expect([it.got('one'), it.got('two')]).toEqual([[], ['a']]);
     it.refuse = () => null;
-    await it.until(feed, START + 4 * SECOND);
+    await it.until(feed, START + 14 * SECOND);
     expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
   });
 

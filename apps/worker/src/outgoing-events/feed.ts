@@ -20,6 +20,8 @@ const ENDPOINTS_EVERY_MS = 1_000;
 const GONE_AFTER_MS = 60_000;
 /** An endpoint that is missing for longer was deleted. Milliseconds. */
 const REMEMBERED_MS = 86_400_000;
+/** An endpoint that was not reached is left out for so long, so that it does not delay each pass. Milliseconds. */
+const RETRY_AFTER_MS = 10_000;
 /** One signal contains no more events. */
 const MOST_EVENTS = 500;
 
@@ -36,11 +38,8 @@ type Parts = {
   readonly within: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
-/** An endpoint as the feed knows it. */
-type Known = {
-  readonly endpoint: RunningEndpoint;
-  /** When it was listed last, in milliseconds since 1970 UTC. */
-  listedAt: number;
+/** What the feed has to hand over to an endpoint. */
+type Lacks = {
   /** It may lack events since then, in milliseconds since 1970 UTC; null: it lacks none. */
   lacksSince: number | null;
   /**
@@ -50,10 +49,20 @@ type Known = {
   skippedSince: number | null;
 };
 
+/** An endpoint as the feed knows it. */
+type Known = Lacks & {
+  readonly endpoint: RunningEndpoint;
+  /** When it was listed last, in milliseconds since 1970 UTC. */
+  readonly listedAt: number;
+  /** It was not reached, and is not asked again before, in milliseconds since 1970 UTC. */
+  retryAt: number;
+};
+
 /** What a feed goes on from: what was handed over, and what each endpoint lacks. */
 type Progress = {
   readonly events: string;
-  readonly endpoints: Readonly<Record<string, number | null>>;
+  /** By their ids. */
+  readonly endpoints: Readonly<Record<string, Lacks>>;
 };
 
 /** Finds the events of all checkouts, and hands each over to the endpoints that want it. */
@@ -64,7 +73,9 @@ export class Feed {
   /** By their ids. */
   readonly #known = new Map<string, Known>();
   /** What the feed before this one knew, and what endpoints lack that are missing in the list. */
-  readonly #before: Record<string, number | null>;
+  readonly #before: Record<string, Lacks>;
+  /** There was no feed before this one whose knowledge is left. */
+  readonly #isFirst: boolean;
   #listedAt = Number.NEGATIVE_INFINITY;
 
   /**
@@ -81,6 +92,7 @@ export class Feed {
     this.#doneUntil = SPANS.map(() => since);
     this.#handedOver = HandedOver.from(events);
     this.#before = { ...endpoints };
+    this.#isFirst = progress === '';
   }
 
   get hasEndpoints(): boolean {
@@ -90,7 +102,7 @@ export class Feed {
   /** What the next activity goes on from. */
   get progress(): { readonly since: number; readonly handedOver: string } {
     const known = [...this.#known].map(
-      ([id, { lacksSince, skippedSince }]) => [id, earliest(lacksSince, skippedSince)] as const,
+      ([id, { lacksSince, skippedSince }]) => [id, { lacksSince, skippedSince }] as const,
     );
     const endpoints = { ...this.#before, ...Object.fromEntries(known) };
     const progress: Progress = { events: this.#handedOver.toString(), endpoints };
@@ -104,7 +116,9 @@ export class Feed {
     const doneUntil = Math.min(...this.#doneUntil);
     if (doneUntil < now - LONGEST_MS) {
       // Each endpoint lists what happened before. So a feed that was away does not search all of that time.
-      for (const known of this.#known.values()) known.lacksSince = earliest(known.lacksSince, doneUntil);
+      for (const known of this.#known.values()) {
+        if (!isDisabled(known)) known.lacksSince = earliest(known.lacksSince, doneUntil);
+      }
       this.#doneUntil.fill(now - LONGEST_MS);
     }
     const span = this.#dueSpan(now);
@@ -153,12 +167,18 @@ export class Feed {
       known.skippedSince = skipped === null ? null : Math.max(skipped, searched + LONGEST_MS / 2);
       return;
     }
+    if (this.parts.now() < known.retryAt) {
+      known.lacksSince = earliest(lacksSince, ...wanted.map(({ at }) => at));
+      return;
+    }
     const workflow = this.parts.client.workflow.getHandle(endpoint.workflowId);
     const signal = (events: readonly DueEvent[], missed: { readonly missed?: TimeRange } = {}): Promise<void> =>
       this.parts.within(() => workflow.signal(due, { endpoint: id, events, ...missed }));
     try {
-      if (lacksSince !== null && lacksSince < searched)
+      if (lacksSince !== null && lacksSince < searched) {
         await signal([], { missed: { from: lacksSince, to: searched } });
+        known.lacksSince = searched;
+      }
       for (let index = 0; index < wanted.length; index += MOST_EVENTS) {
         await signal(wanted.slice(index, index + MOST_EVENTS));
       }
@@ -169,7 +189,8 @@ export class Feed {
         this.#known.delete(id);
         return;
       }
-      known.lacksSince = earliest(lacksSince, ...wanted.map(({ at }) => at));
+      known.lacksSince = earliest(known.lacksSince, ...wanted.map(({ at }) => at));
+      known.retryAt = this.parts.now() + RETRY_AFTER_MS;
       this.parts.onUnreachable(id, error);
     }
   }
@@ -181,9 +202,10 @@ export class Feed {
     const now = this.parts.now();
     for (const endpoint of running) {
       const { id } = endpoint.memo.endpoint;
-      const { [id]: before = Math.max(beginningOf(endpoint), this.since) } = this.#before;
-      const { lacksSince, skippedSince } = this.#known.get(id) ?? { lacksSince: before, skippedSince: null };
-      const known = { endpoint, listedAt: now, lacksSince, skippedSince };
+      const beginning = Math.max(beginningOf(endpoint), this.#isFirst ? this.since : 0);
+      const { [id]: before = { lacksSince: beginning, skippedSince: null } } = this.#before;
+      const { lacksSince, skippedSince, retryAt } = this.#known.get(id) ?? { ...before, retryAt: 0 };
+      const known: Known = { endpoint, listedAt: now, lacksSince, skippedSince, retryAt };
       if (!isDisabled(known)) {
         known.lacksSince = earliest(lacksSince, skippedSince);
         known.skippedSince = null;
@@ -194,11 +216,11 @@ export class Feed {
     for (const [id, { listedAt, lacksSince, skippedSince }] of this.#known) {
       if (now - listedAt < GONE_AFTER_MS) continue;
       this.#known.delete(id);
-      this.#before[id] = earliest(lacksSince, skippedSince, listedAt);
+      this.#before[id] = { lacksSince: earliest(lacksSince, listedAt), skippedSince };
     }
     for (const [id, before] of Object.entries(this.#before)) {
-      if (before === null) this.#before[id] = this.since;
-      else if (before < now - REMEMBERED_MS) delete this.#before[id];
+      before.lacksSince ??= this.since;
+      if (before.lacksSince < now - REMEMBERED_MS) delete this.#before[id];
     }
     this.#listedAt = beganAt;
   }

@@ -1,5 +1,6 @@
-import { NODATA, NOTFOUND, type LookupAddress, type LookupOptions } from 'node:dns';
+import type { LookupAddress, LookupOptions } from 'node:dns';
 import { lookup, Resolver } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
 
 /** A name server has so long to answer, twice. Milliseconds. */
 const SERVER_WITHIN_MS = 3_000;
@@ -7,29 +8,39 @@ const SERVER_TRIES = 2;
 
 /** As `lookup` of Node's `dns/promises` with the option `all`. */
 type Lookup = (name: string, options: LookupOptions & { readonly all: true }) => Promise<LookupAddress[]>;
+type Servers = Pick<Resolver, 'resolve4' | 'resolve6'>;
 
 /**
- * Looks a name up as {@link lookup} does. That function uses one of two threads that the whole process has for it, until
- * the name servers answer. So the name servers are asked without it first, and it is used only for names that they do
- * not know, such as those of the hosts file. Name servers that do not answer delay nothing else.
+ * Looks names up as {@link lookup} does. That function uses one of two threads that the whole process has for it, until
+ * the name servers answer. So the name servers are asked without it first. It is used only for names that they do not
+ * know, such as those of the hosts file, and for one name at a time. Name servers that do not answer delay nothing else.
+ * @param servers asks the name servers that are configured now
  */
 export function nameLookup(
-  resolver: Pick<Resolver, 'resolve4' | 'resolve6'> = new Resolver({ timeout: SERVER_WITHIN_MS, tries: SERVER_TRIES }),
+  servers: () => Servers = () => new Resolver({ timeout: SERVER_WITHIN_MS, tries: SERVER_TRIES }),
   system: Lookup = lookup,
+  hasIpv6 = hasPublicIpv6,
 ): Lookup {
+  let isBusy = false;
   return async (name, options) => {
-    const answers = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)]);
+    const asked = servers();
+    const answers = await Promise.allSettled([asked.resolve4(name), hasIpv6() ? asked.resolve6(name) : []]);
     const addresses = answers.flatMap((answer, index) =>
       answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
     );
     if (addresses.length > 0) return addresses;
-    for (const answer of answers) if (answer.status === 'rejected' && !isUnknown(answer.reason)) throw answer.reason;
-    return system(name, options);
+    if (isBusy) throw new Error(`The name servers do not know ${name}`);
+    isBusy = true;
+    try {
+      return await system(name, options);
+    } finally {
+      isBusy = false;
+    }
   };
 }
 
-/** A name server answered that there is no such name or address. */
-function isUnknown(error: unknown): boolean {
-  const { code } = error as NodeJS.ErrnoException;
-  return code === NOTFOUND || code === NODATA;
+/** A host without such an address cannot connect to one. */
+function hasPublicIpv6(): boolean {
+  const addresses = Object.values(networkInterfaces()).flatMap((own) => own ?? []);
+  return addresses.some(({ family, internal, address }) => family === 'IPv6' && !internal && !/^fe80/i.test(address));
 }

@@ -9,6 +9,8 @@ import type { Pulse } from './pulse.js';
 
 /** A receiver has so long to answer. Source: the contract of events in docs/api.md. Milliseconds. */
 const ANSWER_WITHIN_MS = 15_000;
+/** One of several addresses has so long to connect. Milliseconds. */
+const CONNECTED_WITHIN_MS = 4_000;
 /** No more of an answer is read. */
 const MOST_BYTES = 4_096;
 /** A connection that is not used is closed after this. Milliseconds. */
@@ -96,7 +98,13 @@ export class EventSender {
     const name = `${endpoint} ${isPlain}`;
     const known = this.#agents.get(name);
     if (known !== undefined) return known;
-    const connect = buildConnector({ lookup: this.#lookup(isPlain), timeout: this.answerWithinMs });
+    const connect = buildConnector({
+      lookup: this.#lookup(isPlain),
+      timeout: this.answerWithinMs,
+      // Node gives each address but the last 250 ms, which is too short for a receiver far away.
+      autoSelectFamily: true,
+      autoSelectFamilyAttemptTimeout: CONNECTED_WITHIN_MS,
+    });
     const agent = new Agent({
       pipelining: 1,
       keepAliveTimeout: KEPT_MS,

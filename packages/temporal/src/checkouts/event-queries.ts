@@ -18,16 +18,22 @@ export function checkoutsWithEvents(taskQueue: string, from: number, to: number)
 }
 
 /**
- * The checkouts whose newest event was in a time. One with only its first QR code is found by its start, which was
- * at most a minute before.
- * @param to null: until now
+ * The checkouts whose newest event was in a time. One with only its first QR code is found by its start.
+ * @param early it was found by a start so long before, in milliseconds
  */
-export function checkoutsChanged(taskQueue: string, from: number, to: number | null): string {
+export function checkoutsChanged(taskQueue: string, from: number, to: number, early = FIRST_QR_MS): string {
   const within = (name: string, begin: number): string =>
-    [`${name} >= ${second(begin)}`, ...(to === null ? [] : [`${name} < ${second(to + 1_000)}`])].join(' AND ');
+    `${name} >= ${second(begin)} AND ${name} < ${second(to + 1_000)}`;
   const { name } = searchAttributes.changedAt;
-  const started = `${name} IS NULL AND ${within('StartTime', from - FIRST_QR_MS)}`;
+  const started = `${name} IS NULL AND ${within('StartTime', from - early)}`;
   return `${IS_CURRENT} AND TaskQueue = '${taskQueue}' AND ((${within(name, from)}) OR (${started}))`;
+}
+
+/** The checkouts that have changed since, after their first QR code. @param to null: until now */
+export function checkoutsChangedAgain(taskQueue: string, from: number, to: number | null): string {
+  const { name } = searchAttributes.changedAt;
+  const until = to === null ? '' : ` AND ${name} < ${second(to + 1_000)}`;
+  return `${IS_CURRENT} AND TaskQueue = '${taskQueue}' AND ${name} >= ${second(from)}${until}`;
 }
 
 const second = (at: number): string => `'${new Date(Math.floor(at / 1_000) * 1_000).toISOString()}'`;

@@ -165,11 +165,11 @@ describe('An endpoint', () => {
     endpoint.add(NOW, [paid('a')]);
     endpoint.disable(NOW, 'requested');
     // It happened before, and the feed found it later.
-    endpoint.add(NOW + 1, [paid('b', 2, NOW - 7)]);
+    endpoint.add(NOW + 1, [paid('b', 2, NOW - 6 * MINUTE)]);
     endpoint.enable(NOW + MINUTE);
     expect(names(endpoint.take(NOW + MINUTE))).toEqual(['a']);
     const range = endpoint.nextRange;
-    const time = { from: NOW - 7, to: NOW + MINUTE };
+    const time = { from: NOW - 6 * MINUTE, to: NOW + MINUTE };
     expect(range).toEqual({ ...time, events: time });
     if (range === null) return;
     const rest = { ...range, to: NOW + 1 };
@@ -211,7 +211,7 @@ describe('An endpoint', () => {
     expect(endpoint.state.failingSince).toBeNull();
   });
 
-  it('that was down and refuses an event is back', () => {
+  it('that was down and refuses an event is back, and what waits keeps its time', () => {
     const endpoint = newEndpoint();
     endpoint.add(
       NOW,
@@ -219,15 +219,55 @@ describe('An endpoint', () => {
     );
     answer(endpoint, NOW, 503, NOW + 5 * MINUTE);
     const now = endpoint.dueAt ?? 0;
-    answer(endpoint, now, 404, now);
-    expect([endpoint.isDown, endpoint.take(now).length]).toEqual([false, 12]);
+    expect(names(answer(endpoint, now, 404, now + 10 * MINUTE))).toEqual(['c11']);
+    expect([endpoint.isDown, endpoint.take(now), endpoint.dueAt]).toEqual([false, [], NOW + 5 * MINUTE]);
+    expect(names(endpoint.take(NOW + 5 * MINUTE))).toHaveLength(11);
+  });
+
+  it('that refuses some events of a time in which it is down does not try everything again', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 100 }, (_, index) => paid(`c${index}`)),
+    );
+    const [first, second] = [endpoint.take(NOW), endpoint.take(NOW)];
+    endpoint.apply(NOW, first, recordsOf(first, 503, NOW + 5 * MINUTE));
+    endpoint.apply(NOW, second, recordsOf(second, 422, NOW + 5 * MINUTE));
+    expect([endpoint.isDown, endpoint.take(NOW)]).toEqual([true, []]);
+  });
+
+  it('that refused everything and accepts an event again tries all the others at once', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 12 }, (_, index) => paid(`c${index}`)),
+    );
+    answer(endpoint, NOW, 401, NOW + 60 * MINUTE);
+    endpoint.add(NOW + 20 * MINUTE, [paid('d')]);
+    expect(names(answer(endpoint, NOW + 20 * MINUTE, 200))).toEqual(['d']);
+    expect(endpoint.take(NOW + 20 * MINUTE)).toHaveLength(12);
+  });
+
+  it('tries an event that waits no sooner when the feed finds it again', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
+    endpoint.add(NOW + 1, [paid('a')]);
+    expect(endpoint.take(NOW + 1)).toEqual([]);
+  });
+
+  it('lists a time once when the message with it comes twice', () => {
+    const endpoint = newEndpoint();
+    endpoint.list(NOW, { from: NOW - 9, to: NOW - 8 });
+    endpoint.list(NOW, { from: NOW - 9, to: NOW - 7 });
+    expect(endpoint.state.ranges).toMatchObject([{ from: NOW - 9, to: NOW - 7 }]);
   });
 
   it('that refused hundreds of events still lists a time, and forgets none of what it refused', () => {
     const endpoint = newEndpoint();
     for (let index = 0; index < 1_200; index += 1) {
       endpoint.add(NOW, [paid(`c${index}`, 2, NOW + index)]);
-      answer(endpoint, NOW, 422, null);
+      answer(endpoint, NOW, 422, index % 2 === 0 ? null : NOW + 5 * MINUTE);
     }
     endpoint.list(NOW, { from: NOW - 9, to: NOW - 8 });
     expect(endpoint.nextRange).toMatchObject({ from: NOW - 9 });

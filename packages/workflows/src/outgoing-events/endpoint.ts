@@ -12,6 +12,8 @@ export type Waiting = {
   nextAt: number | null;
   /** The receiver asked to wait until then. */
   notBefore?: number;
+  /** The receiver answered the last try with 4xx. */
+  isRefused?: true;
 };
 
 /** Plain JSON: an endpoint continues as new with it. Times in milliseconds since 1970 UTC. */
@@ -32,8 +34,10 @@ export type EndpointState = {
   } | null;
   failingSince: number | null;
   failure: string | null;
-  /** Failed deliveries since the last accepted one. */
+  /** Failed deliveries since the last accepted one, without those that the receiver refused. */
   failures: number;
+  /** Failed and refused deliveries since the last accepted one. */
+  unaccepted: number;
   /** Failed deliveries that found out whether the endpoint is back. */
   probes: number;
   /** While the endpoint is down: when one delivery is tried next. */
@@ -51,6 +55,7 @@ export function emptyEndpoint(): EndpointState {
     failingSince: null,
     failure: null,
     failures: 0,
+    unaccepted: 0,
     probes: 0,
     probeAt: 0,
     resumedAt: 0,
@@ -68,8 +73,13 @@ const TIMED_OUT = 408;
 const TOO_MANY = 429;
 /** One batch delivers the events of at most so many checkouts. */
 const BATCH = 50;
-/** Events that a receiver refuses to the last try are tried again at most so often. Milliseconds. */
+/**
+ * Events that a receiver refuses to the last try are tried again at most so often. A receiver that refused everything for
+ * so long, and accepts an event, is mended. Milliseconds.
+ */
 const RESUME_EVERY_MS = 10 * 60_000;
+/** The feed finds an event within this time. So the events just before an endpoint is disabled are listed, too. */
+const FOUND_WITHIN_MS = 5 * 60_000;
 /** The pause before operators are notified again, when that was not possible. Milliseconds. */
 const NOTICE_AGAIN_MS = 10 * 60_000;
 
@@ -79,6 +89,8 @@ const NOTICE_AGAIN_MS = 10 * 60_000;
  */
 export class Endpoint {
   readonly #inFlight = new Set<string>();
+  /** The checkout whose delivery finds out whether the endpoint is back. Nothing else is in flight then. */
+  #probe: string | null = null;
 
   constructor(
     readonly state: EndpointState,
@@ -108,7 +120,9 @@ export class Endpoint {
         known.set(checkout, added);
         waiting.push(added);
       } else {
-        one.events = merged(one.events, event);
+        const events = merged(one.events, event);
+        if (events === one.events) continue;
+        one.events = events;
         one.nextAt = Math.max(Math.min(one.nextAt ?? now, now), one.notBefore ?? 0);
       }
     }
@@ -126,7 +140,11 @@ export class Endpoint {
       .slice(this.isDown ? -1 : -BATCH)
       .toReversed();
     for (const { checkout } of due) this.#inFlight.add(checkout);
-    if (this.isDown && due.length > 0) this.state.probes += 1;
+    const [probe] = due;
+    if (this.isDown && probe !== undefined) {
+      this.#probe = probe.checkout;
+      this.state.probes += 1;
+    }
     // The queue changes while they are in flight.
     return due.map((one) => Object.assign({}, one));
   }
@@ -134,8 +152,12 @@ export class Endpoint {
   /** The end of a batch. Deliveries without a record did not take place: their events are still due. */
   apply(now: number, taken: readonly Waiting[], records: readonly DeliveryRecord[]): void {
     const { state } = this;
-    const wasDown = this.isDown;
-    for (const record of records) this.#count(now, record);
+    const { isDown: wasDown } = this;
+    const isProbe = taken.some(({ checkout }) => checkout === this.#probe);
+    const refusedForMs = state.failingSince === null ? 0 : now - state.failingSince;
+    const wasRefusing = state.unaccepted >= DOWN_AFTER && refusedForMs >= RESUME_EVERY_MS;
+    if (isProbe) this.#probe = null;
+    for (const record of records) this.#count(now, record, isProbe);
     const waiting = new Map(state.waiting.map((one) => [one.checkout, one]));
     for (const { checkout, events } of taken) {
       this.#inFlight.delete(checkout);
@@ -151,16 +173,20 @@ export class Endpoint {
         if (ended.length === events.length) one.tries = 0;
         one.nextAt = now;
         delete one.notBefore;
-      } else if (!wasDown) {
+        delete one.isRefused;
+      } else if (!isProbe || isRefusal(failed)) {
         // A delivery that only finds out whether the endpoint is back is none of its tries.
         one.tries = failed.tries + 1;
         one.nextAt = failed.next ?? null;
         if (failed.notBefore !== undefined) one.notBefore = failed.notBefore;
+        if (isRefusal(failed)) one.isRefused = true;
+        else delete one.isRefused;
       }
     }
     state.waiting = state.waiting.filter(({ events }) => events.length > 0);
-    if (wasDown && !this.isDown) this.#resumeAll(now);
-    else if (records.some(isAccepted) && now - state.resumedAt >= RESUME_EVERY_MS) this.#resumeRefused(now);
+    if (!records.some(isAccepted)) return;
+    if (wasDown || wasRefusing) this.#resumeAll(now);
+    else if (now - state.resumedAt >= RESUME_EVERY_MS) this.#resumeRefused(now);
   }
 
   /** Disables it when it has accepted nothing for too long. */
@@ -171,7 +197,7 @@ export class Endpoint {
 
   disable(now: number, because: DisabledBecause): void {
     const noticeAt = because === 'requested' ? null : now;
-    this.state.disabled ??= { because, since: now, from: now, noticeAt };
+    this.state.disabled ??= { because, since: now, from: now - FOUND_WITHIN_MS, noticeAt };
   }
 
   /** Sends what waits, and what happened meanwhile. */
@@ -198,14 +224,18 @@ export class Endpoint {
 
   /** Lists the events of a time. */
   list(now: number, { from, to }: TimeRange): void {
+    const { ranges } = this.state;
     const events = { from, to: Math.min(to, now) };
-    this.state.ranges.push({ ...events, events });
+    const newest = ranges.at(-1);
+    // The feed repeats a message whose answer was lost.
+    if (newest?.from === from && newest.to === newest.events.to && newest.to <= events.to) ranges.pop();
+    ranges.push({ ...events, events });
   }
 
   /** The range whose events are listed next; null while none is due. */
   get nextRange(): EventRange | null {
     const { ranges, waiting, disabled } = this.state;
-    const trying = waiting.filter(({ nextAt }) => nextAt !== null);
+    const trying = waiting.filter((one) => !waitsApart(one));
     if (disabled !== null || this.isDown || trying.length > MAX_WAITING / 4) return null;
     return ranges.at(-1) ?? null;
   }
@@ -255,19 +285,21 @@ export class Endpoint {
     return failingSince === null || disabled !== null ? null : failingSince + this.policy.disableAfterMs;
   }
 
-  #count(now: number, record: DeliveryRecord): void {
+  #count(now: number, record: DeliveryRecord, isProbe: boolean): void {
     const { state } = this;
     const { status, error, notBefore = 0 } = record;
     if (record.isUnsendable === true) return;
     if (isAccepted(record)) {
-      Object.assign(state, { failures: 0, probes: 0, probeAt: 0, failingSince: null, failure: null });
+      Object.assign(state, { failures: 0, unaccepted: 0, probes: 0, probeAt: 0, failingSince: null, failure: null });
       return;
     }
+    state.unaccepted += 1;
     state.failingSince ??= now;
     state.failure = error ?? `It answered ${status}`;
     if (status === GONE) this.disable(now, 'gone');
-    if (isRefusal(status)) {
-      Object.assign(state, { failures: 0, probes: 0, probeAt: 0 });
+    if (isRefusal(record)) {
+      // It is back. What waits keeps its time: it may be refused as well.
+      if (isProbe) Object.assign(state, { failures: 0, probes: 0, probeAt: 0 });
       return;
     }
     state.failures += 1;
@@ -293,11 +325,11 @@ export class Endpoint {
   #shorten(): void {
     const { state } = this;
     const { ranges } = state;
-    const refused = this.#leave(({ nextAt }) => nextAt === null, state.refused);
+    const refused = this.#leave(waitsApart, state.refused);
     if (refused !== null) state.refused = refused;
     const newest = ranges.at(-1);
     const earlier = newest?.isOverflow === true ? newest.events : null;
-    const left = this.#leave(({ nextAt }) => nextAt !== null, earlier);
+    const left = this.#leave((one) => !waitsApart(one), earlier);
     if (left === null) return;
     if (earlier !== null) ranges.pop();
     ranges.push({ ...left, events: left, isOverflow: true });
@@ -316,8 +348,13 @@ export class Endpoint {
 }
 
 /** The receiver works, and does not want this event: that is no sign that it is down. */
-function isRefusal(status: number | null): boolean {
+function isRefusal({ status }: DeliveryRecord): boolean {
   return status !== null && status >= 400 && status < 500 && status !== TIMED_OUT && status !== TOO_MANY;
+}
+
+/** It stops no other event: the receiver has refused it, or it had its last try. */
+function waitsApart({ nextAt, isRefused }: Waiting): boolean {
+  return nextAt === null || isRefused === true;
 }
 
 /** A delivery that failed is tried again, or waits. */
