@@ -193,7 +193,7 @@ class Running {
     upsertMemo({ endpoint, ...(sealed === undefined ? {} : { sealed: sealed.after }) });
     // It may accept now what it did not accept before.
     if (settings?.url !== undefined || sealed !== undefined) this.endpoint.retry(clock());
-    if (enabled === true) this.endpoint.enable(clock());
+    if (enabled === true) this.endpoint.enable(clock(), memo.since ?? 0);
     if (enabled === false) this.endpoint.disable(clock(), 'requested');
   }
 

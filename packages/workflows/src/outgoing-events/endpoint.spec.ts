@@ -166,7 +166,7 @@ describe('An endpoint', () => {
     endpoint.disable(NOW, 'requested');
     // It happened before, and the feed found it later.
     endpoint.add(NOW + 1, [paid('b', 2, NOW - 6 * MINUTE)]);
-    endpoint.enable(NOW + MINUTE);
+    endpoint.enable(NOW + MINUTE, 0);
     expect(names(endpoint.take(NOW + MINUTE))).toEqual(['a']);
     const range = endpoint.nextRange;
     const time = { from: NOW - 6 * MINUTE, to: NOW + MINUTE };
@@ -176,6 +176,13 @@ describe('An endpoint', () => {
     endpoint.listed(NOW + MINUTE, range, [paid('b')], rest);
     expect(names(endpoint.take(NOW + MINUTE))).toEqual(['b']);
     expect(endpoint.nextRange).toEqual(rest);
+  });
+
+  it('that is enabled again lists nothing from before its beginning', () => {
+    const endpoint = newEndpoint();
+    endpoint.disable(NOW, 'requested');
+    endpoint.enable(NOW + MINUTE, NOW - 1_000);
+    expect(endpoint.nextRange).toMatchObject({ from: NOW - 1_000 });
   });
 
   it('that has listed a time lists the checkouts that changed after it, to their end', () => {

@@ -200,12 +200,12 @@ export class Endpoint {
     this.state.disabled ??= { because, since: now, from: now - FOUND_WITHIN_MS, noticeAt };
   }
 
-  /** Sends what waits, and what happened meanwhile. */
-  enable(now: number): void {
+  /** Sends what waits, and what happened meanwhile. @param beginning it gets the events since then */
+  enable(now: number, beginning: number): void {
     const { disabled } = this.state;
     if (disabled === null) return;
     Object.assign(this.state, { disabled: null, failingSince: null, failure: null });
-    this.list(now, { from: disabled.from, to: now });
+    this.list(now, { from: Math.max(disabled.from, beginning), to: now });
     this.retry(now);
   }
 
