@@ -100,12 +100,15 @@ export async function startTemporalServer(options: TemporalServerOptions = {}): 
     try {
       return await startDevServer(cli, options, env);
     } catch (error) {
-      const isTaken = error instanceof Error && error.message.includes('address already in use');
+      const isTaken = error instanceof Error && PORT_TAKEN.test(error.message);
       if (!isTaken || options.port !== undefined || tries === portTries) throw error;
       log('Another process took the port. Trying another one.');
     }
   }
 }
+
+/** What the server prints when a port is taken: it says so, or serves without a listener and panics. */
+const PORT_TAKEN = /address already in use|panic: runtime error: invalid memory address/;
 
 async function startDevServer(
   cli: string,
