@@ -21,7 +21,7 @@ import { withHeartbeat } from '../activities/provider-call.js';
 import { shorten } from '../event-tail/notices.js';
 import type { WorkerSettings } from '../settings.js';
 import { BatchDelivery } from './delivery.js';
-import { isIn, partOf } from './event-ranges.js';
+import { partOf } from './event-ranges.js';
 import { eventsSince } from './events.js';
 import { Feed } from './feed.js';
 import { Pulse } from './pulse.js';
@@ -90,8 +90,8 @@ export function outgoingEventActivities({
         const stored = await checkouts.all(query(part.from, part.to), true, onUnreadable);
         const due = stored
           .map((one) => eventsSince(one, range.events.from))
-          // The search has whole seconds, and more: another part has the others.
-          .filter((all) => isIn(part, Math.max(...all.map(({ at }) => at))))
+          // The search has whole seconds, and starts that are a minute older: an earlier part has those.
+          .filter((all) => Math.max(...all.map(({ at }) => at)) >= part.from)
           .flat()
           .filter(({ at, event }) => at <= range.events.to && (events === null || events.includes(event)));
         return { due, rest };

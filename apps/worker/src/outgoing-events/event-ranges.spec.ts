@@ -1,6 +1,6 @@
 import type { EventRange } from '@tillflow/workflows';
 import { expect, it } from 'vitest';
-import { isIn, partOf } from './event-ranges.js';
+import { partOf } from './event-ranges.js';
 
 const HOUR = 3_600_000;
 const events = { from: 0, to: HOUR };
@@ -10,7 +10,7 @@ async function list(changed: ReadonlyMap<string, number>, range: EventRange, mea
   const parts: string[][] = [];
   let now = 2 * HOUR;
   const within = (from: number, to: number | null): string[] =>
-    [...changed].flatMap(([name, at]) => (isIn({ from, to }, at) ? [name] : []));
+    [...changed].flatMap(([name, at]) => (at >= from && (to === null || at <= to) ? [name] : []));
   for (let left: EventRange | null = range; left !== null;) {
     const { part, rest } = await partOf(left, now, async (from, to) => within(from, to).length);
     parts.push(within(part.from, part.to));

@@ -8,11 +8,6 @@ const SHORTEST_PART_MS = 1_000;
 
 type Part = Pick<EventRange, 'from' | 'to'>;
 
-/** Whether a part has the checkout whose newest event was then. Milliseconds since 1970 UTC. */
-export function isIn({ from, to }: Part, at: number): boolean {
-  return at >= from && (to === null || at <= to);
-}
-
 /**
  * A part of a range that has few checkouts, and the rest of the range. It is the last part of a range with an end. Of one
  * without an end it is the first, because a checkout that changes meanwhile moves into a later part.

@@ -122,7 +122,9 @@ export class Feed {
       this.#doneUntil.fill(now - LONGEST_MS);
     }
     const span = this.#dueSpan(now);
-    const lacking = [...this.#known.values()].flatMap((one) => (isDisabled(one) ? [] : (one.lacksSince ?? [])));
+    const lacking = [...this.#known.values()].flatMap((one) =>
+      isDisabled(one) || now < one.retryAt ? [] : (one.lacksSince ?? []),
+    );
     const lackedSince = Math.max(Math.min(now, ...lacking), now - LONGEST_MS);
     const from = Math.min((this.#doneUntil[span] ?? now) - SPANS[span].spanMs, lackedSince);
     const found = await this.#find(from, now);

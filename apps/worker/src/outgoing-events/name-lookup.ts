@@ -21,21 +21,24 @@ export function nameLookup(
   system: Lookup = lookup,
   hasIpv6 = hasPublicIpv6,
 ): Lookup {
-  let isBusy = false;
+  /** By the name. */
+  const waiting = new Map<string, Promise<LookupAddress[]>>();
+  let last: Promise<unknown> = Promise.resolve();
+  const askSystem: Lookup = (name, options) => {
+    const known = waiting.get(name);
+    if (known !== undefined) return known;
+    const looked = last.then(() => system(name, options)).finally(() => waiting.delete(name));
+    waiting.set(name, looked);
+    last = looked.catch(() => undefined);
+    return looked;
+  };
   return async (name, options) => {
     const asked = servers();
     const answers = await Promise.allSettled([asked.resolve4(name), hasIpv6() ? asked.resolve6(name) : []]);
     const addresses = answers.flatMap((answer, index) =>
       answer.status === 'fulfilled' ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 })) : [],
     );
-    if (addresses.length > 0) return addresses;
-    if (isBusy) throw new Error(`The name servers do not know ${name}`);
-    isBusy = true;
-    try {
-      return await system(name, options);
-    } finally {
-      isBusy = false;
-    }
+    return addresses.length > 0 ? addresses : askSystem(name, options);
   };
 }
 

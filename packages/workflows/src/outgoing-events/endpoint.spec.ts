@@ -194,7 +194,7 @@ describe('An endpoint', () => {
       if (range !== null) endpoint.listed(NOW, range, due, rest);
     };
     list([], null);
-    const changed = { from: NOW - 1_999, to: null, events };
+    const changed = { from: NOW - 12_000, to: null, events };
     expect(endpoint.state.ranges).toEqual([changed]);
     const rest = { ...changed, from: NOW };
     list([paid('a', 2, NOW - 2_500)], rest);
@@ -261,6 +261,25 @@ describe('An endpoint', () => {
     answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
     endpoint.add(NOW + 1, [paid('a')]);
     expect(endpoint.take(NOW + 1)).toEqual([]);
+  });
+
+  it('that is disabled while a time is listed lists it again when it is enabled', () => {
+    const endpoint = newEndpoint();
+    endpoint.list(NOW, { from: NOW - 9, to: NOW - 8 });
+    const range = endpoint.nextRange;
+    endpoint.disable(NOW, 'requested');
+    if (range !== null) endpoint.listed(NOW, range, [paid('a', 2, NOW - 9)], null);
+    endpoint.enable(NOW, NOW);
+    expect(endpoint.state.ranges).toMatchObject([{ from: NOW - 9 }, { from: NOW }]);
+  });
+
+  it('that refuses the same few events again and again has not refused everything', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    for (let tries = 0; tries < 12; tries += 1) answer(endpoint, NOW + tries * MINUTE, 422, NOW + (tries + 1) * MINUTE);
+    endpoint.add(NOW + 11 * MINUTE, [paid('b')]);
+    expect(names(answer(endpoint, NOW + 11 * MINUTE, 200))).toEqual(['b']);
+    expect(endpoint.dueAt).toBe(NOW + 12 * MINUTE);
   });
 
   it('lists a time once when the message with it comes twice', () => {

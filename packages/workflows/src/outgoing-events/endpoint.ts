@@ -36,7 +36,7 @@ export type EndpointState = {
   failure: string | null;
   /** Failed deliveries since the last accepted one, without those that the receiver refused. */
   failures: number;
-  /** Failed and refused deliveries since the last accepted one. */
+  /** Events whose first try failed or was refused since the last accepted delivery. */
   unaccepted: number;
   /** Failed deliveries that found out whether the endpoint is back. */
   probes: number;
@@ -80,6 +80,8 @@ const BATCH = 50;
 const RESUME_EVERY_MS = 10 * 60_000;
 /** The feed finds an event within this time. So the events just before an endpoint is disabled are listed, too. */
 const FOUND_WITHIN_MS = 5 * 60_000;
+/** The search shows a change within this time, as a rule. Milliseconds. */
+const SHOWN_WITHIN_MS = 10_000;
 /** The pause before operators are notified again, when that was not possible. Milliseconds. */
 const NOTICE_AGAIN_MS = 10 * 60_000;
 
@@ -135,12 +137,11 @@ export class Endpoint {
     if (disabled !== null || (this.isDown && (now < probeAt || !this.isIdle))) return [];
     const isDue = ({ checkout, nextAt }: Waiting): boolean =>
       !this.#inFlight.has(checkout) && nextAt !== null && (nextAt <= now || this.isDown);
-    const due = waiting
-      .filter(isDue)
-      .slice(this.isDown ? -1 : -BATCH)
-      .toReversed();
+    const all = waiting.filter(isDue);
+    // One that the receiver has refused says little about the others.
+    const probe = all.findLast(({ isRefused }) => isRefused !== true) ?? all.at(-1);
+    const due = this.isDown ? all.filter((one) => one === probe) : all.slice(-BATCH).toReversed();
     for (const { checkout } of due) this.#inFlight.add(checkout);
-    const [probe] = due;
     if (this.isDown && probe !== undefined) {
       this.#probe = probe.checkout;
       this.state.probes += 1;
@@ -246,9 +247,11 @@ export class Endpoint {
    * @param rest what of the range is still to be listed
    */
   listed(now: number, range: EventRange, due: readonly DueEvent[], rest: EventRange | null): void {
-    const { ranges } = this.state;
+    const { ranges, disabled } = this.state;
+    // It is listed again when the endpoint is enabled.
+    if (disabled !== null) return;
     const { events, to } = range;
-    const changed = to === null ? null : { from: events.to + 1, to: null, events };
+    const changed = to === null ? null : { from: events.to - SHOWN_WITHIN_MS, to: null, events };
     const next = rest ?? changed;
     const index = ranges.indexOf(range);
     if (index !== -1) ranges.splice(index, 1, ...(next === null ? [] : [next]));
@@ -293,7 +296,7 @@ export class Endpoint {
       Object.assign(state, { failures: 0, unaccepted: 0, probes: 0, probeAt: 0, failingSince: null, failure: null });
       return;
     }
-    state.unaccepted += 1;
+    if (record.tries === 0) state.unaccepted += 1;
     state.failingSince ??= now;
     state.failure = error ?? `It answered ${status}`;
     if (status === GONE) this.disable(now, 'gone');
