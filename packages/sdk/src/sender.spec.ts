@@ -7,7 +7,7 @@ const SALE = { reference: 'till-7-000142', amount: 150_000, currency: 'THB' } sa
 const OPEN = checkoutOf();
 const CREATING = checkoutOf({ status: 'creating', qr: null, version: 1 });
 /** Answers come soon, so that a lost one is given up soon. */
-const QUICK = { timeoutMs: 200 };
+const QUICK = { timeoutMs: 1_000 };
 
 const failure = (call: Promise<unknown>): Promise<TillflowError> =>
   call.then(
