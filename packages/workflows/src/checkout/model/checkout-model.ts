@@ -15,6 +15,9 @@ import { nextStepOf, type Step } from './schedule.js';
 import { emptyState, type ModelState } from './state.js';
 import { RECONCILIATION } from './timeline.js';
 
+/** The key of the event that reports a payment, or a failure. */
+const COMPLETION = 'charge.complete';
+
 /**
  * Holds the known facts of one checkout, and names its next step. Pure: no clock, no I/O. {@link nextStep} names the
  * step that is due. The workflow carries it out and applies the outcome. Only a retrieved charge makes a checkout paid.
@@ -86,10 +89,10 @@ export class CheckoutModel extends KnownCheckout {
    */
   hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
     // The provider repeats webhooks; this one says nothing new.
-    if (eventKey === 'charge.complete' && this.parts.charges.isKnownPaid(chargeId)) return;
+    if (eventKey === COMPLETION && this.parts.charges.isKnownPaid(chargeId)) return;
     if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, RECONCILED);
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
-    this.parts.charges.hint(now, chargeId);
+    this.parts.charges.hint(now, chargeId, eventKey === COMPLETION);
     if (this.parts.creation.isUnknown) this.parts.creation.continueNow(now);
   }
 
@@ -178,7 +181,7 @@ export class CheckoutModel extends KnownCheckout {
     this.#heard(now, isAnswered);
     const found = isAnswered ? search.seen : [];
     for (const facts of found) {
-      if (this.parts.charges.find(facts.chargeId) === undefined) this.parts.charges.apply(now, facts, null);
+      if (this.parts.charges.find(facts.chargeId) === undefined) this.#applyFound(now, searchedAt, facts);
       else this.#applyRetrieved(now, searchedAt, facts.chargeId, facts);
     }
     if (why === 'late effect') this.parts.creation.applyLateEffectCheck(now, isAnswered);
@@ -218,6 +221,12 @@ export class CheckoutModel extends KnownCheckout {
     const charge = this.parts.charges.applyRetrieved(now, retrievedAt, asked, facts);
     if (charge?.status === 'successful') this.parts.refunding.applyRetrieved(now, retrievedAt, charge, facts);
     else this.parts.refunding.applyMiss(now, asked);
+  }
+
+  /** A search shows a charge that the checkout did not have. It may be paid, and refunded elsewhere. */
+  #applyFound(now: Instant, searchedAt: Instant, facts: ChargeFacts): void {
+    const charge = this.parts.charges.applyFound(now, facts);
+    if (charge?.status === 'successful') this.parts.refunding.applyRetrieved(now, searchedAt, charge, facts);
   }
 
   #heard(now: Instant, isAnswered: boolean): void {

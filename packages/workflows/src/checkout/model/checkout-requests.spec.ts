@@ -171,6 +171,60 @@ describe('the answer to a create', () => {
   });
 });
 
+describe('a charge that the checkout learns of when it has ended', () => {
+  const paid = withRefunds([]);
+  const refunded = withRefunds([listed('rfnd_9', 50_000, null)]);
+  const hintOf = (chargeId: string) => ({ eventId: 'evnt_1', eventKey: 'refund.create', chargeId });
+
+  it('a search shows it together with its refund', () => {
+    const checkout = unknownCreate();
+    checkout.model.applySearch(START, START, 'unknown', { seen: [refunded] });
+    expect(checkout.model.refunds).toMatchObject([{ key: 'rfnd_9', status: 'succeeded' }]);
+    expect(checkout.view).toMatchObject({ status: 'partially_refunded', refunded_amount: 50_000 });
+  });
+
+  it.each<[string, boolean, (checkout: DrivenCheckout) => void]>([
+    [
+      'a search shows it, and a hint has named it',
+      true,
+      ({ model }) => {
+        model.hint(START, hintOf('chrg_1'));
+        model.applySearch(START, START, 'unknown', { seen: [paid] });
+      },
+    ],
+    [
+      'a search shows it, and no hint has named it',
+      false,
+      ({ model }) => model.applySearch(START, START, 'unknown', { seen: [paid] }),
+    ],
+    [
+      'a retrieve shows it, and another hint names it meanwhile',
+      true,
+      ({ model }) => {
+        for (const _ of ['before', 'during']) model.hint(START, hintOf('chrg_1'));
+        model.applyRetrieve(START, START, 'chrg_1', { seen: paid });
+      },
+    ],
+    [
+      'a retrieve shows it, and no other hint names it',
+      false,
+      ({ model }) => {
+        model.hint(START, hintOf('chrg_1'));
+        model.applyRetrieve(START, START, 'chrg_1', { seen: paid });
+      },
+    ],
+  ])('%s: it is retrieved again: %s', (_, isRetrieved, learn) => {
+    const checkout = unknownCreate();
+    learn(checkout);
+    const { now } = checkout.pass(SECOND);
+    expect(checkout.view.status).toBe('paid');
+    expect(checkout.step).toMatchObject(isRetrieved ? { do: 'retrieveCharge', chargeId: 'chrg_1' } : { do: 'wait' });
+    if (!isRetrieved) return;
+    checkout.model.applyRetrieve(now, now, 'chrg_1', { seen: refunded });
+    expect(checkout.model.refunds).toMatchObject([{ key: 'rfnd_9', status: 'succeeded' }]);
+  });
+});
+
 describe('a search for late charges', () => {
   it('a search for late charges applies what it shows of a charge that is known', () => {
     const checkout = DrivenCheckout.paid();

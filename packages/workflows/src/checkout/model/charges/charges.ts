@@ -97,10 +97,10 @@ export class Charges {
   }
 
   /** A hint only asks for a retrieve of charges. @param chargeId null: every charge of the checkout. */
-  hint(now: Instant, chargeId: string | null): void {
+  hint(now: Instant, chargeId: string | null, isPayment: boolean): void {
     const charge = this.#get(chargeId);
     if (chargeId !== null && charge === undefined) this.unrecognized.add(now, chargeId);
-    else for (const one of charge === undefined ? this.state.all : [charge]) planForHint(one, now);
+    else for (const one of charge === undefined ? this.state.all : [charge]) planForHint(one, now, isPayment);
   }
 
   retrieveAll(now: Instant): void {
@@ -142,13 +142,22 @@ export class Charges {
   applyRetrieved(now: Instant, retrievedAt: Instant, asked: string, facts: ChargeFacts): Readonly<Charge> | null {
     const { policy } = this.context;
     const charge = this.#get(asked);
-    this.unrecognized.remove(asked);
-    if (charge === undefined) return this.#applyUnrecognized(now, asked, facts);
+    const isNamedAgain = this.unrecognized.remove(asked)?.isNamedAgain === true;
+    if (charge === undefined) return this.#applyUnrecognized(now, asked, facts, isNamedAgain);
     const before = { status: charge.status, refunded: charge.refunded };
     const isBelieved = this.apply(now, facts, asked) !== null;
     if (isBelieved) charge.refunded = Math.max(charge.refunded, facts.refundedAmount);
     planAfterRetrieve(policy, charge, now, retrievedAt, before);
     return isBelieved ? charge : null;
+  }
+
+  /**
+   * Applies a charge that a search shows and the checkout did not have.
+   * @returns the charge; null when it is not what the checkout requested.
+   */
+  applyFound(now: Instant, facts: ChargeFacts): Readonly<Charge> | null {
+    const isNamed = this.unrecognized.remove(facts.chargeId) !== undefined;
+    return this.#retrieveIf(isNamed, now, this.apply(now, facts, null));
   }
 
   /** The provider did not answer, has no such charge, or showed another one. */
@@ -224,11 +233,20 @@ export class Charges {
     return this.state.all.find((charge) => charge.id === id);
   }
 
-  #applyUnrecognized(now: Instant, asked: string, facts: ChargeFacts): Readonly<Charge> | null {
+  #applyUnrecognized(now: Instant, asked: string, facts: ChargeFacts, isNamedAgain: boolean): Readonly<Charge> | null {
     const { intent, attempts, timeline } = this.context;
-    if (belongsToCheckout(facts, intent.id, attempts)) return this.apply(now, facts, asked);
+    if (belongsToCheckout(facts, intent.id, attempts)) {
+      return this.#retrieveIf(isNamedAgain, now, this.apply(now, facts, asked));
+    }
     timeline.note(now, 'charge_not_ours', asked);
     return null;
+  }
+
+  /** A hint named the charge before the checkout had it, and may report a later change. A final charge has no polls. */
+  #retrieveIf(isNamed: boolean, now: Instant, applied: Readonly<Charge> | null): Readonly<Charge> | null {
+    const charge = this.#get(applied?.id ?? null);
+    if (isNamed && charge !== undefined && isFinalCharge(charge.status)) planForHint(charge, now);
+    return applied;
   }
 
   #add(now: Instant, facts: ChargeFacts): Charge {

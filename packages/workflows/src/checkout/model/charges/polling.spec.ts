@@ -105,7 +105,7 @@ describe('a hint', () => {
     ['before a retrieve that shows an expiry', 'no recheck', 0, chargeFacts(), chargeFacts({ status: 'expired' })],
     ['during a retrieve that shows an expiry', 'two rechecks', 100, chargeFacts(), chargeFacts({ status: 'expired' })],
     ['before a retrieve that shows the payment', 'no recheck', 0, chargeFacts(), paidCharge()],
-    ['during a retrieve that shows the payment', 'no recheck', 100, chargeFacts(), paidCharge()],
+    ['during a retrieve that shows the payment', 'two rechecks', 100, chargeFacts(), paidCharge()],
     ['before a retrieve that shows a refund', 'no recheck', 0, paidCharge(), paidCharge({ refundedAmount: 1 })],
     ['during a retrieve that shows a refund', 'two rechecks', 100, paidCharge(), paidCharge({ refundedAmount: 1 })],
     ['before a retrieve of a paid charge that shows no change', 'two rechecks', 0, paidCharge(), paidCharge()],
@@ -117,6 +117,13 @@ describe('a hint', () => {
     const end = plus(begin, 200);
     model.applyRetrieve(end, begin, 'chrg_1', { seen: shown });
     expect(retrievesWithin(model, end, 10 * SECOND, shown)).toEqual(RECHECKS[rechecks]);
+  });
+
+  it('a hint of the payment that a retrieve shows meanwhile has no rechecks', () => {
+    const model = payableModel();
+    hint(model, after(100), 'chrg_1', 'charge.complete');
+    model.applyRetrieve(after(200), START, 'chrg_1', { seen: paidCharge() });
+    expect(retrievesWithin(model, after(200), 10 * SECOND, paidCharge())).toEqual([]);
   });
 
   it('a hint is what rechecks follow: a retrieve for another reason has none', () => {

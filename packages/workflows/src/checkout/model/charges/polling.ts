@@ -37,6 +37,8 @@ export type Charge = {
   pendingRechecks: number[];
   /** When the last hint came that no retrieve has followed yet. */
   hintedAt: number | null;
+  /** The same of the last hint that reports no payment. */
+  otherHintAt?: number;
   /** Retrieves in a row that the provider did not answer. */
   unansweredRetrieves: number;
   expireCalls: number;
@@ -85,11 +87,12 @@ export function dueOf(charge: Charge, payableUntil: number | null, policy: Check
   return [...retrieves, { at, step: { do: 'expireCharge', chargeId: charge.id }, why: 'then expire the charge again' }];
 }
 
-/** A hint came: the charge should be retrieved. */
-export function planForHint(charge: Charge, now: Instant): void {
+/** A hint came: the charge should be retrieved. @param isPayment it reports that the charge was paid, or failed */
+export function planForHint(charge: Charge, now: Instant, isPayment = false): void {
   const earliest = Math.max(now, charge.retrievedAt + RETRIEVE_APART_MS);
   charge.retrieveAt = Math.min(charge.retrieveAt ?? earliest, earliest);
   charge.hintedAt = now;
+  if (!isPayment) charge.otherHintAt = now;
 }
 
 /** An operator requests a retrieve now: `resolve` with the action `look`. */
@@ -122,10 +125,10 @@ export function planAfterRetrieve(
   charge.unansweredRetrieves = 0;
   const isChanged = charge.status !== before.status || charge.refunded !== before.refunded;
   const isJustPaid = charge.status === 'successful' && before.status !== 'successful';
-  // A hint that arrives during the retrieve may report a later change, so rechecks follow. They do not follow a
-  // payment, because most hints report that.
+  // A hint that arrives during the retrieve may report a later change, so rechecks follow. The hint of the payment that
+  // the retrieve shows has no rechecks.
   const { hintedAt } = charge;
-  const isOlderThanHint = retrievedAt < (hintedAt ?? 0) && !isJustPaid;
+  const isOlderThanHint = retrievedAt < ((isJustPaid ? charge.otherHintAt : hintedAt) ?? 0);
   if (hintedAt !== null && (!isChanged || isOlderThanHint)) charge.pendingRechecks = [...RECHECK_DELAYS_MS];
   planNext(policy, charge, now, retrievedAt);
 }
@@ -143,6 +146,7 @@ export function planAfterMiss(policy: CheckoutPolicy, charge: Charge, now: Insta
 function planNext(policy: CheckoutPolicy, charge: Charge, now: Instant, retrievedAt: Instant): void {
   charge.retrievedAt = retrievedAt;
   charge.hintedAt = null;
+  delete charge.otherHintAt;
   const [next, ...rest] = charge.pendingRechecks;
   charge.pendingRechecks = rest;
   charge.retrieveAt = next === undefined ? null : plus(now, next);

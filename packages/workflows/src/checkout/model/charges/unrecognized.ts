@@ -12,7 +12,13 @@ const MAX_TRIES = 4;
 const SLOWEST_RETRIEVE = 4;
 
 /** A charge that a hint or an operator named, before a retrieve shows whether it belongs to the checkout. */
-export type UnrecognizedCharge = { id: string; retrieveAt: number; tries: number };
+export type UnrecognizedCharge = {
+  id: string;
+  retrieveAt: number;
+  tries: number;
+  /** Another hint named it, perhaps during its retrieve. */
+  isNamedAgain?: true;
+};
 
 export class UnrecognizedCharges {
   constructor(
@@ -29,8 +35,9 @@ export class UnrecognizedCharges {
   }
 
   add(now: Instant, id: string): void {
-    const isKnown = this.charges.some((charge) => charge.id === id);
-    if (this.charges.length < MAX_UNRECOGNIZED && !isKnown) this.charges.push({ id, retrieveAt: now, tries: 0 });
+    const known = this.charges.find((charge) => charge.id === id);
+    if (known !== undefined) known.isNamedAgain = true;
+    else if (this.charges.length < MAX_UNRECOGNIZED) this.charges.push({ id, retrieveAt: now, tries: 0 });
   }
 
   /** An operator names a charge: it comes first, and the last of the others gives way. */
@@ -40,9 +47,9 @@ export class UnrecognizedCharges {
     this.charges.splice(MAX_UNRECOGNIZED);
   }
 
-  remove(id: string): void {
+  remove(id: string): UnrecognizedCharge | undefined {
     const index = this.charges.findIndex((charge) => charge.id === id);
-    if (index !== -1) this.charges.splice(index, 1);
+    return index === -1 ? undefined : this.charges.splice(index, 1)[0];
   }
 
   /**
