@@ -29,16 +29,6 @@ const ENOUGH_MS = 7_200_000;
 
 type Accepted = Received & { readonly order: number };
 
-/** The checkouts whose QR code a till has seen. One may be cancelled before it has any. */
-const shown = new Set<string>();
-
-/** The types of events that a checkout must have sent, without `checkout.`. */
-const expectedOf = ({ id, status, refunded_amount }: CheckoutJson): string[] => [
-  ...(shown.has(id) ? ['awaiting_payment'] : []),
-  ...(status === 'cancelled' ? ['cancelled'] : ['paid']),
-  ...(refunded_amount > 0 ? ['refunded'] : []),
-];
-
 describe(
   `events of ${CHECKOUTS} checkouts, while the receiver, workers and Temporal fail (SEED=${SEED})`,
   { ...FULL, timeout: ENOUGH_MS },
@@ -46,6 +36,8 @@ describe(
     const generator = xoroshiro128plus(SEED);
     const random = (): number => uniformFloat64(generator);
     const accepted = new Map<string, Accepted[]>();
+    /** The checkouts that showed a QR code. One that is cancelled while its charge is created has a charge and shows none. */
+    const shown = new Set<string>();
     const workers: WorkerProcess[] = [];
     const counts = { killed: 0, frozen: 0, restarted: 0, refused: 0, hung: 0, down: 0 };
     let temporal: RestartableTemporal;
@@ -53,6 +45,13 @@ describe(
     let receiver: Receiver;
     let checkouts: CheckoutJson[] = [];
     let isDown = false;
+
+    /** The types of events that a checkout must have sent, without `checkout.`. */
+    const expectedOf = ({ id, status, refunded_amount }: CheckoutJson): string[] => [
+      ...(shown.has(id) ? ['awaiting_payment'] : []),
+      ...(status === 'cancelled' ? ['cancelled'] : ['paid']),
+      ...(refunded_amount > 0 ? ['refunded'] : []),
+    ];
 
     const answer = async (delivery: Received) => {
       const draw = random();

@@ -360,19 +360,23 @@ describe('Tillflow refuses an endpoint', () => {
     }
   });
 
-  it('when there are 100, also when several requests for the last ones come at once', FULL, async () => {
-    const receiver = await receive();
-    const request = () =>
-      eventually(async () => {
-        const answer = await ask<ProblemJson>('POST', '', { url: receiver.url });
-        if (answer.status === 503) throw new Error(answer.body.code);
-        return answer.status === 201 ? 'created' : answer.body.code;
-      });
-    for (let created = 0; created < 95; created += 5) await Promise.all(Array.from({ length: 5 }, request));
-    const codes = await Promise.all(Array.from({ length: 8 }, request));
-    expect(codes.toSorted()).toEqual([...Array(5).fill('created'), ...Array(3).fill('too_many_endpoints')]);
-    await expect.poll(async () => (await endpoints.running()).length).toBe(100);
-  });
+  it(
+    'when there are 100, also when several requests for the last ones come at once',
+    { ...FULL, timeout: 300_000 },
+    async () => {
+      const receiver = await receive();
+      const request = () =>
+        eventually(async () => {
+          const answer = await ask<ProblemJson>('POST', '', { url: receiver.url });
+          if (answer.status === 503) throw new Error(answer.body.code);
+          return answer.status === 201 ? 'created' : answer.body.code;
+        });
+      for (let created = 0; created < 95; created += 5) await Promise.all(Array.from({ length: 5 }, request));
+      const codes = await Promise.all(Array.from({ length: 8 }, request));
+      expect(codes.toSorted()).toEqual([...Array(5).fill('created'), ...Array(3).fill('too_many_endpoints')]);
+      await expect.poll(async () => (await endpoints.running()).length).toBe(100);
+    },
+  );
 
   it('when it would be moved to an address that events may not go to, and keeps the old address', async () => {
     const receiver = await receive();

@@ -72,7 +72,12 @@ export {
 } from './checkout/messages.js';
 export type { Outcome } from './shared/outcome.js';
 export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
-export { CHECKOUT_EVENTS, type CheckoutEvent, type PublishedEvents } from './checkout/published-events.js';
+export {
+  CHECKOUT_EVENTS,
+  FIRST_QR_WITHIN_MS,
+  type CheckoutEvent,
+  type PublishedEvents,
+} from './checkout/published-events.js';
 export { slipReferencesOf, type Payment, type PaymentDetails } from './checkout/payment.js';
 export { changingAttributes, searchable, searchAttributes } from './checkout/search-attributes.js';
 export {
@@ -115,6 +120,8 @@ export {
   eventEndpointWorkflowId,
   eventFeedWorkflowId,
   eventQueue,
+  FOUND_WITHIN_MS,
+  GONE,
   MAX_ENDPOINTS,
   OTHER_ENDPOINT,
   SEALED_MEANWHILE,

@@ -1,13 +1,11 @@
 import { parseCheckoutId } from '@tillflow/domain';
 import { CheckoutNotFoundError, UnreadablePayloadError, type Checkouts, type Seal } from '@tillflow/temporal';
-import type { DeliverCall, Delivery, DeliveryRecord, EndpointSecrets } from '@tillflow/workflows';
+import { GONE, type DeliverCall, type Delivery, type DeliveryRecord, type EndpointSecrets } from '@tillflow/workflows';
 import { bodyOf, idOfEvent } from './events.js';
 import { reportDelivery } from './metrics.js';
 import type { Pulse } from './pulse.js';
 import type { EventSender, Sent } from './sender.js';
 
-/** Source: the contract of events: 410 disables the endpoint. */
-const GONE = 410;
 /** Requests in flight of one batch. */
 const CONCURRENCY = 8;
 /** Each pause before a further try is up to this share longer, so that receivers are not asked together. */

@@ -1,6 +1,6 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { checkoutsWithEvents, type Checkouts, type EventEndpoints, type RunningEndpoint } from '@tillflow/temporal';
-import { due, type DueEvent, type TimeRange } from '@tillflow/workflows';
+import { due, FOUND_WITHIN_MS, type DueEvent, type TimeRange } from '@tillflow/workflows';
 import { eventsSince, idOfEvent } from './events.js';
 import { HandedOver } from './handed-over.js';
 
@@ -11,9 +11,8 @@ import { HandedOver } from './handed-over.js';
 const SPANS = [
   { spanMs: 5_000, everyMs: 0 },
   { spanMs: 60_000, everyMs: 15_000 },
-  { spanMs: 300_000, everyMs: 120_000 },
+  { spanMs: FOUND_WITHIN_MS, everyMs: 120_000 },
 ] as const;
-const LONGEST_MS = 300_000;
 /** How often the endpoints are listed, in milliseconds. */
 const ENDPOINTS_EVERY_MS = 1_000;
 /** An endpoint that continues as new is missing in a list for a moment. Milliseconds. */
@@ -114,25 +113,25 @@ export class Feed {
     await this.#listEndpoints();
     const now = this.parts.now();
     const doneUntil = Math.min(...this.#doneUntil);
-    if (doneUntil < now - LONGEST_MS) {
+    if (doneUntil < now - FOUND_WITHIN_MS) {
       // Each endpoint lists what happened before. So a feed that was away does not search all of that time.
       for (const known of this.#known.values()) {
         if (!isDisabled(known)) known.lacksSince = earliest(known.lacksSince, doneUntil);
       }
-      this.#doneUntil.fill(now - LONGEST_MS);
+      this.#doneUntil.fill(now - FOUND_WITHIN_MS);
     }
     const span = this.#dueSpan(now);
     const lacking = [...this.#known.values()].flatMap((one) =>
       isDisabled(one) || now < one.retryAt ? [] : (one.lacksSince ?? []),
     );
-    const lackedSince = Math.max(Math.min(now, ...lacking), now - LONGEST_MS);
+    const lackedSince = Math.max(Math.min(now, ...lacking), now - FOUND_WITHIN_MS);
     const from = Math.min((this.#doneUntil[span] ?? now) - SPANS[span].spanMs, lackedSince);
     const found = await this.#find(from, now);
     const fresh = new Set(found.filter((event) => !this.#handedOver.has(idOfEvent(event), event.at)));
     await Promise.all([...this.#known.values()].map((known) => this.#handOver(known, found, fresh)));
     for (const event of fresh) this.#handedOver.add(idOfEvent(event), event.at);
     for (let index = 0; index <= span; index += 1) this.#doneUntil[index] = now;
-    this.#handedOver.forget(Math.min(...this.#doneUntil) - LONGEST_MS);
+    this.#handedOver.forget(Math.min(...this.#doneUntil) - FOUND_WITHIN_MS);
   }
 
   /** The longest span that is due. */
@@ -155,7 +154,7 @@ export class Feed {
   async #handOver(known: Known, found: readonly DueEvent[], fresh: ReadonlySet<DueEvent>): Promise<void> {
     const { endpoint } = known;
     const { id, events: kinds } = endpoint.memo.endpoint;
-    const searched = this.parts.now() - LONGEST_MS;
+    const searched = this.parts.now() - FOUND_WITHIN_MS;
     const { lacksSince } = known;
     const beginning = beginningOf(endpoint);
     const wanted = found.filter(
@@ -166,7 +165,7 @@ export class Feed {
     );
     if (isDisabled(known)) {
       const skipped = earliest(known.skippedSince, ...wanted.map(({ at }) => at));
-      known.skippedSince = skipped === null ? null : Math.max(skipped, searched + LONGEST_MS / 2);
+      known.skippedSince = skipped === null ? null : Math.max(skipped, searched + FOUND_WITHIN_MS / 2);
       return;
     }
     if (this.parts.now() < known.retryAt) {

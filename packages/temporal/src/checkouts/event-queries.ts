@@ -1,7 +1,4 @@
-import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchAttributes } from '@tillflow/workflows';
-
-/** A first QR code later than this writes the time of the change. Milliseconds. */
-const FIRST_QR_MS = 60_000;
+import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, FIRST_QR_WITHIN_MS, searchAttributes } from '@tillflow/workflows';
 
 const IS_CURRENT = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}') AND ExecutionStatus != 'ContinuedAsNew'`;
 
@@ -21,7 +18,7 @@ export function checkoutsWithEvents(taskQueue: string, from: number, to: number)
  * The checkouts whose newest event was in a time. One with only its first QR code is found by its start.
  * @param early it was found by a start so long before, in milliseconds
  */
-export function checkoutsChanged(taskQueue: string, from: number, to: number, early = FIRST_QR_MS): string {
+export function checkoutsChanged(taskQueue: string, from: number, to: number, early = FIRST_QR_WITHIN_MS): string {
   const within = (name: string, begin: number): string =>
     `${name} >= ${second(begin)} AND ${name} < ${second(to + 1_000)}`;
   const { name } = searchAttributes.changedAt;

@@ -2,12 +2,9 @@ import { formatInstant, formatMoney, type Instant } from '@tillflow/domain';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import type { CheckoutModel } from './model/checkout-model.js';
-import { eventsBetween } from './published-events.js';
+import { eventsBetween, FIRST_QR_WITHIN_MS } from './published-events.js';
 import { changingAttributes, searchAttributes, slipAttributes } from './search-attributes.js';
 import { toRefund, type CheckoutIntent, type CheckoutMemo, type CheckoutState, type TimelineEntry } from './types.js';
-
-/** The feed searches the starts of this time. Milliseconds. */
-const LATE_MS = 60_000;
 
 /** Timeline entries that are published although nothing else changed. */
 const PUBLISHED_ALONE = new Set(['resolve', 'refund_refused', 'charge_not_ours', 'charge_not_shown', 'reopened']);
@@ -58,7 +55,7 @@ function isPublishedBefore(): boolean {
 }
 
 function isLate(now: Instant): boolean {
-  return now - workflowInfo().startTime.getTime() > LATE_MS;
+  return now - workflowInfo().startTime.getTime() > FIRST_QR_WITHIN_MS;
 }
 
 function changedMemo(

@@ -13,6 +13,9 @@ export const CHECKOUT_EVENTS = [
 ] as const;
 export type CheckoutEvent = (typeof CHECKOUT_EVENTS)[number];
 
+/** The feed finds a first QR code by the start of its checkout. One that comes later than this has the time of its change. */
+export const FIRST_QR_WITHIN_MS = 60_000;
+
 /** The newest event of each kind: the version of the checkout that it made, and when, in milliseconds since 1970 UTC. */
 export type PublishedEvents = { readonly [event in CheckoutEvent]?: readonly [version: number, at: number] };
 

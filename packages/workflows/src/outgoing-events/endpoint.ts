@@ -1,4 +1,12 @@
-import type { DisabledBecause, DueEvent, EndpointPolicy, EventRange, TimeRange } from './messages.js';
+import {
+  FOUND_WITHIN_MS,
+  GONE,
+  type DisabledBecause,
+  type DueEvent,
+  type EndpointPolicy,
+  type EventRange,
+  type TimeRange,
+} from './messages.js';
 import type { DeliveryRecord } from './activities.js';
 
 /** The events of one checkout that wait to be delivered. They are delivered in the order of their versions. */
@@ -66,8 +74,6 @@ export function emptyEndpoint(): EndpointState {
 const MAX_WAITING = 1_000;
 /** After so many failures in a row, an endpoint is down: one delivery at a time finds out when it is back. */
 const DOWN_AFTER = 10;
-/** Source: the contract of events: 410 disables the endpoint. */
-const GONE = 410;
 /** Statuses that are not about the event. Source: RFC 9110 and RFC 6585. */
 const TIMED_OUT = 408;
 const TOO_MANY = 429;
@@ -78,8 +84,6 @@ const BATCH = 50;
  * so long, and accepts an event, is mended. Milliseconds.
  */
 const RESUME_EVERY_MS = 10 * 60_000;
-/** The feed finds an event within this time. So the events just before an endpoint is disabled are listed, too. */
-const FOUND_WITHIN_MS = 5 * 60_000;
 /** The search shows a change within this time, as a rule. Milliseconds. */
 const SHOWN_WITHIN_MS = 10_000;
 /** The pause before operators are notified again, when that was not possible. Milliseconds. */

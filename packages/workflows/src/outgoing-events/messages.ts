@@ -16,6 +16,11 @@ export function eventQueue(taskQueue: string): string {
 /** An account has at most so many endpoints. Each uses one slot, so that two simultaneous requests cannot exceed it. */
 export const MAX_ENDPOINTS = 100;
 
+/** The feed finds an event within this time, in milliseconds. A later one is found by a replay. */
+export const FOUND_WITHIN_MS = 300_000;
+/** The status that disables an endpoint. Source: the contract of events. */
+export const GONE = 410;
+
 /** The workflow id of the endpoint in a slot, from 1. */
 export function eventEndpointWorkflowId(account: string, slot: number): string {
   return `event-endpoint/${account}/${slot}`;
