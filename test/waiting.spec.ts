@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Checkouts } from '@tillflow/temporal';
 import { CutLine } from './support/cut-line.js';
 import { FakeEngine } from './support/fake-engine.js';
 import {
@@ -37,6 +38,23 @@ describe('a read with wait', () => {
     const paid = await waiting;
     expect(paid.version).toBeGreaterThan(body.version);
     expect((await stack.get(`/v1/checkouts/${body.id}`)).body).toEqual(paid);
+  });
+
+  it('can take each state from the history, as soon as Temporal has stored it', async () => {
+    const { body } = await stack.create();
+    const checkouts = new Checkouts(stack.temporal, { readWithinMs: 10_000 });
+    const key = { account: 'default', reference: body.reference };
+    const over = new AbortController();
+    const states = checkouts.follow(key, over.signal)[Symbol.asyncIterator]();
+    expect((await states.next()).value).toEqual(await checkouts.get(key));
+    const next = states.next();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    const { value: paid } = await next;
+    expect(paid.state.status).toBe('paid');
+    expect(paid.intent).toEqual((await checkouts.get(key)).intent);
+    const waiting = states.next();
+    over.abort();
+    await expect(waiting).rejects.toThrow(/abort|cancel/i);
   });
 
   it('answers at once with a version that the caller does not know', async () => {

@@ -87,6 +87,11 @@ export class CheckoutsRepository {
     return asked(() => this.#inBackground.get(key));
   }
 
+  /** Yields the checkout as soon as it has changed: see {@link Checkouts.follow}. */
+  follow(key: CheckoutKey, over: AbortSignal): AsyncIterable<StoredCheckout> {
+    return this.#inBackground.follow(key, over);
+  }
+
   /** Whether Temporal and the workers are still starting the checkout, as far as a read shows it. */
   isBeginning(key: CheckoutKey): Promise<boolean> {
     return this.#inBackground.isBeginning(key).catch(() => true);

@@ -4,31 +4,38 @@ import { ExpectedChange, newPaces, type Paces } from './expected-change.js';
 beforeEach(() => vi.useFakeTimers({ toFake: ['performance'] }));
 afterEach(() => vi.useRealTimers());
 
-/** Expects a change that shows after this time. @returns when it was seen, and the number of reads */
-function expectChange(paces: Paces, showsAfterMs: number): { readonly seenMs: number; readonly reads: number } {
+/** Expects a change that shows after this time, and follows it. @returns when the process begins to follow it */
+function followChange(paces: Paces, showsAfterMs: number): number {
   const at = performance.now();
   const expected = new ExpectedChange({ change: 'started', at }, paces);
-  for (let reads = 1; ; reads += 1) {
-    const { pauseMs } = expected;
-    if (pauseMs === null) return { seenMs: Infinity, reads };
-    vi.advanceTimersByTime(pauseMs);
-    expected.read();
-    if (performance.now() - at >= showsAfterMs) {
-      expected.met();
-      return { seenMs: performance.now() - at, reads };
-    }
-  }
+  const fromMs = expected.pauseMs ?? Infinity;
+  vi.advanceTimersByTime(fromMs);
+  expect(expected.next()).toBe('follow');
+  vi.advanceTimersByTime(Math.max(showsAfterMs - fromMs, 0));
+  expected.met();
+  return fromMs;
 }
 
 describe('an expected change', () => {
-  it('is seen within 5 ms by a process that expects few changes, with few reads', () => {
+  it('is followed from a little before it usually shows by a process that expects few, soon also after a slow time', () => {
     const paces = newPaces();
-    const seen = Array.from({ length: 40 }, () => {
-      vi.advanceTimersByTime(100);
-      return expectChange(paces, 35);
-    }).slice(20);
-    expect(Math.max(...seen.map(({ seenMs }) => seenMs))).toBeLessThan(40);
-    expect(Math.max(...seen.map(({ reads }) => reads))).toBeLessThanOrEqual(3);
+    const follow = (count: number, showsAfterMs: number): number[] =>
+      Array.from({ length: count }, () => {
+        vi.advanceTimersByTime(1_000);
+        return followChange(paces, showsAfterMs);
+      });
+    expect(follow(40, 400).at(-1)).toBeCloseTo(240, -1);
+    expect(follow(10, 35).at(-1)).toBeLessThan(35);
+  });
+
+  it('that is followed is also read when it does not show', () => {
+    vi.advanceTimersByTime(1_000);
+    const expected = new ExpectedChange({ change: 'started', at: performance.now() }, newPaces());
+    const steps = Array.from({ length: 3 }, () => {
+      vi.advanceTimersByTime(expected.pauseMs ?? Infinity);
+      return expected.next();
+    });
+    expect(steps).toEqual(['follow', 'read', 'read']);
   });
 
   it('is read seldom by a process that expects many: after the usual time, and then after half as long again', () => {
@@ -41,7 +48,7 @@ describe('an expected change', () => {
     const expected = new ExpectedChange({ change: 'started', at: performance.now() }, paces);
     expect(expected.pauseMs).toBe(50);
     vi.advanceTimersByTime(50);
-    expected.read();
+    expect(expected.next()).toBe('read');
     expect(expected.pauseMs).toBe(25);
   });
 });

@@ -16,12 +16,12 @@ const HALF = 1 / 2;
 const SHARE = 1 / 2;
 const LEAST_PAUSE_MS = 10;
 /**
- * While fewer changes than this are expected at a time, reads cost little: the first comes a little before the usual time,
- * and the next ones soon after each other. So a single caller gets its answer at once.
+ * While fewer changes than this are expected at a time, the process waits at Temporal for each of them, from a share of
+ * the usual time on. So a single caller gets its answer at once. Reads only follow when the wait shows nothing.
  */
 const FEW = 2;
-const BEFORE = 0.85;
-const SOON_MS = 4;
+const FOLLOWED_FROM = 0.6;
+const SHOWN_AT_ONCE = 0.75;
 /** How much of each new time the process remembers. */
 const REMEMBERED = 0.2;
 /** Announcements are at most so far apart, as far as the process remembers. Milliseconds. */
@@ -50,9 +50,10 @@ export class Pace {
     return this.usualMs < FEW * this.#intervalMs;
   }
 
-  /** The change showed after this time. */
+  /** The change was followed, and showed after this time. One that shows at once is usually much earlier. */
   follow(ms: number): void {
-    this.#change(1 + (ms / this.usualMs - 1) * REMEMBERED);
+    const times = ms / this.usualMs;
+    this.#change(times < SHOWN_AT_ONCE ? times : 1 + (times - 1) * REMEMBERED);
   }
 
   /** Whether the next change is first read early. */
@@ -95,14 +96,16 @@ export class ExpectedChange {
   /** The share after which it was last read; null before. */
   #lastShare: number | null = null;
   #isLate = false;
-  /** Few changes are expected: reads follow soon after each other. */
-  readonly #isSoon: boolean;
+  /** Few changes are expected. */
+  readonly #isFollowed: boolean;
 
   constructor({ change, at }: Announced, paces: Paces) {
     this.#at = at;
     this.#pace = change === 'started' ? paces.started : paces.messaged;
-    this.#isSoon = change !== 'changed' && this.#pace.announced(at);
-    this.#shares = change === 'changed' ? [0, 1] : this.#isSoon ? [BEFORE] : this.#pace.probes() ? [HALF, 1] : [1];
+    this.#isFollowed = change !== 'changed' && this.#pace.announced(at);
+    if (change === 'changed') this.#shares = [0, 1];
+    else if (this.#isFollowed) this.#shares = [FOLLOWED_FROM, EXPECTED_TIMES];
+    else this.#shares = this.#pace.probes() ? [HALF, 1] : [1];
   }
 
   /** Milliseconds until the next read; null when the change is not expected any more. */
@@ -112,20 +115,19 @@ export class ExpectedChange {
     const [share] = this.#shares;
     if (share !== undefined) return Math.max(share * usualMs - elapsedMs, 0);
     const isOver = elapsedMs >= Math.max(EXPECTED_MS, EXPECTED_TIMES * usualMs);
-    if (isOver) return null;
-    const isSoon = this.#isSoon && elapsedMs < EXPECTED_TIMES * usualMs;
-    return isSoon ? SOON_MS : Math.max(elapsedMs * SHARE, LEAST_PAUSE_MS);
+    return isOver ? null : Math.max(elapsedMs * SHARE, LEAST_PAUSE_MS);
   }
 
-  /** The checkout is being read as planned. */
-  read(): void {
+  /** The planned time has come. @returns whether the checkout is to be followed, or read */
+  next(): 'follow' | 'read' {
     this.#isLate = this.#shares.length === 0;
     this.#lastShare = this.#shares.shift() ?? this.#lastShare;
+    return this.#lastShare === FOLLOWED_FROM ? 'follow' : 'read';
   }
 
-  /** A read shows the change. */
+  /** The checkout shows the change. */
   met(): void {
-    if (this.#isSoon) this.#pace.follow(performance.now() - this.#at);
+    if (this.#isFollowed) this.#pace.follow(performance.now() - this.#at);
     else if (this.#lastShare === HALF) this.#pace.halve();
     else if (this.#lastShare === 1) this.#pace.learn(!this.#isLate);
   }

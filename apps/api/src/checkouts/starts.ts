@@ -8,6 +8,7 @@ import { CHECKOUT_WORKFLOW, type CheckoutInput, type CheckoutIntent } from '@til
 import type { Logger } from 'pino';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
+import { OVER } from '../shared/over.js';
 import { unavailable } from '../temporal/failures.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { CheckoutChanges } from './checkout-changes.js';
@@ -71,7 +72,7 @@ export class CheckoutStarts {
       if (!(problem instanceof Problem) || problem.code === 'overloaded') throw problem;
       return { kind: 'unconfirmed', mayBegin: !hadNoEffect(error), problem };
     } finally {
-      over.abort();
+      over.abort(OVER);
     }
   }
 

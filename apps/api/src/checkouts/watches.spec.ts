@@ -15,11 +15,19 @@ afterEach(() => void vi.useRealTimers());
 const POLL_MS = 1_000;
 const silent = pino({ enabled: false });
 
+type Follow = (over: AbortSignal) => AsyncIterable<StoredCheckout>;
+
+/** @param next the promise of the first state */
+const follows =
+  (next: () => Promise<never>): Follow =>
+  () => ({ [Symbol.asyncIterator]: () => ({ next }) });
+const showsNothing = follows(() => new Promise(() => {}));
+
 /** A watched checkout. The test decides what a read returns. */
-function watched(read: () => Promise<unknown> = async () => ({ version: 1 })) {
+function watched(read: () => Promise<unknown> = async () => ({ version: 1 }), follow = showsNothing) {
   const reads = vi.fn<() => Promise<StoredCheckout>>(read as () => Promise<StoredCheckout>);
   const paces: Paces = { started: new Pace(100), messaged: new Pace(40) };
-  const watch = new Watch(reads, POLL_MS, paces, silent);
+  const watch = new Watch({ read: reads, follow }, POLL_MS, paces, silent);
   const wake = (change: Change): void => watch.wake({ change, at: performance.now() });
   return { reads, watch, wake, paces };
 }
@@ -79,17 +87,37 @@ describe('a watched checkout', () => {
     expect(reads).toHaveBeenCalledTimes(10);
   });
 
-  it.each([
-    ['started', 85],
-    ['messaged', 34],
-  ] as const)('is first read a little before it usually shows the change after it was %s', async (change, firstMs) => {
-    const { watch, wake, reads } = watched();
-    watch.add(watcher());
-    wake(change);
-    await vi.advanceTimersByTimeAsync(firstMs - 1);
-    expect(reads).not.toHaveBeenCalled();
+  it('is followed from a little before it usually shows a change, and shows it without a read', async () => {
+    const follow = vi.fn<Follow>(async function* changes() {
+      yield { version: 1 } as StoredCheckout;
+      await new Promise((resolve) => setTimeout(resolve, 30));
+      yield { version: 2 } as StoredCheckout;
+    });
+    const { watch, wake, reads } = watched(undefined, follow);
+    const one = watcher();
+    watch.add(one);
+    watch.look(one);
+    await vi.advanceTimersByTimeAsync(0);
+    wake('messaged');
+    await vi.advanceTimersByTimeAsync(23);
+    expect(follow).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(30);
+    expect(one.see).toHaveBeenCalledTimes(1);
     await vi.advanceTimersByTimeAsync(1);
+    expect(one.see).toHaveBeenLastCalledWith({ version: 2 });
     expect(reads).toHaveBeenCalledTimes(1);
+  });
+
+  it('is read as planned when it cannot be followed, and is not followed after its last watcher left', async () => {
+    const follow = vi.fn<Follow>(follows(() => Promise.reject(new Error('Temporal is down'))));
+    const { watch, wake, reads } = watched(undefined, follow);
+    const one = watcher();
+    watch.add(one);
+    wake('messaged');
+    await vi.advanceTimersByTimeAsync(120);
+    expect(reads).toHaveBeenCalledTimes(1);
+    watch.remove(one);
+    expect(follow.mock.lastCall?.[0].aborted).toBe(true);
   });
 
   it('shows a change to the other watchers when one of them fails', async () => {
@@ -112,7 +140,7 @@ describe('a watched checkout', () => {
     await vi.advanceTimersByTimeAsync(POLL_MS);
     wake('messaged');
     show({ version: 2 });
-    await vi.advanceTimersByTimeAsync(100);
+    await vi.advanceTimersByTimeAsync(120);
     expect(reads).toHaveBeenCalledTimes(3);
   });
 
@@ -136,7 +164,12 @@ describe('a watched checkout', () => {
   async function watchStart(paces: Paces, tookMs: number): Promise<number> {
     const startedAt = performance.now();
     const version = () => (performance.now() - startedAt >= tookMs ? 1 : 0);
-    const watch = new Watch(async () => ({ version: version() }) as StoredCheckout, POLL_MS, paces, silent);
+    const stored = (): StoredCheckout => ({ version: version() }) as StoredCheckout;
+    const follow: Follow = async function* shows() {
+      await new Promise((resolve) => setTimeout(resolve, Math.max(startedAt + tookMs - performance.now(), 0)));
+      yield stored();
+    };
+    const watch = new Watch({ read: async () => stored(), follow }, POLL_MS, paces, silent);
     const one = watcher();
     watch.add(one);
     watch.wake({ change: 'started', at: startedAt });

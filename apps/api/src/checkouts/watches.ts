@@ -7,6 +7,7 @@ import { CheckoutsRepository } from './checkouts.repository.js';
 import { ExpectedChange, newPaces, type Paces } from './expected-change.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
+import { OVER } from '../shared/over.js';
 
 /** A stream or a waiting request that follows one checkout. */
 export type Watcher = {
@@ -45,10 +46,16 @@ export class Watch {
   #announced = 0;
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
+  /** Ends the wait at Temporal for a change. */
+  #following = new AbortController();
 
   /** @param pollMs the longest pause between two polls. */
   constructor(
-    private readonly read: () => Promise<StoredCheckout>,
+    private readonly checkout: {
+      readonly read: () => Promise<StoredCheckout>;
+      /** Shows the present state and each change as soon as it is stored. */
+      readonly follow: (over: AbortSignal) => AsyncIterable<StoredCheckout>;
+    },
     private readonly pollMs: number,
     private readonly paces: Paces,
     private readonly logger: Logger,
@@ -65,13 +72,16 @@ export class Watch {
 
   remove(watcher: Watcher): void {
     this.#watchers.delete(watcher);
-    if (this.#watchers.size === 0) clearTimeout(this.#timer);
+    if (this.#watchers.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#following.abort(OVER);
   }
 
   /** Polls when the change should show, and a few times soon after. */
   wake(announced: Announced): void {
     this.#announced += 1;
     this.#latest = null;
+    this.#following.abort(OVER);
     this.#pauseMs = FIRST_PAUSE_MS;
     this.#expected = new ExpectedChange(announced, this.paces);
     if (announced.change === 'started') this.#version ??= 0;
@@ -96,19 +106,45 @@ export class Watch {
     const pauseMs = Math.min(soonMs ?? this.#pauseMs, this.pollMs);
     this.#timer = setTimeout(() => {
       if (soonMs === null) this.#pauseMs = Math.min(2 * pauseMs, this.pollMs);
-      else this.#expected?.read();
+      else if (this.#expected?.next() === 'follow') {
+        void this.#follow();
+        this.#pollLater();
+        return;
+      }
       void this.#pollNow();
     }, pauseMs);
+  }
+
+  /** Waits at Temporal for the expected change. When that fails, the next planned poll finds the change. */
+  async #follow(): Promise<void> {
+    const over = new AbortController();
+    this.#following = over;
+    const announced = this.#announced;
+    try {
+      for await (const checkout of this.checkout.follow(over.signal)) {
+        if (over.signal.aborted) return;
+        if (checkout.version <= (this.#version ?? -1)) continue;
+        this.#show(this.#outcomeOf(checkout, announced), announced);
+        this.#pollLater();
+        if (this.#expected === null) return;
+      }
+    } catch (error) {
+      if (!over.signal.aborted) this.logger.debug({ err: error }, 'a checkout cannot be followed');
+    }
   }
 
   async #pollNow(): Promise<void> {
     this.#isPolling = true;
     const announced = this.#announced;
-    const outcome = await this.#outcome(announced);
-    if (announced === this.#announced) this.#latest = { outcome, at: performance.now() };
-    for (const watcher of this.#watchers) this.#tell(watcher, outcome);
+    this.#show(await this.#outcome(announced), announced);
     this.#isPolling = false;
     this.#pollLater();
+  }
+
+  /** @param announced the changes that were announced before the read. */
+  #show(outcome: Outcome, announced: number): void {
+    if (announced === this.#announced) this.#latest = { outcome, at: performance.now() };
+    for (const watcher of this.#watchers) this.#tell(watcher, outcome);
   }
 
   /** One watcher's failure does not affect the others. */
@@ -130,11 +166,14 @@ export class Watch {
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
+  #outcomeOf(checkout: StoredCheckout, announced: number): Outcome {
+    if (checkout.version !== this.#version) this.#see(checkout.version, announced);
+    return (watcher) => watcher.see(checkout);
+  }
+
   async #outcome(announced: number): Promise<Outcome> {
     try {
-      const checkout = await this.read();
-      if (checkout.version !== this.#version) this.#see(checkout.version, announced);
-      return (watcher) => watcher.see(checkout);
+      return this.#outcomeOf(await this.checkout.read(), announced);
     } catch (error) {
       // Temporal may be down for a while. The watchers stay, and continue when it is back.
       this.logger.debug({ err: error }, 'a watched checkout could not be read');
@@ -193,7 +232,10 @@ export class Watches {
 
   #begin(id: string, key: CheckoutKey): Watch {
     const watch = new Watch(
-      () => this.repository.getInBackground(key),
+      {
+        read: () => this.repository.getInBackground(key),
+        follow: (over) => this.repository.follow(key, over),
+      },
       this.settings.values.STREAM_POLL_MS,
       this.#paces,
       this.logger,

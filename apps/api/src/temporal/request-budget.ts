@@ -1,3 +1,4 @@
+import { OVER } from '../shared/over.js';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { ServerResponse } from 'node:http';
 
@@ -19,7 +20,7 @@ export const LEAST_READ_MS = 1_300;
 /** The budget of a request that has arrived completely. */
 export function budgetOf(response: ServerResponse, answerWithinMs: number, caller = ''): RequestBudget {
   const left = new AbortController();
-  response.once('close', () => left.abort());
+  response.once('close', () => left.abort(OVER));
   const now = performance.now();
   const askBy = now + Math.max(answerWithinMs, LEAST_READ_MS);
   return { answerBy: now + answerWithinMs, askBy, gone: left.signal, caller };

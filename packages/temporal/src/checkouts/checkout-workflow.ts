@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError, type Client, type WorkflowExecutionDescription } from '@temporalio/client';
-import { TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes, type Payload } from '@temporalio/common';
 import { checkoutWorkflowId, formatMoney, type CheckoutKey } from '@tillflow/domain';
 import {
   changingAttributes,
@@ -15,6 +15,9 @@ import {
   type StoredRefund,
   type TimelineEntry,
 } from '@tillflow/workflows';
+import { decodeMapFromPayloads } from '../connection/sdk-internals.js';
+
+type HistoryPage = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistory']>>;
 
 /** A checkout as Temporal stores it, in the memo of its workflow. */
 export type StoredCheckout = {
@@ -69,7 +72,7 @@ export async function readCheckout(
 ): Promise<{ readonly checkout: StoredCheckout; readonly run: WorkflowExecutionDescription } | null> {
   try {
     const run = await client.workflow.getHandle(checkoutWorkflowId(key)).describe();
-    const checkout = toStored(run);
+    const checkout = toStored({ memo: run.memo, isRunning: run.status.name === 'RUNNING' });
     return checkout === null ? null : { checkout, run };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
@@ -77,11 +80,45 @@ export async function readCheckout(
   }
 }
 
+/**
+ * Yields the checkout as soon as Temporal has stored that its newest run wrote the memo; at first also what it wrote
+ * before. It waits at the server, so it costs a few short calls for each change. Ends with the run.
+ * @param call makes one call, which may take as long as the next event. @throws Temporal's own errors.
+ */
+export async function* followCheckout(
+  client: Client,
+  key: CheckoutKey,
+  call: <T>(work: () => Promise<T>) => Promise<T>,
+): AsyncGenerator<StoredCheckout, void, undefined> {
+  const { namespace, loadedDataConverter } = client.options;
+  const execution = { workflowId: checkoutWorkflowId(key) };
+  const memo: Record<string, Payload> = {};
+  let token: Uint8Array | null = null;
+  do {
+    const nextPageToken: Uint8Array | null = token;
+    const page: HistoryPage = await call(() =>
+      client.workflowService.getWorkflowExecutionHistory({ namespace, execution, waitNewEvent: true, nextPageToken }),
+    );
+    token = page.nextPageToken;
+    const events = page.history?.events ?? [];
+    const writes = events.flatMap((event) => event.workflowPropertiesModifiedEventAttributes?.upsertedMemo ?? []);
+    const begun = events[0]?.workflowExecutionStartedEventAttributes?.memo ?? {};
+    for (const { fields } of [begun, ...writes]) Object.assign(memo, fields);
+    if (writes.length === 0) continue;
+    const decoded = await decodeMapFromPayloads(loadedDataConverter, memo);
+    const checkout = toStored({ memo: decoded, isRunning: true });
+    if (checkout !== null) yield checkout;
+  } while (token.length > 0);
+}
+
 /** Null for a workflow without the memo of a checkout. Only Tillflow writes the memo, so its form needs no check. */
 export function toStored({
   memo,
-  status,
-}: Pick<WorkflowExecutionDescription, 'memo' | 'status'>): StoredCheckout | null {
+  isRunning,
+}: {
+  readonly memo: Readonly<Record<string, unknown>> | undefined;
+  readonly isRunning: boolean;
+}): StoredCheckout | null {
   const { intent, state, requestNonce, timeline, refunds, version, events } = (memo ?? {}) as Partial<CheckoutMemo>;
   if (intent === undefined) return null;
   return {
@@ -92,7 +129,7 @@ export function toStored({
     refunds: refunds ?? [],
     version: version ?? 0,
     events,
-    closed: status.name !== 'RUNNING',
+    closed: !isRunning,
   };
 }
 

@@ -25,7 +25,7 @@ import {
   type ListedRun,
   type OnUnreadable,
 } from '../listed-runs.js';
-import { readCheckout, sendHint, toStored, type StoredCheckout } from './checkout-workflow.js';
+import { followCheckout, readCheckout, sendHint, toStored, type StoredCheckout } from './checkout-workflow.js';
 import { durableAttempt, durableCancel, durableRefund, sendOnce, type DurableRequest } from './durable-requests.js';
 import { openCheckoutsOfCharges } from './queries.js';
 
@@ -92,6 +92,18 @@ export class Checkouts {
   }
 
   /**
+   * Yields the checkout as soon as it has changed; at first also as it is. Each wait takes at most as long as a read. Ends
+   * with the run of the workflow.
+   */
+  follow(key: CheckoutKey, over: AbortSignal): AsyncIterable<StoredCheckout> {
+    const { client, connection } = this.temporal;
+    return followCheckout(client, key, (work) => {
+      over.throwIfAborted();
+      return connection.withAbortSignal(over, () => this.#withinReadTime('read', work));
+    });
+  }
+
+  /**
    * Whether Temporal and the workers are still starting this checkout. False once there is a QR or an end, while the
    * workflow waits, and while one call to the provider takes long.
    */
@@ -148,7 +160,7 @@ export class Checkouts {
   ): Promise<StoredCheckout[]> {
     const current = runs.filter(({ execution }) => !replaced.has(execution?.runId ?? ''));
     const decoded = await decodeRuns(this.temporal.client, current, onUnreadable);
-    return decoded.flatMap((run) => toStored(run) ?? []);
+    return decoded.flatMap(({ memo, status }) => toStored({ memo, isRunning: status.name === 'RUNNING' }) ?? []);
   }
 
   /** The number of runs that a search finds. Costs one search. */

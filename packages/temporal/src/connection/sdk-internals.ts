@@ -7,6 +7,7 @@
 export { executionInfoFromRaw } from '@temporalio/client/lib/helpers.js';
 export {
   decodeArrayFromPayloads,
+  decodeMapFromPayloads,
   decodeOptionalFailureToOptionalError,
   encodeToPayloads,
 } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
