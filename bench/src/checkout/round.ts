@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { performance } from 'node:perf_hooks';
 import { cpuSecondsOfMachine } from '../processes.js';
 import { byPart, cpuBetween, type Part, type Stack } from '../stack.js';
@@ -29,6 +30,8 @@ const SLOWEST = 4;
 const MOST_FAILURES = 20;
 /** Operations of each variant in one round of {@link takeTurns}. */
 const TURNS = 10;
+/** The pause after each of them. What an operation leaves to be done must not slow down the next one. Milliseconds. */
+const REST_MS = 100;
 
 /**
  * Repeats the operation with several callers; each begins its next operation when the last is done. An operation counts
@@ -86,7 +89,10 @@ export async function takeTurns(
     for (const variant of variants) measured.set(variant, await measure(variant.programs ?? stack));
     const operations = new Map(variants.map((variant) => [variant, new Operations()]));
     for (let turn = 0; turn < TURNS; turn += 1) {
-      for (const variant of shuffled(variants, random)) await operations.get(variant)?.run(variant, 1, true);
+      for (const variant of shuffled(variants, random)) {
+        await operations.get(variant)?.run(variant, 1, true);
+        await sleep(REST_MS);
+      }
     }
     for (const [variant, { done }] of operations) {
       const { cpu, othersCores = null } = (await measured.get(variant)?.()) ?? {};
