@@ -41,6 +41,20 @@ const found = async (reference: string): Promise<string[]> => {
 };
 
 describe('the payment of a checkout', () => {
+  it('is known after one round trip: the worker reads the transaction that the webhook names beside the charge', async () => {
+    const delay_ms = 1_000;
+    const { body } = await stack.begin();
+    const charge = chargeIdOf(await stack.until(body.id, ({ qr }) => qr !== null, 60_000));
+    stack.sandbox.faults.add({ method: 'GET', path: `/charges/${charge}`, action: 'delay', delay_ms, times: 1 });
+    stack.sandbox.mark(charge, { status: 'successful' });
+    const { payment } = await stack.untilStatus(body.id, 'paid', 60_000);
+    expect(payment?.transferable_at).not.toBeNull();
+    const { requests = [], transactions = [] } = stack.sandbox.state(['requests', 'transactions']);
+    const sentAt = (path: string): number => Date.parse(requests.find((one) => one.path === path)?.at ?? '');
+    const transaction = transactions.find(({ origin }) => origin === charge)?.id ?? '';
+    expect(sentAt(`/transactions/${transaction}`) - sentAt(`/charges/${charge}`)).toBeLessThan(delay_ms);
+  });
+
   it('is null until it is paid, and then shows what the provider shows', async () => {
     const { body } = await stack.begin();
     expect(body.payment).toBeNull();

@@ -14,6 +14,7 @@ describe('routing an event', () => {
       subject: 'chrg_test_1',
       checkout: { account: 'default', reference: 'a' },
       chargeId: 'chrg_test_1',
+      transactionId: null,
       showsMetadata: true,
     });
   });
@@ -25,8 +26,18 @@ describe('routing an event', () => {
       subject: 'rfnd_test_1',
       checkout: null,
       chargeId: 'chrg_test_1',
+      transactionId: null,
       showsMetadata: false,
     });
+  });
+
+  it('finds the transaction of a paid charge, and not that of a refund', () => {
+    const transaction = 'trxn_test_1';
+    expect(routeEvent(event({ ...CHARGE, transaction }))?.transactionId).toBe(transaction);
+    expect(routeEvent(event({ ...REFUND, transaction }))?.transactionId).toBeNull();
+    for (const other of ['../x', 7, null]) {
+      expect(routeEvent(event({ ...CHARGE, transaction: other }))?.transactionId).toBeNull();
+    }
   });
 
   it('reads an id of 200 characters, and no longer one', () => {

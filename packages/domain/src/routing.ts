@@ -6,6 +6,9 @@ const MAX_LENGTH = 200;
 /** It becomes part of a search query: no other characters are allowed. */
 const CHARGE_ID = /^chrg_[0-9A-Za-z_]{1,64}$/;
 
+/** The id of a transaction. */
+const TRANSACTION_ID = /^trxn_[0-9A-Za-z_]{1,64}$/;
+
 /** Only Tillflow's own calls cause these events. */
 const CAUSED_BY_TILLFLOW: ReadonlySet<string> = new Set(['charge.create']);
 
@@ -21,6 +24,8 @@ export type RoutedEvent = {
   readonly checkout: CheckoutKey | null;
   /** The charge that it concerns, or null. */
   readonly chargeId: string | null;
+  /** The transaction that the event's charge names, or null. */
+  readonly transactionId: string | null;
   /** Whether the event contains the record's metadata. The account's API version decides that. */
   readonly showsMetadata: boolean;
 };
@@ -44,6 +49,7 @@ export function routeEvent(event: unknown): RoutedEvent | null {
     subject: textOf(data['id']),
     checkout,
     chargeId: isForeign ? null : chargeOf(data),
+    transactionId: transactionOf(data),
     showsMetadata: isObject(metadata),
   };
 }
@@ -58,6 +64,13 @@ function chargeOf({ object, id, charge }: Readonly<Record<string, unknown>>): st
   const about = object === 'refund' ? (isObject(charge) ? charge['id'] : charge) : id;
   const isAsked = object === 'refund' || object === 'charge' || object === undefined || object === null;
   return isAsked && typeof about === 'string' && CHARGE_ID.test(about) ? about : null;
+}
+
+/** Only of a charge: a refund has a transaction of its own. */
+function transactionOf({ object, transaction }: Readonly<Record<string, unknown>>): string | null {
+  return object === 'charge' && typeof transaction === 'string' && TRANSACTION_ID.test(transaction)
+    ? transaction
+    : null;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

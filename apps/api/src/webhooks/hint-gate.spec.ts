@@ -58,6 +58,7 @@ describe('a merged event', () => {
     key,
     subject: chargeId ?? '',
     checkout: { account: 'default', reference: 'a' },
+    transactionId: null,
     chargeId,
     showsMetadata: true,
   });

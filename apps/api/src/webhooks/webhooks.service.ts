@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { mayChangeCheckout, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
+import type { Hint } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { tooMany } from '../auth/admission.js';
 import { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
@@ -87,8 +88,8 @@ export class WebhooksService {
   async #hint(checkout: CheckoutKey, event: RoutedEvent, address: string): Promise<WebhookReceipt['outcome']> {
     let isTaken = true;
     const passed = await this.#gate.pass(gateOf(checkout.reference, event), event, async (merged) => {
-      const { id, key, chargeId } = merged;
-      const hint = { eventId: id, eventKey: key, chargeId };
+      const { id, key, chargeId, transactionId } = merged;
+      const hint: Hint = { eventId: id, eventKey: key, chargeId, ...(transactionId !== null && { transactionId }) };
       isTaken = await this.#tried(address, () => this.checkouts.hint(checkout, hint));
     });
     if (passed === 'coalesced') return 'coalesced';

@@ -82,13 +82,17 @@ export function paymentActivities(
         return { ...toRefundFacts(refund, currency), ...followed() };
       }),
 
-    retrieveCharge: ({ chargeId, isSecondTry, payment }) =>
+    retrieveCharge: ({ chargeId, isSecondTry, payment, transactionId }) =>
       read(async (options) => {
         const endsAt = performance.now() + options.deadlineMs;
+        const early = transactionId === undefined ? undefined : payoutOf(client, transactionId, options);
         const charge = await client.charges.retrieve(chargeId, options);
         const [refunds, paid] = await Promise.all([
           refundsOf(client, charge, options),
-          paymentFacts(client, charge, payment, { ...options, deadlineMs: endsAt - performance.now() }),
+          paymentFacts(client, charge, payment, {
+            options: { ...options, deadlineMs: endsAt - performance.now() },
+            early: transactionId === charge.transaction ? early : undefined,
+          }),
         ]);
         return {
           ...factsOf(charge),
@@ -103,12 +107,14 @@ export function paymentActivities(
         const charges = await findCharges(client, call, options);
         return Promise.all(
           charges.map(async (charge) =>
-            Object.assign(factsOf(charge), await paymentFacts(client, charge, call.payment, options)),
+            Object.assign(factsOf(charge), await paymentFacts(client, charge, call.payment, { options })),
           ),
         );
       }),
   };
 }
+
+type Payout = Pick<PaymentDetails, 'payout'>;
 
 /** The payment waits this long for the date of its payout, in milliseconds. A later retrieve asks again. */
 const PAYOUT_WITHIN_MS = 1_000;
@@ -119,10 +125,10 @@ async function paymentFacts(
   client: PaymentsClient,
   charge: Charge,
   wanted: PaymentWanted | undefined,
-  options: ReadOptions,
+  { options, early }: { readonly options: ReadOptions; readonly early?: Promise<Payout> | undefined },
 ): Promise<Pick<ChargeFacts, 'payment'>> {
   if (wanted === undefined || charge.status !== 'successful') return {};
-  const payout = wanted === 'details' ? {} : await payoutOf(client, charge, options);
+  const payout = wanted === 'details' ? {} : await (early ?? payoutOf(client, charge.transaction, options));
   const payment = { ...paymentDetails(charge), ...payout };
   return Object.keys(payment).length === 0 ? {} : { payment };
 }
@@ -132,9 +138,9 @@ async function paymentFacts(
  */
 async function payoutOf(
   client: PaymentsClient,
-  { transaction }: Charge,
+  transaction: unknown,
   { deadlineMs: leftMs, signal }: ReadOptions,
-): Promise<Pick<PaymentDetails, 'payout'>> {
+): Promise<Payout> {
   const deadlineMs = Math.min(leftMs, PAYOUT_WITHIN_MS);
   if (typeof transaction !== 'string' || deadlineMs < LEAST_PAYOUT_MS) return {};
   const options = { deadlineMs, timeoutMs: deadlineMs, signal };

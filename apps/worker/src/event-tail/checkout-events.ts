@@ -39,6 +39,7 @@ export function fromUnplaced(event: UnplacedEvent): CheckoutEvent {
     subject: event.subject,
     checkout: parseCheckoutId(event.checkout_id ?? ''),
     chargeId: event.charge_id,
+    transactionId: null,
     // The charge itself names its checkout.
     showsMetadata: false,
     also: [],

@@ -62,6 +62,7 @@ const eventOf = (key: string, more: Partial<CheckoutEvent> = {}): CheckoutEvent 
   subject: 'chrg_1',
   checkout: { account: 'default', reference: 'a' },
   chargeId: 'chrg_1',
+  transactionId: null,
   showsMetadata: true,
   also: [],
   createdAt: null,

@@ -52,6 +52,8 @@ export type RetrieveChargeCall = {
   /** The provider was too slow for a first try, so this one has more time. */
   readonly isSecondTry?: boolean;
   readonly payment?: PaymentWanted;
+  /** A hint says that this is the charge's transaction. Only the charge decides. */
+  readonly transactionId?: string;
 };
 
 export type FindChargesCall = {

@@ -74,7 +74,7 @@ export function executeStep(
     case 'retrieveCharge': {
       const retrievedAt = clock();
       return calls
-        .retrieveCharge({ chargeId: step.chargeId, payment: model.isPayoutKnown ? 'details' : 'details and payout' })
+        .retrieveCharge({ chargeId: step.chargeId, ...model.paymentWanted(step.chargeId) })
         .then((retrieved) => model.applyRetrieve(clock(), retrievedAt, step.chargeId, retrieved));
     }
     case 'findCharges': {

@@ -42,6 +42,8 @@ export type Hint = {
   readonly eventKey: string;
   /** The charge to retrieve; absent: every charge of the checkout. */
   readonly chargeId?: string | null;
+  /** The transaction of this charge, as the event names it: it is retrieved together with the charge. */
+  readonly transactionId?: string;
 };
 
 /** Requests attempt `after` + 1. By number, so that a repeated request never ends the attempt that it made. */

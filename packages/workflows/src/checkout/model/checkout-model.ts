@@ -87,12 +87,12 @@ export class CheckoutModel extends KnownCheckout {
   /**
    * A webhook, the event tail or a reconciliation names a charge, or all. Only the retrieve that follows is believed.
    */
-  hint(now: Instant, { eventId, eventKey, chargeId = null }: Hint): void {
+  hint(now: Instant, { eventId, eventKey, chargeId = null, transactionId }: Hint): void {
     // The provider repeats webhooks; this one says nothing new.
     if (eventKey === COMPLETION && this.parts.charges.isKnownPaid(chargeId)) return;
     if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, RECONCILED);
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
-    this.parts.charges.hint(now, chargeId, eventKey === COMPLETION);
+    this.parts.charges.hint(now, chargeId, { isPayment: eventKey === COMPLETION, transactionId });
     if (this.parts.creation.isUnknown) this.parts.creation.continueNow(now);
   }
 

@@ -1,3 +1,4 @@
+import type { RetrieveChargeCall } from '../activities.js';
 import { formatInstant, instant, type CheckoutStatus, type Instant } from '@tillflow/domain';
 import type { CheckoutPolicy } from '../policy.js';
 import {
@@ -43,6 +44,13 @@ export class KnownCheckout {
   /** It is known when the payment can be paid out. */
   get isPayoutKnown(): boolean {
     return this.state.charges.payment?.payout !== undefined;
+  }
+
+  /** The details of a payment that a retrieve of this charge asks for. */
+  paymentWanted(chargeId: string): Pick<RetrieveChargeCall, 'payment' | 'transactionId'> {
+    if (this.isPayoutKnown) return { payment: 'details' };
+    const transactionId = this.parts.charges.find(chargeId)?.hintedTransaction;
+    return { payment: 'details and payout', ...(transactionId !== undefined && { transactionId }) };
   }
 
   get attempt(): Readonly<Attempt> {

@@ -314,6 +314,17 @@ describe('the details of a payment', () => {
     );
   });
 
+  it('are asked for with the transaction that a hint names, until a retrieve has followed', () => {
+    const model = payableModel();
+    expect(model.paymentWanted('chrg_1')).toEqual({ payment: 'details and payout' });
+    model.hint(START, { eventId: 'evnt_1', eventKey: 'charge.complete', chargeId: 'chrg_1', transactionId: 'trxn_1' });
+    expect(model.paymentWanted('chrg_1')).toEqual({ payment: 'details and payout', transactionId: 'trxn_1' });
+    retrieve(model, START, chargeFacts());
+    expect(model.paymentWanted('chrg_1')).toEqual({ payment: 'details and payout' });
+    retrieve(model, START, paidCharge({ payment: { payout: '2026-03-11T00:00:00.000Z' } }));
+    expect(model.paymentWanted('chrg_1')).toEqual({ payment: 'details' });
+  });
+
   it('are absent until the provider gives any', () => {
     const model = payableModel();
     retrieve(model, START, paidCharge());

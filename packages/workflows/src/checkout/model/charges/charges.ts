@@ -30,6 +30,7 @@ import {
   RETRIEVE_APART_MS,
   stopExpiring,
   type Charge,
+  type Report,
 } from './polling.js';
 import type { UnrecognizedCharges } from './unrecognized.js';
 
@@ -97,10 +98,10 @@ export class Charges {
   }
 
   /** A hint only asks for a retrieve of charges. @param chargeId null: every charge of the checkout. */
-  hint(now: Instant, chargeId: string | null, isPayment: boolean): void {
+  hint(now: Instant, chargeId: string | null, report: Report): void {
     const charge = this.#get(chargeId);
     if (chargeId !== null && charge === undefined) this.unrecognized.add(now, chargeId);
-    else for (const one of charge === undefined ? this.state.all : [charge]) planForHint(one, now, isPayment);
+    else for (const one of charge === undefined ? this.state.all : [charge]) planForHint(one, now, report);
   }
 
   retrieveAll(now: Instant): void {

@@ -39,6 +39,8 @@ export type Charge = {
   hintedAt: number | null;
   /** The same of the last hint that reports no payment. */
   otherHintAt?: number;
+  /** The transaction that the last hint names. */
+  hintedTransaction?: string;
   /** Retrieves in a row that the provider did not answer. */
   unansweredRetrieves: number;
   expireCalls: number;
@@ -87,12 +89,24 @@ export function dueOf(charge: Charge, payableUntil: number | null, policy: Check
   return [...retrieves, { at, step: { do: 'expireCharge', chargeId: charge.id }, why: 'then expire the charge again' }];
 }
 
-/** A hint came: the charge should be retrieved. @param isPayment it reports that the charge was paid, or failed */
-export function planForHint(charge: Charge, now: Instant, isPayment = false): void {
+/** What a hint says of a charge. */
+export type Report = {
+  /** It was paid, or failed. */
+  readonly isPayment: boolean;
+  readonly transactionId?: string | undefined;
+};
+
+/** A hint came: the charge should be retrieved. */
+export function planForHint(
+  charge: Charge,
+  now: Instant,
+  { isPayment, transactionId }: Report = { isPayment: false },
+): void {
   const earliest = Math.max(now, charge.retrievedAt + RETRIEVE_APART_MS);
   charge.retrieveAt = Math.min(charge.retrieveAt ?? earliest, earliest);
   charge.hintedAt = now;
   if (!isPayment) charge.otherHintAt = now;
+  if (transactionId !== undefined) charge.hintedTransaction = transactionId;
 }
 
 /** An operator requests a retrieve now: `resolve` with the action `look`. */
@@ -147,6 +161,7 @@ function planNext(policy: CheckoutPolicy, charge: Charge, now: Instant, retrieve
   charge.retrievedAt = retrievedAt;
   charge.hintedAt = null;
   delete charge.otherHintAt;
+  delete charge.hintedTransaction;
   const [next, ...rest] = charge.pendingRechecks;
   charge.pendingRechecks = rest;
   charge.retrieveAt = next === undefined ? null : plus(now, next);
