@@ -210,6 +210,16 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
     const range = { from: '2026-01-01T00:00:00.000Z', to: '2026-01-01T01:00:00.000Z' };
     expect(await askedAboutEndpoint('POST', '/replay', range)).toContain(`replay by ${OPS}`);
   },
+  'POST /v1/counter-links': async () => {
+    const { body } = await stack.post<{ created_by: string }>('/v1/counter-links', { terminal: 'till-7' });
+    expect(body.created_by).toBe(TILL);
+  },
+  'DELETE /v1/counter-links/{id}': async () => {
+    const { body } = await stack.post<{ id: string }>('/v1/counter-links', { terminal: 'till-7' });
+    await stack.request('DELETE', `/v1/counter-links/${body.id}`);
+    const [run = []] = await stack.runsOfWorkflow(`counter-link/default/${body.id}@${stack.taskQueue}`);
+    expect(run.at(-1)?.workflowExecutionTerminatedEventAttributes?.reason).toBe(`Revoked by ${TILL}`);
+  },
   'POST /v1/account/api-version': async () => {
     await asOperator(stack, 'POST', '/v1/account/api-version', { body: { confirm: true } });
     const ids = await commandIds();
@@ -217,8 +227,12 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
   },
 };
 
-/** No caller changes anything by these: the provider sends a webhook, or a charge in test mode is marked. */
-const WITHOUT_ASKER = new Set(['POST /webhooks/provider', 'POST /v1/test-mode/charges/{id}/mark']);
+/** No caller changes anything by these: a webhook comes, a charge in test mode is marked, a session is signed. */
+const WITHOUT_ASKER = new Set([
+  'POST /webhooks/provider',
+  'POST /v1/test-mode/charges/{id}/mark',
+  'POST /v1/counter-sessions',
+]);
 
 /** Ids of this stack's commands. */
 async function commandIds(): Promise<string[]> {

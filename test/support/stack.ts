@@ -15,6 +15,7 @@ export type CheckoutJson = Checkout & {
   version: number;
   qr: { image_url: string } | null;
   events_url: string | null;
+  receipt_url: string | null;
   location: string;
 };
 export type Answer<T = CheckoutJson> = { readonly status: number; readonly body: T; readonly headers: Headers };

@@ -81,6 +81,7 @@ async function startServices(services: Services, settings: StackSettings, option
     const webhooks = { SANDBOX_PORT: String(settings.sandboxPort), WEBHOOK_URL: `${apiUrl}/webhooks/provider` };
     await services.start('sandbox', { ...env, ...keys, ...webhooks });
   }
+  const links = { PUBLIC_URL: env['PUBLIC_URL'] || apiUrl, URL_SIGNING_KEY: settings.urlSigningKey };
   const shared = {
     ...env,
     ...keys,
@@ -91,12 +92,11 @@ async function startServices(services: Services, settings: StackSettings, option
     services.startRestarting('worker', { ...shared, SHUTDOWN_GRACE_MS: '5000' }),
     services.startRestarting('api', {
       ...shared,
-      PUBLIC_URL: (env['PUBLIC_URL'] ?? '') === '' ? apiUrl : env['PUBLIC_URL'],
+      ...links,
       ...(temporal.uiUrl !== undefined && { TEMPORAL_UI_URL: temporal.uiUrl }),
       HOST: settings.apiHost,
       PORT: String(settings.apiPort),
       API_KEYS: settings.apiKeys,
-      URL_SIGNING_KEY: settings.urlSigningKey,
     }),
   ]);
   return {
@@ -107,7 +107,7 @@ async function startServices(services: Services, settings: StackSettings, option
     failure: services.failure,
     tillflow: async (...args) => {
       const printed: string[] = [];
-      await runTillflow(args, { ...shared, PUBLIC_URL: apiUrl }, (line) => printed.push(line));
+      await runTillflow(args, { ...shared, ...links }, (line) => printed.push(line));
       return printed;
     },
     stop: () => services.stop(),

@@ -1,4 +1,5 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
+import { APP_GUARD } from '@nestjs/core';
 import { PaymentsClient } from '@tillflow/payments-client';
 import type { Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
@@ -58,6 +59,11 @@ import { ReconciliationsService } from './reconciliations/reconciliations.servic
 import { RecordsController } from './records/records.controller.js';
 import { RecordsService } from './records/records.service.js';
 import { placesIn } from './settings.js';
+import { CounterLinksController, CounterSessionsController } from './counter/counter.controller.js';
+import { CounterService } from './counter/counter.service.js';
+import { OpenLinks } from './counter/open-links.js';
+import { TillGuard } from './counter/till.guard.js';
+import { TillTokens } from './counter/till-tokens.js';
 import { Cursors } from './shared/cursors.js';
 import { StreamsController } from './streams/streams.controller.js';
 import { StreamsService } from './streams/streams.service.js';
@@ -115,6 +121,8 @@ export const CONTROLLERS: Type[] = [
   ReconciliationsController,
   DayReportsController,
   EventEndpointsController,
+  CounterLinksController,
+  CounterSessionsController,
   ErrorsController,
   ...RESOURCE_CONTROLLERS,
 ];
@@ -163,6 +171,10 @@ export class AppModule {
         EndpointLinks,
         EventEndpointsService,
         CodecLinks,
+        TillTokens,
+        OpenLinks,
+        CounterService,
+        { provide: APP_GUARD, useClass: TillGuard },
         ...RESOURCE_PROVIDERS,
       ],
     };

@@ -3,6 +3,7 @@ import { isTemporalFailure, SettingsError } from '@tillflow/temporal';
 import type { Command, Report } from './command.js';
 import { backfill } from './commands/backfill.js';
 import { breaks } from './commands/breaks.js';
+import { counterLink } from './commands/counter-link.js';
 import { day } from './commands/day.js';
 import { doctor } from './commands/doctor.js';
 import { endpoints } from './commands/endpoints.js';
@@ -31,6 +32,7 @@ const COMMANDS: readonly Command[] = [
   backfill,
   notices,
   endpoints,
+  counterLink,
   plans,
   pause,
   resume,

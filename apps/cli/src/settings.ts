@@ -75,6 +75,19 @@ export function safeProviderSettings(environment: Environment): ProviderSettings
   return readSettings(providerSchema, environment, unsafeWithLiveKey);
 }
 
+/** As the API's, where a command writes links to the API. */
+const linkSchema = z.object({
+  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
+  URL_SIGNING_KEY: list(),
+});
+
+/** How the API's links begin (without a slash at the end), and the secret that signs them. @throws {SettingsError} */
+export function linkSettings(environment: Environment): { readonly base: string; readonly secret: string } {
+  const { PUBLIC_URL, URL_SIGNING_KEY } = readSettings(linkSchema, environment);
+  const [secret = ''] = URL_SIGNING_KEY;
+  return { base: PUBLIC_URL.replace(/\/+$/, ''), secret };
+}
+
 /** The address for the provider's webhooks. Undefined when the API's address is unknown. */
 export function webhookAddress({ PUBLIC_URL }: Pick<ProviderSettings, 'PUBLIC_URL'>): string | undefined {
   return PUBLIC_URL === undefined ? undefined : `${PUBLIC_URL}/webhooks/provider`;

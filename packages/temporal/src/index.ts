@@ -35,6 +35,7 @@ export { eventNetworks, MAX_ENDPOINT_URL, refuseEndpoint, type EventNetworks } f
 export { EndpointSealer, eventLinks, type EventLinks } from './event-endpoints/secrets.js';
 export { checkoutsChanged, checkoutsChangedAgain, checkoutsWithEvents } from './checkouts/event-queries.js';
 export { addNetwork, isIn } from './settings/networks.js';
+export { counterAddress, CounterLinks, newCounterLink } from './counter-links.js';
 export { DayReports, type DayReport } from './day-reports.js';
 export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
@@ -60,6 +61,7 @@ export {
 } from './settings/settings.js';
 export { nameOnQueue, pausedSchedules, setUpSchedules } from './setup/schedules.js';
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup/setup.js';
+export { COUNTER_LINK, readTillToken, tillNameOf, writeTillToken, type Till, type TillSession } from './tills.js';
 export {
   clockName,
   readTemporalClock,

@@ -18,7 +18,7 @@ const MAX_PAGE_SIZE = 1_000;
 /** One search names at most this many workflows. */
 export const MAX_WORKFLOWS = 200;
 /** The number of Temporal's `WORKFLOW_EXECUTION_STATUS_RUNNING`. */
-const RUNNING = 1;
+export const RUNNING = 1;
 
 /** One page in the server's order: open runs first, then closed ones, the newest first in each. */
 export async function listPage(

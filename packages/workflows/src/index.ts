@@ -141,6 +141,12 @@ export {
   type EventRange,
   type TimeRange,
 } from './outgoing-events/messages.js';
+export {
+  COUNTER_LINK_WORKFLOW,
+  counterLinkWorkflowId,
+  type CounterLink,
+  type CounterLinkMemo,
+} from './counter-links/messages.js';
 export { PAUSE_WORKFLOW, pauseWorkflowId, type PauseMemo } from './pause/messages.js';
 export type { CompareCall, ReconciliationActivities } from './reconciliation/activities.js';
 export {

@@ -3,8 +3,10 @@ import type { Role } from './api-keys.js';
 
 /** Who may call a route, and what is checked before its body is read. */
 export type Access = {
-  /** The role that a key needs; null: no key is needed. */
-  readonly role: Role | null;
+  /** The role that a key needs; null: no key is needed; `till`: a session of the counter, and no key. */
+  readonly role: Role | 'till' | null;
+  /** A session of the counter may call it, for its own till. */
+  readonly till?: true;
   /** What permits the call without a key. */
   readonly or?: 'signed link' | 'codec link' | 'METRICS_OPEN';
   /** True for routes without a rate limit. They must be cheap. */
@@ -23,12 +25,19 @@ declare module 'fastify' {
 /** Stored in the route's configuration, which the API reads before the body arrives. */
 const mark = (access: Access): MethodDecorator => RouteConfig({ access });
 
+/** Permits a route to sessions of the counter, besides keys. The route must keep to the till of its caller. */
+export const OWN_TILL = { till: true } as const;
+type Till = Pick<Access, 'till'>;
+
 /**
  * The route needs a key with this role. A route without a mark refuses everyone, so that no route is open by mistake.
  */
-export const Requires = (role: Role): MethodDecorator => mark({ role });
+export const Requires = (role: Role, till: Till = {}): MethodDecorator => mark({ role, ...till });
 /** As {@link Requires}, or a signed link, because `<img>` and `EventSource` cannot send a key. */
-export const RequiresKeyOrLink = (role: Role): MethodDecorator => mark({ role, or: 'signed link' });
+export const RequiresKeyOrLink = (role: Role, till: Till = {}): MethodDecorator =>
+  mark({ role, or: 'signed link', ...till });
+/** The route needs a session of the counter. */
+export const RequiresTill = (): MethodDecorator => mark({ role: 'till', ...OWN_TILL });
 /** As {@link Requires}, or open with `METRICS_OPEN`. */
 export const RequiresUnlessOpen = (role: Role): MethodDecorator => mark({ role, or: 'METRICS_OPEN' });
 /** As {@link Requires}, for a route that reads files from its body and may take the time of an upload. */

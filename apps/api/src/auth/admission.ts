@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify';
+import type { TillSession } from '@tillflow/temporal';
 import type { CodecLinks } from '../codec/codec-links.js';
+import { hasExpired, type TillTokens } from '../counter/till-tokens.js';
 import { addressKey } from '../edge/client-address.js';
 import { countOf } from '../edge/headers.js';
 import type { Bucket, Limits } from '../edge/limits.js';
@@ -7,7 +9,7 @@ import { Problem } from '../problems/problem.js';
 import type { Settings } from '../providers.js';
 import type { Access } from './access.js';
 import { findKey, mayActAs, type ApiKey } from './api-keys.js';
-import { linkCaller, type Caller } from './caller.js';
+import { linkCaller, tillCaller, type Caller } from './caller.js';
 import type { LinkState, SignedLinks } from './signed-links.js';
 
 const NO_LINK: LinkState = { kind: 'none' };
@@ -24,7 +26,11 @@ type Parts = {
   readonly limits: Limits;
   readonly links: SignedLinks;
   readonly codecLinks: CodecLinks;
+  readonly tillTokens: TillTokens;
 };
+
+/** What a request shows of its caller. At most one is given. */
+type Credentials = { readonly key: ApiKey | null; readonly till: TillSession | null; readonly link: LinkState };
 
 /**
  * Decides from the headers of a request who the caller is, whether the caller exceeds a limit, and whether the route is
@@ -39,23 +45,33 @@ export class Admission {
    */
   admit(request: Caller): void {
     const { access } = request.routeOptions.config;
-    const key = this.#keyOf(request);
-    const link = key === null ? this.#linkOf(request, access) : NO_LINK;
-    if (access?.isUnlimited !== true) this.#count(request, key, link);
+    const token = tokenOf(request);
+    const key = token === null ? null : findKey(this.parts.settings.values.API_KEYS, token);
+    const till = token === null || key !== null ? null : this.parts.tillTokens.inSession(token);
+    const link = key === null && till === null ? this.#linkOf(request, access) : NO_LINK;
+    if (access?.isUnlimited !== true) this.#count(request, { key, till, link });
     if (request.is404) return;
     if (access === undefined) throw new Problem('forbidden', 'This route is closed to everyone');
     if (link.kind === 'invalid' || link.kind === 'expired') throw new Problem('unauthorized', LINK_REFUSED[link.kind]);
     if (link.kind === 'valid') {
       request.caller = linkCaller(request.ip);
-      if (link.expires !== null) request.linkExpires = link.expires;
-    } else if (this.#wantsKey(access)) request.caller = nameOf(key, access, request);
+      if (link.expires !== null) {
+        request.linkExpires = link.expires;
+        // The link has no other parameters, and no route knows these two.
+        request.query = {};
+      }
+    } else if (!this.#wantsKey(access)) return;
+    else if (till !== null) enter(request, till, access);
+    else request.caller = nameOf(key, access, request);
   }
 
-  #count(request: Caller, key: ApiKey | null, link: LinkState): void {
-    const { keys, links, oneLink, anonymous } = this.parts.limits;
+  #count(request: Caller, { key, till, link }: Credentials): void {
+    const { keys, tills, links, oneLink, anonymous } = this.parts.limits;
     const address = addressKey(request.ip);
     if (key !== null) {
       take(request, keys, key.name, 'This key made too many requests in one second');
+    } else if (till !== null) {
+      take(request, tills, till.link, 'The counters of this link made too many requests in one second');
     } else if (link.kind === 'valid') {
       take(request, links, address, 'This address made too many requests with links in one second');
       // The Temporal UI reads a whole history at an address of the codec, which has no expiry of its own.
@@ -63,12 +79,6 @@ export class Admission {
       const caller = `${address} ${JSON.stringify(request.params)}`;
       take(request, oneLink, caller, 'This address made too many requests with one link in one second');
     } else take(request, anonymous, address, 'This address made too many requests without a known key in one second');
-  }
-
-  #keyOf({ headers: { authorization }, raw }: FastifyRequest): ApiKey | null {
-    const [, token] = BEARER.exec(authorization ?? '') ?? [];
-    if (token === undefined || countOf('authorization', raw.rawHeaders) !== 1) return null;
-    return findKey(this.parts.settings.values.API_KEYS, token);
   }
 
   #linkOf(request: FastifyRequest, access: Access | undefined): LinkState {
@@ -84,9 +94,23 @@ export class Admission {
   }
 }
 
+/** The bearer token of a request; null unless it has exactly one. */
+function tokenOf({ headers: { authorization }, raw }: FastifyRequest): string | null {
+  const [, token] = BEARER.exec(authorization ?? '') ?? [];
+  return token === undefined || countOf('authorization', raw.rawHeaders) !== 1 ? null : token;
+}
+
+/** @throws {Problem} `unauthorized` after the session's end, `forbidden` for a route that is not about one till */
+function enter(request: Caller, till: TillSession, { till: isForTills }: Access): void {
+  if (hasExpired(till)) throw new Problem('unauthorized', 'The session has expired. Open the counter with a new link');
+  if (isForTills !== true) throw new Problem('forbidden', 'A session of the counter is not allowed to do this');
+  request.till = till;
+  request.caller = tillCaller(till);
+}
+
 function nameOf(key: ApiKey | null, { role, or }: Access, { headers }: FastifyRequest): string {
   if (key === null) throw new Problem('unauthorized', whyNoKey(or, headers.authorization));
-  if (role !== null && !mayActAs(key.role, role))
+  if (role === 'till' || (role !== null && !mayActAs(key.role, role)))
     throw new Problem('forbidden', `The role of this key is not allowed to do this`);
   return key.name;
 }

@@ -1,10 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { signature, signedLinks, signingKey, type LinkTo } from '@tillflow/temporal';
+import { signature, signedLinks, signingKey, type COUNTER_LINK, type LinkTo } from '@tillflow/temporal';
 import { Settings } from '../providers.js';
 
 /** The purpose of a signature. A signature for one purpose is not valid for another. */
-export type Purpose = 'link' | 'codec' | 'cursor';
+export type Purpose = 'link' | 'codec' | 'cursor' | typeof COUNTER_LINK | 'counter session';
 
 /**
  * Signs what callers send back, with `URL_SIGNING_KEY`. Its first secret signs, all of its secrets verify. The same

@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Requires, RequiresKeyOrLink } from '../auth/access.js';
+import { OWN_TILL, Requires, RequiresKeyOrLink } from '../auth/access.js';
 import { AskedBy, type Asker, type Caller } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag, type Link } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
@@ -54,7 +54,7 @@ export class CheckoutsController {
   ) {}
 
   @Post()
-  @Requires('checkout')
+  @Requires('checkout', OWN_TILL)
   @Describes('createCheckout', 'Creates a checkout, or answers with the one that already has this reference', [
     'reference_conflict',
     'amount_out_of_range',
@@ -85,19 +85,19 @@ export class CheckoutsController {
   }
 
   @Get()
-  @Requires('checkout')
+  @Requires('checkout', OWN_TILL)
   @Describes('listCheckouts', 'Lists checkouts', ['temporal_unavailable', 'overloaded'])
   @Answers(
     200,
     'Open checkouts (`creating`, `awaiting_payment`) come first. Each part is sorted by `created_at`, the newest first, then by `id`. The order is the same on all pages. A page may have fewer than `limit` checkouts: only a null `next_cursor` marks the end',
     checkoutsReply,
   )
-  list(@Query({ schema: listCheckouts }) query: ListCheckouts): Promise<CheckoutsReply> {
-    return this.checkouts.list(query);
+  list(@Query({ schema: listCheckouts }) query: ListCheckouts, @AskedBy() asker: Asker): Promise<CheckoutsReply> {
+    return this.checkouts.list(query, asker);
   }
 
   @Get(':id')
-  @Requires('checkout')
+  @Requires('checkout', OWN_TILL)
   @Describes('getCheckout', 'Reads a checkout, with `wait` once it has changed', CHECKOUT_PROBLEMS)
   @Answers(200, 'The checkout in its latest known state', checkoutReply)
   get(
@@ -110,7 +110,7 @@ export class CheckoutsController {
 
   @Post(':id/cancel')
   @HttpCode(200)
-  @Requires('checkout')
+  @Requires('checkout', OWN_TILL)
   @Describes('cancelCheckout', 'Ends an unpaid checkout', [...CHECKOUT_PROBLEMS, 'already_paid'])
   @Answers(200, 'The checkout, which accepts no payment any more', checkoutReply, AT_LOCATION)
   @Answers(202, 'The customer may be confirming the payment. Read `location`', checkoutReply, AT_LOCATION)
@@ -125,7 +125,7 @@ export class CheckoutsController {
   }
 
   @Post(':id/attempts')
-  @Requires('checkout')
+  @Requires('checkout', OWN_TILL)
   @Describes('createAttempt', 'Creates a new attempt in place of an open, expired or failed one', [
     ...CHECKOUT_PROBLEMS,
     'already_paid',
@@ -166,7 +166,7 @@ export class CheckoutsController {
   }
 
   @Get(':id/qr')
-  @RequiresKeyOrLink('checkout')
+  @RequiresKeyOrLink('checkout', OWN_TILL)
   @Describes('getQrImage', 'Reads the QR code as an image', [...CHECKOUT_PROBLEMS, 'qr_gone', 'provider_unavailable'])
   @AnswersWith(200, 'The image', { content: { 'image/svg+xml': {}, 'image/png': {}, 'image/jpeg': {} } })
   async qr(

@@ -226,6 +226,10 @@ export const checkoutReply = z
       description:
         'A stream of the changes that the customer may see. The link opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',
     }),
+    receipt_url: z.url().nullable().meta({
+      description:
+        'The receipt as a page, for the customer. The link opens without a key until 90 days after the payment. Null before the payment, and after that',
+    }),
     location: z.string().meta({
       pattern: '^/v1/checkouts/',
       description: 'Where to read this checkout again. Of a 202: the address waits for the next change',
@@ -260,6 +264,7 @@ export const checkoutReply = z
         attention: null,
         events_url:
           'https://pay.example/v1/checkouts/chk_default_till-7-000142/events?expires=1795326319&sig=ICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj8',
+        receipt_url: null,
         location: '/v1/checkouts/chk_default_till-7-000142',
       },
     ],

@@ -15,7 +15,7 @@ import {
   type Currency,
   type Money,
 } from '@tillflow/domain';
-import { readPlace, writePlace, type Pause, type StoredCheckout } from '@tillflow/temporal';
+import { readPlace, tillNameOf, writePlace, type Pause, type StoredCheckout, type Till } from '@tillflow/temporal';
 import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
 import { currentBudget, timeBeforeFollowUp, timeBeforeRead } from '../temporal/request-budget.js';
 import type { Asker } from '../auth/caller.js';
@@ -62,9 +62,11 @@ export class CheckoutsService {
    * The checkout of this reference: a new one, or the existing one. 202 also when Temporal did not confirm it in time
    * and it may still begin.
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
-   * `not_accepting`, `overloaded`, `temporal_unavailable`: the checkout did not begin.
+   * `not_accepting`, `overloaded`, `temporal_unavailable`: the checkout did not begin; `forbidden` for a session of the
+   * counter that names a till, a store or a source.
    */
-  async begin(request: CreateCheckout, { by }: Asker): Promise<Begun> {
+  async begin(given: CreateCheckout, { by, till }: Asker): Promise<Begun> {
+    const request = till === undefined ? given : atTill(given, till);
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
     const intent = toIntent(request, money);
     const requestNonce = randomUUID();
@@ -74,6 +76,12 @@ export class CheckoutsService {
       this.#begin(request, money, { intent, by }, requestNonce),
     );
     if (stored === null) return { checkout: this.#expected(intent), status: 202 };
+    if (till !== undefined && tillNameOf(stored.intent) !== tillNameOf(till)) {
+      throw new Problem(
+        'reference_conflict',
+        `The reference ${intent.reference} belongs to a checkout of another till`,
+      );
+    }
     const { amount, currency } = stored.intent;
     if (amount !== money.amount || currency !== money.currency) {
       throw new Problem(
@@ -92,12 +100,15 @@ export class CheckoutsService {
   }
 
   /** In one order across all pages: open checkouts, then ended ones, each part with the newest first. */
-  async list({ limit, cursor, ...filters }: ListCheckouts): Promise<CheckoutsReply> {
+  async list({ limit, cursor, ...given }: ListCheckouts, { till }: Pick<Asker, 'till'>): Promise<CheckoutsReply> {
+    const filters = till === undefined ? given : { ...given, terminal: till.terminal, store: till.store?.id };
     const list = ['checkouts', JSON.stringify(filters)];
     const token = cursor === undefined ? null : this.cursors.read(cursor, list).token;
     const { data, next } = await this.repository.list(filters, limit, token === null ? null : readPlace(token));
     return {
-      data: data.map((stored) => this.presenter.present(stored)),
+      data: data
+        .filter(({ intent }) => till === undefined || tillNameOf(intent) === tillNameOf(till))
+        .map((stored) => this.presenter.present(stored)),
       next_cursor: next === null ? null : this.cursors.write({ search: next.part, token: writePlace(next) }, list),
     };
   }
@@ -199,6 +210,15 @@ function chargeable(amount: number, currency: string, sold: readonly Currency[])
     'amount_out_of_range',
     `A payment can be from ${formatMoney({ amount: min, currency })} to ${formatMoney({ amount: max, currency })}`,
   );
+}
+
+/** A session of the counter sells at its own till. @throws {Problem} `forbidden` */
+function atTill(request: CreateCheckout, { terminal, store }: Till): CreateCheckout {
+  if (request.terminal !== undefined || request.store !== undefined || request.source !== undefined) {
+    throw new Problem('forbidden', 'The session decides the till and the store: leave out terminal, store and source');
+  }
+  const name = store?.name ?? undefined;
+  return { ...request, terminal, ...(store === null ? {} : { store: { id: store.id, name } }) };
 }
 
 function toIntent(request: CreateCheckout, { amount, currency }: Money): CheckoutIntent {

@@ -9,6 +9,7 @@ import { keyNameOf, type Caller } from '../auth/caller.js';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import { CodecLinks } from '../codec/codec-links.js';
+import { TillTokens } from '../counter/till-tokens.js';
 import { allowCodecOrigins, allowOrigins } from './cors.js';
 import { UPLOAD_WITHIN_MS } from '../disputes/upload.js';
 import type { Metrics } from '../metrics/metrics.js';
@@ -49,7 +50,8 @@ export class Edge {
     this.problems = new ProblemFilter(settings, logger);
     const signatures = new Signatures(settings);
     const links = new SignedLinks(signatures, settings);
-    this.#admission = new Admission({ settings, limits, links, codecLinks: new CodecLinks(signatures, settings) });
+    const codecLinks = new CodecLinks(signatures, settings);
+    this.#admission = new Admission({ settings, limits, links, codecLinks, tillTokens: new TillTokens(signatures) });
     const unreadable = new Unreadable(settings);
     const { BODY_LIMIT_BYTES, REQUEST_TIMEOUT_MS, TRUST_PROXY, TEMPORAL_UI_URL, CORS_ORIGINS } = settings.values;
     this.server = fastify({

@@ -55,6 +55,8 @@ const UNSIGNED_SEARCHES = 20;
 export class Limits {
   /** By the name of the key. */
   readonly keys: Bucket;
+  /** By link: requests with a session of the counter. */
+  readonly tills: Bucket;
   /** By address: every request without a known key and without a valid link, whatever its answer. Never health. */
   readonly anonymous: Bucket;
   /** By address: requests with a valid link. */
@@ -71,6 +73,7 @@ export class Limits {
 
   constructor({ RATE_LIMIT, OPEN_RATE_LIMIT }: { readonly RATE_LIMIT: number; readonly OPEN_RATE_LIMIT: number }) {
     this.keys = new Bucket(RATE_LIMIT);
+    this.tills = new Bucket(OPEN_RATE_LIMIT);
     this.anonymous = new Bucket(OPEN_RATE_LIMIT);
     this.links = new Bucket(RATE_LIMIT);
     this.oneLink = new Bucket(OPEN_RATE_LIMIT);

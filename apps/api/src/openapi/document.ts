@@ -16,6 +16,7 @@ const TAGS = {
   checkouts: 'Payments by QR code',
   availability: 'Whether new payments are possible',
   refunds: 'Refunds and voids',
+  counter: 'The page at which a person sells',
   reconciliations: "Comparisons of Tillflow's records with the provider's",
   'recurring plans': 'Recurring charges and transfers',
   disputes: 'Disputes and their evidence',
@@ -30,6 +31,7 @@ const TAGS = {
 
 const SECURITY_SCHEMES = {
   key: { type: 'http', scheme: 'bearer', description: 'A key from `API_KEYS`' },
+  tillSession: { type: 'http', scheme: 'bearer', description: 'A session of the counter, for its own till' },
   linkExpires: { type: 'apiKey', in: 'query', name: 'expires', description: 'Part of a link that the API signed' },
   linkSignature: { type: 'apiKey', in: 'query', name: 'sig', description: 'Part of a link that the API signed' },
 };
@@ -74,9 +76,13 @@ function operationOf(route: Route, schemas: Schemas, responses: Responses): Json
   };
 }
 
-function securityOf({ role, or }: Access): readonly Json[] {
+function securityOf({ role, or, till }: Access): readonly Json[] {
   if (role === null) return [];
-  return or === 'signed link' ? [{ key: [] }, { linkExpires: [], linkSignature: [] }] : [{ key: [] }];
+  return [
+    ...(role === 'till' ? [] : [{ key: [] }]),
+    ...(or === 'signed link' ? [{ linkExpires: [], linkSignature: [] }] : []),
+    ...(till === true ? [{ tillSession: [] }] : []),
+  ];
 }
 
 function parametersOf({ params, query, operation }: Route, schemas: Schemas): readonly Json[] {

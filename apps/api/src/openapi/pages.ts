@@ -1,13 +1,11 @@
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { servePage, type StaticPage } from '../edge/static-pages.js';
 
 const require = createRequire(import.meta.url);
 const ASSETS = dirname(require.resolve('swagger-ui-dist/package.json'));
-
-type Page = { readonly path: string; readonly type: string; readonly bytes: Buffer; readonly policy?: string };
 
 const HTML = `<!doctype html>
 <html lang="en">
@@ -41,12 +39,12 @@ const POLICY = [
 
 /** Serves the description of the API, as JSON and as a page. Every answer is prepared once. */
 export async function serveDescription(server: FastifyInstance, document: unknown): Promise<void> {
-  const asset = async (name: string, type: string): Promise<Page> => ({
+  const asset = async (name: string, type: string): Promise<StaticPage> => ({
     path: `/docs/${name}`,
     type,
     bytes: await readFile(join(ASSETS, name)),
   });
-  const pages: readonly Page[] = [
+  const pages: readonly StaticPage[] = [
     { path: '/openapi.json', type: 'application/json; charset=utf-8', bytes: Buffer.from(JSON.stringify(document)) },
     { path: '/docs', type: 'text/html; charset=utf-8', bytes: Buffer.from(HTML), policy: POLICY },
     { path: '/docs/start.js', type: 'text/javascript; charset=utf-8', bytes: Buffer.from(START) },
@@ -54,22 +52,6 @@ export async function serveDescription(server: FastifyInstance, document: unknow
     await asset('swagger-ui.css', 'text/css; charset=utf-8'),
     await asset('favicon-32x32.png', 'image/png'),
   ];
-  for (const page of pages) serve(server, page);
+  for (const page of pages) servePage(server, page);
   server.get('/docs/', { config: { access: { role: null } } }, (_, reply) => reply.redirect('../docs', 308));
-}
-
-function serve(server: FastifyInstance, { path, type, bytes, policy }: Page): void {
-  const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
-  server.get(path, { config: { access: { role: null } } }, (request, reply) => {
-    void reply.headers({ etag, 'cache-control': 'no-cache' });
-    if (policy !== undefined) void reply.header('content-security-policy', policy);
-    if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send();
-    return reply.type(type).send(bytes);
-  });
-}
-
-/** Source: RFC 9110, section 13.1.2. */
-function isKnown(given: string | undefined, etag: string): boolean {
-  if (given === undefined) return false;
-  return given.split(',').some((one) => one.trim() === '*' || one.trim().replace(/^W\//, '') === etag);
 }

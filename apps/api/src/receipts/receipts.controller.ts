@@ -1,7 +1,8 @@
-import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
+import { Controller, Get, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { Requires } from '../auth/access.js';
+import { OWN_TILL, RequiresKeyOrLink } from '../auth/access.js';
+import type { Caller } from '../auth/caller.js';
 import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
@@ -27,7 +28,7 @@ export class ReceiptsController {
   constructor(private readonly receipts: ReceiptsService) {}
 
   @Get()
-  @Requires('checkout')
+  @RequiresKeyOrLink('checkout', OWN_TILL)
   @Describes(
     'getCheckoutReceipt',
     'Reads the receipt of the payment or of a refund. The till marks a second print as a copy: each read gives the same receipt',
@@ -60,12 +61,13 @@ export class ReceiptsController {
     @Query({ schema: readReceipt }) { refund }: ReadReceipt,
     @Headers('accept') accept: string | undefined,
     @Headers('accept-language') acceptLanguage: string | undefined,
+    @Req() { linkExpires }: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<CheckoutReceipt | string> {
     void reply.header('vary', 'Accept, Accept-Language');
     const type = acceptedType(accept, TYPES);
     const language = chooseLanguage(acceptLanguage);
-    const receipt = await this.receipts.receipt(id, refund, language);
+    const receipt = await this.receipts.receipt(id, refund, language, linkExpires !== undefined);
     void reply.header('content-language', language);
     switch (type) {
       case 'application/json':

@@ -3,6 +3,7 @@ import { isPaid } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { toCheckout, type StoredRefund } from '@tillflow/workflows';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
+import { LinkReads } from '../checkouts/link-reads.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { writeAmount, writeTime } from './formats.js';
@@ -24,6 +25,7 @@ type Sale = {
 export class ReceiptsService {
   constructor(
     private readonly repository: CheckoutsRepository,
+    private readonly linkReads: LinkReads,
     private readonly settings: Settings,
   ) {}
 
@@ -31,8 +33,14 @@ export class ReceiptsService {
    * The receipt of the payment, or of the refund with this key.
    * @throws {Problem} `not_found`, `not_paid`, `not_refunded`.
    */
-  async receipt(id: string, refundKey: string | undefined, language: Language): Promise<CheckoutReceipt> {
-    const stored = await this.repository.get(keyOf(id));
+  async receipt(
+    id: string,
+    refundKey: string | undefined,
+    language: Language,
+    isByLink: boolean,
+  ): Promise<CheckoutReceipt> {
+    const reads = isByLink ? this.linkReads : this.repository;
+    const stored = await reads.get(keyOf(id));
     const sale = saleOf(stored);
     return refundKey === undefined
       ? this.#ofPayment(stored, sale, language)

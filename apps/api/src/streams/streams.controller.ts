@@ -1,6 +1,6 @@
 import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { RequiresKeyOrLink } from '../auth/access.js';
+import { OWN_TILL, RequiresKeyOrLink } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
 import { checkoutPath, checkoutEvent, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
@@ -17,6 +17,9 @@ const STREAM_HEADERS = {
   // The connection ends with the stream, so that a process that stops can close it.
   connection: 'close',
 };
+
+/** The stream of a session ends after a minute, so that one whose link was revoked ends soon. The counter opens it again. */
+const TILL_STREAM_MS = 60_000;
 
 @Tag('checkouts')
 @Controller('v1/checkouts/:id/events')
@@ -37,7 +40,7 @@ export class StreamsController {
   }
 
   @Get()
-  @RequiresKeyOrLink('checkout')
+  @RequiresKeyOrLink('checkout', OWN_TILL)
   @Describes(
     'watchCheckout',
     'Streams the changes of a checkout as server-sent events',
@@ -69,6 +72,7 @@ export class StreamsController {
       id,
       seen: lastEventId(seen),
       link: request.linkExpires === undefined ? null : { expires: request.linkExpires, address: request.ip },
+      endsWithin: request.till === undefined ? null : TILL_STREAM_MS,
       connection: reply.raw,
     });
     if (stream === null) {

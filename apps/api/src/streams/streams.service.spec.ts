@@ -49,7 +49,7 @@ function service(limit = 10) {
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
   const streams = new StreamsService(repository, new LinkReads(repository, changes), presenter, watches, settings);
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
-    streams.open({ id: ID, seen: null, link: null, connection: NOWHERE, ...request });
+    streams.open({ id: ID, seen: null, link: null, endsWithin: null, connection: NOWHERE, ...request });
   return { stored, get, changes, streams, open };
 }
 

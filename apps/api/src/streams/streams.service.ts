@@ -17,6 +17,8 @@ export type StreamRequest = {
   readonly seen: number | null;
   /** The signed link that opened the stream; null for a key. */
   readonly link: StreamLink | null;
+  /** The stream ends after so many milliseconds; null: with the checkout, or its link. */
+  readonly endsWithin: number | null;
   readonly connection: Connection;
 };
 
@@ -59,7 +61,7 @@ export class StreamsService implements BeforeApplicationShutdown {
    * @throws {Problem} `not_found`, `too_many_streams`, `temporal_unavailable`.
    */
   async open(request: StreamRequest): Promise<EventStream | null> {
-    const { id, seen, link, connection } = request;
+    const { id, seen, link, endsWithin, connection } = request;
     const key = keyOf(id);
     const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : addressKey(link.address) });
     if (leave === null) {
@@ -76,6 +78,7 @@ export class StreamsService implements BeforeApplicationShutdown {
       if (isNews) show(checkout);
       this.#follow(stream, checkout, show);
       if (link !== null) endWithin(stream, Math.min(link.expires * 1_000 - Date.now(), LONGEST_BY_LINK_MS));
+      if (endsWithin !== null) endWithin(stream, endsWithin);
       return stream;
     } finally {
       if (stream === null) leave();

@@ -4,7 +4,6 @@ import {
   EventEndpoints,
   eventLinks,
   eventNetworks,
-  list,
   readSettings,
   refuseEndpoint,
   Seal,
@@ -16,6 +15,7 @@ import { CHECKOUT_EVENTS, MAX_ENDPOINTS, type CheckoutEvent, type EventEndpointM
 import { z } from 'zod';
 import { command, EXIT, UsageError, type Report } from '../command.js';
 import { operator } from '../operator.js';
+import { linkSettings } from '../settings.js';
 import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 import { columns, utc } from '../text.js';
 
@@ -25,11 +25,6 @@ const schema = z.object({
   ...temporalSettings,
   PROVIDER_SECRET_KEY: z.string('is needed'),
   EVENT_ENDPOINT_NETWORKS: eventNetworks,
-});
-/** As the API's, where a secret is made: events show a checkout with the API's links. */
-const linkSchema = z.object({
-  PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
-  URL_SIGNING_KEY: list(),
 });
 
 const ACTIONS = ['add', 'enable', 'disable', 'delete', 'rotate', 'test', 'replay', 'deliveries'] as const;
@@ -186,9 +181,8 @@ function listed(memos: readonly EventEndpointMemo[]): Report {
 
 /** @throws {SettingsError} */
 function linksIn(environment: Readonly<Record<string, string | undefined>>): EventLinks {
-  const { PUBLIC_URL: url, URL_SIGNING_KEY: secrets } = readSettings(linkSchema, environment);
-  const [secret = ''] = secrets;
-  return eventLinks(url.replace(/\/+$/, ''), secret);
+  const { base, secret } = linkSettings(environment);
+  return eventLinks(base, secret);
 }
 
 function eventsIn(text: string | undefined): CheckoutEvent[] | null {

@@ -4,7 +4,10 @@ import type { LinkTo } from './links.js';
 
 const QR_ROUTE = '/v1/checkouts/:id/qr';
 const EVENTS_ROUTE = '/v1/checkouts/:id/events';
+const RECEIPT_ROUTE = '/v1/checkouts/:id/receipt';
 const DAY_SECONDS = 86_400;
+/** A customer may need the receipt to return or to claim something. */
+const RECEIPT_DAYS = 90;
 
 /**
  * A checkout as the API answers it, and as events carry it. The memo may be older than `now`: a QR code or a window that
@@ -30,8 +33,15 @@ export function presentCheckout(stored: StoredCheckout, linkTo: LinkTo, now: num
     qr: qr === null ? null : { image_url: linkTo(QR_ROUTE, { id }, expires), ...qr },
     version,
     events_url: isWatchable ? linkTo(EVENTS_ROUTE, { id }, expires) : null,
+    receipt_url: receiptUrl(stored, linkTo, now),
     location: `/v1/checkouts/${id}`,
   };
+}
+
+function receiptUrl({ intent: { id }, state }: StoredCheckout, linkTo: LinkTo, now: number): string | null {
+  if (state.paid_at === null) return null;
+  const expires = Math.ceil(Date.parse(state.paid_at) / 1_000) + RECEIPT_DAYS * DAY_SECONDS;
+  return now < expires * 1_000 ? linkTo(RECEIPT_ROUTE, { id }, expires) : null;
 }
 
 /** The end of the time to pay: of the newest attempt, or as requested before the first one. ISO 8601 UTC. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import {
   WorkflowExecutionAlreadyStartedError,
   WorkflowNotFoundError,
@@ -33,6 +32,7 @@ import type { Temporal } from '../connection/connection.js';
 import type { EndpointSealer, EventLinks } from './secrets.js';
 import { readDeliveries, type DeliveryPage } from './deliveries.js';
 import { decodeRuns, listRuns } from '../listed-runs.js';
+import { randomText } from '../random-text.js';
 import { nameOnQueue } from '../setup/schedules.js';
 
 /** Another request has replaced the secrets of an endpoint meanwhile. */
@@ -81,7 +81,7 @@ export class EventEndpoints {
       const workflowId = this.#workflowId(slot);
       if (taken.has(workflowId)) continue;
       const now = new Date().toISOString();
-      const id = `evep_${String(slot).padStart(2, '0')}${randomText()}`;
+      const id = `evep_${String(slot).padStart(2, '0')}${randomText(RANDOM_CHARS)}`;
       const endpoint = { ...settings, id, created_at: now, updated_at: now, created_by: by };
       const memo: EventEndpointMemo = { endpoint, sealed };
       try {
@@ -306,10 +306,4 @@ async function describedOrNull(workflow: WorkflowHandle): Promise<WorkflowExecut
     if (error instanceof WorkflowNotFoundError) return null;
     throw error;
   }
-}
-
-const ALPHABET = 'abcdefghijklmnopqrstuvwxyz234567';
-
-function randomText(): string {
-  return Array.from(randomBytes(RANDOM_CHARS), (byte) => ALPHABET[byte % ALPHABET.length]).join('');
 }
