@@ -195,6 +195,11 @@ describe('a request for a receipt', () => {
     expect(await receiptOf<ProblemJson>(unpaid.id)).toMatchObject({ status: 409, body: { code: 'not_paid' } });
   });
 
+  it('needs only the key: the API ignores a link beside it, even a broken one', async () => {
+    const { status, body } = await receiptOf(paid.id, '?refund=return-17&expires=&sig=');
+    expect({ status, body }).toMatchObject({ status: 200, body: { kind: 'refund' } });
+  });
+
   it.each([
     ['', 'chk_default_nothing'],
     ['?refund=nothing', null],

@@ -53,13 +53,10 @@ export class Admission {
     if (request.is404) return;
     if (access === undefined) throw new Problem('forbidden', 'This route is closed to everyone');
     if (link.kind === 'invalid' || link.kind === 'expired') throw new Problem('unauthorized', LINK_REFUSED[link.kind]);
+    if (access.or === 'signed link') request.query = withoutLink(request.query);
     if (link.kind === 'valid') {
       request.caller = linkCaller(request.ip);
-      if (link.expires !== null) {
-        request.linkExpires = link.expires;
-        // The link has no other parameters, and no route knows these two.
-        request.query = {};
-      }
+      if (link.expires !== null) request.linkExpires = link.expires;
     } else if (!this.#wantsKey(access)) return;
     else if (till !== null) enter(request, till, access);
     else request.caller = nameOf(key, access, request);
@@ -92,6 +89,12 @@ export class Admission {
   #wantsKey({ role, or }: Access): boolean {
     return role !== null && !(or === 'METRICS_OPEN' && this.parts.settings.values.METRICS_OPEN);
   }
+}
+
+/** No route knows the parameters of a link. The API ignores a link beside a key. */
+function withoutLink(query: unknown): object {
+  const { expires: _, sig: __, ...others } = query as Readonly<Record<string, unknown>>;
+  return others;
 }
 
 /** The bearer token of a request; null unless it has exactly one. */
