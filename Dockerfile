@@ -16,6 +16,7 @@ COPY packages/temporal/package.json packages/temporal/
 COPY packages/workflows/package.json packages/workflows/
 COPY apps/api/package.json apps/api/
 COPY apps/cli/package.json apps/cli/
+COPY apps/counter/package.json apps/counter/
 COPY apps/sandbox/package.json apps/sandbox/
 COPY apps/worker/package.json apps/worker/
 COPY test/package.json test/
@@ -28,6 +29,7 @@ COPY tsconfig.base.json ./
 COPY packages packages
 COPY apps apps
 RUN node_modules/.bin/tsc -b apps/api apps/cli apps/sandbox apps/worker \
+ && node apps/counter/dist/build.js \
  && node apps/worker/dist/bundle.js
 
 FROM base AS production
@@ -40,6 +42,7 @@ COPY --from=build /app/packages/temporal/dist packages/temporal/dist
 COPY --from=build /app/packages/workflows/dist packages/workflows/dist
 COPY --from=build /app/apps/api/dist apps/api/dist
 COPY --from=build /app/apps/cli/dist apps/cli/dist
+COPY --from=build /app/apps/counter/dist apps/counter/dist
 COPY --from=build /app/apps/sandbox/dist apps/sandbox/dist
 COPY --from=build /app/apps/worker/dist apps/worker/dist
 

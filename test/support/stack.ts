@@ -342,11 +342,20 @@ export class Stack {
   }
 
   /** Refunds as a person does in the provider's dashboard: without a refund key, so that only a retrieve shows it. */
-  async refundElsewhere(chargeId: string, amount: number): Promise<void> {
-    const response = await fetch(`${this.sandboxUrl}/charges/${chargeId}/refunds`, {
+  refundElsewhere(chargeId: string, amount: number): Promise<void> {
+    return this.#doElsewhere(`/charges/${chargeId}/refunds`, { amount: String(amount) });
+  }
+
+  /** Expires a charge as another program with the same key does. */
+  expireElsewhere(chargeId: string): Promise<void> {
+    return this.#doElsewhere(`/charges/${chargeId}/expire`, {});
+  }
+
+  async #doElsewhere(path: string, body: Record<string, string>): Promise<void> {
+    const response = await fetch(`${this.sandboxUrl}${path}`, {
       method: 'POST',
       headers: { authorization: `Basic ${btoa(`${this.sandbox.keys.secret}:`)}` },
-      body: new URLSearchParams({ amount: String(amount) }),
+      body: new URLSearchParams(body),
     });
     if (!response.ok) throw new Error(`The provider refused: ${await response.text()}`);
   }

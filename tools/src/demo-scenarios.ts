@@ -34,6 +34,8 @@ export async function runScenarios(stack: Stack, print: (line: string) => void):
   print('');
   if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
   print(`API           ${stack.apiUrl}/docs`);
+  const [counter] = await stack.tillflow('counter-link', '--terminal', DEMO_TILL.terminal);
+  print(`Counter       ${counter}`);
 }
 
 class Demo {

@@ -16,7 +16,7 @@ async function main(): Promise<number> {
       restarts: true,
       signal,
     });
-    introduce(stack);
+    await introduce(stack);
     if (!signal.aborted) await Promise.race([once(signal, 'abort'), stack.failure]);
     console.log('Stopping …');
     await stack.stop();
@@ -36,8 +36,10 @@ function operatorSettings({ settings, apiUrl, temporal }: Stack): string {
   return ['export', ...[...Object.entries(own), ...generated].map(([name, value]) => `${name}=${value}`)].join(' ');
 }
 
-function introduce(stack: Stack): void {
+async function introduce(stack: Stack): Promise<void> {
   const { settings, apiUrl, sandboxUrl, temporal } = stack;
+  const [counter] = await stack.tillflow('counter-link', '--terminal', 'till-1');
+  console.log(`counter: open this page to sell ${counter}`);
   for (const { role, secret } of settings.generatedKeys) console.log(`API key (${role})`.padEnd(28), secret);
   for (const name of settings.generatedProviderKeys) console.log(name.padEnd(28), settings.providerKeys[name]);
   console.log(`for pnpm tillflow             ${operatorSettings(stack)}`);

@@ -5,6 +5,7 @@ import { PaymentsClient } from '@tillflow/payments-client';
 import { openTemporal, warnIfUnencrypted } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { AppModule, CONTROLLERS, type AppParts } from './app.module.js';
+import { serveCounter } from './counter/site.js';
 import { takeBodies } from './edge/bodies.js';
 import { Edge } from './edge/edge.js';
 import { Limits } from './edge/limits.js';
@@ -74,6 +75,7 @@ async function createApp(parts: AppParts): Promise<NestFastifyApplication> {
   refuseOtherMethods(edge.server);
   takeBodies(edge.server);
   await app.init();
+  serveCounter(edge.server);
   if (settings.values.DOCS_OPEN) await serveDescription(edge.server, openApiDocument(CONTROLLERS));
   return app;
 }

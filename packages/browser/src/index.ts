@@ -1,2 +1,3 @@
 export { ACCESSIBILITY_PROBLEMS } from './accessibility.js';
 export { openBrowser, type OpenedBrowser } from './browser.js';
+export type { Browser, BrowserContext, Page } from 'playwright-core';

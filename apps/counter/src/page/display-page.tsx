@@ -1,0 +1,43 @@
+import type { JSX } from 'preact';
+import type { Display } from './display.js';
+import { formatAmount } from './money.js';
+import { Code, Heading, type Speech } from './parts.js';
+import { Message } from './till-page.js';
+
+type Props = Speech & { readonly display: Display; readonly now: number | null };
+
+/** The customer's screen. */
+export function DisplayPage({ display, now, language, words }: Props): JSX.Element {
+  const { stage, session, checkout, isReached } = display;
+  const screen = display.screen ?? 'idle';
+  const { title, text } = words.customer[screen];
+  if (stage !== 'ready' || session === null) {
+    return (
+      <main class="display">
+        <Message {...(stage === 'closed' ? words.closed : { title: words.opening, text: '' })} />
+      </main>
+    );
+  }
+  return (
+    <main class="display">
+      <p class="names">{[session.shop, session.store?.name].filter(Boolean).join(' · ') || session.terminal}</p>
+      <section class={`sale ${screen}`}>
+        <div class="head">
+          <Heading of={`${checkout?.id ?? ''} ${screen}`}>{title}</Heading>
+          {checkout === null ? null : (
+            <p class="amount">{formatAmount(checkout.amount, checkout.currency, language)}</p>
+          )}
+        </div>
+        {screen === 'awaiting' && checkout !== null ? (
+          <Code checkout={checkout} now={now} language={language} words={words} />
+        ) : (
+          <p class="sign" aria-hidden="true" />
+        )}
+        <div class="rest">
+          <p role="status">{text}</p>
+        </div>
+      </section>
+      {isReached ? null : <p class="offline" role="status" aria-label={words.customer.checking.title} />}
+    </main>
+  );
+}

@@ -1,0 +1,190 @@
+import { TillflowError, type Checkout, type CheckoutCreateParams, type Tillflow } from '@tillflow/sdk';
+import type { StoredSale } from './device.js';
+import { pause } from './pause.js';
+
+/** Why a sale did not begin. The code of an API error, or a code of the page. */
+export type Refusal = { readonly code: string; readonly detail: string };
+
+/** What went wrong with a wish of the person: `attempt` and `cancel` are the wishes. */
+export type Trouble = 'cancel_waits' | 'cancel_unknown' | 'attempt_unknown' | 'attempt_refused' | 'not_accepting';
+
+type Parts = {
+  readonly sdk: Tillflow;
+  /** The API's time in milliseconds. */
+  readonly now: () => number;
+  /** Keeps the sale on the device. */
+  readonly keep: (sale: StoredSale) => void;
+  readonly changed: () => void;
+  /** The sale did not begin, and no payment can come. */
+  readonly refused: (refusal: Refusal) => void;
+  /** The session is not valid any more. */
+  readonly closed: () => void;
+};
+
+/** The page repeats the request for a new sale for so long. Later, the customer may be gone: it only looks. Milliseconds. */
+const CREATE_WITHIN_MS = 120_000;
+/** The time that one call may take before the page looks again at what it knows. Milliseconds. */
+const PATIENCE_MS = 4_000;
+const CANCEL_PATIENCE_MS = 8_000;
+const AGAIN_AFTER_MS = 1_000;
+/** A checkout may appear in the list some seconds after it began. Milliseconds. */
+const LOOK_AGAIN_AFTER_MS = 5_000;
+
+/** The sale is known not to exist. */
+class NotMade extends Error {
+  constructor(readonly refusal: Refusal) {
+    super(refusal.detail);
+  }
+}
+
+/** Carries out one sale: creates its checkout once, and follows it. */
+export class SaleRun {
+  checkout: Checkout | null = null;
+  busy: 'cancel' | 'attempt' | null = null;
+  trouble: Trouble | null = null;
+  #turn = new AbortController();
+  #isStopped = false;
+  /** An earlier request may have made the checkout. */
+  #mayExist: boolean;
+
+  /** @param isRestored the page found the sale on the device: it may have been sent before. */
+  constructor(
+    public sale: StoredSale,
+    private readonly parts: Parts,
+    isRestored: boolean,
+  ) {
+    this.#mayExist = isRestored;
+  }
+
+  /** Goes on until the checkout has closed, the sale is refused, or {@link stop}. */
+  async follow(): Promise<void> {
+    while (!this.#isStopped) {
+      const { signal } = (this.#turn = new AbortController());
+      try {
+        const id = this.sale.id ?? (await this.#begin(signal));
+        for await (const checkout of this.parts.sdk.checkouts.watch(id, { signal })) this.show(checkout);
+        return;
+      } catch (error) {
+        if (this.#isStopped) return;
+        if (error instanceof NotMade) return this.parts.refused(error.refusal);
+        if (isSessionEnd(error)) return this.parts.closed();
+        if (!signal.aborted) await pause(AGAIN_AFTER_MS);
+      }
+    }
+  }
+
+  /** The connection is back: asks now, instead of after the next pause. */
+  refresh(): void {
+    this.#turn.abort();
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    this.#turn.abort();
+  }
+
+  /** Shows a state, unless a newer one is shown. */
+  show(checkout: Checkout): void {
+    if (this.#isStopped || checkout.version < (this.checkout?.version ?? -1)) return;
+    this.checkout = checkout;
+    this.parts.changed();
+  }
+
+  /** Ends the sale, unless the customer is faster. */
+  cancel(): Promise<void> {
+    return this.#ask('cancel', async (id) => {
+      this.show(await this.parts.sdk.checkouts.cancel(id, { patienceMs: CANCEL_PATIENCE_MS }));
+    });
+  }
+
+  /** Replaces the QR code. */
+  newAttempt(): Promise<void> {
+    return this.#ask('attempt', async (id) => {
+      const after = this.checkout?.attempts.at(-1)?.number;
+      this.show(await this.parts.sdk.checkouts.newAttempt(id, { after }, { patienceMs: CANCEL_PATIENCE_MS }));
+    });
+  }
+
+  async #ask(wish: 'cancel' | 'attempt', call: (id: string) => Promise<void>): Promise<void> {
+    const { id } = this.sale;
+    if (this.busy !== null || id === null) return;
+    this.busy = wish;
+    this.trouble = null;
+    this.parts.changed();
+    try {
+      await call(id);
+    } catch (error) {
+      if (isSessionEnd(error)) return this.parts.closed();
+      if (!(error instanceof TillflowError)) throw error;
+      if (error.checkout !== undefined) this.show(error.checkout);
+      this.trouble = troubleOf(wish, error.code);
+    } finally {
+      this.busy = null;
+      this.parts.changed();
+    }
+  }
+
+  /** @returns the id of the sale's checkout. @throws {NotMade} */
+  async #begin(signal: AbortSignal): Promise<string> {
+    const { reference, amount, currency, note, startedAt } = this.sale;
+    if (this.parts.now() - startedAt > CREATE_WITHIN_MS) {
+      return this.#find(signal, { code: 'not_made', detail: 'No checkout has the reference of this sale.' });
+    }
+    const params: CheckoutCreateParams = {
+      reference,
+      amount,
+      // The API refuses a currency that it does not know.
+      currency: currency as CheckoutCreateParams['currency'],
+      ...(note === '' ? {} : { description: note }),
+    };
+    try {
+      return this.#found(await this.parts.sdk.checkouts.create(params, { signal, patienceMs: PATIENCE_MS }));
+    } catch (error) {
+      if (!(error instanceof TillflowError)) throw error;
+      if (error.checkout !== undefined) return this.#found(error.checkout);
+      if (error.money === 'unknown') this.#mayExist = true;
+      if (!isRefusal(error)) throw error;
+      const refusal = { code: error.code, detail: error.detail };
+      if (!this.#mayExist) throw new NotMade(refusal);
+      return this.#find(signal, refusal);
+    }
+  }
+
+  /** @throws {NotMade} when the sale's reference has no checkout. */
+  async #find(signal: AbortSignal, refusal: Refusal): Promise<string> {
+    for (let looks = 1; ; looks += 1) {
+      const { data } = await this.parts.sdk.checkouts.list({ reference: this.sale.reference, limit: 1 }, { signal });
+      const [checkout] = data;
+      if (checkout !== undefined) return this.#found(checkout);
+      if (looks === 2) throw new NotMade(refusal);
+      await pause(LOOK_AGAIN_AFTER_MS, signal);
+      signal.throwIfAborted();
+    }
+  }
+
+  #found(checkout: Checkout): string {
+    this.sale = { ...this.sale, id: checkout.id };
+    if (!this.#isStopped) this.parts.keep(this.sale);
+    this.show(checkout);
+    return checkout.id;
+  }
+}
+
+/** The API refuses the request, and would refuse it again. */
+function isRefusal({ code, money, status = 0 }: TillflowError): boolean {
+  if (money !== 'not_moved' || isSessionEnd({ status })) return false;
+  return code === 'not_accepting' || (status >= 400 && status <= 499 && ![408, 425, 429].includes(status));
+}
+
+function isSessionEnd(error: unknown): boolean {
+  const { status } = error as { readonly status?: unknown };
+  return status === 401 || status === 403;
+}
+
+function troubleOf(wish: 'cancel' | 'attempt', code: string): Trouble | null {
+  // The checkout shows it.
+  if (code === 'already_paid') return null;
+  if (wish === 'cancel') return code === 'outcome_pending' ? 'cancel_waits' : 'cancel_unknown';
+  if (code === 'not_accepting') return 'not_accepting';
+  return code === 'checkout_closed' || code === 'too_many_attempts' ? 'attempt_refused' : 'attempt_unknown';
+}
