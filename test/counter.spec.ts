@@ -1,7 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { counterFiles } from '@tillflow/counter';
 import { ACCESSIBILITY_PROBLEMS, openBrowser, type Browser, type Page } from '@tillflow/browser';
 import axe from 'axe-core';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Counter, counterLink, untilScreen, type CounterOptions, type Till } from './support/counter.js';
 import { CutLine } from './support/cut-line.js';
@@ -251,6 +254,18 @@ describe('the screen of a sale', () => {
   );
 });
 
+const SALES = 10;
+const CUTS_OF_A_SALE = 10;
+
+/** Runs in a page: notes each screen in its order. */
+const NOTE_SCREENS = `
+  window.seen = [];
+  new MutationObserver(() => {
+    const { screen } = document.body?.dataset ?? {};
+    if (screen !== undefined && window.seen.at(-1) !== screen) window.seen.push(screen);
+  }).observe(document, { subtree: true, childList: true, attributes: true, attributeFilter: ['data-screen'] });
+`;
+
 describe('a page that loses its connection', () => {
   it('says so, shows the last known state, and is right again soon after the connection is back', async () => {
     const counter = await openCounter();
@@ -327,6 +342,61 @@ describe('a page that loses its connection', () => {
     line.mend();
     await untilScreen(counter.page, 'ready');
     expect(await openSale(counter)).toMatchObject({ status: 'awaiting_payment' });
+    await counter.close();
+  });
+
+  it('shows a payment made while the API was restarting', async () => {
+    const counter = await openCounter();
+    const display = await counter.display();
+    const checkout = await openSale(counter);
+    await untilScreen(display, 'awaiting');
+    const { port } = new URL(stack.api.url);
+    await stack.api.close();
+    await counter.page.getByText('No connection').waitFor();
+    pay(checkout);
+    await stack.restartApi(port);
+    await Promise.all([untilScreen(counter.page, 'paid'), untilScreen(display, 'paid')]);
+    await counter.close();
+  });
+
+  it('shows a payment of the minute in which it could not reach the API', { ...FULL, timeout: 120_000 }, async () => {
+    const counter = await openCounter();
+    const checkout = await openSale(counter);
+    line.cut();
+    await sleep(30_000);
+    pay(checkout);
+    await sleep(30_000);
+    expect(await counter.page.locator('body').getAttribute('data-screen')).toBe('awaiting');
+    line.mend();
+    await untilScreen(counter.page, 'paid');
+    await counter.close();
+  });
+
+  it('goes only forward while its connection is cut 100 times', { ...FULL, timeout: 600_000 }, async () => {
+    const counter = await openCounter({ before: NOTE_SCREENS });
+    const display = await counter.display();
+    const random = xoroshiro128plus(7);
+    const between = (from: number, to: number): number => uniformInt(random, from, to);
+    for (let sale = 0; sale < SALES; sale += 1) {
+      for (const page of [counter.page, display]) await page.evaluate('window.seen = []');
+      const checkout = await openSale(counter);
+      await untilScreen(display, 'awaiting');
+      for (let cut = 0; cut < CUTS_OF_A_SALE; cut += 1) {
+        line.cut();
+        if (cut === CUTS_OF_A_SALE / 2) pay(checkout);
+        await sleep(between(0, 400));
+        line.mend();
+        await sleep(between(0, 1_200));
+      }
+      await Promise.all([untilScreen(counter.page, 'paid'), untilScreen(display, 'paid')]);
+      for (const page of [counter.page, display]) {
+        const seen = await page.evaluate<string[]>('window.seen');
+        expect(seen.slice(seen.indexOf('awaiting'))).toEqual(['awaiting', 'paid']);
+      }
+      await counter.press('New sale');
+      await untilScreen(counter.page, 'ready');
+      await untilScreen(display, 'idle');
+    }
     await counter.close();
   });
 });

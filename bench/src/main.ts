@@ -3,6 +3,7 @@ import { benchCache } from './cache.js';
 import { benchCheckout } from './checkout/bench.js';
 import { benchClient } from './client/bench.js';
 import { benchCompare } from './compare/bench.js';
+import { benchCounter } from './counter.js';
 import { benchEdge } from './edge.js';
 import { benchEvents } from './events.js';
 import { benchReconcile } from './reconcile.js';
@@ -25,6 +26,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   client: benchClient,
   edge: benchEdge,
   events: benchEvents,
+  counter: benchCounter,
 };
 
 const MISSED = 1;
