@@ -1,7 +1,7 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import type { RunningEndpoint, StoredCheckout } from '@tillflow/temporal';
 import type { DueEvent, TimeRange } from '@tillflow/workflows';
-import { describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { Feed } from './feed.js';
 
 const START = 1_790_000_000_000;
@@ -83,6 +83,8 @@ class World {
     return this.signals.flatMap((one) => (one.endpoint === endpoint ? one.events.map(({ checkout }) => checkout) : []));
   }
 }
+
+afterEach(() => vi.useRealTimers());
 
 const world = (): World => {
   vi.useFakeTimers({ toFake: ['performance', 'Date'], now: START });
