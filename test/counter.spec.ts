@@ -457,6 +457,21 @@ describe('the page of the counter', () => {
     await counter.close();
   });
 
+  it('stays at its till when another window of the browser opens the link of another till', async () => {
+    const counter = await openCounter();
+    const checkout = await openSale(counter);
+    const other = await counter.context.newPage();
+    await other.goto(await counterLink(stack, newTill(), counter.origin));
+    await untilScreen(other, 'ready');
+    const read = counter.page.waitForResponse('**/v1/counter-session');
+    await counter.page.evaluate(`dispatchEvent(new Event('online'))`);
+    await read;
+    pay(checkout);
+    await untilScreen(counter.page, 'paid');
+    expect(await counter.page.locator('.reference').textContent()).toBe(checkout.reference);
+    await counter.close();
+  });
+
   it.each([
     ['th-TH', 'จำนวนเงิน', '฿1,500.00'],
     ['ms-MY', 'Jumlah', 'THB 1,500.00'],

@@ -41,6 +41,8 @@ export class Api {
   #isReached = true;
   /** The API became reachable, or the page lost it. */
   onReach: (isReached: boolean) => void = () => undefined;
+  /** A request of the SDK got no answer. A read of the session shows whether the API can be reached. */
+  onDoubt: () => void = () => undefined;
 
   /** @param baseUrl of the API, without a slash at its end */
   constructor(
@@ -116,7 +118,7 @@ export class Api {
       if (response.status < 500) this.#reach(true);
       return response;
     } catch (error) {
-      if (init?.signal?.aborted !== true) this.lost();
+      if (init?.signal?.aborted !== true) this.onDoubt();
       throw error;
     }
   };

@@ -15,29 +15,19 @@ export type StoredSale = {
   readonly id: string | null;
 };
 
-const LINK = 'tillflow.link';
 const SESSION = 'tillflow.session';
 
 /** Reads and writes what the page keeps. Texts that another program has damaged count as absent. */
 export class Device {
   constructor(private readonly memory: Memory) {}
 
-  /** The token of a link that is not exchanged yet. */
-  get link(): string | null {
-    return this.#read(LINK, isText);
-  }
-
-  set link(token: string | null) {
-    this.#write(LINK, token);
-  }
-
-  /** The bearer token of the till. */
+  /** The bearer token of the till that was opened last. */
   get session(): string | null {
     return this.#read(SESSION, isText);
   }
 
-  set session(token: string | null) {
-    this.#write(SESSION, token);
+  set session(token: string) {
+    this.#tryToWrite(SESSION, token);
   }
 
   /** @param till the name of the till: another till of the same device has another sale. */
@@ -56,11 +46,7 @@ export class Device {
   }
 
   choose(name: string, value: string): void {
-    try {
-      this.#write(`tillflow.choice.${name}`, value);
-    } catch {
-      // A choice that the device does not keep is asked for again.
-    }
+    this.#tryToWrite(`tillflow.choice.${name}`, value);
   }
 
   #read<T>(name: string, isValid: (value: unknown) => value is T): T | null {
@@ -69,6 +55,15 @@ export class Device {
       return isValid(value) ? value : null;
     } catch {
       return null;
+    }
+  }
+
+  /** What the device does not keep, the page asks for again. */
+  #tryToWrite(name: string, value: string): void {
+    try {
+      this.#write(name, value);
+    } catch {
+      // The device has no room, or forbids it.
     }
   }
 

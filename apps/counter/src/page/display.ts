@@ -4,7 +4,7 @@ import type { Device } from './device.js';
 import { pause } from './pause.js';
 import { isUnfinished, screenOf, type Screen } from './screen.js';
 import type { ServerClock } from './server-clock.js';
-import { nameOf, rightsOf, type Rights } from './session.js';
+import { nameOf, rightsOf, startOf, type Rights, type Start } from './session.js';
 import type { Shown, Stage } from './till.js';
 
 /** How often the customer's screen looks for the till's next sale. Milliseconds. */
@@ -20,6 +20,8 @@ type Parts = {
   readonly device: Device;
   readonly clock: ServerClock;
   readonly onChange: () => void;
+  /** The page has a session, and does not need its link any more. */
+  readonly onEntered: () => void;
 };
 
 /** The customer's screen: it follows the checkout that its till shows. */
@@ -27,6 +29,9 @@ export class Display {
   stage: Stage = 'opening';
   session: Session | null = null;
   checkout: Checkout | null = null;
+  #start: Start | null = null;
+  /** The next look begins with the session. */
+  #isDoubtful = true;
   #rights: (Rights & { readonly sdk: Tillflow }) | null = null;
   #watched: string | null = null;
   /** The till, or the time, has removed it from the screen. */
@@ -40,6 +45,7 @@ export class Display {
       if (isReached) this.wake();
       parts.onChange();
     };
+    parts.api.onDoubt = () => (this.#isDoubtful = true);
   }
 
   get isReached(): boolean {
@@ -53,18 +59,18 @@ export class Display {
 
   /** Follows the till until its link ends. @param link the token of a link; null: the device has a session. */
   async follow(link: string | null): Promise<void> {
-    if (link !== null) this.parts.device.link = link;
-    for (let looks = 0; ; looks += 1) {
+    this.#start = startOf(link, this.parts.device);
+    for (let looks = 0; this.#start !== null; looks += 1) {
       try {
-        if (this.#rights === null || looks % LOOKS_FOR_SESSION === 0) await this.#enter();
+        if (this.#isDoubtful || !this.isReached || looks % LOOKS_FOR_SESSION === 0) await this.#enter(this.#start);
         await this.#look();
       } catch (error) {
-        if (error instanceof Refused && error.isFinal) return this.#close();
+        if (error instanceof Refused && error.isFinal) break;
       }
-      if (this.stage === 'closed') return;
       this.#sleep = new AbortController();
       await pause(this.isReached ? LOOK_EVERY_MS : LOOK_WHILE_LOST_MS, this.#sleep.signal);
     }
+    this.#close();
   }
 
   /** Asks the API now. */
@@ -80,10 +86,13 @@ export class Display {
     else if (id !== this.#watched) void this.#watch(id);
   }
 
-  async #enter(): Promise<void> {
-    const rights = await rightsOf(this.parts.api, this.parts.device);
-    if (rights === null) return this.#close();
+  async #enter(start: Start): Promise<void> {
+    const rights = await rightsOf(this.parts.api, start);
+    this.#isDoubtful = false;
     if (this.#rights?.token === rights.token) return;
+    this.#start = { token: rights.token };
+    this.parts.device.session = rights.token;
+    this.parts.onEntered();
     this.#rights = { ...rights, sdk: this.parts.api.sdk(rights.token) };
     this.session = rights.session;
     this.stage = 'ready';
@@ -92,6 +101,7 @@ export class Display {
 
   #close(): void {
     this.#clear();
+    this.#start = null;
     this.stage = 'closed';
     this.parts.onChange();
   }

@@ -37,12 +37,14 @@ function chooseLanguage(chosen: Language): void {
   draw();
 }
 
-/** The token of a link. It leaves the address bar, so that nobody reads or copies it there. */
+/** The token of a link. It stays in the address until the page has its session, so that a reload finds it. */
 function linkInAddress(): string | null {
-  const token = location.hash.slice(1);
-  if (token === '') return null;
+  return location.hash.slice(1) || null;
+}
+
+/** The token leaves the address, so that it is not read or copied there. */
+function forgetLink(): void {
   history.replaceState(null, '', location.pathname);
-  return token;
 }
 
 function speech() {
@@ -68,6 +70,7 @@ function openTill(): void {
     device,
     clock,
     onChange: () => draw(),
+    onEntered: forgetLink,
     onPaid: () => bell.ring(),
     onShown: (now) => {
       const text = JSON.stringify(now);
@@ -102,13 +105,15 @@ function openTill(): void {
   addEventListener('pointerdown', () => bell.unlock());
   addEventListener('keydown', () => bell.unlock());
   addEventListener('storage', () => till.storageChanged());
-  addEventListener('hashchange', () => till.open(linkInAddress()));
+  addEventListener('hashchange', () => {
+    if (linkInAddress() !== null) till.open(linkInAddress());
+  });
   watchNetwork(() => till.wake());
   till.open(linkInAddress());
 }
 
 function openDisplay(): void {
-  const display = new Display({ api, device, clock, onChange: () => draw() });
+  const display = new Display({ api, device, clock, onChange: () => draw(), onEntered: forgetLink });
   draw = () => {
     render(<DisplayPage display={display} now={clock.now()} {...speech()} />, root);
     root.dataset['screen'] = display.screen ?? 'idle';

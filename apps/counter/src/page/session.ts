@@ -1,31 +1,26 @@
-import { Refused, type Api, type Session } from './api.js';
+import type { Api, Session } from './api.js';
 import type { Device } from './device.js';
 
 /** The rights of a device: a bearer token, and the till that it is for. */
 export type Rights = { readonly token: string; readonly session: Session };
 
+/** What a page begins with: the token of a link, or else the session that the device has kept. */
+export type Start = { readonly link: string } | { readonly token: string };
+
+export function startOf(link: string | null, device: Device): Start | null {
+  if (link !== null) return { link };
+  const token = device.session;
+  return token === null ? null : { token };
+}
+
 /**
- * Exchanges the link of the device for a session, or reads the session that it has.
- * @returns null without either
- * @throws {Refused} `isFinal` when the link or the session is not valid any more; then the device forgets it
+ * Exchanges a link for a session, or reads a session.
+ * @throws {Refused} `isFinal` when the link or the session is not valid any more
  */
-export async function rightsOf(api: Api, device: Device): Promise<Rights | null> {
-  const { link, session: token } = device;
-  try {
-    if (link !== null) {
-      const { session, ...till } = await api.openSession(link);
-      device.session = session;
-      device.link = null;
-      return { token: session, session: till };
-    }
-    return token === null ? null : { token, session: await api.readSession(token) };
-  } catch (error) {
-    if (error instanceof Refused && error.isFinal) {
-      if (link !== null) device.link = null;
-      else device.session = null;
-    }
-    throw error;
-  }
+export async function rightsOf(api: Api, start: Start): Promise<Rights> {
+  if ('token' in start) return { token: start.token, session: await api.readSession(start.token) };
+  const { session: token, ...session } = await api.openSession(start.link);
+  return { token, session };
 }
 
 /** The till in the names of what the device keeps. */

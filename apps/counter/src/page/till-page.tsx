@@ -66,7 +66,7 @@ function Header({ till: { session }, language, words, chooseLanguage }: Props): 
     <header>
       <p class="names">{names.filter(Boolean).join(' · ') || words.counter}</p>
       {session === null ? null : (
-        <a href="counter/display" target="tillflow-display" rel="noreferrer">
+        <a href="counter/display" target="tillflow-display">
           {words.customerScreen}
         </a>
       )}

@@ -5,7 +5,7 @@ import { newReference } from './reference.js';
 import { SaleRun, type Refusal } from './sale.js';
 import { isUnfinished, screenOf, type Screen } from './screen.js';
 import type { ServerClock } from './server-clock.js';
-import { nameOf, rightsOf, type Rights } from './session.js';
+import { nameOf, rightsOf, startOf, type Rights, type Start } from './session.js';
 
 /** How often the page reads the session: that shows the connection and the API's time. Milliseconds. */
 const BEAT_MS = 15_000;
@@ -32,6 +32,8 @@ type Parts = {
   readonly device: Device;
   readonly clock: ServerClock;
   readonly onChange: () => void;
+  /** The page has a session, and does not need its link any more. */
+  readonly onEntered: () => void;
   /** A sale that this page follows has just been paid. */
   readonly onPaid: () => void;
   /** Another checkout, or none, is on the screen. */
@@ -50,8 +52,10 @@ export class Till {
   isReopened = false;
   /** Why the last sale did not begin. */
   refusal: Refusal | null = null;
+  #start: Start | null = null;
   #token: string | null = null;
   #sdk: Tillflow | null = null;
+  #askedAt = 0;
   #beat: ReturnType<typeof setTimeout> | undefined;
   #return: ReturnType<typeof setTimeout> | undefined;
   #screen: Screen | null = null;
@@ -62,6 +66,7 @@ export class Till {
       this.wake();
       this.#changed();
     };
+    parts.api.onDoubt = () => this.wake(this.#askedAt + BEAT_WHILE_LOST_MS - performance.now());
   }
 
   get isReached(): boolean {
@@ -82,29 +87,36 @@ export class Till {
     if (this.screen === 'awaiting' || this.screen !== this.#screen) this.#changed();
   }
 
-  /** Opens a link. Without one: goes on with what the device has kept. */
+  /** Opens a link. Without one: goes on with the session that the device has kept. */
   open(link: string | null): void {
-    if (link !== null) this.parts.device.link = link;
-    this.stage = 'opening';
+    this.#leaveRun();
+    this.#start = startOf(link, this.parts.device);
+    this.stage = this.#start === null ? 'closed' : 'opening';
     this.#changed();
     this.wake();
   }
 
-  /** Asks the API now: after the device slept, or when its network is back. */
-  wake(): void {
+  /** Asks the API, by default now: the device slept, or its network is back. */
+  wake(inMs = 0): void {
     clearTimeout(this.#beat);
-    this.#beat = setTimeout(() => void this.#ask(), 0);
+    this.#beat = setTimeout(() => void this.#ask(), inMs);
   }
 
   async #ask(): Promise<void> {
+    const start = this.#start;
+    if (start === null) return;
+    this.#askedAt = performance.now();
     try {
-      await this.#renew();
+      const rights = await rightsOf(this.parts.api, start);
+      if (start !== this.#start) return;
+      if (rights.token !== this.#token) this.#enter(rights);
+      if (this.run === null) await this.refreshLists();
     } catch (error) {
       if (!(error instanceof Refused)) throw error;
+      if (start !== this.#start) return;
       if (error.isFinal) return this.#close();
     }
-    clearTimeout(this.#beat);
-    this.#beat = setTimeout(() => void this.#ask(), this.#beatMs);
+    this.wake(this.#beatMs);
   }
 
   get #beatMs(): number {
@@ -112,16 +124,11 @@ export class Till {
     return this.availability?.accepting === false ? BEAT_WHILE_PAUSED_MS : BEAT_MS;
   }
 
-  /** @throws {Refused} */
-  async #renew(): Promise<void> {
-    const rights = await rightsOf(this.parts.api, this.parts.device);
-    if (rights === null) return this.#close();
-    if (this.stage !== 'ready' || rights.token !== this.#token) this.#enter(rights);
-    if (this.run === null) await this.refreshLists();
-  }
-
   #enter({ token, session }: Rights): void {
     this.#leaveRun();
+    this.#start = { token };
+    this.parts.device.session = token;
+    this.parts.onEntered();
     this.session = session;
     this.#token = token;
     this.#sdk = this.parts.api.sdk(token);
@@ -134,6 +141,8 @@ export class Till {
   /** The sale stays on the device: the next link of this till finds it. */
   #close(): void {
     this.#leaveRun();
+    this.#start = null;
+    this.#token = null;
     this.stage = 'closed';
     this.#changed();
   }
