@@ -58,6 +58,7 @@ it('pnpm dev restarts a killed worker, also during its start, and leaves no proc
   const ended = new Promise<number | null>((resolve) => dev.once('exit', (code) => resolve(code)));
   try {
     await until(() => count('ready api=') === 1);
+    expect(lines[0]).toMatch(/^counter: open this page to sell http:\/\/till\.example:3000\/counter#/);
     const api = /api=(\S+)/.exec(lines.find((line) => line.startsWith('ready ')) ?? '')?.[1];
     const [key = ''] = /\S+$/.exec(lines.find((line) => line.startsWith('API key (checkout)')) ?? '') ?? [];
     const create = (reference: string): Promise<Response> =>

@@ -7,25 +7,51 @@ import { startStack, type Stack } from './stack.js';
 /** Runs the stack until it is interrupted (exit code 0) or a service fails (exit code 1). */
 async function main(): Promise<number> {
   const signal = onInterruption();
+  const output = new Output();
   let stack: Stack | undefined;
   try {
     stack = await startStack({
       env: process.env,
-      onLine: (service, line) => console.log(formatLogLine(service, line)),
-      log: (line) => console.log(formatLogLine('tillflow', line)),
+      onLine: (service, line) => output.line(formatLogLine(service, line)),
+      log: (line) => output.notice(formatLogLine('tillflow', line)),
       restarts: true,
       signal,
     });
     await introduce(stack);
+    output.begin();
     if (!signal.aborted) await Promise.race([once(signal, 'abort'), stack.failure]);
     console.log('Stopping …');
     await stack.stop();
     return 0;
   } catch (error) {
+    output.begin();
     await stack?.stop();
     if (signal.aborted) return 0;
     console.error(printable(error instanceof Error ? error.message : String(error)));
     return 1;
+  }
+}
+
+/** What `dev` prints. It begins with the address of the counter, which the API makes after the first log lines. */
+class Output {
+  #early: string[] | null = [];
+
+  line(text: string): void {
+    if (this.#early === null) console.log(text);
+    else this.#early.push(text);
+  }
+
+  /** For the person who waits, such as the progress of a download. */
+  notice(text: string): void {
+    if (this.#early === null) console.log(text);
+    else console.error(text);
+  }
+
+  /** Prints the lines of before, and from now on each line at once. */
+  begin(): void {
+    const early = this.#early ?? [];
+    this.#early = null;
+    for (const text of early) console.log(text);
   }
 }
 
