@@ -61,6 +61,16 @@ function checkoutsOf({ terminal }: Till): Promise<CheckoutJson[]> {
 /** Runs in a page: the width of the QR code's image, once it is there. */
 const QR_WIDTH = `(async (image) => { await image.decode(); return image.naturalWidth; })(document.querySelector('.code img'))`;
 
+/** Runs in a page: counts the tones that it plays. */
+const COUNT_TONES = `
+  window.tones = 0;
+  const { createOscillator } = AudioContext.prototype;
+  AudioContext.prototype.createOscillator = function () {
+    window.tones += 1;
+    return createOscillator.call(this);
+  };
+`;
+
 /** Amounts contain spaces that do not break. */
 const plain = (text: string | null): string => (text ?? '').replaceAll('\u00a0', ' ');
 
@@ -77,7 +87,7 @@ async function accessibilityProblems(page: Page): Promise<unknown[]> {
 
 describe('a sale at the counter', () => {
   it('goes from the amount to the receipt, on the till and on the screen of the customer', async () => {
-    const counter = await openCounter();
+    const counter = await openCounter({ before: COUNT_TONES });
     const { page } = counter;
     expect(page.url()).not.toContain('#');
     const display = await counter.display();
@@ -96,6 +106,7 @@ describe('a sale at the counter', () => {
     await wallet.getByRole('button', { name: 'Confirm payment' }).click();
     await Promise.all([untilScreen(page, 'paid'), untilScreen(display, 'paid')]);
 
+    expect(await page.evaluate('window.tones')).toBe(2);
     await counter.press('Print the receipt');
     await expect.poll(() => page.evaluate('window.printed')).toBe(1);
     await counter.press('Receipt as a QR code');

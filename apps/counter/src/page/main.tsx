@@ -4,6 +4,8 @@ import { Bell } from './bell.js';
 import { Device } from './device.js';
 import { Display } from './display.js';
 import { DisplayPage } from './display-page.js';
+import { isUnfinished, type Screen } from './screen.js';
+import { ScreenLight } from './screen-light.js';
 import { ServerClock } from './server-clock.js';
 import { Till, type Shown } from './till.js';
 import { TillPage } from './till-page.js';
@@ -22,6 +24,7 @@ const device = new Device(localStorage);
 const clock = new ServerClock();
 const api = new Api(location.origin + base, clock);
 const channel = new BroadcastChannel(CHANNEL);
+const light = new ScreenLight();
 
 let language = chosenLanguage();
 let draw = (): void => undefined;
@@ -52,6 +55,12 @@ function speech() {
   document.documentElement.lang = language;
   document.title = isDisplay ? words.customerScreen : words.counter;
   return { language, words };
+}
+
+/** What the page shows now. @param other when there is no sale */
+function show(screen: Screen | null, other: string): void {
+  root.dataset['screen'] = screen ?? other;
+  light.keepOn(screen !== null && isUnfinished(screen));
 }
 
 function watchNetwork(wake: () => void): void {
@@ -99,7 +108,7 @@ function openTill(): void {
       />,
       root,
     );
-    root.dataset['screen'] = till.screen ?? till.stage;
+    show(till.screen, till.stage);
   };
   setInterval(() => till.tick(), TICK_MS);
   addEventListener('pointerdown', () => bell.unlock());
@@ -116,7 +125,7 @@ function openDisplay(): void {
   const display = new Display({ api, device, clock, onChange: () => draw(), onEntered: forgetLink });
   draw = () => {
     render(<DisplayPage display={display} now={clock.now()} {...speech()} />, root);
-    root.dataset['screen'] = display.screen ?? 'idle';
+    show(display.screen, 'idle');
   };
   setInterval(() => draw(), TICK_MS);
   channel.addEventListener('message', ({ data }: MessageEvent<Shown>) => display.shown(data));

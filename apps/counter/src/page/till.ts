@@ -190,7 +190,7 @@ export class Till {
     const { reference, amount, currency, description, created_at, id } = checkout;
     const sale = { reference, amount, currency, note: description ?? '', startedAt: Date.parse(created_at), id };
     const isOpen = isUnfinished(screenOf(checkout, this.parts.clock.now()));
-    if (isOpen) this.parts.device.keepSale(this.#name, sale);
+    if (isOpen) this.#keep(this.#name, sale);
     this.#follow(sale, true, isOpen ? null : checkout);
   }
 
@@ -230,7 +230,7 @@ export class Till {
         sdk,
         now: () => this.parts.clock.now() ?? Date.now(),
         keep: (kept) => {
-          if (!this.isReopened) this.parts.device.keepSale(name, kept);
+          if (!this.isReopened) this.#keep(name, kept);
         },
         changed: () => this.#changed(),
         refused: (refusal) => {
@@ -244,6 +244,15 @@ export class Till {
     this.run.checkout = reopened;
     void this.run.follow();
     this.#changed();
+  }
+
+  /** A sale whose checkout is known. The page goes on when the device cannot keep it: the last sales show it. */
+  #keep(name: string, sale: StoredSale): void {
+    try {
+      this.parts.device.keepSale(name, sale);
+    } catch {
+      // The device has no room.
+    }
   }
 
   #leaveRun(): void {
