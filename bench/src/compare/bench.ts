@@ -59,15 +59,18 @@ async function measure(
   for (const side of measurement.sides) counted[side.name].push(...(await countSome(side, plan.counted)));
   print('customers who pay at once');
   await measurement.repeat(plan, plan.repeats, 'none');
-  print('customers who pay later');
+  printCells(measurement.cells);
+  print('\ncustomers who pay later');
   for (let repeat = 1; repeat <= plan.slow.repeats; repeat += 1) await measurement.slow(plan.slow);
-  print(`${plan.open} paid checkouts on each side`);
+  printCells(measurement.cells);
+  print(`\n${plan.open} paid checkouts on each side`);
   const open = await openPaid(measurement.sides, plan.open);
   const [busy] = plan.rounds;
   const many = { ...plan, delaysMs: [0], rounds: busy === undefined ? [] : [{ ...busy, delaysMs: [0] }] };
   await measurement.repeat(many, plan.manyRepeats, 'many open');
+  printCells(measurement.cells);
   for (const [side, ids] of open) {
-    print(`the end of the day of ${side.name}`);
+    print(`\nthe end of the day of ${side.name}`);
     await endTheDay(measurement, side, ids, plan.day, began);
   }
   return counted;
