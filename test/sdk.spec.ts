@@ -52,12 +52,18 @@ describe('the SDK', () => {
     });
   });
 
-  it('replaces a QR code once for each attempt number', async () => {
+  it('replaces a QR code once for each attempt number, and says why there is no new one', async () => {
     const { id } = await tillflow.checkouts.create(sale());
     const second = await tillflow.checkouts.newAttempt(id, { after: 1 });
     expect([second.attempts.length, second.qr === null]).toEqual([2, false]);
     expect((await tillflow.checkouts.newAttempt(id, { after: 1 })).attempts).toHaveLength(2);
     expect((await tillflow.checkouts.newAttempt(id)).attempts).toHaveLength(3);
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 400, times: 1 });
+    const refused = tillflow.checkouts.newAttempt(id, { after: 3 });
+    expect(await codeOf(refused)).toEqual(['checkout_failed', 'not_moved']);
+    pay(await tillflow.checkouts.newAttempt(id, { after: 4 }));
+    await tillflow.checkouts.untilPaid(id);
+    expect(await codeOf(tillflow.checkouts.newAttempt(id, { after: 4 }))).toEqual(['already_paid', 'paid']);
   });
 
   it('cancels a checkout, and says when the customer was faster', async () => {
@@ -71,6 +77,16 @@ describe('the SDK', () => {
     pay(paid);
     await tillflow.checkouts.untilPaid(paid.id);
     expect(await codeOf(tillflow.checkouts.cancel(paid.id))).toEqual(['already_paid', 'paid']);
+  });
+
+  it('does not know what becomes of the money while Tillflow returns a late payment', async () => {
+    const { id, attempts } = await tillflow.checkouts.create(sale());
+    await tillflow.checkouts.cancel(id);
+    stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 503 });
+    stack.sandbox.mark(chargeIdOf({ attempts }), { status: 'successful', force: true });
+    await stack.until(id, ({ paid_at }) => paid_at !== null);
+    expect(await codeOf(tillflow.checkouts.untilPaid(id))).toEqual(['checkout_cancelled', 'unknown']);
+    stack.sandbox.faults.clear();
   });
 
   it('refunds once for each key, and shows receipts', async () => {

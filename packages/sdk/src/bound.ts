@@ -1,9 +1,10 @@
 /** A moment on two clocks. The wall clock goes on while a computer sleeps; the other one is never set back. */
 type Moment = { readonly wall: number; readonly steady: number };
 
-const moment = (): Moment => ({ wall: Date.now(), steady: performance.now() });
+export const moment = (): Moment => ({ wall: Date.now(), steady: performance.now() });
 
-function since({ wall, steady }: Moment): number {
+/** Milliseconds since then, those in which the computer slept included. */
+export function since({ wall, steady }: Moment): number {
   return Math.max(Date.now() - wall, performance.now() - steady);
 }
 
@@ -59,6 +60,11 @@ export class Bound {
     this.#isSilent = true;
     this.end();
   }
+}
+
+/** Programs without types may give text, or null: a comparison would convert it. */
+export function isDuration(ms: unknown): ms is number {
+  return typeof ms === 'number' && ms >= 0;
 }
 
 /** A longer timer would end at once. */

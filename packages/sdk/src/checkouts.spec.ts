@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { api, checkoutOf, json, lost, problem, refundOf } from '../test/api.js';
-import { NotRefundedError } from './errors.js';
+import { NotPaidError, NotRefundedError } from './errors.js';
 import type { Attempt, Checkout, Refund } from './types.js';
 
 const ID = 'chk_default_till-7-000142';
@@ -69,6 +69,25 @@ describe('a new attempt', () => {
     expect(seen).toHaveLength(4);
   });
 
+  test.each([
+    ['failed', 'checkout_failed', 'not_moved'],
+    ['expired', 'checkout_expired', 'not_moved'],
+    ['paid', 'already_paid', 'paid'],
+    ['partially_refunded', 'already_paid', 'paid'],
+    ['refunded', 'already_paid', 'returned'],
+  ] as const)('whose checkout is %s, without a QR code, is an error: %s', async (status, code, money) => {
+    // The provider refused the new charge, or the customer has paid since the first request.
+    const ended = withAttempts(2, { status, qr: null, version: 5 });
+    for (const replies of [[json(201, ended)], [json(202, withAttempts(1)), json(200, ended)]]) {
+      const { tillflow } = await api(...replies);
+      const error: unknown = await tillflow()
+        .checkouts.newAttempt(ID, { after: 1 })
+        .catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code, money, checkout: ended });
+      expect(error instanceof NotPaidError).toBe(money === 'not_moved');
+    }
+  });
+
   test('of a paid checkout says that the customer has paid, when the checkout still shows it', async () => {
     const paid = json(200, checkoutOf({ status: 'paid', qr: null }));
     const { tillflow, routes } = await api(problem(409, 'already_paid'), paid);
@@ -77,7 +96,8 @@ describe('a new attempt', () => {
     expect(routes()).toEqual([`POST /v1/checkouts/${ID}/attempts`, `GET /v1/checkouts/${ID}`]);
     const lostRead = await api(problem(409, 'already_paid'), lost);
     const again = lostRead.tillflow({ patienceMs: 0 }).checkouts.newAttempt(ID, { after: 1 });
-    await expect(again).rejects.toMatchObject({ code: 'already_paid', money: 'unknown' });
+    await expect(again).rejects.toMatchObject({ code: 'already_paid', money: 'unknown', repeatWith: { after: 1 } });
+    expect(lostRead.routes()).toEqual([`POST /v1/checkouts/${ID}/attempts`, `GET /v1/checkouts/${ID}`]);
   });
 });
 
@@ -85,11 +105,11 @@ describe('a refund', () => {
   const refund = refundOf();
   const withKey = { idempotencyKey: refund.key };
 
-  test.each(['', 'return-17\n', 'คืน-17', 'x'.repeat(129)])(
+  test.each(['', 'return-17\n', 'คืน-17', 'x'.repeat(129), null, 17, ['return-17']])(
     'with the key %j is refused before it is sent',
     async (key) => {
       const { tillflow, seen } = await api(json(201, refund));
-      const call = tillflow().checkouts.refund(ID, {}, { idempotencyKey: key });
+      const call = tillflow().checkouts.refund(ID, {}, { idempotencyKey: key as string });
       await expect(call).rejects.toMatchObject({ code: 'invalid_argument', money: 'not_moved' });
       expect(seen).toEqual([]);
     },
@@ -178,6 +198,14 @@ describe('a list', () => {
     expect(ids).toEqual(['a', 'b', 'c']);
     const path = 'GET /v1/checkouts?terminal=till+7';
     expect(routes()).toEqual([path, `${path}&cursor=x%3D1`, `${path}&cursor=y`]);
+  });
+
+  test.each([{ data: [] }, { data: [], next_cursor: 1 }])('that is not of Tillflow is not read: %j', async (page) => {
+    const { tillflow } = await api(json(200, page));
+    const { checkouts } = tillflow({ patienceMs: 0 });
+    const notRead = { code: 'no_answer', money: 'not_moved' };
+    await expect(checkouts.iterate().next()).rejects.toMatchObject(notRead);
+    await expect(checkouts.listRefunds(ID)).rejects.toMatchObject(notRead);
   });
 
   test('of refunds is one page', async () => {

@@ -1,4 +1,12 @@
-import { hasEndedUnpaid, invalidArgument, isOpen, NotRefundedError } from './errors.js';
+import {
+  hasEndedUnpaid,
+  invalidArgument,
+  isOpen,
+  moneyIn,
+  NotPaidError,
+  NotRefundedError,
+  TillflowError,
+} from './errors.js';
 import type { Answer } from './http.js';
 import { checkoutIn, type Call, type Reading, type Sender } from './sender.js';
 import type {
@@ -14,6 +22,7 @@ import type {
   RefundCreateParams,
   RefundOptions,
   RefundPage,
+  WatchOptions,
 } from './types.js';
 import { untilPaid, watch } from './watch.js';
 
@@ -83,8 +92,8 @@ export class Checkouts {
   }
 
   /**
-   * Ends an unpaid checkout, so that no payment can arrive any more: it is cancelled, or it had ended before. The call
-   * takes long while a customer is confirming the payment.
+   * Ends an unpaid checkout, so that its QR code cannot be paid any more: it is cancelled, or it had ended before. The
+   * call takes long while a customer is confirming the payment.
    * @throws {TillflowError} `already_paid`: the customer was faster.
    */
   async cancel(id: string, options?: CallOptions): Promise<Checkout> {
@@ -102,14 +111,19 @@ export class Checkouts {
   }
 
   /**
-   * Replaces an open, expired or failed attempt, and thus the QR code. The checkout that it returns has a QR code, or
-   * has ended. `after` is the number of the attempt to replace: the same number gives the same attempt, also after a
-   * crash. Without it, the SDK reads the checkout and takes the newest number.
+   * Replaces an open, expired or failed attempt, and thus the QR code. The checkout that it returns has a QR code.
+   * `after` is the number of the attempt to replace: the same number gives the same attempt, also after a crash. Without
+   * it, the SDK reads the checkout and takes the newest number.
+   * @throws {NotPaidError} the new attempt has ended already: `checkout_failed` where the provider refused it, …
    * @throws {TillflowError} `already_paid`, `checkout_closed`, `too_many_attempts`, …
    */
   async newAttempt(id: string, params: AttemptCreateParams = {}, options?: CallOptions): Promise<Checkout> {
     const after = params.after ?? newestAttempt(await this.retrieve(id, options));
-    const hasAttempt = (checkout: Checkout): boolean => newestAttempt(checkout) > after && isReady(checkout);
+    const made = (checkout: Checkout): Checkout | null => {
+      if (newestAttempt(checkout) <= after || !isReady(checkout)) return null;
+      if (checkout.qr === null) throw endOf(checkout);
+      return checkout;
+    };
     const call: Call<Checkout> = {
       method: 'POST',
       path: pathOf(id, '/attempts'),
@@ -118,9 +132,9 @@ export class Checkouts {
       read: (answer) => {
         const checkout = checkoutIn(answer, id);
         if (checkout === null) return null;
-        return hasAttempt(checkout) ? { result: checkout } : pending(checkout);
+        return resultOf(made(checkout)) ?? pending(checkout);
       },
-      resultIn: (checkout) => (hasAttempt(checkout) ? checkout : null),
+      resultIn: made,
     };
     return this.#sender.send(call, options);
   }
@@ -136,7 +150,8 @@ export class Checkouts {
    */
   async refund(id: string, params: RefundCreateParams = {}, options: RefundOptions = {}): Promise<Refund> {
     const { idempotencyKey = randomKey() } = options;
-    if (!KEY.test(idempotencyKey)) throw invalidArgument('idempotencyKey must be 1 to 128 visible ASCII characters.');
+    if (typeof idempotencyKey !== 'string' || !KEY.test(idempotencyKey))
+      throw invalidArgument('idempotencyKey must be 1 to 128 visible ASCII characters.');
     const call: Call<Refund> = {
       method: 'POST',
       path: pathOf(id, '/refunds'),
@@ -205,18 +220,18 @@ export class Checkouts {
    * closed, which is days after an unpaid end and a year after a payment: leave the loop when you have seen enough.
    * @throws {TillflowError} `aborted`, `not_found`, `unauthorized`, `forbidden`, `checkout_unreadable`
    */
-  watch(id: string, { signal }: { readonly signal?: AbortSignal } = {}): AsyncGenerator<Checkout, void, undefined> {
+  watch(id: string, { signal }: WatchOptions = {}): AsyncGenerator<Checkout, void, undefined> {
     return watch(this.#sender.http, mustBeId(id), signal);
   }
 
   /**
    * The checkout, as soon as it is paid.
-   * @throws {NotPaidError} it ended without a payment: `checkout_expired`, `checkout_failed`, `checkout_cancelled`, or
-   *   `checkout_refunded`.
+   * @throws {NotPaidError} it ended without a payment that counts: `checkout_expired`, `checkout_failed`,
+   *   `checkout_cancelled`, or `checkout_refunded`.
    * @throws {TillflowError} `aborted`: the customer may still pay. Wait again, or cancel the checkout. Also
    *   `not_found`, `unauthorized`, `forbidden`, `checkout_unreadable`, and `watch_ended`: the API shows no further state.
    */
-  async untilPaid(id: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Checkout> {
+  async untilPaid(id: string, { signal }: WatchOptions = {}): Promise<Checkout> {
     return untilPaid(this.#sender.http, mustBeId(id), signal);
   }
 }
@@ -245,8 +260,18 @@ function newestAttempt({ attempts }: Checkout): number {
   return Math.max(1, ...attempts.map(({ number }) => number));
 }
 
+/** Without `next_cursor`, `iterate` would read the first page for ever. */
 function isPage(json: unknown): boolean {
-  return Array.isArray((json as Partial<CheckoutPage> | null | undefined)?.data);
+  const { data, next_cursor } = (json ?? {}) as Partial<CheckoutPage>;
+  return Array.isArray(data) && (next_cursor === null || typeof next_cursor === 'string');
+}
+
+/** Why a new attempt has no QR code. */
+function endOf(checkout: Checkout): TillflowError {
+  const money = moneyIn(checkout);
+  if (money === 'unknown') return new NotPaidError(checkout);
+  const { id, status } = checkout;
+  return new TillflowError({ code: 'already_paid', money, detail: `The checkout ${id} is ${status}.`, checkout });
 }
 
 function isReceipt(json: unknown): json is Receipt {

@@ -74,9 +74,10 @@ export class TillflowError extends Error implements ErrorDetails {
   readonly checkout: Checkout | undefined;
   readonly refund: Refund | undefined;
 
-  constructor(details: ErrorDetails) {
+  /** @param sentence for people: what the failure means for the money. */
+  constructor(details: ErrorDetails, sentence = sentenceOf(details)) {
     const { code, detail, money, repeatWith, cause } = details;
-    super(`${code}: ${detail} ${sentenceOf(money, repeatWith)}`, cause === undefined ? undefined : { cause });
+    super(`${code}: ${detail} ${sentence}`, cause === undefined ? undefined : { cause });
     this.code = code;
     this.money = money;
     this.detail = detail;
@@ -113,7 +114,7 @@ export function moneyIn({ status }: Pick<Checkout, 'status'>): Money {
 
 const UNPAID_ENDS: ReadonlySet<string> = new Set<CheckoutStatus>(['cancelled', 'expired', 'failed']);
 
-/** The checkout has ended without a payment. */
+/** The checkout has ended without a payment in time. `paid_at` says whether a late one has come. */
 export function hasEndedUnpaid({ status }: Pick<Checkout, 'status'>): boolean {
   return UNPAID_ENDS.has(status);
 }
@@ -124,9 +125,9 @@ export function isOpen({ status }: Pick<Checkout, 'status'>): boolean {
 }
 
 /**
- * `untilPaid`: the checkout ended without a payment that counts. Its code is `checkout_failed`, `checkout_expired`,
- * `checkout_cancelled` or `checkout_refunded`. Tillflow returns a payment that comes after such an end, unless the
- * operator keeps late payments: then the checkout becomes `paid`.
+ * `untilPaid`, `newAttempt`: the checkout ended without a payment that counts. Its code is `checkout_failed`,
+ * `checkout_expired`, `checkout_cancelled` or `checkout_refunded`. Tillflow returns a payment that comes after such an
+ * end. The checkout becomes `paid` where the operator keeps late payments, or the provider refuses to return one.
  */
 export class NotPaidError extends TillflowError {
   static {
@@ -136,13 +137,11 @@ export class NotPaidError extends TillflowError {
   declare readonly checkout: Checkout;
 
   constructor(checkout: Checkout) {
-    const { id, status } = checkout;
-    super({
-      code: `checkout_${status}`,
-      money: hasEndedUnpaid(checkout) ? 'not_moved' : moneyIn(checkout),
-      detail: `The checkout ${id} is ${status}.`,
-      checkout,
-    });
+    const { id, status, paid_at } = checkout;
+    const isUnpaid = hasEndedUnpaid(checkout) && paid_at === null;
+    const money = isUnpaid ? 'not_moved' : moneyIn(checkout);
+    const details = { code: `checkout_${status}`, money, detail: `The checkout ${id} is ${status}.`, checkout };
+    super(details, isUnpaid ? UNPAID : hasEndedUnpaid(checkout) ? PAID_LATE : undefined);
   }
 }
 
@@ -174,7 +173,11 @@ const SENTENCES: Readonly<Record<Exclude<Money, 'unknown'>, string>> = {
   returned: 'The customer has paid, and the money was returned.',
 };
 
-function sentenceOf(money: Money, repeatWith: RepeatWith = {}): string {
+const UNPAID = 'Not paid. Tillflow returns a payment that comes later, unless the operator keeps late payments.';
+const PAID_LATE =
+  'A payment came after this end, and is being returned. Read the checkout until it is refunded or paid.';
+
+function sentenceOf({ money, repeatWith = {} }: Pick<ErrorDetails, 'money' | 'repeatWith'>): string {
   if (money !== 'unknown') return SENTENCES[money];
   const names = Object.entries(repeatWith).map(([name, value]) => ` with the same ${name} (${value})`);
   return `The outcome is unknown. Nothing happens twice: repeat the call${names.join('')} to learn it.`;

@@ -99,10 +99,14 @@ export function problemIn({ status, json }: Answer): Problem | null {
   return typeof code === 'string' && typeof detail === 'string' ? (json as Problem) : null;
 }
 
-/** `Retry-After` in milliseconds: seconds or a date. Source: RFC 9110, section 10.2.3. */
+/**
+ * `Retry-After` in milliseconds: seconds, or a date by the clock of the server, which `Date` shows. Source: RFC 9110,
+ * section 10.2.3.
+ */
 export function retryAfterMs({ headers }: Answer): number | undefined {
   const value = headers.get('retry-after');
   if (value === null) return undefined;
-  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.now();
+  const answeredAt = Date.parse(headers.get('date') ?? '') || Date.now();
+  const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - answeredAt;
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

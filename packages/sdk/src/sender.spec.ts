@@ -1,6 +1,20 @@
-import { describe, expect, test } from 'vitest';
-import { api, checkoutOf, json, KEY, lost, other, problem, silent, truncated, type Reply } from '../test/api.js';
+import { getEventListeners } from 'node:events';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import {
+  api,
+  checkoutOf,
+  json,
+  KEY,
+  lost,
+  other,
+  problem,
+  refundOf,
+  silent,
+  truncated,
+  type Reply,
+} from '../test/api.js';
 import { TillflowError } from './errors.js';
+import { Tillflow } from './index.js';
 import type { CheckoutCreateParams } from './types.js';
 
 const SALE = { reference: 'till-7-000142', amount: 150_000, currency: 'THB' } satisfies CheckoutCreateParams;
@@ -107,6 +121,13 @@ describe('a create', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 
+  test('takes Retry-After as a date by the clock of the server, whatever the time at the till is', async () => {
+    const [date, until] = ['Sat, 21 Nov 2020 05:30:00 GMT', 'Sat, 21 Nov 2020 05:30:30 GMT'];
+    const { tillflow } = await api(problem(503, 'overloaded', { date, 'retry-after': until }));
+    const error = await failure(tillflow({ patienceMs: 0 }).checkouts.create(SALE));
+    expect(error).toMatchObject({ code: 'overloaded', retryAfterMs: 30_000 });
+  });
+
   test('follows no redirect with its key', async () => {
     const target = await api(json(201, OPEN));
     const { tillflow } = await api(other(308, '', { location: `${target.baseUrl}/v1/checkouts` }));
@@ -161,6 +182,86 @@ describe('what a failed call means for the money', () => {
     const { tillflow } = await api(json(202, CREATING));
     const error = await failure(tillflow({ patienceMs: 0 }).checkouts.create(SALE));
     expect(error).toMatchObject({ code: 'outcome_pending', money: 'unknown', checkout: CREATING });
+  });
+});
+
+describe('a computer that sleeps for an hour during a call', () => {
+  // The steady clock stands still while a computer sleeps.
+  beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }));
+  afterEach(() => void vi.useRealTimers());
+
+  const sleeps = (then: Reply): Reply => {
+    return (response, request) => {
+      vi.setSystemTime(Date.now() + 3_600_000);
+      then(response, request);
+    };
+  };
+  const refund = refundOf();
+  const pending = json(202, refundOf({ status: 'pending' }), {
+    location: `/v1/checkouts/${OPEN.id}?wait=20&after_version=7`,
+  });
+
+  test.each<readonly [string, readonly Reply[]]>([
+    ['while it waits for an answer', [sleeps(lost)]],
+    ['while it waits for the outcome', [pending, sleeps(json(200, OPEN))]],
+  ])('%s sends no refund when it wakes', async (_, replies) => {
+    const { tillflow, seen } = await api(...replies, json(201, refund));
+    const options = { idempotencyKey: refund.key, patienceMs: 60_000 };
+    const error = await failure(tillflow().checkouts.refund(OPEN.id, {}, options));
+    expect(error).toMatchObject({ money: 'unknown', repeatWith: { idempotencyKey: refund.key } });
+    expect(seen).toHaveLength(replies.length);
+  });
+});
+
+describe('a call that has ended', () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  type Answering = (signal: AbortSignal) => Promise<Response>;
+  const answers = (status: number, body: unknown, headers = {}): Answering => {
+    return async () => Response.json(body, { status, headers });
+  };
+  const breaks: Answering = () => Promise.reject(new TypeError('lost'));
+  const hangs: Answering = (signal) =>
+    new Promise((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
+  const busy = { code: 'rate_limited', detail: 'Too many requests' };
+
+  /** A client without a network, because a network has timers of its own. */
+  function clientOf(...replies: readonly Answering[]): Tillflow {
+    let requests = 0;
+    const fetch: typeof globalThis.fetch = (_, init) => {
+      requests += 1;
+      return (replies[Math.min(requests, replies.length) - 1] ?? hangs)(init?.signal as AbortSignal);
+    };
+    return new Tillflow({ baseUrl: 'https://pay.example', key: KEY, fetch });
+  }
+
+  test.each<readonly [string, readonly Answering[], string]>([
+    ['with its outcome', [breaks, answers(202, CREATING), answers(200, OPEN)], OPEN.id],
+    ['with a refusal', [breaks, answers(409, { code: 'reference_conflict', detail: 'Why' })], 'reference_conflict'],
+    ['because it was aborted in a pause', [answers(429, busy, { 'retry-after': '30' })], 'aborted'],
+    ['because it was aborted while it waited for an answer', [hangs], 'aborted'],
+  ])('%s leaves no timer, and no listener on its signal', async (_, replies, ended) => {
+    const abort = new AbortController();
+    const call = clientOf(...replies)
+      .checkouts.create(SALE, { signal: abort.signal })
+      .then(
+        ({ id }) => id,
+        (error: unknown) => (error as TillflowError).code,
+      );
+    await vi.advanceTimersByTimeAsync(5_000);
+    abort.abort();
+    expect(await call).toBe(ended);
+    expect(getEventListeners(abort.signal, 'abort')).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('leaves neither when it was a watch', async () => {
+    const { signal } = new AbortController();
+    for await (const { id } of clientOf(answers(200, OPEN)).checkouts.watch(OPEN.id, { signal }))
+      if (id === OPEN.id) break;
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 });
 

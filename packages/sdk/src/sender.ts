@@ -1,4 +1,4 @@
-import { backoffMs, pause } from './bound.js';
+import { backoffMs, isDuration, moment, pause, since } from './bound.js';
 import { invalidArgument, moneyIn, TillflowError, type ErrorDetails, type Money, type RepeatWith } from './errors.js';
 import { problemIn, retryAfterMs, type Answer, type Http, type Request } from './http.js';
 import { isConclusive, isForNow, mayHaveHappened } from './meaning.js';
@@ -63,8 +63,9 @@ export class Sender {
    * @throws {TillflowError}
    */
   async send<T>(call: Call<T>, { signal, patienceMs = this.http.patienceMs }: CallOptions = {}): Promise<T> {
-    if (!(patienceMs >= 0)) throw invalidArgument('patienceMs must be a number of milliseconds, from 0.');
-    const endsAt = performance.now() + patienceMs;
+    if (!isDuration(patienceMs)) throw invalidArgument('patienceMs must be a number of milliseconds, from 0.');
+    const began = moment();
+    const leftMs = (): number => patienceMs - since(began);
     const seen: Seen = {};
     let money: Money = 'not_moved';
     for (let tries = 1; ; tries += 1) {
@@ -74,7 +75,7 @@ export class Sender {
       if (reading !== null && 'result' in reading) return reading.result;
       if (reading !== null) note(seen, reading.pending);
       const failure = reading === null ? failureOf(call, answer) : undecided(call, answer);
-      const remainingMs = Math.max(0, endsAt - performance.now());
+      const remainingMs = Math.max(0, leftMs());
       if (failure.code === 'already_paid' && call.method === 'POST') {
         throw await this.#alreadyPaid(call, failure, seen, { signal, patienceMs: remainingMs });
       }
@@ -92,20 +93,26 @@ export class Sender {
         });
         if (found !== null) return found;
       }
-      if (performance.now() > endsAt && !isAborted(signal)) throw error();
+      if (leftMs() < 0 && !isAborted(signal)) throw error();
     }
   }
 
   /** The checkout says whether the payment still counts: one that came too late was returned, or is being returned. */
-  async #alreadyPaid(call: Request, failure: Failure, seen: Seen, options: CallOptions): Promise<TillflowError> {
-    const path = call.path.replace(/\/(cancel|attempts)$/, '');
+  async #alreadyPaid(
+    { path: posted, repeatWith }: Pick<Call<unknown>, 'path' | 'repeatWith'>,
+    failure: Failure,
+    seen: Seen,
+    options: CallOptions,
+  ): Promise<TillflowError> {
+    const path = posted.replace(/\/(cancel|attempts)$/, '');
     const read = (answer: Answer): Reading<Checkout> | null => {
       const checkout = checkoutIn(answer);
       return checkout === null ? null : { result: checkout };
     };
     const checkout = await this.send({ method: 'GET', path, read }, options).catch(() => null);
     if (checkout !== null) note(seen, { checkout });
-    return new TillflowError({ ...failure, ...seen, money: checkout === null ? 'unknown' : moneyIn(checkout) });
+    const money = checkout === null ? 'unknown' : moneyIn(checkout);
+    return new TillflowError({ ...failure, ...seen, money, repeatWith });
   }
 
   /** Waits until the checkout has changed. @returns the result, when the changed checkout shows it. */
@@ -120,7 +127,7 @@ export class Sender {
     },
   ): Promise<T | null> {
     const { seen, remainingMs, atLeastMs, signal } = limits;
-    const beganAt = performance.now();
+    const began = moment();
     const seconds = Math.min(WAIT_S, Math.floor(remainingMs / 1_000));
     let pauseMs = atLeastMs;
     if (seconds >= 1) {
@@ -134,7 +141,7 @@ export class Sender {
       } else pauseMs = Math.min(Math.max(retryAfterMs(answer) ?? 0, pauseMs), remainingMs);
     }
     // A read that answers at once must not become a loop without a pause.
-    await pause(pauseMs - (performance.now() - beganAt), signal);
+    await pause(pauseMs - since(began), signal);
     return null;
   }
 }

@@ -24,6 +24,17 @@ describe('a client', () => {
     expect(() => new Tillflow({ baseUrl: '', key: KEY })).toThrow('baseUrl');
   });
 
+  test.each(['60000', null, Number.NaN, -1])('takes no %j for a number of milliseconds', async (ms) => {
+    const given = ms as number;
+    const make = (): Tillflow => new Tillflow({ baseUrl: 'https://pay.example', key: KEY, patienceMs: given });
+    expect(make).toThrow('patienceMs is not a number');
+    expect(() => new Tillflow({ baseUrl: 'https://pay.example', key: KEY, timeoutMs: given })).toThrow('timeoutMs');
+    const { tillflow, seen } = await api(json(200, checkoutOf()));
+    const call = tillflow().checkouts.create(SALE, { patienceMs: given });
+    await expect(call).rejects.toMatchObject({ code: 'invalid_argument', money: 'not_moved' });
+    expect(seen).toEqual([]);
+  });
+
   test('shows its key neither when it is printed nor as JSON', () => {
     const tillflow = new Tillflow({ baseUrl: 'https://pay.example', key: KEY });
     expect(`${inspect(tillflow, { depth: 9, showHidden: true })}${JSON.stringify(tillflow)}`).not.toContain(KEY);

@@ -1,3 +1,4 @@
+import { isDuration } from './bound.js';
 import { Checkouts } from './checkouts.js';
 import { TillflowError } from './errors.js';
 import { Http, type Settings } from './http.js';
@@ -10,7 +11,7 @@ export type TillflowOptions = {
   readonly baseUrl: string;
   /** An API key. Never give it to a page that customers can open. */
   readonly key: string;
-  /** How long a call goes on repeating its request while the outcome is not known, in milliseconds. Default 60 000. */
+  /** How long a call goes on repeating its request while the outcome is not known, in milliseconds. Default 60 000. 0: never. */
   readonly patienceMs?: number | undefined;
   /** How long one request may wait for its answer before it counts as lost, in milliseconds. Default 10 000. */
   readonly timeoutMs?: number | undefined;
@@ -56,8 +57,8 @@ function settingsOf(options: TillflowOptions): Settings {
       : []),
     // A header would refuse any other character, with the key in its message.
     ...(typeof key === 'string' && /^[\x21-\x7e]+$/.test(key) ? [] : ['key is missing, or not visible ASCII']),
-    ...(patienceMs >= 0 ? [] : ['patienceMs is not a number of milliseconds']),
-    ...(timeoutMs > 0 ? [] : ['timeoutMs is not a positive number of milliseconds']),
+    ...(isDuration(patienceMs) ? [] : ['patienceMs is not a number of milliseconds']),
+    ...(isDuration(timeoutMs) && timeoutMs > 0 ? [] : ['timeoutMs is not a positive number of milliseconds']),
   ];
   if (url === null || mistakes.length > 0) {
     throw new TillflowError({ code: 'invalid_settings', detail: `${mistakes.join('; ')}.`, money: 'not_moved' });

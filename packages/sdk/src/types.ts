@@ -37,9 +37,12 @@ export type RefundCreateParams = Schemas['CreateRefund'];
 export type CallOptions = {
   /** Aborts the call: it ends with the code `aborted`. */
   readonly signal?: AbortSignal | undefined;
-  /** How long the call goes on repeating its request, in milliseconds. 0: one request. Default: the client's. */
+  /** How long the call goes on repeating its request, in milliseconds. 0: it repeats none. Default: the client's. */
   readonly patienceMs?: number | undefined;
 };
+
+/** Options of `watch` and `untilPaid`. */
+export type WatchOptions = Pick<CallOptions, 'signal'>;
 
 export type RefundOptions = CallOptions & {
   /**

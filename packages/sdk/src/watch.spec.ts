@@ -27,7 +27,12 @@ function stream(chunks: readonly string[], last: (response: ServerResponse) => u
 }
 const endsWell = (response: ServerResponse): unknown => response.end();
 const breaks = (response: ServerResponse): unknown => response.destroy();
-const closed: Reply = (response) => void response.writeHead(204).end();
+const noContent: Reply = (response) => void response.writeHead(204).end();
+/** The checkout has closed with this version: it has no stream, and no link to one. */
+const closed = (version: number): Reply => {
+  const last = read(version, { events_url: null });
+  return (response, request) => (request.path.endsWith('/events') ? noContent : last)(response, request);
+};
 
 /** The versions that a watch shows until it ends. */
 async function versionsOf(states: AsyncIterable<Checkout>): Promise<number[]> {
@@ -43,9 +48,9 @@ const kindsOf = (seen: readonly Seen[]): string[] =>
 
 describe('a watch', () => {
   test('shows the present state and each newer one, and ends when the checkout has closed', async () => {
-    const { tillflow, seen } = await api(read(2), stream([PREFACE, event(3), event(4)], endsWell), read(5), closed);
+    const { tillflow, seen } = await api(read(2), stream([PREFACE, event(3), event(4)], endsWell), read(5), closed(5));
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([2, 3, 4, 5]);
-    expect(kindsOf(seen)).toEqual(['read', 'stream', 'waiting read', 'stream']);
+    expect(kindsOf(seen)).toEqual(['read', 'stream', 'waiting read', 'stream', 'read']);
     expect(seen[2]?.path).toContain('after_version=4');
     expect(lastEventIds(seen)).toEqual(['2', '5']);
   });
@@ -58,13 +63,13 @@ describe('a watch', () => {
       read(7),
       stream([event(6), event(7)], endsWell),
       read(8),
-      closed,
+      closed(8),
     );
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([3, 4, 6, 7, 8]);
   });
 
   test('shows the newest of states that arrive together', async () => {
-    const { tillflow } = await api(read(1), stream([event(2) + event(3) + event(4)], endsWell), read(5), closed);
+    const { tillflow } = await api(read(1), stream([event(2) + event(3) + event(4)], endsWell), read(5), closed(5));
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([1, 4, 5]);
   });
 
@@ -73,7 +78,7 @@ describe('a watch', () => {
     const pieces = Array.from({ length: 8 }, (_, index) =>
       text.slice((index * text.length) / 8, ((index + 1) * text.length) / 8),
     );
-    const { tillflow } = await api(read(1), stream(pieces, endsWell), read(4), closed);
+    const { tillflow } = await api(read(1), stream(pieces, endsWell), read(4), closed(4));
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([1, 2, 3, 4]);
   });
 
@@ -82,7 +87,7 @@ describe('a watch', () => {
     ['ends in the middle of an event', stream([event(2), event(9).slice(0, 60)], endsWell)],
     ['brings something that is not a checkout', stream([event(2), 'event: checkout\ndata: <html>\n\n'])],
   ])('continues after a stream that %s', async (_, broken) => {
-    const { tillflow } = await api(read(1), broken, read(3), closed);
+    const { tillflow } = await api(read(1), broken, read(3), closed(3));
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([1, 2, 3]);
   });
 
@@ -91,7 +96,7 @@ describe('a watch', () => {
     ['does not open', lost],
     ['is answered by another program', other(502, '<h1>Bad Gateway</h1>')],
   ])('reads the checkout where the stream %s, and tries the stream less and less often', async (_, refused) => {
-    const replies = [read(1), refused, read(2), read(3), refused, read(4), read(5), read(6), read(7), closed];
+    const replies = [read(1), refused, read(2), read(3), refused, read(4), read(5), read(6), read(7), closed(7)];
     const { tillflow, seen } = await api(...replies);
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(kindsOf(seen).join(' ')).toBe(
@@ -102,21 +107,22 @@ describe('a watch', () => {
         'stream',
         ...Array<string>(4).fill('waiting read'),
         'stream',
+        'read',
       ].join(' '),
     );
   });
 
   test('reads without waiting after a waiting read that failed', async () => {
-    const { tillflow, seen } = await api(read(1), stream([PREFACE], breaks), lost, read(2), closed);
+    const { tillflow, seen } = await api(read(1), stream([PREFACE], breaks), lost, read(2), closed(2));
     const shown: number[] = [];
     for await (const { version } of tillflow().checkouts.watch(ID)) shown.push(version);
     expect(shown).toEqual([1, 2]);
-    expect(kindsOf(seen)).toEqual(['read', 'stream', 'waiting read', 'read', 'stream']);
+    expect(kindsOf(seen)).toEqual(['read', 'stream', 'waiting read', 'read', 'stream', 'read']);
   });
 
   test('does not end while the API fails', async () => {
     const failing = [lost, problem(503, 'temporal_unavailable', { 'retry-after': '0' }), other(404, 'default backend')];
-    const { tillflow } = await api(lost, read(1), stream([PREFACE], breaks), ...failing, read(2), closed);
+    const { tillflow } = await api(lost, read(1), stream([PREFACE], breaks), ...failing, read(2), closed(2));
     expect(await versionsOf(tillflow({ patienceMs: 0 }).checkouts.watch(ID))).toEqual([1, 2]);
   });
 
@@ -130,6 +136,14 @@ describe('a watch', () => {
     const later = await api(read(1), stream([], breaks), problem(status, code));
     const checkout = state(1);
     await expect(versionsOf(later.tillflow().checkouts.watch(ID))).rejects.toMatchObject({ code, checkout });
+  });
+
+  test.each<readonly [string, Reply]>([
+    ['still has a stream', read(2)],
+    ['cannot be read', noContent],
+  ])('goes on after a 204 of a proxy, where the checkout %s', async (_, confirmed) => {
+    const { tillflow } = await api(read(1), noContent, confirmed, read(3), read(4), closed(5));
+    expect((await versionsOf(tillflow().checkouts.watch(ID))).slice(-2)).toEqual([4, 5]);
   });
 
   test('of something else than Tillflow ends at once', async () => {
@@ -178,7 +192,7 @@ describe('a watch whose stream brings nothing', () => {
       first(response, request);
       arrived();
     };
-    const { tillflow, seen } = await api(read(1), held, read(2), read(3), closed);
+    const { tillflow, seen } = await api(read(1), held, read(2), read(3), closed(3));
     const versions = versionsOf(tillflow().checkouts.watch(ID));
     await hasArrived;
     // The bytes before are on their way.
@@ -201,7 +215,7 @@ describe('a watch whose stream brings nothing', () => {
   ])('%s: it reads the checkout', async (_, first, during) => {
     const { versions, kinds } = await watching(first, during);
     expect(versions).toEqual([1, 2, 3]);
-    expect(kinds).toEqual(['read', 'stream', 'waiting read', 'waiting read', 'stream']);
+    expect(kinds).toEqual(['read', 'stream', 'waiting read', 'waiting read', 'stream', 'read']);
   });
 });
 
@@ -249,6 +263,25 @@ describe('untilPaid', () => {
     expect(error).toMatchObject({ code: `checkout_${status}`, money, checkout: ended });
   });
 
+  test.each(['failed', 'expired', 'cancelled'] as const)(
+    'says of a %s checkout whether a late payment is being returned',
+    async (status) => {
+      const messageOf = async (paid_at: string | null): Promise<string> => {
+        const { tillflow } = await api(read(2, { status, qr: null, paid_at }));
+        const error = await tillflow()
+          .checkouts.untilPaid(ID)
+          .catch((reason: unknown) => reason as TillflowError);
+        expect(error).toMatchObject({ money: paid_at === null ? 'not_moved' : 'unknown' });
+        return (error as TillflowError).message;
+      };
+      expect(await messageOf(null)).toBe(
+        `checkout_${status}: The checkout ${ID} is ${status}. ` +
+          'Not paid. Tillflow returns a payment that comes later, unless the operator keeps late payments.',
+      );
+      expect(await messageOf('2026-11-21T05:31:02.310Z')).toContain('is being returned');
+    },
+  );
+
   test('that is aborted does not say that the customer has not paid', async () => {
     const { tillflow } = await api(read(2), stream([PREFACE]));
     const error = await tillflow()
@@ -258,7 +291,7 @@ describe('untilPaid', () => {
   });
 
   test('of a checkout that closes without an end has an unknown outcome', async () => {
-    const { tillflow } = await api(read(2), closed);
+    const { tillflow } = await api(read(2), closed(2));
     await expect(tillflow().checkouts.untilPaid(ID)).rejects.toMatchObject({
       code: 'watch_ended',
       money: 'unknown',

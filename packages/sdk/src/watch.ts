@@ -20,7 +20,7 @@ const LONGEST_PAUSE_MS = 30_000;
 /** After n useless streams, 2^n reads come before the next stream, at most 32: about ten minutes of waiting reads. */
 const MOST_USELESS = 5;
 
-/** How a stream ended: the checkout has closed, the stream broke after it brought something, or it brought nothing. */
+/** How a stream ended: there is none any more, it broke after it brought something, or it brought nothing. */
 type StreamEnd = 'closed' | 'broke' | 'useless';
 
 type States = AsyncGenerator<Checkout, void, undefined>;
@@ -59,7 +59,7 @@ class Watching {
     yield* this.#read();
     for (let useless = 0; ;) {
       const end = yield* this.#stream();
-      if (end === 'closed') return;
+      if (end === 'closed' && (yield* this.#hasClosed())) return;
       useless = end === 'broke' ? 0 : Math.min(useless + 1, MOST_USELESS);
       for (let reads = 2 ** useless; reads > 0; reads -= 1) yield* this.#read();
     }
@@ -87,6 +87,14 @@ class Watching {
       const pauseMs = Math.max(failure.retryAfterMs ?? 0, backoffMs(failures + 1));
       await pause(Math.min(pauseMs, LONGEST_PAUSE_MS), this.signal);
     }
+  }
+
+  /** A proxy may have answered 204. A checkout without a stream has no link to one either. */
+  async *#hasClosed(): AsyncGenerator<Checkout, boolean, undefined> {
+    const answer = await this.http.exchange({ method: 'GET', path: this.#path }, this.signal);
+    const checkout = checkoutIn(answer, this.id);
+    if (checkout !== null && this.#isNews(checkout)) yield checkout;
+    return checkout?.events_url === null;
   }
 
   /** @throws {TillflowError} when the API refuses the watch. */
