@@ -1,5 +1,5 @@
 import { Webhook } from 'standardwebhooks';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { checkoutOf } from '../test/api.js';
 import { webhooks, WebhookVerificationError, type WebhookRefusal } from './webhooks.js';
 
@@ -35,6 +35,7 @@ describe('an event', () => {
   test('signed by the package of the specification is read, with its webhook-id', async () => {
     const event = await webhooks.verify(BODY, headersOf(), SECRET);
     expect(event).toEqual({ ...(JSON.parse(BODY) as object), id: ID });
+    if (event.type !== 'checkout.paid') return expect.fail(event.type);
     expect(event.data.status).toBe('paid');
   });
 
@@ -63,6 +64,29 @@ describe('an event', () => {
     const both = { ...byNew, 'webhook-signature': signatures };
     expect(await webhooks.verify(BODY, both, SECRET)).toMatchObject({ id: ID });
     expect(await refusalOf(webhooks.verify(BODY, byOld, [SECRET]))).toBe('signature_mismatch');
+  });
+
+  test('that tests an endpoint has its id, and no checkout', async () => {
+    const body = JSON.stringify({ type: 'endpoint.test', timestamp: '', data: { endpoint: 'ep_1' } });
+    const event = await webhooks.verify(body, headersOf(body), SECRET);
+    if (event.type !== 'endpoint.test') return expect.fail(event.type);
+    const endpoint: string = event.data.endpoint;
+    expect(endpoint).toBe('ep_1');
+  });
+
+  test('costs at most ten passes over its body for each secret, and none for what is no signature', async () => {
+    const verify = vi.spyOn(crypto.subtle, 'verify');
+    onTestFinished(() => verify.mockRestore());
+    const { 'webhook-signature': signature = '', ...headers } = headersOf();
+    const refuse = async (signatures: readonly string[]): Promise<number> => {
+      verify.mockClear();
+      const given = { ...headers, 'webhook-signature': signatures.join(' ') };
+      expect(await refusalOf(webhooks.verify(BODY, given, SECRET))).toBe('signature_mismatch');
+      return verify.mock.calls.length;
+    };
+    const other = headersOf(BODY, { secret: OLD })['webhook-signature'] ?? '';
+    expect(await refuse([...Array<string>(10).fill(other), signature])).toBe(10);
+    expect(await refuse(['v1,', 'v1,QQ==', `v1,${btoa('x'.repeat(33))}`, signature.slice(0, -8)])).toBe(0);
   });
 
   test('is accepted with a secret without its prefix', async () => {

@@ -25,19 +25,24 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** A newer API may have further types. */
-export type WebhookEventType = EventType | 'endpoint.test' | (string & {});
-
-/** An event that Tillflow sent. */
-export type WebhookEvent = {
+type Sent<Type, Data> = {
   /** `webhook-id`: the same for each repetition of a delivery. */
   readonly id: string;
-  readonly type: WebhookEventType;
+  readonly type: Type;
   /** ISO 8601 UTC. */
   readonly timestamp: string;
-  /** The checkout as the API answers it. Keep the state with the highest `version`. A test (`endpoint.test`) has none. */
-  readonly data: Checkout;
+  readonly data: Data;
 };
+
+/**
+ * An event that Tillflow sent. `data` is the checkout as the API answers it: keep the state with the highest `version`.
+ * A test has none. A newer API may have further types: ignore those that you do not know.
+ */
+export type WebhookEvent =
+  | Sent<EventType | (`checkout.${string}` & {}), Checkout>
+  | Sent<'endpoint.test', { readonly endpoint: string }>;
+
+export type WebhookEventType = WebhookEvent['type'];
 
 /** As Node, Fastify, Express or fetch provide them. The case of names does not matter. */
 export type WebhookHeaders =
@@ -60,11 +65,14 @@ export type WebhookSignOptions = {
 
 const DEFAULT_TOLERANCE_S = 300;
 const ALGORITHM = { name: 'HMAC', hash: 'SHA-256' };
+/** Tillflow sends one for each secret. Each further one would cost another pass over the body. */
+const MOST_SIGNATURES = 10;
+const SIGNATURE_BYTES = 32;
 
 /**
  * Verifies an event that Tillflow sent, and reads it. Source: the Standard Webhooks specification.
  * @param rawBody the body as received: one that was parsed and written again does not verify
- * @param secrets of the endpoint, `whsec_…`; a signature by any of them is valid
+ * @param secrets of the endpoint, `whsec_…`; one of the first ten signatures must be by any of them
  * @throws {WebhookVerificationError} with the `reason`
  */
 async function verify(
@@ -94,7 +102,7 @@ async function verify(
     const message = 'The event was sent too long ago, or in the future. Check the clock of this computer.';
     throw new WebhookVerificationError(message, 'timestamp_out_of_tolerance');
   }
-  return { ...eventIn(body), id };
+  return eventIn(body, id);
 }
 
 /** The headers that Tillflow would send with this body: for tests of a receiver. */
@@ -154,9 +162,10 @@ function fromBase64(text: string): Uint8Array<ArrayBuffer> | null {
 
 /** The signatures of version 1. Others are for other receivers. */
 function signaturesIn(header: string): Uint8Array<ArrayBuffer>[] {
-  return header.split(' ').flatMap((one) => {
+  return header.split(' ', MOST_SIGNATURES).flatMap((one) => {
     const [version, signature = ''] = one.split(',', 2);
-    return version === 'v1' ? (fromBase64(signature) ?? []) : [];
+    const bytes = version === 'v1' ? fromBase64(signature) : null;
+    return bytes?.length === SIGNATURE_BYTES ? [bytes] : [];
   });
 }
 
@@ -169,11 +178,11 @@ function headerIn(headers: WebhookHeaders, name: string): string {
   throw new WebhookVerificationError(`The header ${name} is missing, or is there more than once.`, 'header_missing');
 }
 
-function eventIn(body: Uint8Array<ArrayBuffer>): Omit<WebhookEvent, 'id'> {
+function eventIn(body: Uint8Array<ArrayBuffer>, id: string): WebhookEvent {
   try {
     const event = JSON.parse(new TextDecoder().decode(body)) as Partial<WebhookEvent> | null;
     if (typeof event?.type === 'string' && typeof event.data === 'object' && event.data !== null)
-      return event as WebhookEvent;
+      return { ...(event as WebhookEvent), id };
   } catch {
     // Not JSON.
   }
