@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiProcess } from './support/api-process.js';
 import { FaultyProxy, PROXY_FAULTS } from './support/faulty-proxy.js';
 import { FULL } from './support/full.js';
-import { sell, type Sale } from './support/sales.js';
+import { sell, type Repeats, type Sale, type Till } from './support/sales.js';
 import { KEYS, Stack, type CheckoutJson } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
 
@@ -18,7 +18,9 @@ const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const SALES = Number(process.env['SALES'] ?? 1_000);
 
 /** A lost answer is given up soon, and repeated for as long as it takes. */
-const TILL = { timeoutMs: 1_500, patienceMs: 300_000 };
+const PATIENT = { timeoutMs: 1_500, patienceMs: 300_000 };
+/** One lost answer ends a call with an unknown outcome. */
+const IMPATIENT = { timeoutMs: 1_500, patienceMs: 0 };
 
 type Ended = Sale & {
   /** The checkout as the API answers it without the proxy. */
@@ -33,23 +35,31 @@ async function sellAll(stack: Stack, count: number, atOnce: number, rate: number
   const generator = xoroshiro128plus(SEED);
   const random = (): number => uniformFloat64(generator);
   const proxy = await FaultyProxy.to(stack.api.url, random, rate);
-  const tillflow = new Tillflow({ baseUrl: proxy.url, key: KEYS.checkout, ...TILL });
+  const client = (options: typeof PATIENT): Tillflow =>
+    new Tillflow({ baseUrl: proxy.url, key: KEYS.checkout, ...options });
+  const repeats: Repeats = new Map();
+  const tillflow = client(PATIENT);
+  const patient: Till = { start: () => tillflow, repeats: null };
+  const impatient: Till = { start: () => client(IMPATIENT), repeats };
   const name = `sdk-${SEED}-${Date.now().toString(36)}`;
   const [sales, beganAt] = [[] as Sale[], Date.now()];
   const seconds = (): number => Math.round((Date.now() - beganAt) / 1_000);
   let begun = 0;
-  const till = async (): Promise<void> => {
+  const sellOn = async (): Promise<void> => {
     while (begun < count) {
       const number = begun++;
-      sales.push(await sell({ stack, tillflow, random }, `${name}-${number}`, 2_000 + number));
+      const till = number % 2 === 0 ? patient : impatient;
+      sales.push(await sell({ stack, till, random }, `${name}-${number}`, 2_000 + number));
       if (sales.length % 1_000 === 0) print(`${sales.length} sales after ${seconds()} s`);
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, till)).finally(() => proxy.close());
-  const faults = [...proxy.counts].map(([fault, times]) => `${fault} ${times}`).join(', ');
-  print(`${count} sales in ${seconds()} s, SEED=${SEED}: ${faults}`);
-  return { sales, counts: proxy.counts };
+  print(`SEED=${SEED}: ${count} sales begin`);
+  await Promise.all(Array.from({ length: atOnce }, sellOn)).finally(() => proxy.close());
+  return { sales, faults: proxy.counts, repeats };
 }
+
+const listed = (counts: ReadonlyMap<string, number>): string =>
+  [...counts].map(([name, times]) => `${name} ${times}`).join(', ');
 
 /** Reads the truth about each sale, past the proxy. */
 async function compared(stack: Stack, sales: readonly Sale[]): Promise<Ended[]> {
@@ -88,26 +98,37 @@ describe.each([
   { name: '60 sales', count: 60, atOnce: 60, rate: 0.3, options: {} },
   { name: `${SALES} sales`, count: SALES, atOnce: 40, rate: 0.15, options: FULL },
 ])(
-  '$name through a proxy that cuts, delays, duplicates and truncates',
+  '$name through a proxy that cuts, delays, duplicates, truncates and refuses',
   { timeout: 3_600_000 },
   ({ count, atOnce, rate, options }) => {
     const isLong = options === FULL;
     let stack: Stack;
     let worker: WorkerProcess | undefined;
     let sales: Ended[] = [];
-    let counts: ReadonlyMap<string, number> = new Map();
+    let faults: ReadonlyMap<string, number> = new Map();
+    let repeats: Repeats = new Map();
+    let beganAt = 0;
 
     beforeAll(async () => {
       if (isLong && process.env['FULL'] !== '1') return;
+      beganAt = Date.now();
       stack = await Stack.start({ worker: !isLong, shared: { MAX_CACHED_WORKFLOWS: '500' } });
       if (isLong) {
         worker = await WorkerProcess.start(stack.workerEnvironment());
         await ApiProcess.startIn(stack);
       }
       const sold = await sellAll(stack, count, atOnce, rate);
-      counts = sold.counts;
+      ({ faults, repeats } = sold);
       sales = await compared(stack, sold.sales);
     }, 3_600_000);
+    afterAll(() => {
+      if (sales.length === 0) return;
+      const refunds = sum(sales.map(({ returned }) => returned.length));
+      const minutes = ((Date.now() - beganAt) / 60_000).toFixed(1);
+      print(`SEED=${SEED}: ${sales.length} sales and ${refunds} refunds in ${minutes} minutes`);
+      print(`faults ${sum(faults.values())}: ${listed(faults)}`);
+      print(`calls repeated after a restart ${sum(repeats.values())}: ${listed(repeats)}`);
+    });
     afterAll(async () => {
       await worker?.stop();
       await stack?.stop();
@@ -115,8 +136,13 @@ describe.each([
 
     it('every call gets its answer, and every fault occurs', options, () => {
       expect(sales).toHaveLength(count);
-      if (isLong) expect(PROXY_FAULTS.filter((fault) => !counts.has(fault))).toEqual([]);
-      expect(sum(counts.values())).toBeGreaterThan(count * rate);
+      if (isLong) expect(PROXY_FAULTS.filter((fault) => !faults.has(fault))).toEqual([]);
+      expect(sum(faults.values())).toBeGreaterThan(count * rate);
+    });
+
+    it('tills that start again repeat their calls, with nothing but what the error names', options, () => {
+      if (isLong) expect([...repeats.keys()].toSorted()).toEqual(['after', 'id', 'idempotencyKey', 'reference']);
+      expect(sum(repeats.values())).toBeGreaterThan(0);
     });
 
     it('no checkout is doubled: it has one charge for each attempt, and at most one payment', options, () => {

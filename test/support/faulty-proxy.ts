@@ -18,6 +18,14 @@ const FAULTS = [
   'duplicate_later',
   /** The proxy answers in place of the server, which has the request. */
   'bad_gateway',
+  /** The proxy limits requests: this one does not arrive. */
+  'too_many',
+  /** The same, with `Retry-After`, in the form of the API. */
+  'too_many_for_now',
+  /** The proxy gives up, although the server has the request. */
+  'unavailable',
+  /** The same, with `Retry-After`, in the form of the API. */
+  'unavailable_for_now',
 ] as const;
 
 const STREAM_FAULTS = [
@@ -113,11 +121,17 @@ export class FaultyProxy {
         return;
       case 'bad_gateway':
         await send();
-        return answer(outgoing, {
-          status: 502,
-          headers: { 'content-type': 'text/html' },
-          body: Buffer.from('<h1>502'),
-        });
+        return answer(outgoing, page(502));
+      case 'too_many':
+        return answer(outgoing, page(429));
+      case 'too_many_for_now':
+        return answer(outgoing, problem(429, 'rate_limited'));
+      case 'unavailable':
+        await send();
+        return answer(outgoing, page(503));
+      case 'unavailable_for_now':
+        await send();
+        return answer(outgoing, problem(503, 'temporal_unavailable'));
     }
   }
 
@@ -176,6 +190,19 @@ async function repeat(outgoing: ServerResponse, seen: readonly Buffer[]): Promis
     await sleep(10);
     outgoing.write(chunk);
   }
+}
+
+/** An answer of the proxy. */
+function page(status: number): Whole {
+  return { status, headers: { 'content-type': 'text/html' }, body: Buffer.from(`<h1>${status}`) };
+}
+
+/** An answer as the API refuses a request for now. */
+function problem(status: number, code: string): Whole {
+  const type = `https://pay.example/errors/${code}`;
+  const body = { type, title: code, status, code, detail: 'Try again', request_id: 'proxy' };
+  const headers = { 'content-type': 'application/problem+json', 'retry-after': '1' };
+  return { status, headers, body: Buffer.from(JSON.stringify(body)) };
 }
 
 /** A caller who has gone gets nothing. */
