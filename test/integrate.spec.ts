@@ -171,6 +171,13 @@ describe('docs/integrate.md', () => {
       expect(sales).toEqual(before);
     });
 
+    it('ends a request whose body is too large', async () => {
+      const size = events.size;
+      const large = { ...paid, description: 'x'.repeat(300_000) };
+      await expect(deliver('evt_6', large)).rejects.toThrow('fetch failed');
+      expect(events.size).toBe(size);
+    });
+
     it('refuses what Tillflow did not sign', async () => {
       const size = events.size;
       expect(await deliver('evt_5', paid, 'whsec_bm90IHRoZSBzZWNyZXQ=')).toBe(400);
