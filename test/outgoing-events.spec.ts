@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EndpointSealer, EventEndpoints, eventLinks, nameOnQueue, Seal } from '@tillflow/temporal';
-import { eventFeedWorkflowId, type EndpointPolicy } from '@tillflow/workflows';
+import { eventEndpointWorkflowId, eventFeedWorkflowId, type EndpointPolicy } from '@tillflow/workflows';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { SHORT_LIVED, TailRun } from './support/event-tail.js';
@@ -51,6 +51,10 @@ beforeAll(async () => {
   stack = await Stack.start({ shared: { EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' } });
   endpoints = new EventEndpoints(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 10_000 });
   sealer = new EndpointSealer(new Seal(stack.sandbox.keys.secret));
+  // The worker reads every five seconds whether there is an endpoint, and then believes it for a minute.
+  const { id } = await endpointFor(await receive());
+  await sleep(6_000);
+  await endpoints.remove(id, 'a test');
 });
 afterEach(async () => {
   for (const { memo } of await endpoints.running()) await endpoints.remove(memo.endpoint.id, 'a test');
@@ -99,6 +103,26 @@ const expectEvents = (receiver: Receiver, id: string, types: readonly string[]):
 
 const verified = (secret: string, { raw, headers }: Received): unknown => new Webhook(secret).verify(raw, headers);
 
+/** The histories of an endpoint's runs. */
+const runsOf = (endpoint: string) =>
+  stack.runsOfWorkflow(
+    nameOnQueue(eventEndpointWorkflowId('default', Number(endpoint.slice('evep_'.length, -16))), stack.taskQueue),
+  );
+
+const historyOf = async (endpoint: string) => (await runsOf(endpoint)).flat();
+
+/** The times on the workflow's clock at which an endpoint lists a part of a time, in milliseconds. */
+async function timesOfLists(endpoint: string): Promise<number[]> {
+  const events = await historyOf(endpoint);
+  const eventOf = (id: unknown) => events.find(({ eventId }) => String(eventId) === String(id));
+  return events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => {
+    if (scheduled?.activityType?.name !== 'listEvents') return [];
+    const task = eventOf(scheduled.workflowTaskCompletedEventId)?.workflowTaskCompletedEventAttributes;
+    const { seconds, nanos } = eventOf(task?.startedEventId)?.eventTime ?? {};
+    return [Number(seconds) * 1_000 + Math.floor((nanos ?? 0) / 1e6)];
+  });
+}
+
 async function deliveriesOf(id: string): Promise<DeliveryJson[]> {
   return (await ask<DeliveryPage>('GET', `/${id}/deliveries?limit=100`)).body.data;
 }
@@ -118,7 +142,10 @@ describe('an event endpoint', () => {
     await expectEvents(receiver, body.id, ['awaiting_payment', 'paid', 'refunded']);
     await refund(checkout.body, 20_000);
     await expectEvents(receiver, body.id, ['awaiting_payment', 'paid', 'refunded', 'refunded']);
+    const buyer = stack.chargesOf(body.id)[0]?.source?.provider_references?.buyer_name ?? '';
+    expect(buyer).toMatch(/^Buyer /);
     for (const delivery of receiver.of(body.id)) {
+      expect([delivery.raw.includes(buyer), delivery.raw.includes('buyer')]).toEqual([false, false]);
       expect(verified(secret, delivery)).toMatchObject({ type: delivery.type, timestamp: expect.stringMatching(/Z$/) });
       expect(() => verified(secret, { ...delivery, raw: `${delivery.raw} ` })).toThrow('No matching signature');
     }
@@ -155,6 +182,48 @@ describe('an event endpoint', () => {
     await expectEvents(well, id, ['awaiting_payment', 'paid']);
     expect(silent.of(id).length).toBeLessThan(2);
   });
+});
+
+describe('a state that lasts', () => {
+  it('is delivered when an attention ends', async () => {
+    const receiver = await receive();
+    await endpointFor(receiver, { events: ['checkout.attention'] });
+    const { body } = await stack.create();
+    await stack.post(`/v1/checkouts/${body.id}/cancel`);
+    // Tillflow returns a late payment. Until it is returned, it is an attention.
+    const slow = { method: 'POST', path: '/charges/{id}/refunds', action: 'delay', delay_ms: 3_000 } as const;
+    stack.sandbox.faults.add(slow);
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
+    await expectEvents(receiver, body.id, ['attention']);
+    await expectEvents(receiver, body.id, ['attention', 'attention']);
+    stack.sandbox.faults.clear();
+    expectRepeated(receiver, body.id);
+    const [begun, ended] = receiver.of(body.id);
+    expect([begun?.data.attention?.code, ended?.data.attention]).toEqual(['late_payment', null]);
+  });
+
+  it('is delivered when the provider names details of a payment later', async () => {
+    const receiver = await receive();
+    await endpointFor(receiver, { events: ['checkout.paid'] });
+    stack.sandbox.faults.add({ method: 'GET', path: '/transactions/{id}', action: 'status', status: 500 });
+    const { id } = await paid();
+    await expectEvents(receiver, id, ['paid']);
+    stack.sandbox.faults.clear();
+    await stack.workflowOf(id).signal('hint', { eventId: 'test', eventKey: 'refund.create' });
+    await expectEvents(receiver, id, ['paid', 'paid']);
+    expectRepeated(receiver, id);
+    expect(receiver.of(id).map(({ data }) => data.payment?.transferable_at ?? null)).toEqual([
+      null,
+      expect.any(String),
+    ]);
+  });
+
+  /** The second of two deliveries is another event, of a newer state. */
+  function expectRepeated(receiver: Receiver, checkout: string): void {
+    const [first, second] = receiver.of(checkout);
+    expect(second?.id).not.toBe(first?.id);
+    expect(second?.data.version).toBeGreaterThan(first?.data.version ?? Infinity);
+  }
 });
 
 describe('a delivery', () => {
@@ -272,7 +341,33 @@ describe('an operator', () => {
       .toMatchObject([{ id: body.id, type: 'endpoint.test', accepted: true }]);
   });
 
-  it('sends the events of a time range again, with the same ids', async () => {
+  it('sends a marked event to an endpoint that fails: when it is accepted, the endpoint gets what waits', async () => {
+    const receiver = await receive(() => ({ status: 500 }));
+    const { id: endpoint } = await quickEndpointFor(receiver, { retryDelaysMs: [] });
+    const { body } = await stack.create();
+    await expect.poll(async () => (await ask('GET', `/${endpoint}`)).body.failing_since).not.toBeNull();
+    receiver.answer = () => ({ status: 200 });
+    await ask('POST', `/${endpoint}/test`);
+    await expectEvents(receiver, body.id, ['awaiting_payment', 'awaiting_payment']);
+    await expect.poll(async () => (await ask('GET', `/${endpoint}`)).body.failing_since).toBeNull();
+  });
+
+  it('sends a marked event that is answered with 410, and the endpoint is disabled', async () => {
+    const receiver = await receive(() => ({ status: 410 }));
+    const { id: endpoint } = await endpointFor(receiver);
+    await ask('POST', `/${endpoint}/test`);
+    await expect.poll(async () => (await ask('GET', `/${endpoint}`)).body.disabled_because).toBe('gone');
+  });
+
+  it('keeps an endpoint in runs of a bounded time, so that keys of the encryption can be replaced', async () => {
+    const receiver = await receive();
+    const { id: endpoint } = await quickEndpointFor(receiver, { renewAfterMs: 1_000 });
+    await expect.poll(async () => (await runsOf(endpoint)).length).toBeGreaterThan(2);
+    const { body } = await stack.create();
+    await expectEvents(receiver, body.id, ['awaiting_payment']);
+  });
+
+  it('sends the newest event of each checkout of a time range again, with the same id', async () => {
     const receiver = await receive();
     const from = new Date().toISOString();
     const { id: endpoint } = await endpointFor(receiver);
@@ -281,10 +376,26 @@ describe('an operator', () => {
     // In either order.
     const range = { from: new Date().toISOString(), to: from };
     expect(await ask('POST', `/${endpoint}/replay`, range)).toMatchObject({ status: 202, body: { id: endpoint } });
-    await expectEvents(receiver, id, ['awaiting_payment', 'paid', 'awaiting_payment', 'paid']);
-    const ids = receiver.of(id).map((delivery) => delivery.id);
-    expect(ids.slice(2)).toEqual(ids.slice(0, 2));
-    expect(receiver.of(id)[2]?.data.status).toBe('paid');
+    await expectEvents(receiver, id, ['awaiting_payment', 'paid', 'paid']);
+    const [, first, again] = receiver.of(id);
+    expect(again?.id).toBe(first?.id);
+    // Two parts of a time are listed at least two seconds apart, so an endpoint that is back is not flooded.
+    await expect.poll(async () => (await timesOfLists(endpoint)).length).toBe(2);
+    const [one = 0, second = 0] = await timesOfLists(endpoint);
+    expect(second - one).toBeGreaterThanOrEqual(2_000);
+  });
+
+  it('replays a time to a disabled endpoint once it is enabled', async () => {
+    const receiver = await receive();
+    const from = new Date().toISOString();
+    const { id: endpoint } = await endpointFor(receiver);
+    const { id } = await paid();
+    await expectEvents(receiver, id, ['awaiting_payment', 'paid']);
+    await ask('PATCH', `/${endpoint}`, { enabled: false });
+    const range = { from, to: new Date().toISOString() };
+    expect(await ask('POST', `/${endpoint}/replay`, range)).toMatchObject({ status: 202, body: { enabled: false } });
+    await ask('PATCH', `/${endpoint}`, { enabled: true });
+    await expect.poll(() => receiver.typesOf(id).filter((type) => type === 'paid').length).toBeGreaterThan(1);
   });
 
   it('reads the deliveries page by page, the newest first', async () => {
@@ -299,6 +410,20 @@ describe('an operator', () => {
     const second = await ask<DeliveryPage>('GET', `/${endpoint}/deliveries?limit=2&cursor=${first.body.next_cursor}`);
     expect([...first.body.data, ...second.body.data].map(({ id }) => id)).toEqual(ids);
     expect(second.body.next_cursor).toBeNull();
+  });
+
+  it('shows people only the origin of an address in Temporal, because the rest may contain a secret', async () => {
+    const { url } = await receive();
+    const { body } = await ask('POST', '', { url: `${url}/token-of-the-receiver` });
+    const [started] = await historyOf(body.id);
+    const { userMetadata } = started ?? {};
+    const { origin } = new URL(url);
+    expect(JSON.parse(Buffer.from(userMetadata?.summary?.data ?? []).toString())).toBe(`Events to ${origin}`);
+    const details = await stack.temporal.client.workflow
+      .getHandle(nameOnQueue(eventEndpointWorkflowId('default', Number(body.id.slice(5, -16))), stack.taskQueue))
+      .query<{ currentDetails?: string }>('__temporal_workflow_metadata');
+    expect(JSON.stringify(details)).toContain(`Events go to ${origin}`);
+    expect(JSON.stringify(details)).not.toContain('token-of-the-receiver');
   });
 
   it('deletes an endpoint, which gets nothing any more', async () => {
@@ -336,7 +461,7 @@ describe('Tillflow refuses an endpoint', () => {
     [`https://orders.example/${'x'.repeat(2_048)}`, 'invalid_request'],
   ])('at %.60s, and stores nothing', async (url, code) => {
     const { status, body } = await ask<ProblemJson>('POST', '', { url });
-    expect([status, body.code]).toEqual([code === 'invalid_request' ? 400 : 403, code]);
+    expect([status, body.code]).toEqual([code === 'invalid_request' ? 400 : 422, code]);
     expect(body.detail).not.toBe('');
     expect(await endpoints.running()).toEqual([]);
   });
@@ -354,10 +479,23 @@ describe('Tillflow refuses an endpoint', () => {
     expect(await endpoints.running()).toEqual([]);
   });
 
-  it('for a key of a till', async () => {
-    for (const path of ['', '/evep_01abcdefghabcdefgh', '/evep_01abcdefghabcdefgh/deliveries']) {
-      expect((await stack.get<ProblemJson>(`${ROUTE}${path}`)).body.code).toBe('forbidden');
-    }
+  it.each<[method: string, path: string, body?: unknown]>([
+    ['GET', ''],
+    ['POST', '', { url: 'https://orders.example/' }],
+    ['GET', '/evep_01abcdefghabcdefgh'],
+    ['PATCH', '/evep_01abcdefghabcdefgh', { enabled: false }],
+    ['DELETE', '/evep_01abcdefghabcdefgh'],
+    ['GET', '/evep_01abcdefghabcdefgh/deliveries'],
+    ['POST', '/evep_01abcdefghabcdefgh/rotate-secret'],
+    ['POST', '/evep_01abcdefghabcdefgh/test'],
+    ['POST', '/evep_01abcdefghabcdefgh/replay', { from: '2026-11-21T00:00:00Z', to: '2026-11-22T00:00:00Z' }],
+  ])('when %s …%s comes without a key, or with the key of a till', async (method, path, body) => {
+    const codeFor = async (key: string | null) => {
+      const answer = await stack.request<ProblemJson>(method, `${ROUTE}${path}`, { key, body });
+      return [answer.status, answer.body.code];
+    };
+    expect(await codeFor(null)).toEqual([401, 'unauthorized']);
+    expect(await codeFor(KEYS.checkout)).toEqual([403, 'forbidden']);
   });
 
   it(
@@ -382,7 +520,7 @@ describe('Tillflow refuses an endpoint', () => {
     const receiver = await receive();
     const { id } = await endpointFor(receiver);
     const { status, body } = await ask<ProblemJson>('PATCH', `/${id}`, { url: 'https://10.0.0.1/' });
-    expect([status, body.code]).toEqual([403, 'endpoint_refused']);
+    expect([status, body.code]).toEqual([422, 'endpoint_refused']);
     expect((await ask('GET', `/${id}`)).body.url).toBe(receiver.url);
   });
 });

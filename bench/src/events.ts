@@ -20,7 +20,7 @@ const EVENTS_OF_A_CHECKOUT = 2;
 const FULL_S = 180;
 const QUICK_S = 15;
 const ALL_WITHIN_MS = 60_000;
-/** A worker reports a long activity so often, which Temporal Cloud bills. Milliseconds. */
+/** The time between two heartbeats of a long activity, which Temporal Cloud bills. Milliseconds. */
 const HEARTBEAT_MS = 8_000;
 const NETWORKS = { EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' } as const;
 

@@ -24,7 +24,7 @@ import { connect, withRetries, type Connected, type StartRetries } from './tempo
 import { makeBuildCurrent } from './deployment.js';
 import { eventTailActivities } from './event-tail/activities.js';
 import { outgoingEventActivities } from './outgoing-events/activities.js';
-import { Followers } from './outgoing-events/followers.js';
+import { EndpointPresence } from './outgoing-events/endpoint-presence.js';
 import type { WorkerSettings } from './settings.js';
 import { Work } from './work.js';
 
@@ -112,19 +112,25 @@ export async function openWorker(
     searchedMetadata: SEARCHED_METADATA,
     requestsPerSecond: settings.PROVIDER_REQUESTS_PER_SECOND / settings.PROVIDER_PROCESSES,
   });
-  const endpoints = new EventEndpoints(temporal, {
-    taskQueue: settings.TEMPORAL_TASK_QUEUE,
-    readWithinMs: READ_WITHIN_MS,
-  });
-  const followers = new Followers(endpoints, logger);
-  const options = workerOptions({ ...connected, temporal, client, followers }, settings, bundlePath);
+  const endpoints = new EventEndpoints(
+    temporal,
+    { taskQueue: settings.TEMPORAL_TASK_QUEUE, readWithinMs: READ_WITHIN_MS },
+    (workflow_id, err) =>
+      logger.warn({ workflow_id, err }, 'an event endpoint cannot be decrypted, and gets no events'),
+  );
+  const presence = new EndpointPresence(endpoints, logger);
+  const options = workerOptions({ ...connected, temporal, client, presence }, settings, bundlePath);
   const eventOptions = eventWorkerOptions({ ...connected, temporal, endpoints }, settings);
   const [work, eventWork] = [options, eventOptions].map(
-    (each) => new Work(() => withRetries(retries, temporal, settings, () => Worker.create(each)), clocks),
+    (each) =>
+      new Work(async () => {
+        await presence.firstRead;
+        return withRetries(retries, temporal, settings, () => Worker.create(each));
+      }, clocks),
   ) as [Work, Work];
   const ended = Promise.all([endedWith(work, eventWork), endedWith(eventWork, work)]).then(() => undefined);
   const stopped = thenClose(ended, async () => {
-    await followers.end();
+    await presence.end();
     await clocks.end();
     await connection.close();
     await temporal.close();
@@ -147,11 +153,11 @@ export async function openWorker(
 type Parts = Connected & {
   readonly temporal: Temporal;
   readonly client: PaymentsClient;
-  readonly followers: Followers;
+  readonly presence: EndpointPresence;
 };
 
 function workerOptions(
-  { connection, clocks, identity, temporal, client, followers }: Parts,
+  { connection, clocks, identity, temporal, client, presence }: Parts,
   settings: WorkerSettings,
   bundlePath: string | undefined,
 ): WorkerOptions {
@@ -165,7 +171,7 @@ function workerOptions(
     workflowBundle: { codePath },
     dataConverter: dataConverter(settings),
     activities: {
-      ...paymentActivities(client, livemode, () => followers.isFollowed()),
+      ...paymentActivities(client, livemode, () => presence.hasEndpoints()),
       ...reconciliationActivities(client, temporal, settings, livemode),
       ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
       ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),

@@ -30,6 +30,7 @@ export { dataConverter, FAILURE_CONVERTER_PATH, isEncrypting, warnIfUnencrypted 
 export { EncryptionCodec, UnreadablePayloadError, type PayloadKey } from './encryption/encryption-codec.js';
 export { Seal } from './encryption/seal.js';
 export { decodeRunWithoutMemo, listPage, listRuns } from './listed-runs.js';
+export type { DeliveryPage } from './event-endpoints/deliveries.js';
 export { EventEndpoints, SecretsReplacedError, type RunningEndpoint } from './event-endpoints/endpoints.js';
 export { eventNetworks, MAX_ENDPOINT_URL, refuseEndpoint, type EventNetworks } from './event-endpoints/networks.js';
 export { EndpointSealer, eventLinks, type EventLinks } from './event-endpoints/secrets.js';

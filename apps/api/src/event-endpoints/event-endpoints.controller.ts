@@ -116,7 +116,9 @@ export class EventEndpointsController {
   @HttpCode(202)
   @Requires('ops')
   @Describes('testEventEndpoint', 'Sends an event of the type `endpoint.test`', PROBLEMS)
-  @Answers(202, 'It is being sent. `listEventDeliveries` shows the answer', testReply)
+  @Answers(202, 'It is being sent. `listEventDeliveries` shows the answer', testReply, {
+    links: [{ operationId: 'listEventDeliveries', parameters: { id: '$request.path.id' } }],
+  })
   test(@Param({ schema: endpointPath }) { id }: EndpointPath, @AskedBy() asker: Asker): Promise<TestReply> {
     return this.endpoints.test(id, asker);
   }
@@ -126,10 +128,10 @@ export class EventEndpointsController {
   @Requires('ops')
   @Describes(
     'replayEvents',
-    'Sends the newest state of each checkout that had an event in a time range, the newest first',
+    'Sends the newest event of each checkout that had one in a time range, the newest first',
     PROBLEMS,
   )
-  @Answers(202, 'The events are being sent', endpointReply)
+  @Answers(202, 'The events are being sent, to a disabled endpoint once it is enabled', endpointReply)
   replay(
     @Param({ schema: endpointPath }) { id }: EndpointPath,
     @Body({ schema: replayEvents }) body: ReplayEvents,
@@ -141,7 +143,11 @@ export class EventEndpointsController {
   @Get(':id/deliveries')
   @Requires('ops')
   @Describes('listEventDeliveries', 'Lists the deliveries of the last seven days', PROBLEMS)
-  @Answers(200, 'One page of deliveries, the newest first', deliveriesReply)
+  @Answers(
+    200,
+    'One page of deliveries, the newest first. It may be shorter than `limit`, or empty, although another page follows',
+    deliveriesReply,
+  )
   deliveries(
     @Param({ schema: endpointPath }) { id }: EndpointPath,
     @Query({ schema: listDeliveries }) query: ListDeliveries,

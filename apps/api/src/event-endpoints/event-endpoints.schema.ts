@@ -28,7 +28,7 @@ const url = z
   .regex(/^https?:\/\/[!-~]+$/, 'must be an http or https address')
   .meta({
     description:
-      'https, or http within `EVENT_ENDPOINT_NETWORKS`. Without a user name and a password, and not at an address that events may not go to',
+      'https to a public address, or https and http within `EVENT_ENDPOINT_NETWORKS`. Never link-local, and without a user name and a password',
     examples: ['https://orders.example/tillflow'],
   });
 const events = z
@@ -38,12 +38,13 @@ const events = z
   .meta({ description: 'The types that the endpoint gets; default: all' });
 const description = text(200).meta({ description: 'For people' });
 
-export const endpointPath = z.object({
-  id: z
-    .string()
-    .max(64)
-    .meta({ pattern: '^evep_[0-9]{2,3}[a-z2-7]{16}$', examples: ['evep_01k3x5m7p2q4r6s2t4'] }),
-});
+const endpointId = z
+  .string()
+  .max(64)
+  .meta({ pattern: '^evep_[0-9]{2,3}[a-z2-7]{16}$', examples: ['evep_01k3x5m7p2q4r6s2t4'] });
+const eventId = z.string().meta({ pattern: '^evt_[0-9A-Za-z]{26,32}$' });
+
+export const endpointPath = z.object({ id: endpointId });
 export type EndpointPath = z.output<typeof endpointPath>;
 
 export const createEndpoint = z
@@ -68,7 +69,7 @@ export const changeEndpoint = withAnyField(
 export type ChangeEndpoint = z.output<typeof changeEndpoint>;
 
 const endpointFields = {
-  id: z.string(),
+  id: endpointId,
   url: z.string(),
   events: z.array(eventType),
   description: z.string().nullable(),
@@ -125,7 +126,7 @@ export const endpointsReply = z
 export type EndpointsReply = z.output<typeof endpointsReply>;
 
 export const testReply = z
-  .object({ id: z.string().meta({ description: 'The `webhook-id` of the event' }) })
+  .object({ id: eventId.meta({ description: 'The `webhook-id` of the event' }) })
   .meta({ id: 'EventTest', examples: [{ id: 'evt_3f1c0a5b8d2e4c6f9a7b1d3e5f7a9c0b' }] });
 export type TestReply = z.output<typeof testReply>;
 
@@ -163,8 +164,8 @@ export const deliveriesReply = z
     data: z.array(
       z
         .object({
-          id: z.string().meta({ description: 'The `webhook-id`: the same for each repetition' }),
-          type: z.string().meta({ description: 'Of the event; `endpoint.test` for a test' }),
+          id: eventId.meta({ description: 'The `webhook-id`: the same for each repetition' }),
+          type: z.enum([...TYPES, 'endpoint.test']).meta({ description: 'Of the event; `endpoint.test` for a test' }),
           checkout_id: checkoutId.nullable(),
           version: z.int().nullable().meta({ description: 'The version of the checkout that caused the event' }),
           attempt: z.int().min(1),

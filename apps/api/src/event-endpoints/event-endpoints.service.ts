@@ -104,7 +104,7 @@ export class EventEndpointsService {
     return {
       data: page.data.map(({ checkout, event, at, ms, tries, error, next, ...record }) => ({
         id: record.id,
-        type: event === 'test' ? 'endpoint.test' : `checkout.${event}`,
+        type: event === 'test' ? ('endpoint.test' as const) : (`checkout.${event}` as const),
         checkout_id: checkout,
         version: event === 'test' ? null : record.version,
         attempt: tries + 1,

@@ -1,7 +1,7 @@
 import type { EventEndpointMemo } from '@tillflow/workflows';
 import { Gauge, type Registry } from 'prom-client';
 
-/** The endpoints, and how far the feed is: milliseconds since 1970 UTC; null when it does not run. */
+/** The endpoints, and the time up to which they have all events: milliseconds since 1970 UTC; null: no feed runs. */
 export type ReadEndpoints = {
   readonly endpoints: readonly Pick<EventEndpointMemo, 'health'>[];
   readonly feedSince: number | null;
@@ -28,7 +28,7 @@ export class EventEndpointGauges {
     });
     this.#feedAge = new Gauge({
       name: 'tillflow_event_feed_age_seconds',
-      help: 'Up to how long ago all events are handed over to their endpoints, within five minutes; 0 without an endpoint.',
+      help: 'Seconds since the time up to which every enabled endpoint has all events; 0 without an endpoint.',
       registers,
     });
   }

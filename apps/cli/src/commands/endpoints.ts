@@ -8,10 +8,17 @@ import {
   refuseEndpoint,
   Seal,
   temporalSettings,
+  type DeliveryPage,
   type EventLinks,
-  type EventNetworks,
 } from '@tillflow/temporal';
-import { CHECKOUT_EVENTS, MAX_ENDPOINTS, type CheckoutEvent, type EventEndpointMemo } from '@tillflow/workflows';
+import {
+  CHECKOUT_EVENTS,
+  MAX_ENDPOINTS,
+  type CheckoutEvent,
+  type DeliveryRecord,
+  type EndpointSettings,
+  type EventEndpointMemo,
+} from '@tillflow/workflows';
 import { z } from 'zod';
 import { command, EXIT, UsageError, type Report } from '../command.js';
 import { operator } from '../operator.js';
@@ -19,7 +26,12 @@ import { linkSettings } from '../settings.js';
 import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 import { columns, utc } from '../text.js';
 
-const MOST_SHOWN = 20;
+const DEFAULT_LIMIT = 20;
+const MOST_SHOWN = 10_000;
+/** The most deliveries of one page, as the API. */
+const PAGE = 100;
+/** Characters, as the API. */
+const MAX_DESCRIPTION = 200;
 
 const schema = z.object({
   ...temporalSettings,
@@ -27,28 +39,34 @@ const schema = z.object({
   EVENT_ENDPOINT_NETWORKS: eventNetworks,
 });
 
-const ACTIONS = ['add', 'enable', 'disable', 'delete', 'rotate', 'test', 'replay', 'deliveries'] as const;
+const ACTIONS = ['add', 'change', 'enable', 'disable', 'delete', 'rotate', 'test', 'replay', 'deliveries'] as const;
 
 export const endpoints = command({
   name: 'endpoints',
-  synopsis: '[--add <url> [--events <types>] | --<action> <id>] [--from <time> --to <time>] [--dry-run]',
+  synopsis: '[--add <url> | --<action> <id>] [--<field> <value>] [--dry-run]',
   summary: 'Lists the endpoints that events of checkouts go to, and changes them.',
   details: [
     '  --add <url>          creates an endpoint, and prints its secret, this one time',
-    `  --events <types>     with --add: only these, comma-separated: ${CHECKOUT_EVENTS.join(', ')}`,
+    '  --change <id>        changes its --url, --events or --description',
+    `  --events <types>     only these, comma-separated, or all: ${CHECKOUT_EVENTS.join(', ')}`,
+    '  --description <text> for people; empty: none',
     '  --enable <id>        enables it, and sends what waits and what happened meanwhile',
     '  --disable <id>       sends nothing to it until it is enabled',
     '  --delete <id>        deletes it',
     '  --rotate <id>        makes a new secret, and prints it; for 24 hours, the old one signs too',
     '  --test <id>          sends a marked event',
-    '  --replay <id>        sends the newest state of each checkout that had an event --from … --to …',
-    '  --deliveries <id>    lists the latest deliveries',
+    '  --replay <id>        sends the newest event of each checkout that had one --from … --to …',
+    '  --deliveries <id>    lists the latest deliveries of seven days',
+    `  --limit <n>          how many, 1 to ${MOST_SHOWN}; default: ${DEFAULT_LIMIT}`,
     '  --dry-run            checks the command, and changes nothing',
   ],
   takes: 0,
   options: {
     add: { type: 'string' },
+    change: { type: 'string' },
+    url: { type: 'string' },
     events: { type: 'string' },
+    description: { type: 'string' },
     enable: { type: 'string' },
     disable: { type: 'string' },
     delete: { type: 'string' },
@@ -56,6 +74,7 @@ export const endpoints = command({
     test: { type: 'string' },
     replay: { type: 'string' },
     deliveries: { type: 'string' },
+    limit: { type: 'string' },
     from: { type: 'string' },
     to: { type: 'string' },
     'dry-run': { type: 'boolean' },
@@ -64,26 +83,29 @@ export const endpoints = command({
     const given = ACTIONS.filter((action) => values[action] !== undefined);
     const [action] = given;
     if (given.length > 1) throw new UsageError(`Use one of ${given.map((one) => `--${one}`).join(', ')}`);
-    if (values.events !== undefined && action !== 'add') throw new UsageError('--events needs --add');
-    const events = eventsIn(values.events);
+    const settings = settingsIn(values, action);
+    const limit = limitIn(values.limit, action);
     const range = rangeIn(values);
     if ((range === null) === (action === 'replay')) throw new UsageError('--replay, --from and --to need one another');
-    const settings = readSettings(schema, environment);
-    return withTemporal(settings, async ({ temporal }) => {
+    const configured = readSettings(schema, environment);
+    return withTemporal(configured, async ({ temporal }) => {
       const all = new EventEndpoints(temporal, {
-        taskQueue: settings.TEMPORAL_TASK_QUEUE,
+        taskQueue: configured.TEMPORAL_TASK_QUEUE,
         readWithinMs: READ_WITHIN_MS,
       });
       if (action === undefined) return listed((await all.running()).map(({ memo }) => memo));
-      const sealer = new EndpointSealer(new Seal(settings.PROVIDER_SECRET_KEY));
+      const sealer = new EndpointSealer(new Seal(configured.PROVIDER_SECRET_KEY));
       const context = { all, sealer, links: () => linksIn(environment), dryRun: values['dry-run'] === true };
       const id = values[action] ?? '';
-      if (action === 'add') return add(context, { url: id, events }, settings.EVENT_ENDPOINT_NETWORKS);
-      if (action === 'deliveries') return deliveries(all, id);
+      const url = action === 'add' ? id : settings.url;
+      const why = url === undefined ? null : await refuseEndpoint(url, configured.EVENT_ENDPOINT_NETWORKS);
+      if (why !== null) return finding(`Events cannot go there: ${why}`);
+      if (action === 'add') return add(context, { events: null, description: null, ...settings, url: id });
+      if (action === 'deliveries') return deliveries(all, id, limit);
       const memo = await all.get(id);
       if (memo === null) return missing(id);
       if (context.dryRun) return done(`would ${action} ${id} (${memo.endpoint.url})`, null);
-      return act(context, action, memo, range);
+      return act(context, action, memo, { range, settings });
     });
   },
 });
@@ -97,16 +119,10 @@ type Context = {
   readonly dryRun: boolean;
 };
 
-async function add(
-  { all, sealer, links, dryRun }: Context,
-  wanted: Pick<EventEndpointMemo['endpoint'], 'url' | 'events'>,
-  networks: EventNetworks,
-): Promise<Report> {
-  const why = await refuseEndpoint(wanted.url, networks);
-  if (why !== null) return finding(`Events cannot go there: ${why}`);
+async function add({ all, sealer, links, dryRun }: Context, wanted: EndpointSettings): Promise<Report> {
   const { secret, sealed } = await sealer.create(links());
   if (dryRun) return done(`would add ${wanted.url}`, null);
-  const memo = await all.create({ ...wanted, description: null, by: operator() }, sealed);
+  const memo = await all.create({ ...wanted, by: operator() }, sealed);
   if (memo === null) return finding(`There are ${MAX_ENDPOINTS} endpoints already`);
   return done(`added: ${memo.endpoint.id}\nsecret: ${secret}`, { id: memo.endpoint.id, secret });
 }
@@ -115,10 +131,13 @@ async function act(
   { all, sealer, links }: Context,
   action: Exclude<(typeof ACTIONS)[number], 'add' | 'deliveries'>,
   { endpoint: { id } }: EventEndpointMemo,
-  range: Range | null,
+  { range, settings }: { readonly range: Range | null; readonly settings: Partial<EndpointSettings> },
 ): Promise<Report> {
   const by = operator();
   switch (action) {
+    case 'change':
+      await all.change(id, { by, settings });
+      return done(`changed: ${id}`, { id });
     case 'enable':
     case 'disable':
       await all.change(id, { by, enabled: action === 'enable' });
@@ -136,14 +155,19 @@ async function act(
     }
     case 'replay':
       if (range !== null) await all.replay(id, range, by);
-      return done(`Tillflow sends the events again: ${id}`, { id });
+      return done(`Tillflow sends the events, to a disabled endpoint once it is enabled: ${id}`, { id });
   }
 }
 
-async function deliveries(all: EventEndpoints, id: string): Promise<Report> {
-  const page = await all.deliveries(id, MOST_SHOWN, null);
-  if (page === null) return missing(id);
-  const { data } = page;
+export async function deliveries(all: Pick<EventEndpoints, 'deliveries'>, id: string, limit: number): Promise<Report> {
+  const data: DeliveryRecord[] = [];
+  let place: string | null = null;
+  do {
+    const page: DeliveryPage | null = await all.deliveries(id, Math.min(limit - data.length, PAGE), place);
+    if (page === null) return missing(id);
+    data.push(...page.data);
+    place = page.next;
+  } while (place !== null && data.length < limit);
   const rows = data.map(({ at, event, checkout, status, ms, error, tries, next }) => [
     utc(new Date(at).toISOString()),
     event,
@@ -168,6 +192,7 @@ function listed(memos: readonly EventEndpointMemo[]): Report {
     endpoint.events?.join(',') ?? 'all',
     health?.disabled ? `disabled (${health.disabled.because})` : 'enabled',
     utc(health?.failing_since ?? null),
+    endpoint.description ?? '-',
   ]);
   return {
     exit: EXIT.ok,
@@ -175,7 +200,7 @@ function listed(memos: readonly EventEndpointMemo[]): Report {
     lines:
       memos.length === 0
         ? ['No endpoints.']
-        : columns([['ID', 'ADDRESS', 'EVENTS', 'STATE', 'FAILING SINCE'], ...rows]),
+        : columns([['ID', 'ADDRESS', 'EVENTS', 'STATE', 'FAILING SINCE', 'DESCRIPTION'], ...rows]),
   };
 }
 
@@ -185,8 +210,40 @@ function linksIn(environment: Readonly<Record<string, string | undefined>>): Eve
   return eventLinks(base, secret);
 }
 
-function eventsIn(text: string | undefined): CheckoutEvent[] | null {
-  if (text === undefined) return null;
+type Values = { readonly [name in 'url' | 'events' | 'description']?: string };
+
+/** What an endpoint is created with, or changed to. */
+function settingsIn({ url, events, description }: Values, action: string | undefined): Partial<EndpointSettings> {
+  if (url !== undefined && action !== 'change') throw new UsageError('--url needs --change');
+  for (const [name, value] of Object.entries({ events, description })) {
+    if (value !== undefined && action !== 'add' && action !== 'change') {
+      throw new UsageError(`--${name} needs --add or --change`);
+    }
+  }
+  if (description !== undefined && description.length > MAX_DESCRIPTION) {
+    throw new UsageError(`--description has at most ${MAX_DESCRIPTION} characters`);
+  }
+  const settings = {
+    ...(url === undefined ? {} : { url }),
+    ...(events === undefined ? {} : { events: eventsIn(events) }),
+    ...(description === undefined ? {} : { description: description === '' ? null : description }),
+  };
+  if (action === 'change' && Object.keys(settings).length === 0) {
+    throw new UsageError('--change needs --url, --events or --description');
+  }
+  return settings;
+}
+
+function limitIn(text: string | undefined, action: string | undefined): number {
+  if (text === undefined) return DEFAULT_LIMIT;
+  if (action !== 'deliveries') throw new UsageError('--limit needs --deliveries');
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit >= 1 && limit <= MOST_SHOWN) return limit;
+  throw new UsageError(`--limit must be a whole number from 1 to ${MOST_SHOWN}`);
+}
+
+function eventsIn(text: string): CheckoutEvent[] | null {
+  if (text === 'all') return null;
   const names = text.split(',').map((name) => name.trim().replace(/^checkout\./, ''));
   const unknown = names.find((name) => !CHECKOUT_EVENTS.some((event) => event === name));
   if (unknown !== undefined) throw new UsageError(`${unknown} is not one of ${CHECKOUT_EVENTS.join(', ')}`);

@@ -13,8 +13,10 @@ import {
 import {
   addNotice,
   findEventTail,
+  originOf,
   type DeliveryRecord,
   type EventsListed,
+  type FeedCall,
   type OutgoingEventActivities,
 } from '@tillflow/workflows';
 import { withHeartbeat } from '../activities/provider-call.js';
@@ -24,14 +26,14 @@ import { BatchDelivery } from './delivery.js';
 import { partOf } from './event-ranges.js';
 import { eventsSince } from './events.js';
 import { Feed } from './feed.js';
-import { Pulse } from './pulse.js';
+import { FreezeDetector } from './freeze-detector.js';
 import { EventSender } from './sender.js';
 
 /** The pause between two passes of the feed, in milliseconds. */
 const FEED_EVERY_MS = 500;
-/** A pass of the feed ends the activity after so long, in milliseconds. */
+/** The time after which the feed's activity ends with its present pass. Milliseconds. */
 const FEED_FOR_MS = 5 * 60_000;
-/** The feed ends when it has found no endpoint for so long, in milliseconds. */
+/** The feed ends after this time without an endpoint. Milliseconds. */
 const LINGER_MS = 15_000;
 const READ_WITHIN_MS = 5_000;
 
@@ -52,11 +54,11 @@ export function outgoingEventActivities({
 }: OutgoingEventParts): OutgoingEventActivities {
   const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
   const checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
-  const pulse = new Pulse();
+  const freezes = new FreezeDetector();
   const parts = {
     checkouts,
-    pulse,
-    sender: new EventSender(settings.EVENT_ENDPOINT_NETWORKS, undefined, undefined, pulse),
+    freezes,
+    sender: new EventSender(settings.EVENT_ENDPOINT_NETWORKS, undefined, undefined, freezes),
     seal: new Seal(settings.PROVIDER_SECRET_KEY),
   };
   const bounded = <T>(call: () => Promise<T>): Promise<T> => within(temporal.connection, READ_WITHIN_MS, call);
@@ -99,13 +101,13 @@ export function outgoingEventActivities({
       return withHeartbeat(list);
     },
 
-    async feedEndpoints({ since, handedOver }) {
+    async feedEndpoints(call) {
       const { cancellationSignal: signal } = Context.current();
-      const begun = activityInfo().heartbeatDetails as { since: number; handedOver: string } | undefined;
+      const { since, progress } = (activityInfo().heartbeatDetails as FeedCall | undefined) ?? call;
       const feed = new Feed(
         { client: temporal.client, taskQueue, checkouts, endpoints, now, within: bounded, onUnreadable, onUnreachable },
-        begun?.since ?? since,
-        begun?.handedOver ?? handedOver,
+        since,
+        progress,
       );
       const endsAt = performance.now() + FEED_FOR_MS;
       let seenAt = performance.now();
@@ -114,7 +116,7 @@ export function outgoingEventActivities({
           try {
             await feed.pass();
           } catch (error) {
-            // The next activity finds the same events again. What was handed over until now counts.
+            // The next activity finds the same events again. Those that endpoints have are not repeated.
             if (passes === 0 || signal.aborted) throw error;
             log.warn('The feed of events could not be read to its end', { error });
             return;
@@ -124,12 +126,11 @@ export function outgoingEventActivities({
         }
       };
       await withHeartbeat(run, () => feed.progress);
-      return { ...feed.progress, hasEndpoints: feed.hasEndpoints };
+      return { ...feed.progress, completeUntil: feed.completeUntil, hasEndpoints: feed.hasEndpoints };
     },
 
     async noticeDisabled({ endpoint, url, why }) {
-      // The rest of an address may contain a secret of the receiver.
-      const { origin } = new URL(url);
+      const origin = originOf(url);
       log.error('An event endpoint was disabled', { endpoint, origin, why });
       const tail = await findEventTail(temporal.client.workflow, taskQueue);
       if (tail === null) return false;

@@ -1,13 +1,15 @@
 import { CheckoutNotFoundError, UnreadablePayloadError } from '@tillflow/temporal';
 import type { Delivery, DeliveryRecord } from '@tillflow/workflows';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { BatchDelivery } from './delivery.js';
 import { idOfEvent } from './events.js';
 import type { EventSender, Sent } from './sender.js';
 
 const NOW = Date.now();
 const SECRETS = { secrets: [{ secret: 'whsec_c2VjcmV0', until: null }], links: { base: 'http://api', key: 'a2V5' } };
-const CALL = { endpoint: 'evep_1', url: 'http://127.0.0.1:9/', sealed: 'sealed', retryDelaysMs: [5_000, 300_000] };
+const DELAYS = [5_000, 300_000];
+const CALL = { endpoint: 'evep_1', url: 'http://127.0.0.1:9/', sealed: 'sealed', retryDelaysMs: DELAYS };
+const DAY = 86_400_000;
 const id = (name: string): string => `chk_default_${name}`;
 
 const stored = (name: string) =>
@@ -49,21 +51,23 @@ function batch({
   done,
   open = () => Promise.resolve(SECRETS),
 }: {
-  readonly answer?: (type: string) => Sent;
+  readonly answer?: (type: string) => Sent | Promise<Sent>;
   readonly get?: Reads['get'];
   readonly done?: readonly DeliveryRecord[];
   readonly open?: () => Promise<unknown>;
 } = {}) {
   const sent: string[] = [];
-  const pulse = { freezes: 0 };
-  const send: EventSender['send'] = (_target, _id, body) => {
+  const signedWith: (readonly string[])[] = [];
+  const freezes = { count: 0 };
+  const send: EventSender['send'] = (_target, _id, body, secrets) => {
+    signedWith.push(secrets);
     const { type, data } = JSON.parse(body) as { type: string; data: { id: string } };
     sent.push(`${data.id.replace('chk_default_', '')} ${type}`);
     return Promise.resolve(answer(type));
   };
   const ending = new AbortController();
-  const parts = { sender: { send }, seal: { open }, checkouts: { get }, pulse };
-  return { delivery: new BatchDelivery(parts, CALL, ending.signal, done), sent, pulse, ending };
+  const parts = { sender: { send }, seal: { open }, checkouts: { get }, freezes };
+  return { delivery: new BatchDelivery(parts, CALL, ending.signal, done), sent, signedWith, freezes, ending };
 }
 
 describe('a batch of deliveries', () => {
@@ -113,8 +117,9 @@ describe('a batch of deliveries', () => {
     const missing = batch({ get: () => Promise.reject(new CheckoutNotFoundError('gone')) });
     expect(await missing.delivery.run([paid('a')])).toMatchObject([{ isUnsendable: true, status: null }]);
     const unreadable = batch({ get: () => Promise.reject(new UnreadablePayloadError('no key')) });
-    const [record] = await unreadable.delivery.run([paid('a')]);
-    expect(record).toMatchObject({ error: 'PAYLOAD_KEYS has no key for this checkout', next: expect.any(Number) });
+    const [record] = await unreadable.delivery.run([paid('a', 1)]);
+    const error = 'PAYLOAD_KEYS has no key for this checkout';
+    expect(record).toMatchObject({ error, isOurFailure: true, tries: 1, next: expect.any(Number) });
     expect(record).not.toHaveProperty('isUnsendable');
   });
 
@@ -126,7 +131,7 @@ describe('a batch of deliveries', () => {
 
   it('sends nothing after its process was frozen, or after it was cancelled', async () => {
     for (const end of [
-      (made: ReturnType<typeof batch>) => (made.pulse.freezes += 1),
+      (made: ReturnType<typeof batch>) => (made.freezes.count += 1),
       (made: ReturnType<typeof batch>) => made.ending.abort(),
     ]) {
       const made = batch();
@@ -134,6 +139,47 @@ describe('a batch of deliveries', () => {
       await expect(made.delivery.run([paid('a')])).rejects.toThrow('Another worker may have taken this batch over');
       expect(made.sent).toEqual([]);
     }
+  });
+
+  it.each([0, 0.5, 0.999])('waits as the schedule says, and up to a tenth longer: random number %d', async (random) => {
+    const drawn = vi.spyOn(Math, 'random').mockReturnValue(random);
+    const { delivery } = batch({ answer: () => ({ status: 503, ms: 1 }) });
+    const records = await delivery.run([paid('a'), paid('b', 1)]);
+    const pauses = records.map(({ next, at, ms }) => (next ?? 0) - at - ms);
+    expect(pauses).toEqual(DELAYS.map((ms) => Math.round(ms * (1 + random / 10))));
+    drawn.mockRestore();
+  });
+
+  it('waits at most 24 hours for a receiver that asks for more time', async () => {
+    const { delivery } = batch({ answer: () => ({ status: 429, ms: 1, retryAfterMs: 10 * DAY }) });
+    for (const { at, ms, next, notBefore = 0 } of await delivery.run([paid('a'), paid('b', 2)])) {
+      expect(notBefore - at - ms).toBe(DAY);
+      expect(next ?? notBefore).toBe(notBefore);
+    }
+  });
+
+  it('signs with each secret until its time', async () => {
+    const old = (until: number) => ({ secret: `whsec_${until}`, until });
+    const [over, valid] = [old(NOW - 1), old(NOW + DAY)];
+    const secrets = [...SECRETS.secrets, valid, over];
+    const { delivery, signedWith } = batch({ open: () => Promise.resolve({ ...SECRETS, secrets }) });
+    await delivery.run([paid('a')]);
+    expect(signedWith).toEqual([['whsec_c2VjcmV0', valid.secret]]);
+  });
+
+  it('has at most eight requests in flight', async () => {
+    let inFlight = 0;
+    let most = 0;
+    const { delivery } = batch({
+      answer: async () => {
+        most = Math.max(most, (inFlight += 1));
+        await new Promise((resolve) => setImmediate(resolve));
+        inFlight -= 1;
+        return { status: 200, ms: 1 };
+      },
+    });
+    await delivery.run(Array.from({ length: 50 }, (_, index) => paid(`c${index}`)));
+    expect(most).toBe(8);
   });
 
   it('waits as the schedule says, and at least as long as Retry-After says', async () => {

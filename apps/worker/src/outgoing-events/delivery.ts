@@ -2,24 +2,26 @@ import { parseCheckoutId } from '@tillflow/domain';
 import { CheckoutNotFoundError, UnreadablePayloadError, type Checkouts, type Seal } from '@tillflow/temporal';
 import { GONE, type DeliverCall, type Delivery, type DeliveryRecord, type EndpointSecrets } from '@tillflow/workflows';
 import { bodyOf, idOfEvent } from './events.js';
+import type { FreezeDetector } from './freeze-detector.js';
 import { reportDelivery } from './metrics.js';
-import type { Pulse } from './pulse.js';
 import type { EventSender, Sent } from './sender.js';
 
-/** Requests in flight of one batch. */
+/** The most requests of one batch that are in flight. */
 const CONCURRENCY = 8;
 /** Each pause before a further try is up to this share longer, so that receivers are not asked together. */
 const JITTER = 0.1;
 /** A receiver's Retry-After counts up to this, in milliseconds. */
 const LONGEST_WAIT_MS = 24 * 3_600_000;
+/** The pause before a delivery that Tillflow could not send is tried again. Milliseconds. */
+const OUR_PAUSE_MS = 10 * 60_000;
 
 type Parts = {
   readonly sender: Pick<EventSender, 'send'>;
   readonly seal: Pick<Seal, 'open'>;
   readonly checkouts: Pick<Checkouts, 'get'>;
-  readonly pulse: Pick<Pulse, 'freezes'>;
+  readonly freezes: Pick<FreezeDetector, 'count'>;
 };
-type Result = Sent & { readonly isUnsendable?: true };
+type Result = Sent & Pick<DeliveryRecord, 'isUnsendable' | 'isOurFailure'>;
 
 /** Another worker may have the batch: its requests would be overtaken by those of this one. */
 class TakenOverError extends Error {
@@ -42,7 +44,7 @@ export class BatchDelivery {
     done: readonly DeliveryRecord[] = [],
   ) {
     this.#records.push(...done);
-    this.#freezes = parts.pulse.freezes;
+    this.#freezes = parts.freezes.count;
   }
 
   get records(): readonly DeliveryRecord[] {
@@ -50,8 +52,8 @@ export class BatchDelivery {
   }
 
   /**
-   * The deliveries of different checkouts do not wait for one another. After an error of ours, the rest of the batch has
-   * no records.
+   * The deliveries of different checkouts do not wait for one another. When the worker itself fails, it does not try the
+   * rest of the batch.
    * @throws the error when there is no record at all
    */
   async run(deliveries: readonly Delivery[]): Promise<readonly DeliveryRecord[]> {
@@ -93,7 +95,7 @@ export class BatchDelivery {
       const record = known ?? this.#recordOf(await this.#sendEvent(checkout, event, id, secrets), about);
       if (known === undefined) {
         this.#records.push(record);
-        reportDelivery(record, Date.now() - event.at);
+        if (record.isOurFailure !== true) reportDelivery(record, Date.now() - event.at);
       }
       if (record.next !== undefined) return;
     }
@@ -113,7 +115,9 @@ export class BatchDelivery {
     } catch (error) {
       // Its retention is over.
       if (error instanceof CheckoutNotFoundError) return { ...unsent(String(error)), isUnsendable: true };
-      if (error instanceof UnreadablePayloadError) return unsent('PAYLOAD_KEYS has no key for this checkout');
+      if (error instanceof UnreadablePayloadError) {
+        return { ...unsent('PAYLOAD_KEYS has no key for this checkout'), isOurFailure: true };
+      }
       throw error;
     }
   }
@@ -132,17 +136,18 @@ export class BatchDelivery {
   }
 
   #mustBeMine(): void {
-    if (!this.signal.aborted && this.parts.pulse.freezes === this.#freezes) return;
+    if (!this.signal.aborted && this.parts.freezes.count === this.#freezes) return;
     throw new TakenOverError('Another worker may have taken this batch over');
   }
 
   #recordOf(
-    { status, ms, error, retryAfterMs = 0, isUnsendable }: Result,
+    { status, ms, error, retryAfterMs = 0, isUnsendable, isOurFailure }: Result,
     about: Pick<DeliveryRecord, 'id' | 'checkout' | 'event' | 'version' | 'tries'>,
   ): DeliveryRecord {
     const now = Date.now();
     const record = { ...about, at: now - ms, ms, status, ...(error === undefined ? {} : { error }) };
     if (isUnsendable === true) return { ...record, isUnsendable };
+    if (isOurFailure === true) return { ...record, isOurFailure, next: now + OUR_PAUSE_MS };
     if (status !== null && status >= 200 && status < 300) return record;
     const askedMs = Math.min(retryAfterMs, LONGEST_WAIT_MS);
     const failed = askedMs === 0 ? record : { ...record, notBefore: now + askedMs };

@@ -1,8 +1,8 @@
 import type { EventRange } from '@tillflow/workflows';
 
-/** So many checkouts of a range are listed at one time, when it is long enough to be divided. */
+/** The most checkouts of one part of a range, unless the part is too short to be divided. */
 const MOST_LISTED = 100;
-/** Of those that changed after a range. Few of them have an event in the range. */
+/** The same for checkouts that changed after a range. Few of them have an event in the range. */
 const MOST_CHANGED = 1_000;
 const SHORTEST_PART_MS = 1_000;
 

@@ -9,11 +9,22 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 type Signal = { readonly endpoint: string; readonly events: readonly DueEvent[]; readonly missed?: TimeRange };
 
-const endpointOf = (id: string, since = START, events: string[] | null = null, isDisabled = false): RunningEndpoint =>
+const endpointOf = (
+  id: string,
+  since = START,
+  events: string[] | null = null,
+  isDisabled = false,
+  changedAt = since,
+): RunningEndpoint =>
   ({
     workflowId: `event-endpoint/default/${id}`,
     memo: {
-      endpoint: { id, events, created_at: new Date(since).toISOString() },
+      endpoint: {
+        id,
+        events,
+        created_at: new Date(since).toISOString(),
+        updated_at: new Date(changedAt).toISOString(),
+      },
       since,
       sealed: '',
       health: { disabled: isDisabled ? { because: 'requested' } : null },
@@ -36,6 +47,8 @@ class World {
   readonly signals: Signal[] = [];
   /** A call to an endpoint may hang: then it is given up. */
   refuse: (signal: Signal) => Error | 'hangs' | null = () => null;
+  /** Happens during each search. */
+  onSearch: () => void = () => undefined;
 
   event(name: string, at: number, shownFrom = at): void {
     this.shown.push({ checkout: checkoutOf(name, at), at, from: shownFrom });
@@ -55,6 +68,7 @@ class World {
       const [from = 0, to = 0] = (query.match(/'[0-9T:.-]+Z'/g) ?? []).map((time) => Date.parse(time.slice(1, -1)));
       const isFound = ({ at, from: shownFrom }: (typeof this.shown)[number]): boolean =>
         this.now >= shownFrom && at >= from && at < to;
+      this.onSearch();
       return Promise.resolve(this.shown.filter(isFound).map(({ checkout }) => checkout));
     };
     const parts = {
@@ -106,8 +120,8 @@ describe('the feed', () => {
     for (let index = 0; index < 20; index += 1) it.event(`c${index}`, START + index * 500);
     const first = it.feed();
     await it.until(first, START + 5 * SECOND);
-    const { since, handedOver } = first.progress;
-    await it.until(it.feed(since, handedOver), START + 30 * SECOND);
+    const { since, progress } = first.progress;
+    await it.until(it.feed(since, progress), START + 30 * SECOND);
     expect(it.got()).toEqual(Array.from({ length: 20 }, (_, index) => `c${index}`));
   });
 
@@ -122,15 +136,15 @@ describe('the feed', () => {
     expect([it.got('one'), it.got('two')]).toEqual([['before', 'after'], ['after']]);
   });
 
-  it('hands over to a new endpoint what it lacks also when another worker goes on before it was listed', async () => {
+  it('hands over to a new endpoint what it misses also when another worker goes on before it was listed', async () => {
     const it = world();
     it.event('a', START + 3 * SECOND);
     const first = it.feed();
     await it.until(first, START + 4 * SECOND);
-    const { since, handedOver } = first.progress;
+    const { since, progress } = first.progress;
     it.endpoints = [...it.endpoints, endpointOf('two', START + 2 * SECOND)];
     it.now += 2 * MINUTE;
-    await it.until(it.feed(since, handedOver), START + 3 * MINUTE);
+    await it.until(it.feed(since, progress), START + 3 * MINUTE);
     expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
   });
 
@@ -147,7 +161,24 @@ describe('the feed', () => {
     expect([it.got('one'), it.got('two')]).toEqual([['a'], ['a']]);
   });
 
-  it('names the time that an endpoint lacks when it was not reached for longer than the feed searches', async () => {
+  it('loses nothing when the time at which an endpoint is asked again comes during a search', async () => {
+    const it = world();
+    it.refuse = () => new Error('refused');
+    it.event('a', START + SECOND);
+    const feed = it.feed();
+    await it.until(feed, START + SECOND);
+    it.refuse = () => null;
+    // The endpoint is left out for ten seconds. A pass begins just before their end, and its search takes a second.
+    await it.until(feed, START + 10 * SECOND);
+    it.now = START + 11 * SECOND - 1;
+    it.onSearch = () => (it.now = START + 12 * SECOND);
+    await feed.pass();
+    it.onSearch = () => undefined;
+    await it.until(feed, START + 30 * SECOND);
+    expect(it.got()).toEqual(['a']);
+  });
+
+  it('names the time that an endpoint misses when it was not reached for longer than the feed searches', async () => {
     const it = world();
     it.refuse = () => new Error('refused');
     it.event('a', START + SECOND);
@@ -176,15 +207,21 @@ describe('the feed', () => {
 
   it('that was away for long searches five minutes, and names the time before', async () => {
     const it = world();
+    it.endpoints = [endpointOf('one', START - 60 * MINUTE)];
     const feed = it.feed();
     await it.until(feed, START + SECOND);
     it.event('a', START + 2 * SECOND);
     it.now = START + 60 * MINUTE;
     it.event('b', it.now - SECOND);
+    it.endpoints = [...it.endpoints, endpointOf('two', START + 30 * MINUTE)];
     await it.until(feed, it.now + SECOND);
-    expect(it.got()).toEqual(['b']);
-    expect(it.signals[0]?.missed).toEqual({ from: expect.any(Number), to: START + 55 * MINUTE });
-    expect(it.signals[0]?.missed?.from).toBeLessThanOrEqual(START + 2 * SECOND);
+    expect([it.got('one'), it.got('two')]).toEqual([['b'], ['b']]);
+    // From ten seconds before, because the search shows some events late. An endpoint gets nothing from before its start.
+    const to = START + 55 * MINUTE;
+    expect(it.signals.flatMap(({ endpoint, missed }) => (missed === undefined ? [] : [[endpoint, missed]]))).toEqual([
+      ['one', { from: START - 10 * SECOND, to }],
+      ['two', { from: START + 30 * MINUTE, to }],
+    ]);
   });
 
   it('that starts again names only the time since the feed before it for an endpoint that has been there for long', async () => {
@@ -193,7 +230,8 @@ describe('the feed', () => {
     it.event('a', START + SECOND);
     it.now = START + 20 * MINUTE;
     await it.until(it.feed(START), it.now);
-    expect(it.signals.flatMap(({ missed }) => missed ?? [])).toEqual([{ from: START, to: START + 15 * MINUTE }]);
+    const missed = { from: START - 10 * SECOND, to: START + 15 * MINUTE };
+    expect(it.signals.flatMap((signal) => signal.missed ?? [])).toEqual([missed]);
   });
 
   it('hands over to an endpoint that was missing in the list what happened meanwhile', async () => {
@@ -252,6 +290,62 @@ describe('the feed', () => {
     const next = it.feed(it.now);
     await it.until(next, START + 2 * MINUTE + 11 * SECOND);
     expect(next.hasEndpoints).toBe(false);
+  });
+
+  it('hands over the events of a type that an endpoint wants since before the feed knew it', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one', START, ['refunded'])];
+    const feed = it.feed();
+    await it.until(feed, START + 2 * SECOND);
+    it.event('before', START + 2 * SECOND);
+    it.event('after', START + 3 * SECOND);
+    await it.until(feed, START + 4 * SECOND);
+    expect(it.got()).toEqual([]);
+    it.endpoints = [endpointOf('one', START, null, false, START + 3 * SECOND)];
+    await it.until(feed, START + 8 * SECOND);
+    expect(it.got()).toEqual(['after']);
+  });
+
+  it('hands over the events of a new type also when another worker goes on before it knew it', async () => {
+    const it = world();
+    it.endpoints = [endpointOf('one', START, ['refunded'])];
+    const first = it.feed();
+    await it.until(first, START + 2 * SECOND);
+    it.event('after', START + 3 * SECOND);
+    await it.until(first, START + 4 * SECOND);
+    const { since, progress } = first.progress;
+    it.endpoints = [endpointOf('one', START, null, false, START + 3 * SECOND)];
+    await it.until(it.feed(since, progress), START + 8 * SECOND);
+    expect(it.got()).toEqual(['after']);
+  });
+
+  it('is complete up to the first event that an endpoint misses', async () => {
+    const it = world();
+    it.refuse = () => new Error('refused');
+    it.event('a', START + SECOND);
+    const feed = it.feed();
+    await it.until(feed, START + 3 * MINUTE);
+    expect(feed.progress.since).toBeGreaterThan(START + MINUTE);
+    expect(feed.completeUntil).toBe(START + SECOND);
+    it.refuse = () => null;
+    await it.until(feed, START + 4 * MINUTE);
+    expect(feed.completeUntil).toBe(feed.progress.since);
+  });
+
+  it('that ends without endpoints is complete up to when they were listed last', async () => {
+    const it = world();
+    const feed = it.feed();
+    await it.until(feed, START + SECOND);
+    it.endpoints = [];
+    await it.until(feed, START + 3 * MINUTE);
+    expect(feed.hasEndpoints).toBe(false);
+    expect(feed.progress.since).toBeGreaterThan(START + MINUTE);
+    expect(feed.completeUntil).toBe(START + SECOND);
+    // A feed that starts from there hands over what the first one could not.
+    it.event('a', START + 90 * SECOND);
+    it.endpoints = [endpointOf('one')];
+    await it.until(it.feed(feed.completeUntil), START + 4 * MINUTE);
+    expect(it.got()).toEqual(['a']);
   });
 
   it('hands over only the kinds that an endpoint wants', async () => {

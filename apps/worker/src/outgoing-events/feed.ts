@@ -1,8 +1,15 @@
 import { WorkflowNotFoundError, type Client } from '@temporalio/client';
 import { checkoutsWithEvents, type Checkouts, type EventEndpoints, type RunningEndpoint } from '@tillflow/temporal';
-import { due, FOUND_WITHIN_MS, type DueEvent, type TimeRange } from '@tillflow/workflows';
+import {
+  due,
+  FOUND_WITHIN_MS,
+  SHOWN_WITHIN_MS,
+  type DueEvent,
+  type FeedCall,
+  type TimeRange,
+} from '@tillflow/workflows';
+import { DeliveredEvents } from './delivered-events.js';
 import { eventsSince, idOfEvent } from './events.js';
-import { HandedOver } from './handed-over.js';
 
 /**
  * Temporal's search shows a change a moment after it is stored, and rarely later. So the last seconds are searched all
@@ -13,15 +20,15 @@ const SPANS = [
   { spanMs: 60_000, everyMs: 15_000 },
   { spanMs: FOUND_WITHIN_MS, everyMs: 120_000 },
 ] as const;
-/** How often the endpoints are listed, in milliseconds. */
+/** The shortest time between two lists of the endpoints. Milliseconds. */
 const ENDPOINTS_EVERY_MS = 1_000;
 /** An endpoint that continues as new is missing in a list for a moment. Milliseconds. */
 const GONE_AFTER_MS = 60_000;
 /** An endpoint that is missing for longer was deleted. Milliseconds. */
 const REMEMBERED_MS = 86_400_000;
-/** An endpoint that was not reached is left out for so long, so that it does not delay each pass. Milliseconds. */
+/** The time for which the feed leaves out an endpoint that it did not reach, so that no pass waits for it. Milliseconds. */
 const RETRY_AFTER_MS = 10_000;
-/** One signal contains no more events. */
+/** The most events of one signal. */
 const MOST_EVENTS = 500;
 
 type Parts = {
@@ -37,48 +44,52 @@ type Parts = {
   readonly within: <T>(call: () => Promise<T>) => Promise<T>;
 };
 
-/** What the feed has to hand over to an endpoint. */
-type Lacks = {
-  /** It may lack events since then, in milliseconds since 1970 UTC; null: it lacks none. */
-  lacksSince: number | null;
+/** What an endpoint has not got yet. Milliseconds since 1970 UTC. */
+type Backlog = {
+  /** It may miss events since then; null: it misses none. */
+  missingSince: number | null;
   /**
-   * As `lacksSince`, while it is disabled. Only the last minutes: the endpoint lists what happened before it is enabled,
+   * As `missingSince`, while it is disabled. Only the last minutes: the endpoint lists what happened before it is enabled,
    * and the feed may learn late that it is.
    */
   skippedSince: number | null;
 };
 
 /** An endpoint as the feed knows it. */
-type Known = Lacks & {
+type Known = Backlog & {
   readonly endpoint: RunningEndpoint;
   /** When it was listed last, in milliseconds since 1970 UTC. */
   readonly listedAt: number;
-  /** It was not reached, and is not asked again before, in milliseconds since 1970 UTC. */
+  /** It was not reached, and is left out until then, in milliseconds since 1970 UTC. */
   retryAt: number;
 };
 
-/** What a feed goes on from: what was handed over, and what each endpoint lacks. */
+/** What the next activity goes on from. */
 type Progress = {
+  /** As {@link DeliveredEvents} writes them. */
   readonly events: string;
-  /** By their ids. */
-  readonly endpoints: Readonly<Record<string, Lacks>>;
+  /** By the ids of the endpoints. */
+  readonly endpoints: Readonly<Record<string, Backlog>>;
 };
+
+/** What one pass has found. `fresh`: what no pass before it had found. */
+type Search = { readonly now: number; readonly found: readonly DueEvent[]; readonly fresh: ReadonlySet<DueEvent> };
 
 /** Finds the events of all checkouts, and hands each over to the endpoints that want it. */
 export class Feed {
-  /** For each span: every event before this was handed over. */
+  /** For each span: the search has found every event before this. */
   readonly #doneUntil: number[];
-  readonly #handedOver: HandedOver;
-  /** By their ids. */
+  readonly #delivered: DeliveredEvents;
+  /** By the ids of the endpoints. */
   readonly #known = new Map<string, Known>();
-  /** What the feed before this one knew, and what endpoints lack that are missing in the list. */
-  readonly #before: Record<string, Lacks>;
+  /** As the feed before this one wrote them, and those of endpoints that are missing in the list. */
+  readonly #before: Record<string, Backlog>;
   /** There was no feed before this one whose knowledge is left. */
   readonly #isFirst: boolean;
   #listedAt = Number.NEGATIVE_INFINITY;
 
   /**
-   * @param since every event before this was handed over
+   * @param since the feed before this one has found every event before this
    * @param progress of the feed before this one, as {@link progress} writes it; empty: there was none
    */
   constructor(
@@ -89,7 +100,7 @@ export class Feed {
     const { events, endpoints }: Progress =
       progress === '' ? { events: '', endpoints: {} } : (JSON.parse(progress) as Progress);
     this.#doneUntil = SPANS.map(() => since);
-    this.#handedOver = HandedOver.from(events);
+    this.#delivered = DeliveredEvents.from(events);
     this.#before = { ...endpoints };
     this.#isFirst = progress === '';
   }
@@ -99,13 +110,23 @@ export class Feed {
   }
 
   /** What the next activity goes on from. */
-  get progress(): { readonly since: number; readonly handedOver: string } {
+  get progress(): FeedCall {
     const known = [...this.#known].map(
-      ([id, { lacksSince, skippedSince }]) => [id, { lacksSince, skippedSince }] as const,
+      ([id, { missingSince, skippedSince }]) => [id, { missingSince, skippedSince }] as const,
     );
     const endpoints = { ...this.#before, ...Object.fromEntries(known) };
-    const progress: Progress = { events: this.#handedOver.toString(), endpoints };
-    return { since: Math.min(...this.#doneUntil), handedOver: JSON.stringify(progress) };
+    const progress: Progress = { events: this.#delivered.toString(), endpoints };
+    return { since: Math.min(...this.#doneUntil), progress: JSON.stringify(progress) };
+  }
+
+  /**
+   * Every enabled endpoint has all events until then, in milliseconds since 1970 UTC. When no endpoint is listed, those
+   * count that are missing in the list.
+   */
+  get completeUntil(): number {
+    const enabled = [...this.#known.values()].filter((known) => !isDisabled(known));
+    const backlogs = this.hasEndpoints ? enabled : Object.values(this.#before);
+    return Math.min(...this.#doneUntil, ...backlogs.flatMap(({ missingSince }) => missingSince ?? []));
   }
 
   /** One pass. @throws what Temporal's client throws: then the next pass finds the same events again. */
@@ -116,22 +137,23 @@ export class Feed {
     if (doneUntil < now - FOUND_WITHIN_MS) {
       // Each endpoint lists what happened before. So a feed that was away does not search all of that time.
       for (const known of this.#known.values()) {
-        if (!isDisabled(known)) known.lacksSince = earliest(known.lacksSince, doneUntil);
+        const from = Math.max(doneUntil - SHOWN_WITHIN_MS, beginningOf(known.endpoint));
+        if (!isDisabled(known)) known.missingSince = earliest(known.missingSince, from);
       }
       this.#doneUntil.fill(now - FOUND_WITHIN_MS);
     }
     const span = this.#dueSpan(now);
-    const lacking = [...this.#known.values()].flatMap((one) =>
-      isDisabled(one) || now < one.retryAt ? [] : (one.lacksSince ?? []),
+    const missing = [...this.#known.values()].flatMap((one) =>
+      isDisabled(one) || isLeftOut(one, now) ? [] : (one.missingSince ?? []),
     );
-    const lackedSince = Math.max(Math.min(now, ...lacking), now - FOUND_WITHIN_MS);
-    const from = Math.min((this.#doneUntil[span] ?? now) - SPANS[span].spanMs, lackedSince);
+    const missingSince = Math.max(Math.min(now, ...missing), now - FOUND_WITHIN_MS);
+    const from = Math.min((this.#doneUntil[span] ?? now) - SPANS[span].spanMs, missingSince);
     const found = await this.#find(from, now);
-    const fresh = new Set(found.filter((event) => !this.#handedOver.has(idOfEvent(event), event.at)));
-    await Promise.all([...this.#known.values()].map((known) => this.#handOver(known, found, fresh)));
-    for (const event of fresh) this.#handedOver.add(idOfEvent(event), event.at);
+    const fresh = new Set(found.filter((event) => !this.#delivered.has(idOfEvent(event), event.at)));
+    await Promise.all([...this.#known.values()].map((known) => this.#handOver(known, { now, found, fresh })));
+    for (const event of fresh) this.#delivered.add(idOfEvent(event), event.at);
     for (let index = 0; index <= span; index += 1) this.#doneUntil[index] = now;
-    this.#handedOver.forget(Math.min(...this.#doneUntil) - FOUND_WITHIN_MS);
+    this.#delivered.forget(Math.min(...this.#doneUntil) - FOUND_WITHIN_MS);
   }
 
   /** The longest span that is due. */
@@ -150,47 +172,50 @@ export class Feed {
     return [...new Map(events.map((event) => [idOfEvent(event), event])).values()];
   }
 
-  /** An endpoint that cannot be reached gets its events later. It delays no other. */
-  async #handOver(known: Known, found: readonly DueEvent[], fresh: ReadonlySet<DueEvent>): Promise<void> {
-    const { endpoint } = known;
+  /**
+   * An endpoint that cannot be reached gets its events later. It delays no other.
+   * @param search `now`: when the pass began. An endpoint that was left out then is left out now, because the search did
+   *   not go back to what it misses.
+   */
+  async #handOver(known: Known, { now, found, fresh }: Search): Promise<void> {
+    const { endpoint, missingSince } = known;
     const { id, events: kinds } = endpoint.memo.endpoint;
-    const searched = this.parts.now() - FOUND_WITHIN_MS;
-    const { lacksSince } = known;
+    const searchedSince = now - FOUND_WITHIN_MS;
     const beginning = beginningOf(endpoint);
     const wanted = found.filter(
       (one) =>
-        (fresh.has(one) || (lacksSince !== null && one.at >= lacksSince)) &&
+        (fresh.has(one) || (missingSince !== null && one.at >= missingSince)) &&
         one.at >= beginning &&
         (kinds === null || kinds.includes(one.event)),
     );
     if (isDisabled(known)) {
       const skipped = earliest(known.skippedSince, ...wanted.map(({ at }) => at));
-      known.skippedSince = skipped === null ? null : Math.max(skipped, searched + FOUND_WITHIN_MS / 2);
+      known.skippedSince = skipped === null ? null : Math.max(skipped, searchedSince + FOUND_WITHIN_MS / 2);
       return;
     }
-    if (this.parts.now() < known.retryAt) {
-      known.lacksSince = earliest(lacksSince, ...wanted.map(({ at }) => at));
+    if (isLeftOut(known, now)) {
+      known.missingSince = earliest(missingSince, ...wanted.map(({ at }) => at));
       return;
     }
     const workflow = this.parts.client.workflow.getHandle(endpoint.workflowId);
     const signal = (events: readonly DueEvent[], missed: { readonly missed?: TimeRange } = {}): Promise<void> =>
       this.parts.within(() => workflow.signal(due, { endpoint: id, events, ...missed }));
     try {
-      if (lacksSince !== null && lacksSince < searched) {
-        await signal([], { missed: { from: lacksSince, to: searched } });
-        known.lacksSince = searched;
+      if (missingSince !== null && missingSince < searchedSince) {
+        await signal([], { missed: { from: missingSince, to: searchedSince } });
+        known.missingSince = searchedSince;
       }
       for (let index = 0; index < wanted.length; index += MOST_EVENTS) {
         await signal(wanted.slice(index, index + MOST_EVENTS));
       }
-      known.lacksSince = null;
+      known.missingSince = null;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) {
         // It was deleted.
         this.#known.delete(id);
         return;
       }
-      known.lacksSince = earliest(known.lacksSince, ...wanted.map(({ at }) => at));
+      known.missingSince = earliest(known.missingSince, ...wanted.map(({ at }) => at));
       known.retryAt = this.parts.now() + RETRY_AFTER_MS;
       this.parts.onUnreachable(id, error);
     }
@@ -204,24 +229,28 @@ export class Feed {
     for (const endpoint of running) {
       const { id } = endpoint.memo.endpoint;
       const beginning = Math.max(beginningOf(endpoint), this.#isFirst ? this.since : 0);
-      const { [id]: before = { lacksSince: beginning, skippedSince: null } } = this.#before;
-      const { lacksSince, skippedSince, retryAt } = this.#known.get(id) ?? { ...before, retryAt: 0 };
-      const known: Known = { endpoint, listedAt: now, lacksSince, skippedSince, retryAt };
+      const { [id]: before = { missingSince: beginning, skippedSince: null } } = this.#before;
+      const earlier = this.#known.get(id);
+      const { missingSince, skippedSince, retryAt } = earlier ?? { ...before, retryAt: 0 };
+      const known: Known = { endpoint, listedAt: now, missingSince, skippedSince, retryAt };
       if (!isDisabled(known)) {
-        known.lacksSince = earliest(lacksSince, skippedSince);
+        // It may want more types since then: the feed has left out their events.
+        const changedAt = changeOf(endpoint);
+        const isChanged = changedAt > (earlier === undefined ? this.since : changeOf(earlier.endpoint));
+        known.missingSince = earliest(missingSince, skippedSince, isChanged ? changedAt : null);
         known.skippedSince = null;
       }
       this.#known.set(id, known);
       delete this.#before[id];
     }
-    for (const [id, { listedAt, lacksSince, skippedSince }] of this.#known) {
+    for (const [id, { listedAt, missingSince, skippedSince }] of this.#known) {
       if (now - listedAt < GONE_AFTER_MS) continue;
       this.#known.delete(id);
-      this.#before[id] = { lacksSince: earliest(lacksSince, listedAt), skippedSince };
+      this.#before[id] = { missingSince: earliest(missingSince, listedAt), skippedSince };
     }
     for (const [id, before] of Object.entries(this.#before)) {
-      before.lacksSince ??= this.since;
-      if (before.lacksSince < now - REMEMBERED_MS) delete this.#before[id];
+      before.missingSince ??= this.since;
+      if (before.missingSince < now - REMEMBERED_MS) delete this.#before[id];
     }
     this.#listedAt = beganAt;
   }
@@ -229,6 +258,10 @@ export class Feed {
 
 function isDisabled({ endpoint }: Pick<Known, 'endpoint'>): boolean {
   return (endpoint.memo.health?.disabled ?? null) !== null;
+}
+
+function isLeftOut({ retryAt }: Pick<Known, 'retryAt'>, now: number): boolean {
+  return now < retryAt;
 }
 
 function earliest(...times: readonly (number | null)[]): number | null {
@@ -239,4 +272,9 @@ function earliest(...times: readonly (number | null)[]): number | null {
 /** An endpoint gets the events since then, in milliseconds since 1970 UTC. */
 function beginningOf({ memo: { since, endpoint } }: RunningEndpoint): number {
   return since ?? Date.parse(endpoint.created_at);
+}
+
+/** The latest change of its settings, in milliseconds since 1970 UTC. */
+function changeOf({ memo: { endpoint } }: RunningEndpoint): number {
+  return Date.parse(endpoint.updated_at);
 }

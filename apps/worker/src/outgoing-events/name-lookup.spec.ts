@@ -64,3 +64,40 @@ it('names that the name servers do not know are looked up by the system one afte
   expect(await Promise.all(looked)).toEqual([LOCAL, LOCAL, LOCAL]);
   expect(ends).toHaveLength(2);
 });
+
+/** The name servers do not know this name. */
+const unknown = () => Promise.reject(Object.assign(new Error('unknown'), { code: 'ENOTFOUND' }));
+const WITHIN_MS = 50;
+
+/** Looks names up while the system does not answer for `dead.example`, nor do the name servers of any such name. */
+function withDeadName() {
+  const asked: string[] = [];
+  const system = (name: string): Promise<LookupAddress[]> => {
+    asked.push(name);
+    return name === 'dead.example' ? new Promise(() => undefined) : Promise.resolve(LOCAL);
+  };
+  const resolve4 = (name: string): Promise<string[]> => (name.endsWith('.example') ? failure() : unknown());
+  const look = nameLookup(
+    () => ({ resolve4, resolve6: resolve4 }) as never,
+    system,
+    () => true,
+    WITHIN_MS,
+  );
+  return { asked, look: (name: string) => look(name, { all: true }) };
+}
+
+it('a name that is never looked up delays no name that the name servers do not know', async () => {
+  const { look } = withDeadName();
+  const dead = look('dead.example');
+  dead.catch(() => undefined);
+  expect(await look('till.local')).toEqual(LOCAL);
+  await expect(dead).rejects.toThrow('not looked up within');
+});
+
+it('names for which no name server answers are looked up one at a time, and each waits for a bounded time', async () => {
+  const { look, asked } = withDeadName();
+  const looked = await Promise.allSettled(['dead.example', 'other.example', 'dead.example'].map(look));
+  expect(looked.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
+  await expect(look('dead.example')).rejects.toThrow('not looked up within');
+  expect(asked).toEqual(['dead.example']);
+});

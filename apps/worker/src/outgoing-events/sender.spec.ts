@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type RequestListener, type Server }
 import { createServer as createTlsServer, request as requestTls } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { eventNetworks, refuseEndpoint, type EventNetworks } from '@tillflow/temporal';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { EventSender } from './sender.js';
 
 /** The answer of DNS for every name. Everything else that a request needs is real. */
@@ -110,12 +110,12 @@ describe('a sender of events', () => {
   it('sends nothing over a connection that was made while the process was frozen', async () => {
     const { port, requests } = await serve((_, response) => response.end());
     let asked = 0;
-    const pulse = {
-      get freezes() {
+    const freezes = {
+      get count() {
         return (asked += 1);
       },
     };
-    const sender = new EventSender(LOOPBACK, undefined, undefined, pulse);
+    const sender = new EventSender(LOOPBACK, undefined, undefined, freezes);
     open.push(sender);
     expect(await send(sender, `http://127.0.0.1:${port}/`)).toMatchObject({ status: null });
     expect(requests).toEqual([]);
@@ -126,7 +126,7 @@ describe('a sender of events', () => {
     for (const one of open.splice(0)) await one.close();
     let asked = 0;
     const sender = new EventSender(LOOPBACK, undefined, undefined, {
-      get freezes() {
+      get count() {
         return (asked += 1);
       },
     });
@@ -166,6 +166,14 @@ describe('a sender of events', () => {
     });
     const endless = await serve((_, response) => void response.write('x'));
     expect(await send(senderTo(LOOPBACK, 1_000), `http://127.0.0.1:${endless.port}/`)).toMatchObject({ status: 200 });
+  });
+
+  it('gives a receiver 15 s to answer', async () => {
+    const { port } = await serve((_, response) => response.end());
+    const limits = vi.spyOn(AbortSignal, 'timeout');
+    await send(senderTo(), `http://127.0.0.1:${port}/`);
+    expect(limits.mock.calls).toEqual([[15_000]]);
+    limits.mockRestore();
   });
 
   it.each([

@@ -4,14 +4,14 @@ import { isIP } from 'node:net';
 import { callbackify } from 'node:util';
 import type { EventNetworks } from '@tillflow/temporal';
 import { Agent, buildConnector, request } from 'undici';
+import type { FreezeDetector } from './freeze-detector.js';
 import { nameLookup } from './name-lookup.js';
-import type { Pulse } from './pulse.js';
 
-/** A receiver has so long to answer. Source: the contract of events in docs/api.md. Milliseconds. */
+/** The longest time that a receiver may take to answer. Source: the contract of events in docs/api.md. Milliseconds. */
 const ANSWER_WITHIN_MS = 15_000;
-/** One of several addresses has so long to connect. Milliseconds. */
+/** The longest time to connect to one of several addresses. Milliseconds. */
 const CONNECTED_WITHIN_MS = 4_000;
-/** No more of an answer is read. */
+/** The part of an answer that is read. Bytes. */
 const MOST_BYTES = 4_096;
 /** A connection that is not used is closed after this. Milliseconds. */
 const KEPT_MS = 10_000;
@@ -54,13 +54,13 @@ export class EventSender {
 
   /**
    * @param resolve as Node's `dns.lookup` with the option `all`
-   * @param pulse a request whose connection was made while the process was frozen is not sent
+   * @param freezes a request whose connection was made while the process was frozen is not sent
    */
   constructor(
     private readonly networks: EventNetworks,
     private readonly answerWithinMs = ANSWER_WITHIN_MS,
     private readonly resolve: Resolve = callbackify(nameLookup()),
-    private readonly pulse: Pick<Pulse, 'freezes'> = { freezes: 0 },
+    private readonly freezes: Pick<FreezeDetector, 'count'> = { count: 0 },
   ) {}
 
   /** Sends one event once. Never rejects. @param secrets each of them signs */
@@ -109,10 +109,10 @@ export class EventSender {
       pipelining: 1,
       keepAliveTimeout: KEPT_MS,
       connect: (options, done) => {
-        const { freezes } = this.pulse;
+        const { count } = this.freezes;
         connect(options, (error, socket) => {
           if (error !== null) return done(error, null);
-          if (this.pulse.freezes === freezes) return done(null, socket);
+          if (this.freezes.count === count) return done(null, socket);
           socket.destroy();
           return done(new Error('The process was frozen'), null);
         });

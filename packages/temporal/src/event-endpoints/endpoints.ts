@@ -14,6 +14,7 @@ import {
   eventEndpointWorkflowId,
   eventFeedWorkflowId,
   MAX_ENDPOINTS,
+  originOf,
   OTHER_ENDPOINT,
   replayEvents,
   SEALED_MEANWHILE,
@@ -31,7 +32,7 @@ import { within } from '../connection/bounded-call.js';
 import type { Temporal } from '../connection/connection.js';
 import type { EndpointSealer, EventLinks } from './secrets.js';
 import { readDeliveries, type DeliveryPage } from './deliveries.js';
-import { decodeRuns, listRuns } from '../listed-runs.js';
+import { decodeRuns, listRuns, type OnUnreadable } from '../listed-runs.js';
 import { randomText } from '../random-text.js';
 import { nameOnQueue } from '../setup/schedules.js';
 
@@ -43,7 +44,7 @@ export class SecretsReplacedError extends Error {
 /** An endpoint as Temporal stores it. */
 export type RunningEndpoint = { readonly workflowId: string; readonly memo: EventEndpointMemo };
 
-/** So many simultaneous rotations of one secret succeed. */
+/** The most simultaneous rotations of one secret that succeed. */
 const MOST_ROTATIONS = 5;
 
 /** A new endpoint is listed within this time, in milliseconds. */
@@ -58,9 +59,14 @@ const RANDOM_CHARS = 16;
  * throws what Temporal's client throws: see `isTemporalFailure`.
  */
 export class EventEndpoints {
+  /** The workflows that were reported as unreadable. */
+  readonly #reported = new Set<string>();
+
+  /** @param onUnreadable receives each workflow once whose endpoint cannot be decrypted: lists leave it out */
   constructor(
     private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
     private readonly options: RunOptions,
+    private readonly onUnreadable: OnUnreadable = () => undefined,
   ) {}
 
   /** @returns null when every slot is taken */
@@ -93,7 +99,7 @@ export class EventEndpoints {
             workflowIdConflictPolicy: 'FAIL',
             workflowIdReusePolicy: 'ALLOW_DUPLICATE',
             memo: { ...memo },
-            staticSummary: `Events to ${settings.url}`,
+            staticSummary: `Events to ${originOf(settings.url)}`,
           }),
         );
       } catch (error) {
@@ -122,11 +128,14 @@ export class EventEndpoints {
     return found?.status.name === 'RUNNING' && stored?.endpoint.id === id ? stored : null;
   }
 
-  /** All endpoints. A list may lag a moment behind. */
+  /** All endpoints that can be decrypted. A list may lag a moment behind. */
   async running(): Promise<RunningEndpoint[]> {
     const { client } = this.temporal;
     const runs = await listRuns(client, this.#query, (call) => this.#within('list', call));
-    const decoded = await decodeRuns(client, runs, () => undefined);
+    const decoded = await decodeRuns(client, runs, (workflowId, error) => {
+      if (!this.#reported.has(workflowId)) this.onUnreadable(workflowId, error);
+      this.#reported.add(workflowId);
+    });
     return decoded
       .map(({ workflowId, memo }) => ({ workflowId, memo: memo as EventEndpointMemo }))
       .toSorted((one, other) => one.memo.endpoint.created_at.localeCompare(other.memo.endpoint.created_at, 'en'));
@@ -238,7 +247,7 @@ export class EventEndpoints {
     if (last?.status.name !== 'RUNNING') await this.#wakeFeed(last);
   }
 
-  /** Up to when all events are handed over, in milliseconds since 1970 UTC; null when the feed does not run. */
+  /** Every enabled endpoint has all events until then, in milliseconds since 1970 UTC; null when the feed does not run. */
   async feedSince(): Promise<number | null> {
     const last = await this.#lastFeed();
     return last?.status.name === 'RUNNING' ? ((last.memo as EventFeedMemo | undefined)?.since ?? null) : null;
@@ -252,7 +261,7 @@ export class EventEndpoints {
       oldest === undefined ? Date.now() - MOST_LAG_MS : Date.parse(oldest.memo.endpoint.created_at),
       (last?.memo as EventFeedMemo | undefined)?.since ?? 0,
     );
-    const input: FeedCall = { since, handedOver: '' };
+    const input: FeedCall = { since, progress: '' };
     const memo: EventFeedMemo = { since };
     await this.#within('write', () =>
       this.temporal.client.workflow.signalWithStart(EVENT_FEED_WORKFLOW, {

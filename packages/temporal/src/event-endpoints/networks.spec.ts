@@ -67,4 +67,9 @@ describe('the address of an endpoint', () => {
       expect(await refuseEndpoint(url, SHOP)).toBeNull();
     },
   );
+
+  it('is accepted when its name is not looked up in time: the worker checks each connection', async () => {
+    const never = (): Promise<never> => new Promise(() => undefined);
+    expect(await refuseEndpoint('https://dead.example/', SHOP, never, 1)).toBeNull();
+  });
 });

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { addNetwork, isIn } from '../settings/networks.js';
 
@@ -78,22 +79,25 @@ const NOT_PUBLIC = blockList(
 
 /** The longest address of an endpoint, in characters. */
 export const MAX_ENDPOINT_URL = 2_048;
+/** The longest time that the lookup of a name may take. Milliseconds. */
+const LOOKED_UP_WITHIN_MS = 3_000;
 
 /**
  * Why events cannot go to an address; null when they can. The worker checks each connection again: a name may have
- * other addresses by then. A name that is not known yet is permitted.
+ * other addresses by then. A name that is not known yet, or that is not looked up in time, is permitted.
  */
 export async function refuseEndpoint(
   text: string,
   networks: EventNetworks,
   resolve: Resolve = lookup,
+  withinMs = LOOKED_UP_WITHIN_MS,
 ): Promise<string | null> {
   if (text.length > MAX_ENDPOINT_URL) return `The address must have at most ${MAX_ENDPOINT_URL} characters`;
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) return 'The address must be an http or https address';
   if (url.username !== '' || url.password !== '') return 'The address must not contain a user name or a password';
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  const addresses = isIP(host) === 0 ? await addressesOf(host, resolve) : [host];
+  const addresses = isIP(host) === 0 ? await addressesOf(host, resolve, withinMs) : [host];
   const refusals = addresses.map((address) => networks.refuse(address, url.protocol === 'http:'));
   return refusals.includes(null) ? null : (refusals[0] ?? null);
 }
@@ -101,10 +105,15 @@ export async function refuseEndpoint(
 /** As `lookup` of Node's `dns/promises`. */
 type Resolve = (name: string, options: { readonly all: true }) => Promise<readonly { readonly address: string }[]>;
 
-async function addressesOf(name: string, resolve: Resolve): Promise<string[]> {
+async function addressesOf(name: string, resolve: Resolve, withinMs: number): Promise<string[]> {
+  const done = new AbortController();
+  const late = sleep(withinMs, [], { signal: done.signal });
+  late.catch(() => undefined);
   try {
-    return (await resolve(name, { all: true })).map(({ address }) => address);
+    return (await Promise.race([resolve(name, { all: true }), late])).map(({ address }) => address);
   } catch {
     return [];
+  } finally {
+    done.abort();
   }
 }

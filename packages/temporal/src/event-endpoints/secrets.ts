@@ -5,7 +5,7 @@ import { UnreadablePayloadError } from '../encryption/encryption-codec.js';
 import type { Seal } from '../encryption/seal.js';
 
 const SECRET_BYTES = 24;
-/** A replaced secret signs for so long. Source: the contract of events in docs/api.md. Milliseconds. */
+/** The time for which a replaced secret still signs. Source: the contract of events in docs/api.md. Milliseconds. */
 const BOTH_SIGN_MS = 24 * 3_600_000;
 
 /** A secret, and what is stored of it. */

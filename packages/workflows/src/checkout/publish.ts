@@ -46,7 +46,7 @@ export function searchAttributesOf(model: CheckoutModel, now: Instant) {
 /** The time of the newest event, when this state makes one. */
 function announcedAttribute(state: CheckoutState, now: Instant): SearchAttributeUpdatePair[] {
   const memo = workflowInfo().memo as CheckoutMemo | undefined;
-  const isEvent = eventsBetween(memo?.state, state).length > 0;
+  const isEvent = eventsBetween(memo?.state, state, memo?.events).length > 0;
   return isEvent ? [{ key: searchAttributes.changedAt, value: new Date(now) }] : [];
 }
 
@@ -66,7 +66,7 @@ function changedMemo(
   const { refunds } = model;
   const version = model.state.published.version + 1;
   const memo = workflowInfo().memo as CheckoutMemo | undefined;
-  const events = eventsBetween(memo?.state, state).map((event) => [event, [version, now]] as const);
+  const events = eventsBetween(memo?.state, state, memo?.events).map((event) => [event, [version, now]] as const);
   return {
     state,
     timeline: [...model.timeline],

@@ -19,9 +19,9 @@ export const FIRST_QR_WITHIN_MS = 60_000;
 /** The newest event of each kind: the version of the checkout that it made, and when, in milliseconds since 1970 UTC. */
 export type PublishedEvents = { readonly [event in CheckoutEvent]?: readonly [version: number, at: number] };
 
-type Compared = Pick<CheckoutState, 'status' | 'attempts' | 'refunded_amount' | 'attention'>;
+type Compared = Pick<CheckoutState, 'status' | 'attempts' | 'refunded_amount' | 'attention' | 'paid_at' | 'payment'>;
 
-const NEW: Compared = { status: 'creating', attempts: [], refunded_amount: 0, attention: null };
+const NEW: Compared = { status: 'creating', attempts: [], paid_at: null, refunded_amount: 0, attention: null };
 
 const EVENT_OF: Readonly<Record<CheckoutStatus, CheckoutEvent | null>> = {
   creating: null,
@@ -34,18 +34,37 @@ const EVENT_OF: Readonly<Record<CheckoutStatus, CheckoutEvent | null>> = {
   cancelled: 'cancelled',
 };
 
-/** What happened between two published states, in the order in which it happened. @param before absent: the first */
-export function eventsBetween(before: Compared | undefined, after: Compared): CheckoutEvent[] {
+/**
+ * What happened between two published states, in the order in which it happened. A change that lasts and is no event of
+ * its own, such as a fee that the provider names later, repeats the event of the status.
+ * @param before absent: the first
+ * @param published the events until `before`
+ */
+export function eventsBetween(
+  before: Compared | undefined,
+  after: Compared,
+  published: PublishedEvents = {},
+): CheckoutEvent[] {
   const known = before ?? NEW;
   const event = hasNewStatus(known, after) ? EVENT_OF[after.status] : null;
-  const { attention } = after;
-  const isNewAttention =
-    attention !== null && (attention.code !== known.attention?.code || attention.since !== known.attention.since);
-  return [
+  const events = [
     ...(event === null ? [] : [event]),
     ...(after.refunded_amount > known.refunded_amount ? (['refunded'] as const) : []),
-    ...(isNewAttention ? (['attention'] as const) : []),
+    ...(isSame(after.attention, known.attention) ? [] : (['attention'] as const)),
   ];
+  return events.length === 0 && hasNewDetails(known, after) ? repeated(after, published) : events;
+}
+
+/** An open checkout has a next state, which shows its details too. */
+function hasNewDetails(before: Compared, after: Compared): boolean {
+  const details = ({ attempts, paid_at, payment }: Compared): unknown => [attempts, paid_at, payment];
+  return (isPaid(after.status) || hasEnded(after)) && !isSame(details(before), details(after));
+}
+
+/** A payment that came too late and was returned was never an event. */
+function repeated({ status }: Compared, { paid }: PublishedEvents): CheckoutEvent[] {
+  const event = status === 'refunded' && paid === undefined ? 'refunded' : EVENT_OF[status];
+  return event === null ? [] : [event];
 }
 
 /**
@@ -59,4 +78,8 @@ function hasNewStatus(before: Compared, after: Compared): boolean {
 
 function hasEnded({ status }: Compared): boolean {
   return status === 'failed' || status === 'expired' || status === 'cancelled';
+}
+
+function isSame(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

@@ -28,6 +28,8 @@ export type DeliveryRecord = {
   readonly notBefore?: number;
   /** The checkout is not stored any more. */
   readonly isUnsendable?: true;
+  /** Tillflow could not send it. This is not a try, and says nothing about the receiver. */
+  readonly isOurFailure?: true;
 };
 
 /** The events of one checkout, in the order of their versions. */
@@ -56,15 +58,15 @@ export type ListEventsCall = {
 export type EventsListed = { readonly due: readonly DueEvent[]; readonly rest: EventRange | null };
 
 export type FeedCall = {
-  /** Every event up to here was handed over, in milliseconds since 1970 UTC. */
+  /** The search has found every event until then, in milliseconds since 1970 UTC. */
   readonly since: number;
-  /** What was handed over shortly before, and to which endpoints, as the feed's activity wrote it. */
-  readonly handedOver: string;
+  /** What the endpoints got shortly before, and what each of them misses, as the activity wrote it. Empty: unknown. */
+  readonly progress: string;
 };
 
-export type FeedResult = {
-  readonly since: number;
-  readonly handedOver: string;
+export type FeedResult = FeedCall & {
+  /** Every enabled endpoint has all events until then, in milliseconds since 1970 UTC. */
+  readonly completeUntil: number;
   /** False: no endpoint is left. */
   readonly hasEndpoints: boolean;
 };

@@ -10,6 +10,7 @@ import {
   setCurrentDetails,
   setDefaultSignalHandler,
   setHandler,
+  sleep,
   upsertMemo,
   uuid4,
   workflowInfo,
@@ -22,6 +23,7 @@ import {
   DEFAULT_ENDPOINT_POLICY,
   due,
   eventQueue,
+  originOf,
   OTHER_ENDPOINT,
   replay,
   SEALED_MEANWHILE,
@@ -34,12 +36,12 @@ import {
 
 /** Batches in flight at one time: a delivery that hangs delays only the other deliveries of its batch and checkout. */
 const MOST_BATCHES = 8;
-/** A page of a time range is listed this often, in milliseconds: so an endpoint that is back is not flooded. */
+/** The shortest time between two parts of a time range, so that an endpoint that is back is not flooded. Milliseconds. */
 const LIST_EVERY_MS = 2_000;
-/** The workflow continues as new after so many events, as soon as nothing is in flight. */
+/** The most events of a history. Above it, the workflow continues as new once nothing is in flight. */
 const MAX_HISTORY_EVENTS = 4_000;
 
-/** The workflow repeats a notice and a list later. */
+/** When a notice or a list takes longer, the workflow tries it again later. */
 const NOTICE_WITHIN = '1 minute';
 const LIST_WITHIN = '10 minutes';
 
@@ -52,19 +54,21 @@ export async function eventEndpoint(input: EventEndpointInput = {}): Promise<nev
   const endpoint = new Endpoint(input.state ?? emptyEndpoint(), policy);
   const running = new Running(endpoint, policy.retryDelaysMs);
   if (input.state === undefined) upsertMemo({ since: workflowInfo().startTime.getTime() });
+  // A cancellation ends the workflow below.
+  running.renewAfter(policy.renewAfterMs).catch(() => undefined);
   for (;;) {
     running.read();
     endpoint.disableIfFailing(clock());
     running.publish();
     const { historyLength, continueAsNewSuggested } = workflowInfo();
-    const isFull = continueAsNewSuggested || historyLength >= MAX_HISTORY_EVENTS;
+    const isFull = continueAsNewSuggested || historyLength >= MAX_HISTORY_EVENTS || running.isOld;
     if (isFull && running.isIdle && allHandlersFinished()) {
       await makeContinueAsNewFunc<typeof eventEndpoint>({ memo: workflowInfo().memo ?? {} })({
         ...input,
         state: endpoint.state,
       });
     }
-    // A history that is full waits for what is in flight.
+    // The run that ends waits for what is in flight, and begins nothing more.
     if (!isFull) running.begin();
     await running.newOrDue(isFull);
   }
@@ -82,6 +86,7 @@ class Running {
   #batches = 0;
   #isListing = false;
   #isNoticing = false;
+  #isOld = false;
   #listAt = 0;
 
   constructor(
@@ -117,6 +122,17 @@ class Running {
 
   get isIdle(): boolean {
     return this.#batches === 0 && !this.#isListing;
+  }
+
+  /** The run has lasted for its longest time. */
+  get isOld(): boolean {
+    return this.#isOld;
+  }
+
+  async renewAfter(ms: number): Promise<void> {
+    await sleep(ms, { summary: 'Until the next run' });
+    this.#isOld = true;
+    this.#hasNew = true;
   }
 
   read(): void {
@@ -156,7 +172,7 @@ class Running {
     const { endpoint, health: published } = this.#memo;
     setCurrentDetails(
       [
-        `- Events go to ${endpoint.url}`,
+        `- Events go to ${originOf(endpoint.url)}`,
         disabled === null
           ? '- It is enabled'
           : `- It is **disabled** (${disabled.because}) since ${text(disabled.since)}`,
@@ -191,7 +207,7 @@ class Running {
     const memo = this.#memo;
     const endpoint = { ...memo.endpoint, ...settings, updated_at: text(clock()) };
     upsertMemo({ endpoint, ...(sealed === undefined ? {} : { sealed: sealed.after }) });
-    // It may accept now what it did not accept before.
+    // The receiver may now accept what it did not accept before.
     if (settings?.url !== undefined || sealed !== undefined) this.endpoint.retry(clock());
     if (enabled === true) this.endpoint.enable(clock(), memo.since ?? 0);
     if (enabled === false) this.endpoint.disable(clock(), 'requested');
@@ -215,7 +231,12 @@ class Running {
   #test(id: string): Promise<void> {
     return this.#inFlight(async () => {
       const call = { ...this.#target, id };
-      await this.#activities.deliverTest.executeWithOptions({ summary: 'Deliver a test' }, [call]).catch(logFailure);
+      try {
+        const record = await this.#activities.deliverTest.executeWithOptions({ summary: 'Deliver a test' }, [call]);
+        this.endpoint.tested(clock(), record);
+      } catch (error) {
+        logFailure(error);
+      }
     });
   }
 
@@ -244,7 +265,7 @@ class Running {
     this.#hasNew = true;
   }
 
-  /** A run that continues as new meanwhile repeats it, which changes nothing. */
+  /** When the workflow continues as new meanwhile, the next run notifies again. The notice has the same id. */
   async #notice(): Promise<void> {
     const { id, url } = this.#memo.endpoint;
     const { disabled, failure } = this.endpoint.state;
@@ -268,7 +289,7 @@ class Running {
   }
 }
 
-/** An activity that has failed for good: what it had to do stays due. */
+/** After an activity has failed for good, its work stays due. @throws every other error */
 function logFailure(error: unknown): void {
   if (!(error instanceof ActivityFailure)) throw error;
   log.error('An activity of an event endpoint failed', { error: String(error) });

@@ -395,6 +395,225 @@ describe('An endpoint', () => {
     expect([endpoint.isNoticeDue(NOW + 1e9), endpoint.dueAt]).toEqual([false, null]);
   });
 
+  it('is not down because of twelve events that it can never accept, and each of them keeps its schedule', () => {
+    const endpoint = newEndpoint();
+    const poison = Array.from({ length: 12 }, (_, index) => paid(`poison${index}`));
+    endpoint.add(NOW, poison);
+    const tried = new Map(poison.map(({ checkout }) => [checkout, 0]));
+    let good = 0;
+    const delays: number[] = [];
+    // Another event every three seconds for an hour.
+    for (let now = NOW; now < NOW + 60 * MINUTE; now += 1_000) {
+      if ((now - NOW) % 3_000 === 0) endpoint.add(now, [paid(`good${(good += 1)}`, 2, now)]);
+      const taken = endpoint.take(now);
+      const records = taken.flatMap((one) => {
+        const tries = tried.get(one.checkout);
+        if (tries === undefined) delays.push(now - (one.events[0]?.at ?? 0));
+        else tried.set(one.checkout, tries + 1);
+        const delayMs = DEFAULT_ENDPOINT_POLICY.retryDelaysMs[one.tries] ?? 0;
+        return tries === undefined ? recordsOf([one], 200) : recordsOf([one], 500, now + delayMs);
+      });
+      endpoint.apply(now, taken, records);
+    }
+    expect(delays).toHaveLength(good);
+    // Ten first tries in a row look like a receiver that is down. Further tries do not.
+    expect(Math.max(...delays.slice(0, 3))).toBeLessThanOrEqual(5_000);
+    expect(Math.max(...delays.slice(3))).toBe(0);
+    // At once, after 5 s, 5 min, 30 min, and once when it was back: one of them also found that out.
+    expect(Math.max(...tried.values())).toBeLessThanOrEqual(6);
+  });
+
+  it('that is down again within ten minutes does not try everything again at once', () => {
+    const endpoint = newEndpoint();
+    const fail = (now: number, name: string): void => {
+      endpoint.add(
+        now,
+        Array.from({ length: 10 }, (_, index) => paid(`${name}${index}`)),
+      );
+      answer(endpoint, now, 500, now + 60 * MINUTE);
+      expect(endpoint.isDown).toBe(true);
+    };
+    fail(NOW, 'a');
+    const back = NOW + MINUTE;
+    answer(endpoint, back, 200);
+    expect(answer(endpoint, back, 500, back + 60 * MINUTE)).toHaveLength(9);
+    fail(back + 1, 'b');
+    endpoint.add(back + 2, [paid('c'), refunded('c'), paid('probe')]);
+    answer(endpoint, back + MINUTE, 200);
+    expect(endpoint.isDown).toBe(false);
+    expect(endpoint.take(back + MINUTE)).toMatchObject([{ checkout: 'c', events: [{ event: 'refunded' }] }]);
+  });
+
+  it('sends a newer event at once that was found while an older one was in flight and failed', () => {
+    for (const next of [NOW + 600 * MINUTE, null]) {
+      const endpoint = newEndpoint();
+      endpoint.add(NOW, [paid('a')]);
+      const taken = endpoint.take(NOW);
+      endpoint.add(NOW + 1, [refunded('a')]);
+      endpoint.apply(NOW + 2, taken, recordsOf(taken, 500, next));
+      expect(names(endpoint.take(NOW + 2))).toEqual(['a']);
+    }
+  });
+
+  it('waits with a newer event as long as the receiver asked for when the older one failed', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(NOW, [paid('a')]);
+    const taken = endpoint.take(NOW);
+    endpoint.add(NOW + 1, [refunded('a')]);
+    const records = recordsOf(taken, 503, NOW + 600 * MINUTE);
+    endpoint.apply(
+      NOW + 2,
+      taken,
+      records.map((record) => Object.assign(record, { notBefore: NOW + MINUTE })),
+    );
+    expect(endpoint.dueAt).toBe(NOW + MINUTE);
+  });
+
+  it.each<[name: string, wait: (endpoint: Endpoint) => void]>([
+    [
+      'waited while the endpoint was down',
+      (endpoint) => {
+        const others = Array.from({ length: 10 }, (_, index) => paid(`other${index}`));
+        endpoint.add(NOW, others);
+        answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
+        endpoint.add(NOW, [paid('a'), refunded('a'), paid('probe')]);
+        answer(endpoint, NOW + MINUTE, 200);
+      },
+    ],
+    [
+      'finds out whether a receiver is back',
+      (endpoint) => {
+        endpoint.add(
+          NOW,
+          Array.from({ length: 10 }, (_, index) => paid(`other${index}`)),
+        );
+        answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
+        endpoint.add(NOW, [paid('a'), refunded('a')]);
+      },
+    ],
+    [
+      'waited after its last try',
+      (endpoint) => {
+        endpoint.add(NOW, [paid('a'), refunded('a')]);
+        answer(endpoint, NOW, 500, null);
+        endpoint.add(NOW, [paid('b')]);
+        answer(endpoint, NOW, 200);
+      },
+    ],
+    [
+      'got a newer event after its last try',
+      (endpoint) => {
+        endpoint.add(NOW, [paid('a')]);
+        answer(endpoint, NOW, 500, null);
+        endpoint.add(NOW, [refunded('a')]);
+      },
+    ],
+    [
+      'is in a time range that is listed',
+      (endpoint) => {
+        endpoint.list(NOW, { from: NOW - 9, to: NOW });
+        const range = endpoint.nextRange;
+        if (range !== null) endpoint.listed(NOW, range, [paid('a'), refunded('a'), paid('b')], null);
+      },
+    ],
+    [
+      'waited while the endpoint was disabled',
+      (endpoint) => {
+        endpoint.add(NOW, [paid('a'), refunded('a')]);
+        endpoint.disable(NOW, 'requested');
+        endpoint.enable(NOW + MINUTE, 0);
+      },
+    ],
+  ])('sends only the newest event of a checkout that %s', (_, wait) => {
+    const endpoint = newEndpoint();
+    wait(endpoint);
+    const taken = endpoint.take(NOW + MINUTE).find(({ checkout }) => checkout === 'a');
+    expect(taken?.events).toMatchObject([{ event: 'refunded', version: 3 }]);
+    endpoint.apply(NOW + MINUTE, [], []);
+    if (taken !== undefined) endpoint.apply(NOW + MINUTE, [taken], recordsOf([taken], 200));
+    expect(endpoint.state.waiting.map(({ checkout }) => checkout)).not.toContain('a');
+  });
+
+  describe('that answers a test', () => {
+    const record = { id: 'evt_1', checkout: null, event: 'test', version: 0, at: NOW, ms: 1, tries: 0 } as const;
+
+    it('with 2xx accepts a delivery: it is not failing, and what waits is sent', () => {
+      const endpoint = newEndpoint();
+      endpoint.add(NOW, [paid('a')]);
+      answer(endpoint, NOW, 500, null);
+      endpoint.tested(NOW + MINUTE, { ...record, status: 204 });
+      expect(endpoint.state.failingSince).toBeNull();
+      expect(names(endpoint.take(NOW + MINUTE))).toEqual(['a']);
+    });
+
+    it('with 410 is disabled', () => {
+      const endpoint = newEndpoint();
+      endpoint.tested(NOW, { ...record, status: 410, next: null });
+      expect(endpoint.state.disabled).toMatchObject({ because: 'gone' });
+    });
+
+    it('while it is disabled stays disabled', () => {
+      const endpoint = newEndpoint();
+      endpoint.disable(NOW, 'requested');
+      endpoint.tested(NOW, { ...record, status: 204 });
+      expect(endpoint.state.disabled).toMatchObject({ because: 'requested' });
+    });
+  });
+
+  it('counts no try, no failure and no time of failing when Tillflow could not send an event', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 20 }, (_, index) => paid(`c${index}`)),
+    );
+    const taken = endpoint.take(NOW);
+    const records = recordsOf(taken, 0, NOW + 10 * MINUTE).map((record) =>
+      Object.assign(record, { status: null, error: 'no key', isOurFailure: true }),
+    );
+    endpoint.apply(NOW, taken, records);
+    expect(endpoint.state).toMatchObject({ failures: 0, unaccepted: 0, failingSince: null, failure: null });
+    expect([endpoint.take(NOW), endpoint.dueAt]).toEqual([[], NOW + 10 * MINUTE]);
+    expect(endpoint.take(NOW + 10 * MINUTE).map(({ tries }) => tries)).toEqual(Array(20).fill(0));
+  });
+
+  it('that is down tries another event when Tillflow could not send the one that finds out whether it is back', () => {
+    const endpoint = newEndpoint();
+    endpoint.add(
+      NOW,
+      Array.from({ length: 12 }, (_, index) => paid(`c${index}`)),
+    );
+    answer(endpoint, NOW, 500, NOW + 5 * MINUTE);
+    const now = endpoint.dueAt ?? 0;
+    const taken = endpoint.take(now);
+    const records = recordsOf(taken, 0, now + 10 * MINUTE).map((record) =>
+      Object.assign(record, { status: null, isOurFailure: true }),
+    );
+    endpoint.apply(now, taken, records);
+    expect([endpoint.isDown, endpoint.take(now)]).toEqual([true, []]);
+    expect(names(endpoint.take(endpoint.dueAt ?? 0))).toEqual(['c10']);
+  });
+
+  it('that is disabled gets a replayed time when it is enabled', () => {
+    const endpoint = newEndpoint();
+    endpoint.disable(NOW, 'requested');
+    endpoint.replay(NOW, { from: NOW - 60 * MINUTE, to: NOW - 50 * MINUTE });
+    expect(endpoint.nextRange).toBeNull();
+    endpoint.enable(NOW + 1, 0);
+    expect(endpoint.state.ranges).toMatchObject([{ from: NOW - 60 * MINUTE }, { from: NOW - 5 * MINUTE }]);
+  });
+
+  it('lists the newest part of a time in pages, one at a time', () => {
+    const endpoint = newEndpoint();
+    endpoint.list(NOW, { from: 0, to: NOW });
+    const range = endpoint.nextRange;
+    const due = Array.from({ length: 251 }, (_, index) => paid(`c${index}`));
+    if (range !== null) endpoint.listed(NOW, range, due, { ...range, to: NOW - 1 });
+    // The next page waits until most of this one is delivered.
+    expect(endpoint.nextRange).toBeNull();
+    answer(endpoint, NOW, 200);
+    expect(endpoint.nextRange).toMatchObject({ to: NOW - 1 });
+  });
+
   it('that a person disabled needs no notice', () => {
     const endpoint = newEndpoint();
     endpoint.disable(NOW, 'requested');

@@ -1,6 +1,7 @@
 import {
   FOUND_WITHIN_MS,
   GONE,
+  SHOWN_WITHIN_MS,
   type DisabledBecause,
   type DueEvent,
   type EndpointPolicy,
@@ -20,8 +21,8 @@ export type Waiting = {
   nextAt: number | null;
   /** The receiver asked to wait until then. */
   notBefore?: number;
-  /** The receiver answered the last try with 4xx. */
-  isRefused?: true;
+  /** It stops no other event: the receiver answered the last try with 4xx, or Tillflow could not send it. */
+  isApart?: true;
 };
 
 /** Plain JSON: an endpoint continues as new with it. Times in milliseconds since 1970 UTC. */
@@ -42,7 +43,7 @@ export type EndpointState = {
   } | null;
   failingSince: number | null;
   failure: string | null;
-  /** Failed deliveries since the last accepted one, without those that the receiver refused. */
+  /** Events whose first try failed since the last accepted delivery, without those that the receiver refused. */
   failures: number;
   /** Events whose first try failed or was refused since the last accepted delivery. */
   unaccepted: number;
@@ -70,22 +71,23 @@ export function emptyEndpoint(): EndpointState {
   };
 }
 
-/** More checkouts than this do not wait one by one: the oldest become a time range. */
+/** The most checkouts that wait one by one, of each of two kinds. Above it, the oldest become a time range. */
 const MAX_WAITING = 1_000;
-/** After so many failures in a row, an endpoint is down: one delivery at a time finds out when it is back. */
+/**
+ * An endpoint is down after this number of events in a row whose first try failed: one delivery at a time finds out when
+ * it is back. Further tries do not count. Otherwise ten events that the receiver can never accept would stop all others.
+ */
 const DOWN_AFTER = 10;
 /** Statuses that are not about the event. Source: RFC 9110 and RFC 6585. */
 const TIMED_OUT = 408;
 const TOO_MANY = 429;
-/** One batch delivers the events of at most so many checkouts. */
+/** The most checkouts of one batch. */
 const BATCH = 50;
 /**
- * Events that a receiver refuses to the last try are tried again at most so often. A receiver that refused everything for
- * so long, and accepts an event, is mended. Milliseconds.
+ * The shortest time between two moments at which what waits is tried before its time. A receiver that refused everything
+ * for this long, and then accepts an event, is mended. Milliseconds.
  */
 const RESUME_EVERY_MS = 10 * 60_000;
-/** The search shows a change within this time, as a rule. Milliseconds. */
-const SHOWN_WITHIN_MS = 10_000;
 /** The pause before operators are notified again, when that was not possible. Milliseconds. */
 const NOTICE_AGAIN_MS = 10 * 60_000;
 
@@ -128,7 +130,7 @@ export class Endpoint {
       } else {
         const events = merged(one.events, event);
         if (events === one.events) continue;
-        one.events = events;
+        one.events = one.nextAt === null ? newestOf(events) : events;
         one.nextAt = Math.max(Math.min(one.nextAt ?? now, now), one.notBefore ?? 0);
       }
     }
@@ -142,19 +144,20 @@ export class Endpoint {
     const isDue = ({ checkout, nextAt }: Waiting): boolean =>
       !this.#inFlight.has(checkout) && nextAt !== null && (nextAt <= now || this.isDown);
     const all = waiting.filter(isDue);
-    // One that the receiver has refused says little about the others.
-    const probe = all.findLast(({ isRefused }) => isRefused !== true) ?? all.at(-1);
+    // An event that the receiver has refused says little about the others.
+    const probe = all.findLast(({ isApart }) => isApart !== true) ?? all.at(-1);
     const due = this.isDown ? all.filter((one) => one === probe) : all.slice(-BATCH).toReversed();
     for (const { checkout } of due) this.#inFlight.add(checkout);
     if (this.isDown && probe !== undefined) {
       this.#probe = probe.checkout;
       this.state.probes += 1;
+      probe.events = newestOf(probe.events);
     }
-    // The queue changes while they are in flight.
+    // A copy: the queue changes while the batch is in flight.
     return due.map((one) => Object.assign({}, one));
   }
 
-  /** The end of a batch. Deliveries without a record did not take place: their events are still due. */
+  /** The end of a batch. An event without a record was not sent, and is still due. */
   apply(now: number, taken: readonly Waiting[], records: readonly DeliveryRecord[]): void {
     const { state } = this;
     const { isDown: wasDown } = this;
@@ -170,28 +173,34 @@ export class Endpoint {
       if (one === undefined) continue;
       const own = records.filter((record) => record.checkout === checkout);
       const ended = own.filter(({ next }) => next === undefined);
-      one.events = one.events.filter(
-        ({ event, version }) => !ended.some((record) => record.event === event && record.version === version),
-      );
+      one.events = one.events.filter((event) => !ended.some((record) => isSameEvent(record, event)));
       const failed = own.find(({ next }) => next !== undefined);
       if (failed === undefined) {
         if (ended.length === events.length) one.tries = 0;
         one.nextAt = now;
         delete one.notBefore;
-        delete one.isRefused;
-      } else if (!isProbe || isRefusal(failed)) {
-        // A delivery that only finds out whether the endpoint is back is none of its tries.
-        one.tries = failed.tries + 1;
-        one.nextAt = failed.next ?? null;
+        delete one.isApart;
+      } else if (!isProbe || isAboutTheEvent(failed)) {
+        // A delivery that only finds out whether the endpoint is back is no try of the event.
+        one.tries = failed.tries + (failed.isOurFailure === true ? 0 : 1);
         if (failed.notBefore !== undefined) one.notBefore = failed.notBefore;
-        if (isRefusal(failed)) one.isRefused = true;
-        else delete one.isRefused;
+        const hasNewer = one.events.some((event) => !events.some((sent) => isSameEvent(sent, event)));
+        // A newer event does not wait for the times of an older one.
+        one.nextAt = hasNewer ? Math.max(now, one.notBefore ?? 0) : (failed.next ?? null);
+        if (isAboutTheEvent(failed)) one.isApart = true;
+        else delete one.isApart;
       }
     }
     state.waiting = state.waiting.filter(({ events }) => events.length > 0);
-    if (!records.some(isAccepted)) return;
+    if (wasDown && !this.isDown) for (const one of state.waiting) one.events = newestOf(one.events);
+    if (!records.some(isAccepted) || now - state.resumedAt < RESUME_EVERY_MS) return;
     if (wasDown || wasRefusing) this.#resumeAll(now);
-    else if (now - state.resumedAt >= RESUME_EVERY_MS) this.#resumeRefused(now);
+    else this.#resumeUntimed(now);
+  }
+
+  /** The end of a test, which says as much about the receiver as any delivery. */
+  tested(now: number, record: DeliveryRecord): void {
+    this.apply(now, [], [record]);
   }
 
   /** Disables it when it has accepted nothing for too long. */
@@ -205,7 +214,7 @@ export class Endpoint {
     this.state.disabled ??= { because, since: now, from: now - FOUND_WITHIN_MS, noticeAt };
   }
 
-  /** Sends what waits, and what happened meanwhile. @param beginning it gets the events since then */
+  /** Sends what waits, and what happened while it was disabled. @param beginning of the endpoint: nothing before it */
   enable(now: number, beginning: number): void {
     const { disabled } = this.state;
     if (disabled === null) return;
@@ -259,7 +268,7 @@ export class Endpoint {
     const next = rest ?? changed;
     const index = ranges.indexOf(range);
     if (index !== -1) ranges.splice(index, 1, ...(next === null ? [] : [next]));
-    this.add(now, due);
+    this.add(now, newestOfEach(due));
   }
 
   /** Whether operators are to be notified now that Tillflow has disabled it. */
@@ -286,7 +295,7 @@ export class Endpoint {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** When it will have accepted nothing for too long; null: it is disabled, or has accepted the latest delivery. */
+  /** When Tillflow disables it unless it accepts a delivery before; null: it is disabled, or accepted the latest one. */
   get #disabledAt(): number | null {
     const { failingSince, disabled } = this.state;
     return failingSince === null || disabled !== null ? null : failingSince + this.policy.disableAfterMs;
@@ -296,6 +305,11 @@ export class Endpoint {
     const { state } = this;
     const { status, error, notBefore = 0 } = record;
     if (record.isUnsendable === true) return;
+    const { probeMs, maxProbeMs } = this.policy;
+    if (record.isOurFailure === true) {
+      state.probeAt = Math.max(now + probeMs, state.probeAt);
+      return;
+    }
     if (isAccepted(record)) {
       Object.assign(state, { failures: 0, unaccepted: 0, probes: 0, probeAt: 0, failingSince: null, failure: null });
       return;
@@ -305,30 +319,34 @@ export class Endpoint {
     state.failure = error ?? `It answered ${status}`;
     if (status === GONE) this.disable(now, 'gone');
     if (isRefusal(record)) {
-      // It is back. What waits keeps its time: it may be refused as well.
+      // It is back. It may refuse what waits as well, so each event is tried at its own time.
       if (isProbe) Object.assign(state, { failures: 0, probes: 0, probeAt: 0 });
       return;
     }
-    state.failures += 1;
-    const { probeMs, maxProbeMs } = this.policy;
+    if (record.tries === 0) state.failures += 1;
     state.probeAt = Math.max(now + Math.min(probeMs * 2 ** state.probes, maxProbeMs), notBefore, state.probeAt);
   }
 
+  /** Tries everything that waits. */
   #resumeAll(now: number): void {
     const { refused, waiting } = this.state;
-    this.#resumeRefused(now);
-    for (const one of waiting) one.nextAt = Math.max(now, one.notBefore ?? 0);
+    for (const one of waiting) one.nextAt = null;
+    this.#resumeUntimed(now);
     if (refused !== null) this.list(now, refused);
     this.state.refused = null;
   }
 
-  /** Tries what waits after its last try. */
-  #resumeRefused(now: number): void {
+  /** Tries what waits after its last try: the newest event of each checkout. */
+  #resumeUntimed(now: number): void {
     this.state.resumedAt = now;
-    for (const one of this.state.waiting) one.nextAt ??= Math.max(now, one.notBefore ?? 0);
+    for (const one of this.state.waiting) {
+      if (one.nextAt !== null) continue;
+      one.nextAt = Math.max(now, one.notBefore ?? 0);
+      one.events = newestOf(one.events);
+    }
   }
 
-  /** Replaces the oldest by a time range, which grows as long as it is the newest one and not listed. */
+  /** Replaces the oldest of too many by a time range. It grows until it is listed, or until another range is added. */
   #shorten(): void {
     const { state } = this;
     const { ranges } = state;
@@ -342,7 +360,7 @@ export class Endpoint {
     ranges.push({ ...left, events: left, isOverflow: true });
   }
 
-  /** Forgets the oldest of too many. @returns their time, with an earlier one; null when there are not too many */
+  /** Removes the oldest of too many. @returns their time, together with `earlier`; null when there are not too many */
   #leave(kind: (one: Waiting) => boolean, earlier: TimeRange | null): TimeRange | null {
     const all = this.state.waiting.filter(kind);
     if (all.length <= MAX_WAITING) return null;
@@ -359,14 +377,38 @@ function isRefusal({ status }: DeliveryRecord): boolean {
   return status !== null && status >= 400 && status < 500 && status !== TIMED_OUT && status !== TOO_MANY;
 }
 
-/** It stops no other event: the receiver has refused it, or it had its last try. */
-function waitsApart({ nextAt, isRefused }: Waiting): boolean {
-  return nextAt === null || isRefused === true;
+/** The failure says nothing about other events. */
+function isAboutTheEvent(record: DeliveryRecord): boolean {
+  return isRefusal(record) || record.isOurFailure === true;
 }
 
-/** A delivery that failed is tried again, or waits. */
+/** It stops no other event: it failed by itself, or it had its last try. */
+function waitsApart({ nextAt, isApart }: Waiting): boolean {
+  return nextAt === null || isApart === true;
+}
+
+/** Every other record says when the delivery is tried again, or that it waits. */
 function isAccepted({ next, isUnsendable }: DeliveryRecord): boolean {
   return next === undefined && isUnsendable !== true;
+}
+
+type Version = Pick<DueEvent, 'version'> & { readonly event: DeliveryRecord['event'] };
+
+function isSameEvent(one: Version, other: Version): boolean {
+  return one.event === other.event && one.version === other.version;
+}
+
+/** What waited is sent once for each checkout. @param events of one checkout, in the order of their versions */
+function newestOf(events: Waiting['events']): Waiting['events'] {
+  return events.slice(-1);
+}
+
+function newestOfEach(events: readonly DueEvent[]): DueEvent[] {
+  const newest = new Map<string, DueEvent>();
+  for (const event of events) {
+    if (event.version >= (newest.get(event.checkout)?.version ?? 0)) newest.set(event.checkout, event);
+  }
+  return [...newest.values()];
 }
 
 function merged(events: Waiting['events'], event: Waiting['events'][number]): Waiting['events'] {

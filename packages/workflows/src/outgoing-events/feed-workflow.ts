@@ -2,7 +2,7 @@ import { makeContinueAsNewFunc, proxyActivities, setHandler, upsertMemo, workflo
 import type { FeedCall, OutgoingEventActivities } from './activities.js';
 import { eventQueue, wake, type EventFeedMemo } from './messages.js';
 
-/** Each activity's input and result list what was handed over, tens of kilobytes. */
+/** Each activity's input and result name the events of some minutes: tens of kilobytes. */
 const MAX_HISTORY_EVENTS = 60;
 
 /** Finds the events of all checkouts, and hands them over to the endpoints. It ends with the last endpoint. */
@@ -20,9 +20,10 @@ export async function eventFeed(input: FeedCall): Promise<void> {
   });
   let call = input;
   for (;;) {
-    const { hasEndpoints, ...next } = await feedEndpoints.executeWithOptions({ summary: 'Find events' }, [call]);
+    const options = { summary: 'Find events' } as const;
+    const { hasEndpoints, completeUntil, ...next } = await feedEndpoints.executeWithOptions(options, [call]);
     call = next;
-    upsertMemo({ since: next.since } satisfies EventFeedMemo);
+    upsertMemo({ since: completeUntil } satisfies EventFeedMemo);
     if (!hasEndpoints && !isWoken) return;
     isWoken = false;
     if (workflowInfo().historyLength >= MAX_HISTORY_EVENTS) {

@@ -13,11 +13,13 @@ export function eventQueue(taskQueue: string): string {
   return `${taskQueue}-events`;
 }
 
-/** An account has at most so many endpoints. Each uses one slot, so that two simultaneous requests cannot exceed it. */
+/** The most endpoints of an account. Each uses one slot, so that two simultaneous requests cannot exceed the limit. */
 export const MAX_ENDPOINTS = 100;
 
 /** The feed finds an event within this time, in milliseconds. A later one is found by a replay. */
 export const FOUND_WITHIN_MS = 300_000;
+/** Temporal's search shows a change within this time, as a rule. Milliseconds. */
+export const SHOWN_WITHIN_MS = 10_000;
 /** The status that disables an endpoint. Source: the contract of events. */
 export const GONE = 410;
 
@@ -32,9 +34,14 @@ export function eventFeedWorkflowId(account: string): string {
 
 /** Shown in the Temporal UI, and read when the feed starts again. */
 export type EventFeedMemo = {
-  /** Every event up to here was handed over, in milliseconds since 1970 UTC. */
+  /** Every enabled endpoint has all events until then, in milliseconds since 1970 UTC. */
   readonly since: number;
 };
+
+/** The part of an address that people may see: the rest may contain a secret of the receiver. */
+export function originOf(url: string): string {
+  return /^https?:\/\/[^/?#]+/i.exec(url)?.[0] ?? '';
+}
 
 /** Why an endpoint is disabled. */
 export type DisabledBecause =
@@ -100,11 +107,15 @@ export type DueEvent = {
 /** Milliseconds since 1970 UTC, both included. */
 export type TimeRange = { readonly from: number; readonly to: number };
 
-/**
- * The checkouts whose newest event was in a time, and their events of a time that may be earlier. Without an end, it is
- * listed from its begin, so that a checkout that changes meanwhile is found.
- */
-export type EventRange = { readonly from: number; readonly to: number | null; readonly events: TimeRange };
+/** A list of checkouts, and which of their events it contains. Milliseconds since 1970 UTC. */
+export type EventRange = {
+  /** The list contains the checkouts whose newest event happened between `from` and `to`. */
+  readonly from: number;
+  /** Null: no end. Such a range is listed from its beginning, so that it also finds a checkout that changes meanwhile. */
+  readonly to: number | null;
+  /** The list contains only events of this time. It may be earlier: the checkouts have changed since. */
+  readonly events: TimeRange;
+};
 
 /** The id of an endpoint. A message for a deleted endpoint may reach the one that has its workflow id now. */
 type Addressed = { readonly endpoint: string };
@@ -132,11 +143,13 @@ export type EventEndpointInput = {
 export type EndpointPolicy = {
   /** The pauses before the second and each further try. */
   readonly retryDelaysMs: readonly number[];
-  /** An endpoint that accepts nothing for so long is disabled. */
+  /** After this time without an accepted delivery, Tillflow disables the endpoint. */
   readonly disableAfterMs: number;
   /** The first pause before a delivery to an endpoint that is down. Each further pause is twice as long. */
   readonly probeMs: number;
   readonly maxProbeMs: number;
+  /** The longest time of a run. The next run encrypts everything with the newest key, so that older keys can be removed. */
+  readonly renewAfterMs: number;
 };
 
 const SECOND = 1_000;
@@ -148,6 +161,7 @@ export const DEFAULT_ENDPOINT_POLICY: EndpointPolicy = {
   disableAfterMs: 5 * 24 * HOUR,
   probeMs: 5 * SECOND,
   maxProbeMs: MINUTE,
+  renewAfterMs: 24 * HOUR,
 };
 
 /** Events that the feed has found, and a time whose events it could not hand over. */

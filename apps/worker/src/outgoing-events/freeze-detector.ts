@@ -6,9 +6,9 @@ const BEAT_EVERY_MS = 1_000;
 const LEASE_MS = 3_000;
 
 /** Notices that this process was frozen. */
-export class Pulse {
+export class FreezeDetector {
   #beatAt = performance.now();
-  #freezes = 0;
+  #count = 0;
   readonly #timer: ReturnType<typeof setInterval>;
 
   constructor() {
@@ -16,10 +16,10 @@ export class Pulse {
     this.#timer.unref();
   }
 
-  /** How often this process was frozen for so long that another worker may have its batches. */
-  get freezes(): number {
+  /** The number of freezes after which another worker may have the batches of this process. */
+  get count(): number {
     this.#beat();
-    return this.#freezes;
+    return this.#count;
   }
 
   end(): void {
@@ -28,7 +28,7 @@ export class Pulse {
 
   #beat(): void {
     const now = performance.now();
-    if (now - this.#beatAt > LEASE_MS) this.#freezes += 1;
+    if (now - this.#beatAt > LEASE_MS) this.#count += 1;
     this.#beatAt = now;
   }
 }

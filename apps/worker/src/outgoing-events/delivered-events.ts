@@ -1,19 +1,19 @@
 const MINUTE_MS = 60_000;
-/** Characters of an event's id: two events of some minutes do not share so many. */
+/** Characters of an event's id that are kept. Two events of some minutes do not share this many. */
 const CHARS = 8;
 
-/** The events that were handed over in the last minutes. Small as a text, because heartbeats carry it. */
-export class HandedOver {
+/** The events of the last minutes that the endpoints have. Small as a text, because heartbeats carry it. */
+export class DeliveredEvents {
   /** By the minute since 1970. */
   readonly #minutes = new Map<number, Set<string>>();
 
-  static from(text: string): HandedOver {
-    const handedOver = new HandedOver();
+  static from(text: string): DeliveredEvents {
+    const delivered = new DeliveredEvents();
     for (const part of text.split(';').filter((one) => one !== '')) {
       const [minute = '', ids = ''] = part.split(':');
-      handedOver.#minutes.set(parseInt(minute, 36), new Set(ids.match(new RegExp(`.{${CHARS}}`, 'g')) ?? []));
+      delivered.#minutes.set(parseInt(minute, 36), new Set(ids.match(new RegExp(`.{${CHARS}}`, 'g')) ?? []));
     }
-    return handedOver;
+    return delivered;
   }
 
   /** @param at of the event, in milliseconds since 1970 UTC */
