@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { EventEndpoints, nameOnQueue } from '@tillflow/temporal';
-import { cancelRequest, eventFeedWorkflowId } from '@tillflow/workflows';
-import { describe, expect, it } from 'vitest';
+import { cancelRequest, eventFeedWorkflowId, resolve } from '@tillflow/workflows';
+import { describe, expect, it, vi } from 'vitest';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, SETTLES_SOON, Stack } from './support/stack.js';
@@ -10,8 +11,11 @@ const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) };
 /** Every field of a request that a shop uses. */
 const PLACED = { metadata: METADATA, terminal: 'till-7', store: { id: 'silom', name: 'Silom Road' } };
 const MOST_BYTES = 4_096;
+/** Longer than a checkout of this test takes. Milliseconds. */
+const SLOW_MS = 4_000;
 /** More events than a checkout has when its payment arrives, and fewer than it has afterwards. */
 const SHORT_HISTORY = 20;
+const DAY_S = 86_400;
 
 type Events = Awaited<ReturnType<Stack['runsOf']>>[number];
 
@@ -40,6 +44,16 @@ const heartbeatsOf = (events: Events): number =>
     (event, index) =>
       event.workflowTaskScheduledEventAttributes && events[index - 1]?.workflowTaskCompletedEventAttributes,
   ).length;
+
+/** The most local activities that one workflow task made. */
+function mostLocalCallsOf(events: Events): number {
+  const calls = new Map<string, number>();
+  for (const { markerRecordedEventAttributes: marker } of events) {
+    const task = String(marker?.workflowTaskCompletedEventId);
+    if (marker) calls.set(task, (calls.get(task) ?? 0) + 1);
+  }
+  return Math.max(0, ...calls.values());
+}
 
 describe('a checkout that is paid at once', () => {
   it('has 20 events before it is paid, and bills seven actions', async () => {
@@ -77,12 +91,54 @@ describe('a checkout that is paid at once', () => {
       await stack.workflowOf(id).signal(cancelRequest, {});
       await next;
       // The timer is the last event that the run writes before it waits.
-      await expect.poll(async () => billedOf((await stack.runsOf(reference)).at(-1) ?? [])).toContain('timerStarted');
+      const newest = async (): Promise<Events> => (await stack.runsOf(reference)).at(-1) ?? [];
+      await expect.poll(async () => billedOf(await newest())).toContain('timerStarted');
+      // It continued as aftercare before the night, and does not wake up for that.
+      const timers = (await newest()).flatMap(({ timerStartedEventAttributes: timer }) => timer ?? []);
+      expect(timers.map((timer) => Number(timer.startToFireTimeout?.seconds) > 364 * DAY_S)).toEqual([true]);
       const { historySize, type } = await stack.workflowOf(id).describe();
       expect(type).toBe('aftercare');
       expect(historySize).toBeGreaterThan(1_000);
       expect(historySize).toBeLessThanOrEqual(MOST_BYTES);
     } finally {
+      await stack.stop();
+    }
+  });
+});
+
+describe('a checkout with two QR codes', () => {
+  it('makes one local call in a workflow task, and a regular one for the other QR code', async () => {
+    const stack = await Stack.start();
+    try {
+      const { body } = await stack.create();
+      await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
+      await stack.workflowOf(body.id).executeUpdate(resolve, { args: [{ action: 'look', reason: 'a test' }] });
+      const events = (await stack.runsOf(body.reference)).flat();
+      expect(mostLocalCallsOf(events)).toBe(1);
+      expect(activitiesOf(events)).toContain('retrieveCharge');
+    } finally {
+      await stack.stop();
+    }
+  });
+});
+
+describe('a state that makes an event without another change of a search attribute', () => {
+  it('writes no search attribute without an endpoint, also when a new worker reads slowly that there is none', async () => {
+    const read = vi.spyOn(EventEndpoints.prototype, 'count').mockImplementation(() => sleep(SLOW_MS, 0));
+    const stack = await Stack.start();
+    try {
+      stack.sandbox.faults.add({ method: 'GET', path: '/transactions/{id}', action: 'status', status: 500 });
+      const { body } = await stack.create();
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid');
+      stack.sandbox.faults.clear();
+      await stack.workflowOf(body.id).signal('hint', { eventId: 'test', eventKey: 'refund.create' });
+      await stack.until(body.id, ({ payment }) => payment?.transferable_at !== null);
+      const events = (await stack.runsOf(body.reference)).flat();
+      // The payment.
+      expect(events.filter((event) => event.upsertWorkflowSearchAttributesEventAttributes)).toHaveLength(1);
+    } finally {
+      read.mockRestore();
       await stack.stop();
     }
   });
@@ -148,6 +204,47 @@ describe('a provider', () => {
       const events = await paidWith(8_000);
       expect(activitiesOf(events)).toEqual(['createSource', 'createCharge', 'retrieveCharge']);
       expect(heartbeatsOf(events)).toBe(0);
+    },
+  );
+
+  it('whose answer to a local retrieve comes too late gets a regular one, which waits longer', FULL, async () => {
+    const stack = await Stack.start({ api: { POLL_INTERVAL_MS: '3600000' } });
+    try {
+      const { body } = await stack.create();
+      const path = `/charges/${chargeIdOf(body)}`;
+      // Longer than the first tries of any read wait.
+      stack.sandbox.faults.add({ method: 'GET', path, action: 'delay', delay_ms: 3_500 });
+      stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+      await stack.untilStatus(body.id, 'paid', 60_000);
+      const events = (await stack.runsOf(body.reference)).flat();
+      expect(activitiesOf(events)).toEqual(['createCharge', 'retrieveCharge']);
+      const tries = events.flatMap(({ activityTaskStartedEventAttributes: started }) => started?.attempt ?? []);
+      expect(tries).toEqual([1, 1]);
+      expect(heartbeatsOf(events)).toBe(0);
+    } finally {
+      await stack.stop();
+    }
+  });
+
+  it(
+    'that never answers gets regular calls after the first local one, and no workflow task is continued',
+    FULL,
+    async () => {
+      const { SETTLE_DELAY_MS, LOOK_DELAYS_MS } = SETTLES_SOON;
+      const stack = await Stack.start({ api: { SETTLE_DELAY_MS, LOOK_DELAYS_MS } });
+      try {
+        stack.sandbox.faults.add({ action: 'hang' });
+        const { body } = await stack.create();
+        await expect.poll(() => stack.requests('POST /sources').length, { timeout: 60_000 }).toBeGreaterThan(1);
+        stack.sandbox.faults.clear();
+        await stack.until(body.id, ({ qr }) => qr !== null, 60_000);
+        const events = (await stack.runsOf(body.reference)).flat();
+        expect(activitiesOf(events).at(0)).toBe('createSource');
+        expect(events.filter((event) => event.markerRecordedEventAttributes)).toHaveLength(1);
+        expect(heartbeatsOf(events)).toBe(0);
+      } finally {
+        await stack.stop();
+      }
     },
   );
 

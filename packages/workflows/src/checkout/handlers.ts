@@ -7,6 +7,7 @@ import {
   log,
   setDefaultSignalHandler,
   setHandler,
+  sleep,
   workflowInfo,
 } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
@@ -55,6 +56,8 @@ class Messages {
   #isIdle = false;
   /** The memo shows the present state of the model. */
   #isPublished = false;
+  /** Ends the wait of the loop, if it waits. */
+  #wake: (() => void) | null = null;
   /** The callers of `begin`. Kept apart from the others: every customer waits for it, and a `condition` costs more. */
   readonly #beginning: ((answer: Begun) => void)[] = [];
   /** The other updates that wait, the longest first. */
@@ -106,6 +109,7 @@ class Messages {
     this.#hasNew = true;
     this.#isIdle = false;
     this.#isPublished = false;
+    this.#wake?.();
   }
 
   /** The memo was written: `begin` can answer. */
@@ -122,15 +126,27 @@ class Messages {
     this.#isPublished = false;
   }
 
-  /** Waits for a new message, or until the time. @param orHandled continue also when no handler waits any more. */
+  /**
+   * Waits for a new message, or until the time.
+   * @param orHandled continue also when no handler waits any more @param mayBeOld see workflow.ts
+   */
   newOrUntil(
     { until, why }: { readonly until: number; readonly why: string },
-    { orHandled }: { readonly orHandled: boolean },
-  ): Promise<boolean> {
+    { orHandled, mayBeOld }: { readonly orHandled: boolean; readonly mayBeOld: boolean },
+  ): Promise<unknown> {
     this.#isIdle = true;
-    return condition(() => this.#hasNew || (orHandled && allHandlersFinished()), Math.max(until - clock(), 1), {
-      summary: `Until ${new Date(until).toISOString()}: ${why}`,
-    });
+    const ms = Math.max(until - clock(), 1);
+    const options = { summary: `Until ${new Date(until).toISOString()}: ${why}` };
+    if (orHandled || mayBeOld) {
+      return condition(() => this.#hasNew || (orHandled && allHandlersFinished()), ms, options);
+    }
+    // Every checkout waits here, and a `condition` costs several times as much.
+    const wait = new CancellationScope();
+    this.#wake = () => {
+      this.#wake = null;
+      wait.cancel();
+    };
+    return wait.run(() => sleep(ms, options)).catch(() => {});
   }
 
   /**

@@ -1,5 +1,5 @@
 import { formatMoney, plus, type Instant } from '@tillflow/domain';
-import { proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import { proxyActivities, proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import { localOptions, mutatingOptions, readingOptions, toLookup, toOutcome } from '../shared/activity-options.js';
 import { clock } from '../shared/clock.js';
 import { LOCAL_CALL_MS } from '../shared/policy.js';
@@ -58,12 +58,19 @@ export const regularCalls: ProviderCalls = {
  * charged. Calls that move money are never local.
  *
  * A workflow task that waits for a local activity accepts no message. So a local call ends after {@link LOCAL_CALL_MS},
- * and continues as a regular one. While the provider is slow, all calls are regular. For the same reason, use these
- * calls only while a payment is awaited: a workflow that closes in such a task would leave an update unanswered.
+ * and continues as a regular one. A task makes at most one, and while the provider is slow, all calls are regular. For
+ * the same reason, use these calls only while a payment is awaited: a workflow that closes in such a task would leave
+ * an update unanswered.
  */
 export function localCalls(): ProviderCalls {
   let regularUntil = 0;
-  const isSlow = (startedAt: Instant): boolean => {
+  /** How long the history was when the latest local call ended. It grows with each workflow task. */
+  let lastLength = 0;
+  const isRegular = (now: Instant): boolean => now < regularUntil || workflowInfo().historyLength === lastLength;
+  /** A local call has ended. @returns whether it was slow */
+  const ended = (startedAt: Instant): boolean => {
+    // A call that outlasts its workflow task ends in a later one.
+    lastLength = workflowInfo().historyLength;
     const isLong = clock() - startedAt >= SLOW_MS;
     if (isLong) regularUntil = plus(clock(), REGULAR_FOR_MS);
     return isLong;
@@ -72,22 +79,22 @@ export function localCalls(): ProviderCalls {
     ...regularCalls,
     createSource: async (call) => {
       const startedAt = clock();
-      if (startedAt < regularUntil) return regularCalls.createSource(call);
+      if (isRegular(startedAt)) return regularCalls.createSource(call);
       const outcome = await toOutcome(
         local.createSource.executeWithOptions(localOptions(summaryOf.createSource(call)), [call]),
       );
       const tookMs = clock() - startedAt;
-      return isSlow(startedAt) && outcome.kind === 'unknown'
+      return ended(startedAt) && outcome.kind === 'unknown'
         ? regularCalls.createSource({ ...call, sendBy: call.sendBy + tookMs })
         : outcome;
     },
     retrieveCharge: async (call) => {
       const startedAt = clock();
-      if (startedAt < regularUntil) return regularCalls.retrieveCharge(call);
+      if (isRegular(startedAt)) return regularCalls.retrieveCharge(call);
       const retrieved = await toLookup(
         local.retrieveCharge.executeWithOptions(localOptions(summaryOf.retrieveCharge(call.chargeId)), [call]),
       );
-      return isSlow(startedAt) && 'unseen' in retrieved
+      return ended(startedAt) && 'unseen' in retrieved
         ? regularCalls.retrieveCharge({ ...call, isSecondTry: true })
         : retrieved;
     },

@@ -15,6 +15,8 @@ import type { CheckoutMemo, CheckoutResult } from './types.js';
 type Kind = {
   /** How provider calls are made while a payment is awaited. */
   readonly calls: ProviderCalls;
+  /** Version 0.1 may have begun the run: it then waits with a `condition`, in whose order of commands it replays. */
+  readonly mayBeOld: boolean;
   /** Continues as new: when the history is long, and when {@link isDue}. */
   readonly continueAsNew: () => Promise<never>;
   /** Whether it is time to continue as new although the history is short. */
@@ -35,6 +37,7 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
 
   return run(model, {
     calls: input.intent === undefined ? localCalls() : regularCalls,
+    mayBeOld: input.intent !== undefined,
     continueAsNew: () =>
       model.isPaid
         ? makeContinueAsNewFunc<typeof aftercare>({ ...nextRun(model), workflowType: AFTERCARE_WORKFLOW })({
@@ -54,10 +57,11 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
 export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const memo = workflowInfo().memo as CheckoutMemo;
   const state = restore(input.state, memo);
-  const model = CheckoutModel.resume(memo.intent, { ...DEFAULT_POLICY, ...input.policy }, state);
+  const model = CheckoutModel.aftercare(memo.intent, { ...DEFAULT_POLICY, ...input.policy }, state);
 
   return run(model, {
     calls: regularCalls,
+    mayBeOld: true,
     continueAsNew: () => makeContinueAsNewFunc<typeof aftercare>(nextRun(model))({ ...input, state: model.snapshot }),
     isDue: () => false,
   });
@@ -70,7 +74,7 @@ function nextRun(model: CheckoutModel) {
 }
 
 /** Both workflow types are this loop, so whichever runs answers every message. */
-function run(model: CheckoutModel, { calls, continueAsNew, isDue }: Kind): Promise<CheckoutResult> {
+function run(model: CheckoutModel, { calls, mayBeOld, continueAsNew, isDue }: Kind): Promise<CheckoutResult> {
   const messages = handleMessages(model);
   // A payment may be in flight: a cancellation in the Temporal UI requests the same orderly end as the update `cancel`.
   CancellationScope.current().cancelRequested.catch(() =>
@@ -90,7 +94,7 @@ function run(model: CheckoutModel, { calls, continueAsNew, isDue }: Kind): Promi
         return model.result(clock());
       }
       if (step.do === 'wait') {
-        await messages.newOrUntil(step, { orHandled: isDue() });
+        await messages.newOrUntil(step, { orHandled: isDue(), mayBeOld });
       } else {
         await executeStep(model, step, model.isAwaiting ? calls : regularCalls, clock);
         messages.changed();

@@ -27,7 +27,12 @@ export class CheckoutModel extends KnownCheckout {
   /** The latest call says that an event endpoint waits for the events of checkouts. */
   #isFollowed = false;
 
-  private constructor(intent: CheckoutIntent, policy: CheckoutPolicy, state: ModelState) {
+  private constructor(
+    intent: CheckoutIntent,
+    policy: CheckoutPolicy,
+    state: ModelState,
+    private readonly isAftercare = false,
+  ) {
     super(intent, policy, state);
     this.#state = state;
   }
@@ -42,6 +47,11 @@ export class CheckoutModel extends KnownCheckout {
 
   static resume(intent: CheckoutIntent, policy: CheckoutPolicy, state: ModelState): CheckoutModel {
     return new CheckoutModel(intent, policy, state);
+  }
+
+  /** The same for a run that has continued as aftercare. */
+  static aftercare(intent: CheckoutIntent, policy: CheckoutPolicy, state: ModelState): CheckoutModel {
+    return new CheckoutModel(intent, policy, state, true);
   }
 
   // --- Requests of callers, operators and other systems ---
@@ -145,7 +155,7 @@ export class CheckoutModel extends KnownCheckout {
   nextStep(now: Instant): Step {
     const { creation, charges, refunding } = this.parts;
     const steps = [...creation.due(), ...charges.due(now), ...creation.lateEffectCheckDue(now), ...refunding.due()];
-    return nextStepOf(steps, deadlinesOf(this), now);
+    return nextStepOf(steps, deadlinesOf(this, this.isAftercare), now);
   }
 
   // --- The outcomes of steps ---

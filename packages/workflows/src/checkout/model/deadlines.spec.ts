@@ -6,7 +6,8 @@ import { HOUR, intent, MINUTE, SECOND, START } from '../../testing/simulated-pro
 import { aftercareAtOf, deadlinesOf } from './deadlines.js';
 import type { Known } from './projection.js';
 
-const shown = (known: Known): string[] => deadlinesOf(known).map(({ at, why }) => `${formatInstant(at)} ${why}`);
+const shown = (known: Known, isAftercare = false): string[] =>
+  deadlinesOf(known, isAftercare).map(({ at, why }) => `${formatInstant(at)} ${why}`);
 
 /** Paid at this time. */
 function paidAt(time: string, policy = {}): Known {
@@ -31,7 +32,9 @@ describe('a checkout', () => {
   it('a checkout with a call of unknown outcome wakes up after a minute to show it to operators', () => {
     const model = sourcedModel();
     model.applyCharge(START, unknownOutcome, plus(START, 20 * SECOND));
-    expect(deadlinesOf(model)).toEqual([{ at: plus(START, MINUTE), why: 'then show an attention to operators' }]);
+    expect(deadlinesOf(model, false)).toEqual([
+      { at: plus(START, MINUTE), why: 'then show an attention to operators' },
+    ]);
   });
 
   // A replay of a run must come to the same times, so they are the same in every version.
@@ -46,6 +49,11 @@ describe('a checkout', () => {
       `${aftercare} then continue as aftercare`,
       `${end} a refund is possible`,
     ]);
+  });
+
+  it('a checkout that became aftercare before its time wakes up only after its refund window', () => {
+    const known = paidAt('2026-03-10T09:01:00.000Z');
+    expect(shown(known, true)).toEqual(shown(known).slice(1));
   });
 
   it.each([

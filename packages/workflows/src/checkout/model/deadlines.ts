@@ -10,8 +10,9 @@ const AFTER_THE_LAST_MS = 1;
 /**
  * Times at which the shown state changes, or the run ends, without any step. The end of a window is not among them:
  * every reader compares a window with the present time. If it were, all payments of a day would wake up together.
+ * @param isAftercare the run has continued as aftercare, perhaps before its time
  */
-export function deadlinesOf(known: Known): Due[] {
+export function deadlinesOf(known: Known, isAftercare: boolean): Due[] {
   const { state, policy, intent } = known;
   const attention = attentionDeadlines(state, policy);
   const { refundable } = windowsOf(known);
@@ -23,7 +24,7 @@ export function deadlinesOf(known: Known): Due[] {
   }
   return [
     ...attention,
-    { at: aftercareAt, why: 'then continue as aftercare' },
+    ...(isAftercare ? [] : [{ at: aftercareAt, why: 'then continue as aftercare' }]),
     { at: plus(refundable, AFTER_THE_LAST_MS + drawn(intent.id, DAY_MS)), why: 'a refund is possible' },
   ];
 }
