@@ -49,6 +49,15 @@ export const COMMAND_PATHS: Readonly<Record<string, CommandPath>> = {
     await stack.temporal.client.workflow.getHandle(second).result();
     return second;
   },
+  // The turn itself, which equal plans wait for.
+  'plan-turn': async (stack) => {
+    const command = await create(stack, transferPlanOf(stack, 666_666));
+    const [events = []] = await stack.runsOfWorkflow(command);
+    const begun = events.find((event) => event.startChildWorkflowExecutionInitiatedEventAttributes);
+    const turn = begun?.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId ?? '';
+    await stack.temporal.client.workflow.getHandle(turn).result();
+    return turn;
+  },
   'plan-made-otherwise-and-adopted': async (stack) => {
     const asked = transferPlanOf(stack, 444_444);
     const { end_date: end_on, every, period } = asked;
