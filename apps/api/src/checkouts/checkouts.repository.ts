@@ -92,9 +92,9 @@ export class CheckoutsRepository {
     return this.#inBackground.follow(key, over);
   }
 
-  /** Whether Temporal and the workers are still starting the checkout, as far as a read shows it. */
-  isBeginning(key: CheckoutKey): Promise<boolean> {
-    return this.#inBackground.isBeginning(key).catch(() => true);
+  /** Whether the checkout is at the provider, as far as a read shows it: see {@link Checkouts.atProviderMs}. */
+  atProviderMs(key: CheckoutKey, longMs: number): Promise<number | null> {
+    return this.#inBackground.atProviderMs(key, longMs).catch(() => null);
   }
 
   /**

@@ -7,7 +7,7 @@ afterEach(() => vi.useRealTimers());
 /** Expects a change that shows after this time, and follows it. @returns when the process begins to follow it */
 function followChange(paces: Paces, showsAfterMs: number): number {
   const at = performance.now();
-  const expected = new ExpectedChange({ change: 'started', at }, paces);
+  const expected = new ExpectedChange({ change: 'started', at }, paces, true);
   const fromMs = expected.pauseMs ?? Infinity;
   vi.advanceTimersByTime(fromMs);
   expect(expected.next()).toBe('follow');
@@ -30,7 +30,7 @@ describe('an expected change', () => {
 
   it('that is followed is also read when it does not show', () => {
     vi.advanceTimersByTime(1_000);
-    const expected = new ExpectedChange({ change: 'started', at: performance.now() }, newPaces());
+    const expected = new ExpectedChange({ change: 'started', at: performance.now() }, newPaces(), true);
     const steps = Array.from({ length: 3 }, () => {
       vi.advanceTimersByTime(expected.pauseMs ?? Infinity);
       return expected.next();
@@ -42,13 +42,32 @@ describe('an expected change', () => {
     const paces = newPaces();
     for (let index = 0; index < 50; index += 1) {
       vi.advanceTimersByTime(2);
-      void new ExpectedChange({ change: 'started', at: performance.now() }, paces);
+      void new ExpectedChange({ change: 'started', at: performance.now() }, paces, true);
     }
     // The 51st is none of those that are read early.
-    const expected = new ExpectedChange({ change: 'started', at: performance.now() }, paces);
+    const expected = new ExpectedChange({ change: 'started', at: performance.now() }, paces, true);
     expect(expected.pauseMs).toBe(50);
     vi.advanceTimersByTime(50);
     expect(expected.next()).toBe('read');
     expect(expected.pauseMs).toBe(25);
+  });
+
+  it('teaches the process nothing when it was announced before someone looked', () => {
+    const paces = newPaces();
+    vi.advanceTimersByTime(1_000);
+    for (let times = 0; times < 50; times += 1) {
+      const expected = new ExpectedChange({ change: 'started', at: 0 }, paces, false);
+      expect(expected.pauseMs).toBe(0);
+      expected.next();
+      expected.met();
+    }
+    expect(paces.started).toMatchObject({ usualMs: 50, isCalm: true });
+  });
+
+  it('that is announced after a later one counts as announced at the same time', () => {
+    const { started } = newPaces();
+    started.announced(5_000);
+    started.announced(0);
+    expect(started.isCalm).toBe(true);
   });
 });

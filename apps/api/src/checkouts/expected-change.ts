@@ -42,12 +42,16 @@ export class Pace {
   /** @param usualMs what the process assumes before it has seen a change, in milliseconds. */
   constructor(public usualMs: number) {}
 
-  /** A change was announced. @returns whether few are expected at a time. @param at milliseconds of `performance.now()` */
-  announced(at: number): boolean {
-    const intervalMs = Math.min(at - this.#announcedAt, LONGEST_INTERVAL_MS);
+  /** Few changes are expected at a time. */
+  get isCalm(): boolean {
+    return this.usualMs < FEW * this.#intervalMs;
+  }
+
+  /** A change was announced. @param at milliseconds of `performance.now()` */
+  announced(at: number): void {
+    const intervalMs = Math.min(Math.max(at - this.#announcedAt, 0), LONGEST_INTERVAL_MS);
     this.#intervalMs += (intervalMs - this.#intervalMs) * REMEMBERED;
     this.#announcedAt = at;
-    return this.usualMs < FEW * this.#intervalMs;
   }
 
   /** The change was followed, and showed after this time. One that shows at once is usually much earlier. */
@@ -99,13 +103,22 @@ export class ExpectedChange {
   /** Few changes are expected. */
   readonly #isFollowed: boolean;
 
-  constructor({ change, at }: Announced, paces: Paces) {
+  /**
+   * @param isNew it is announced now. The process learns nothing from an earlier announcement: when its change shows
+   * depends on when someone began to look.
+   */
+  constructor(
+    { change, at }: Announced,
+    paces: Paces,
+    private readonly isNew: boolean,
+  ) {
     this.#at = at;
     this.#pace = change === 'started' ? paces.started : paces.messaged;
-    this.#isFollowed = change !== 'changed' && this.#pace.announced(at);
+    if (isNew && change !== 'changed') this.#pace.announced(at);
+    this.#isFollowed = change !== 'changed' && this.#pace.isCalm;
     if (change === 'changed') this.#shares = [0, 1];
     else if (this.#isFollowed) this.#shares = [FOLLOWED_FROM, EXPECTED_TIMES];
-    else this.#shares = this.#pace.probes() ? [HALF, 1] : [1];
+    else this.#shares = isNew && this.#pace.probes() ? [HALF, 1] : [1];
   }
 
   /** Milliseconds until the next read; null when the change is not expected any more. */
@@ -127,6 +140,7 @@ export class ExpectedChange {
 
   /** The checkout shows the change. */
   met(): void {
+    if (!this.isNew) return;
     if (this.#isFollowed) this.#pace.follow(performance.now() - this.#at);
     else if (this.#lastShare === HALF) this.#pace.halve();
     else if (this.#lastShare === 1) this.#pace.learn(!this.#isLate);

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { checkoutWorkflowId } from '@tillflow/domain';
+import { checkoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
 import { addCorrelation } from '@tillflow/telemetry';
 import { checkoutStart, hadNoEffect, type StoredCheckout } from '@tillflow/temporal';
 import { CHECKOUT_WORKFLOW, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
@@ -10,6 +10,7 @@ import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
 import { OVER } from '../shared/over.js';
 import { unavailable } from '../temporal/failures.js';
+import type { Leave } from '../temporal/gate.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { CheckoutChanges } from './checkout-changes.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
@@ -18,6 +19,16 @@ import { Watches } from './watches.js';
 /** Pauses before Tillflow sends an unconfirmed start again. Milliseconds. */
 const START_AGAIN_AFTER_MS: readonly number[] = [250, 2_000, 8_000, 20_000];
 const START_AGAIN_WITHIN_MS = 5_000;
+
+/**
+ * A start that takes so long may only wait for the provider. While the provider is slow, the API looks sooner.
+ * Milliseconds.
+ */
+const LONG_MS = 1_000;
+const LONG_AT_SLOW_PROVIDER_MS = 200;
+/** A call to the provider is slow after this share of that time; once the request is answered, after this time. */
+const SLOW_SHARE = 1 / 2;
+const SLOW_AFTER_ANSWER_MS = 2_000;
 
 /** How a request begins a checkout. */
 export type CheckoutStart = {
@@ -38,6 +49,8 @@ export type BeginOutcome =
 /** Starts checkouts in Temporal. A reference has one workflow, so a repeated start is safe. */
 @Injectable()
 export class CheckoutStarts {
+  #longMs = LONG_MS;
+
   constructor(
     private readonly temporal: TemporalAccess,
     private readonly repository: CheckoutsRepository,
@@ -48,8 +61,8 @@ export class CheckoutStarts {
   ) {}
 
   /**
-   * Starts the checkout and waits for its QR code, at most `withinMs`. It keeps its place at Temporal for as long as it
-   * begins, so that a slow Temporal does not get ever more work.
+   * Starts the checkout and waits for its QR code, at most `withinMs`. It keeps its place at Temporal for as long as
+   * Temporal and the workers begin it, so that a slow Temporal does not get ever more work.
    * @throws {Problem} `overloaded`: nothing was sent.
    */
   async begin(start: CheckoutStart, withinMs: number): Promise<BeginOutcome> {
@@ -59,11 +72,18 @@ export class CheckoutStarts {
     try {
       const checkout = await this.temporal.whileItGoesOn(
         withinMs,
-        async () => {
+        async (leave) => {
+          const startedAt = performance.now();
           await this.#start(start);
-          return this.watches.until(intent, ({ state }) => state.status !== 'creating', over.signal);
+          this.#leaveAtProvider(intent, leave, over.signal);
+          const shown = this.watches.until(intent, ({ state }) => state.status !== 'creating', over.signal);
+          // The watch has begun, so it learns how long a QR code takes after this.
+          this.changes.announce(intent.id, 'started');
+          const opened = await shown;
+          if (performance.now() - startedAt < LONG_MS) this.#longMs = LONG_MS;
+          return opened;
         },
-        async () => !(await this.repository.isBeginning(intent)),
+        () => this.repository.atProviderMs(intent, SLOW_AFTER_ANSWER_MS),
       );
       return { kind: 'opened', checkout };
     } catch (error) {
@@ -88,7 +108,9 @@ export class CheckoutStarts {
     for (const pauseMs of START_AGAIN_AFTER_MS) {
       await sleep(pauseMs, undefined, { ref: false });
       try {
-        return await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () => this.#start(start));
+        await this.temporal.inBackground('write', START_AGAIN_WITHIN_MS, () => this.#start(start));
+        this.changes.announce(start.intent.id, 'started');
+        return;
       } catch (error) {
         if (error instanceof WorkflowExecutionAlreadyStartedError) return;
         failure = error;
@@ -108,6 +130,26 @@ export class CheckoutStarts {
       workflowIdConflictPolicy: 'FAIL',
       args: [input],
     });
-    this.changes.announce(intent.id, 'started');
+  }
+
+  /**
+   * Frees the place of a start that only waits for the provider: no further start at Temporal would make it slower.
+   * @param over the request that starts it was answered
+   */
+  #leaveAtProvider(key: CheckoutKey, leave: Leave, over: AbortSignal): void {
+    if (over.aborted) return;
+    const longMs = this.#longMs;
+    const check = async (): Promise<void> => {
+      const ms = await this.repository.atProviderMs(key, longMs * SLOW_SHARE);
+      if (over.aborted) return;
+      if (ms === null) {
+        timer = setTimeout(() => void check(), longMs * SLOW_SHARE);
+        return;
+      }
+      if (ms > 0 && longMs === LONG_MS) this.#longMs = LONG_AT_SLOW_PROVIDER_MS;
+      leave(ms);
+    };
+    let timer = setTimeout(() => void check(), longMs);
+    over.addEventListener('abort', () => clearTimeout(timer));
   }
 }

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkoutId } from '@tillflow/domain';
 import type { StoredCheckout } from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
 import type { Settings } from '../providers.js';
@@ -96,7 +97,7 @@ describe('a watched checkout', () => {
     const { watch, wake, reads } = watched(undefined, follow);
     const one = watcher();
     watch.add(one);
-    watch.look(one);
+    watch.readFor(one);
     await vi.advanceTimersByTimeAsync(0);
     wake('messaged');
     await vi.advanceTimersByTimeAsync(23);
@@ -117,6 +118,31 @@ describe('a watched checkout', () => {
     await vi.advanceTimersByTimeAsync(120);
     expect(reads).toHaveBeenCalledTimes(1);
     watch.remove(one);
+    expect(follow.mock.lastCall?.[0].aborted).toBe(true);
+  });
+
+  it('is no longer followed once the change is not expected any more', async () => {
+    const follow = vi.fn<Follow>(showsNothing);
+    const { watch, wake } = watched(undefined, follow);
+    watch.add(watcher());
+    wake('messaged');
+    await vi.advanceTimersByTimeAsync(900);
+    expect(follow.mock.lastCall?.[0].aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(follow.mock.lastCall?.[0].aborted).toBe(true);
+  });
+
+  it('is no longer followed once a read shows the change', async () => {
+    const follow = vi.fn<Follow>(showsNothing);
+    let version = 1;
+    const { watch, wake } = watched(async () => ({ version }), follow);
+    const one = watcher();
+    watch.add(one);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    wake('messaged');
+    version = 2;
+    await vi.advanceTimersByTimeAsync(120);
+    expect(one.see).toHaveBeenLastCalledWith({ version: 2 });
     expect(follow.mock.lastCall?.[0].aborted).toBe(true);
   });
 
@@ -246,6 +272,58 @@ describe('a wait for a state of a checkout', () => {
     await vi.advanceTimersByTimeAsync(10 * POLL_MS);
     expect(reads).toHaveBeenCalledTimes(1);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('learns how long a QR code takes once for each start, however many waits for it begin', async () => {
+    const learned = (['announced', 'follow', 'learn', 'halve'] as const).map((step) => vi.spyOn(Pace.prototype, step));
+    const changes = new CheckoutChanges();
+    const startedAt = performance.now();
+    const read = async (): Promise<StoredCheckout> =>
+      ({ version: performance.now() - startedAt >= 50 ? 1 : 0 }) as StoredCheckout;
+    const repository = { getInBackground: read, follow: showsNothing } as unknown as CheckoutsRepository;
+    const watches = new Watches(repository, { values: { STREAM_POLL_MS: POLL_MS } } as Settings, silent, changes);
+    const calls = (): number[] => learned.map((step) => step.mock.calls.length);
+    const opened = async (over: AbortController): Promise<void> => {
+      const shown = watches.until(key, ({ version }) => version === 1, over.signal);
+      if (changes.recent(checkoutId(key)) === undefined) changes.announce(checkoutId(key), 'started');
+      await vi.advanceTimersByTimeAsync(500);
+      await shown;
+      over.abort();
+    };
+    await opened(new AbortController());
+    const once = calls();
+    expect(once).toEqual([1, 1, 0, 0]);
+    await opened(new AbortController());
+    expect(calls()).toEqual(once);
+    vi.restoreAllMocks();
+  });
+
+  it('that begins soon after another one has ended is answered by its read, if that showed the checkout', async () => {
+    const read = vi.fn<() => Promise<StoredCheckout>>(async () => ({ version: 1 }) as StoredCheckout);
+    const repository = { getInBackground: read, follow: showsNothing } as unknown as CheckoutsRepository;
+    const settings = { values: { STREAM_POLL_MS: POLL_MS } } as Settings;
+    const watches = new Watches(repository, settings, silent, new CheckoutChanges());
+    const readOnce = async (): Promise<Watcher['see']> => {
+      const { see, end } = watcher();
+      const { readNow, stop } = watches.watch(key, { see, end });
+      readNow();
+      await vi.advanceTimersByTimeAsync(0);
+      stop();
+      return see;
+    };
+    await readOnce();
+    await vi.advanceTimersByTimeAsync(400);
+    expect(await readOnce()).toHaveBeenCalledWith({ version: 1 });
+    expect(read).toHaveBeenCalledTimes(1);
+    await vi.advanceTimersByTimeAsync(500);
+    await readOnce();
+    expect(read).toHaveBeenCalledTimes(2);
+
+    await vi.advanceTimersByTimeAsync(500);
+    read.mockRejectedValueOnce(new Problem('not_found', 'gone'));
+    await readOnce();
+    expect(await readOnce()).toHaveBeenCalledWith({ version: 1 });
+    expect(read).toHaveBeenCalledTimes(4);
   });
 
   it('reads nothing when it begins after its end', async () => {

@@ -21,8 +21,8 @@ export type Watcher = {
 
 /** A watcher's share of a watch. */
 export type Watching = {
-  /** Tells the watcher the current checkout as soon as possible. */
-  readonly look: () => void;
+  /** Shows the watcher the current checkout as soon as possible. */
+  readonly readNow: () => void;
   readonly stop: () => void;
 };
 
@@ -43,6 +43,8 @@ export class Watch {
   #version: number | null = null;
   /** The latest read; null when a change was announced after it began. */
   #latest: { readonly outcome: Outcome; readonly at: number } | null = null;
+  /** The latest read failed, or found no checkout. */
+  #hasFailed = false;
   #announced = 0;
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
@@ -73,23 +75,24 @@ export class Watch {
   remove(watcher: Watcher): void {
     this.#watchers.delete(watcher);
     if (this.#watchers.size > 0) return;
+    if (this.#hasFailed) this.#latest = null;
     clearTimeout(this.#timer);
     this.#following.abort(OVER);
   }
 
-  /** Polls when the change should show, and a few times soon after. */
-  wake(announced: Announced): void {
+  /** Polls when the change should show, and a few times soon after. @param isNew it is announced now */
+  wake(announced: Announced, isNew = true): void {
     this.#announced += 1;
     this.#latest = null;
     this.#following.abort(OVER);
     this.#pauseMs = FIRST_PAUSE_MS;
-    this.#expected = new ExpectedChange(announced, this.paces);
+    this.#expected = new ExpectedChange(announced, this.paces, isNew);
     if (announced.change === 'started') this.#version ??= 0;
     if (!this.#isPolling) this.#pollLater();
   }
 
   /** Tells the watcher what the latest read found, if that was just now. Otherwise polls for all watchers. */
-  look(watcher: Watcher): void {
+  readFor(watcher: Watcher): void {
     if (this.#latest !== null && performance.now() - this.#latest.at < KEEP_MS) {
       this.#tell(watcher, this.#latest.outcome);
     } else if (!this.#isPolling) {
@@ -102,7 +105,7 @@ export class Watch {
     clearTimeout(this.#timer);
     if (this.#watchers.size === 0) return;
     const soonMs = this.#expected?.pauseMs ?? null;
-    if (soonMs === null) this.#expected = null;
+    if (soonMs === null && this.#expected !== null) this.#expectNothing();
     const pauseMs = Math.min(soonMs ?? this.#pauseMs, this.pollMs);
     this.#timer = setTimeout(() => {
       if (soonMs === null) this.#pauseMs = Math.min(2 * pauseMs, this.pollMs);
@@ -160,14 +163,21 @@ export class Watch {
   #see(version: number, announced: number): void {
     if (this.#version !== null && announced === this.#announced) {
       this.#expected?.met();
-      this.#expected = null;
+      if (this.#expected !== null) this.#expectNothing();
     }
     this.#version = version;
     this.#pauseMs = FIRST_PAUSE_MS;
   }
 
+  /** Also ends the wait at Temporal, which holds one of the places of this process. */
+  #expectNothing(): void {
+    this.#expected = null;
+    this.#following.abort(OVER);
+  }
+
   #outcomeOf(checkout: StoredCheckout, announced: number): Outcome {
     if (checkout.version !== this.#version) this.#see(checkout.version, announced);
+    this.#hasFailed = false;
     return (watcher) => watcher.see(checkout);
   }
 
@@ -177,6 +187,7 @@ export class Watch {
     } catch (error) {
       // Temporal may be down for a while. The watchers stay, and continue when it is back.
       this.logger.debug({ err: error }, 'a watched checkout could not be read');
+      this.#hasFailed = true;
       if (error instanceof Problem && error.code === 'not_found') return (watcher) => watcher.end();
       return (watcher) => watcher.fail?.(error);
     }
@@ -184,12 +195,14 @@ export class Watch {
 }
 
 /**
- * One watch for each checkout that this process follows for streams and waiting requests. It ends with its last
- * watcher.
+ * One watch for each checkout that this process follows for streams and waiting requests. It ends soon after its last
+ * watcher: a till that waits for the payment of the checkout that it has just begun costs no read.
  */
 @Injectable()
 export class Watches {
   readonly #watches = new Map<string, Watch>();
+  /** The watches without a watcher, each with the time of its end: the oldest first. */
+  readonly #ended = new Map<string, number>();
   readonly #paces = newPaces();
 
   constructor(
@@ -202,14 +215,16 @@ export class Watches {
   }
 
   watch(key: CheckoutKey, watcher: Watcher): Watching {
+    this.#forgetEnded();
     const id = checkoutId(key);
     const watch = this.#watches.get(id) ?? this.#begin(id, key);
     watch.add(watcher);
+    this.#ended.delete(id);
     const stop = (): void => {
       watch.remove(watcher);
-      if (watch.size === 0 && this.#watches.get(id) === watch) this.#watches.delete(id);
+      if (watch.size === 0 && this.#watches.get(id) === watch) this.#ended.set(id, performance.now());
     };
-    return { stop, look: () => watch.look(watcher) };
+    return { stop, readNow: () => watch.readFor(watcher) };
   }
 
   /**
@@ -220,14 +235,24 @@ export class Watches {
     return new Promise((resolve) => {
       // A start can be confirmed after its request had to be answered.
       if (over.aborted) return;
-      const { stop } = this.watch(key, {
+      const isWatched = this.#watches.has(checkoutId(key));
+      const { stop, readNow } = this.watch(key, {
         see: (checkout) => {
           if (wanted(checkout)) resolve(checkout);
         },
         end: () => undefined,
       });
       over.addEventListener('abort', stop);
+      if (isWatched) readNow();
     });
+  }
+
+  #forgetEnded(): void {
+    for (const [id, endedAt] of this.#ended) {
+      if (performance.now() - endedAt < KEEP_MS) return;
+      this.#ended.delete(id);
+      this.#watches.delete(id);
+    }
   }
 
   #begin(id: string, key: CheckoutKey): Watch {
@@ -242,7 +267,7 @@ export class Watches {
     );
     this.#watches.set(id, watch);
     const announced = this.changes.recent(id);
-    if (announced !== undefined) watch.wake(announced);
+    if (announced !== undefined) watch.wake(announced, false);
     return watch;
   }
 }

@@ -1,6 +1,6 @@
 import { hadNoEffect } from '@tillflow/temporal';
 import { afterEach, describe, expect, it, vi } from 'vitest';
-import { CallerGoneError, Gate, OverloadedError } from './gate.js';
+import { CallerGoneError, Gate, OverloadedError, type Leave } from './gate.js';
 
 /** Work that runs until the test ends it. */
 function held(): { work: () => Promise<void>; end: () => void; isSent: () => boolean } {
@@ -116,6 +116,27 @@ it('a failed call keeps its place in the gate while Temporal still works on it',
   await pass;
 });
 
+it('a call that leaves the gate before it is done gives its place to the next one, once', async () => {
+  const gate = new Gate(1);
+  const [first, next] = [held(), held()];
+  let leave: Leave = () => {};
+  const pass = gate.pass(PATIENT, (frees) => {
+    leave = frees;
+    return first.work();
+  });
+  const following = gate.pass(PATIENT, next.work);
+  expect(gate).toMatchObject({ busy: 1, waiting: 1 });
+  leave();
+  await vi.waitFor(() => expect(next.isSent()).toBe(true));
+  leave();
+  first.end();
+  await pass;
+  expect(gate).toMatchObject({ busy: 1, waiting: 0 });
+  next.end();
+  await following;
+  expect(gate.busy).toBe(0);
+});
+
 it('the gate takes the callers in turns, so that a long line of one delays no other', async () => {
   const gate = new Gate(1);
   const first = held();
@@ -169,6 +190,26 @@ describe('a gate whose calls take a second', () => {
     await vi.advanceTimersByTimeAsync(0);
     expect(refusals).toEqual([2, 3, 4]);
     expect(gate).toMatchObject({ waiting: 2, refused: 3 });
+  });
+
+  it('counts a call that leaves early without the time that it was elsewhere', async () => {
+    const { gate, end } = await slowGate();
+    end();
+    await vi.advanceTimersByTimeAsync(0);
+    const atProvider = (leave: Leave): Promise<void> =>
+      new Promise((resolve) => setTimeout(() => resolve(leave(1_000)), 1_000));
+    for (let calls = 0; calls < 60; calls += 1) {
+      const pass = gate.pass(PATIENT, atProvider);
+      await vi.advanceTimersByTimeAsync(1_000);
+      await pass;
+    }
+    const busy = held();
+    void gate.pass(PATIENT, busy.work);
+    let refused = 0;
+    for (let call = 0; call < 5; call += 1) gate.pass({ withinMs: 500 }, nothing).catch(() => (refused += 1));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(refused).toBe(0);
+    busy.end();
   });
 
   it('lets a call of another caller in, and refuses the last of the long line for it', async () => {

@@ -20,6 +20,9 @@ export type Patience = {
   readonly caller?: string | undefined;
 };
 
+/** Frees the place of a call before it is done, once. @param elsewhereMs the part of its time that was not Temporal's */
+export type Leave = (elsewhereMs?: number) => void;
+
 type Waiting = {
   /** In milliseconds of `performance.now()`. */
   readonly answerBy: number;
@@ -68,22 +71,30 @@ export class Gate {
    * @param keep how long a failed call keeps its place: until then Temporal may still work on it
    * @throws {OverloadedError} {CallerGoneError} when the call was not sent; otherwise the error of `work`.
    */
-  async pass<T>(patience: Patience, work: () => Promise<T>, keep?: (error: unknown) => Promise<void>): Promise<T> {
+  async pass<T>(
+    patience: Patience,
+    work: (leave: Leave) => Promise<T>,
+    keep?: (error: unknown, leave: Leave) => Promise<void>,
+  ): Promise<T> {
     if (patience.gone?.aborted === true) throw callerGone();
     if (this.#busy < this.places) this.#enter();
     else await this.#place(patience);
     const startedAt = performance.now();
-    const leave = (): void => {
-      this.#typicalMs += (performance.now() - startedAt - this.#typicalMs) * WEIGHT;
+    let hasLeft = false;
+    const leave: Leave = (elsewhereMs = 0) => {
+      if (hasLeft) return;
+      hasLeft = true;
+      const tookMs = Math.max(performance.now() - startedAt - elsewhereMs, 0);
+      this.#typicalMs += (tookMs - this.#typicalMs) * WEIGHT;
       this.#leave();
     };
     try {
-      const answer = await work();
+      const answer = await work(leave);
       leave();
       return answer;
     } catch (error) {
-      if (keep === undefined) leave();
-      else void keep(error).finally(leave);
+      if (keep === undefined || hasLeft) leave();
+      else void keep(error, leave).finally(() => leave());
       throw error;
     }
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
 import { hadNoEffect, isTooSlow, within, type Bounded, type CallKind, type Temporal } from '@tillflow/temporal';
-import { Gate } from './gate.js';
+import { Gate, type Leave } from './gate.js';
 import { currentBudget } from './request-budget.js';
 
 /** The limit of calls in progress of each kind. */
@@ -47,15 +47,22 @@ export class TemporalAccess {
   readonly within: Bounded = (kind, milliseconds, work) => this.#within(kind, milliseconds, work);
 
   /**
-   * As {@link within}, for a write that continues after its deadline: it keeps its place until `isThrough` (checked
-   * once a second), at most 15 s. Otherwise a slow Temporal would get ever more work.
+   * As {@link within}, for a write whose work at Temporal can end before its answer, and after its deadline. `work`
+   * frees its place with `leave`. After the deadline, the write keeps its place until `elsewhereMs` (checked once a
+   * second) is a number, at most 15 s. Otherwise a slow Temporal would get ever more work.
+   * @param elsewhereMs null while Temporal works on it; then what {@link Leave} takes
    */
-  whileItGoesOn<T>(milliseconds: number, work: () => Promise<T>, isThrough: () => Promise<boolean>): Promise<T> {
-    return this.#within('write', milliseconds, work, async (error) => {
+  whileItGoesOn<T>(
+    milliseconds: number,
+    work: (leave: Leave) => Promise<T>,
+    elsewhereMs: () => Promise<number | null>,
+  ): Promise<T> {
+    return this.#within('write', milliseconds, work, async (error, leave) => {
       const until = performance.now() + LONGEST_KEEP_MS;
       while (isTooSlow(error) && !hadNoEffect(error) && performance.now() < until) {
         await sleep(KEEP_STEP_MS, undefined, { ref: false });
-        if (await isThrough()) return;
+        const ms = await elsewhereMs();
+        if (ms !== null) return leave(ms);
       }
     });
   }
@@ -63,8 +70,8 @@ export class TemporalAccess {
   async #within<T>(
     kind: CallKind,
     milliseconds: number,
-    work: () => Promise<T>,
-    keep?: (error: unknown) => Promise<void>,
+    work: (leave: Leave) => Promise<T>,
+    keep?: (error: unknown, leave: Leave) => Promise<void>,
   ): Promise<T> {
     const isAwaited = kind !== 'background';
     const startedAt = performance.now();
@@ -76,7 +83,7 @@ export class TemporalAccess {
     const gone = kind === 'hint' ? undefined : budget?.gone;
     return this.#gates[kind].pass(
       { withinMs, gone, caller: budget?.caller },
-      () => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), work),
+      (leave) => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), () => work(leave)),
       keep,
     );
   }

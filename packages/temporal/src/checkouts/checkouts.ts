@@ -65,10 +65,10 @@ export type CheckoutsOptions = {
 
 /** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
 const STARTED = 2;
-/**
- * A call to the provider that has run for longer than this, in seconds, says nothing about Temporal and the workers.
- */
-const SLOW_CALL_S = 2;
+/** How long ago that was, in milliseconds; minus infinity when it has not happened. */
+function msSince(time: { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined): number {
+  return Date.now() - Number(time?.seconds ?? Infinity) * 1_000 - (time?.nanos ?? 0) / 1_000_000;
+}
 
 /**
  * Checkouts as Temporal stores them: one workflow each. Reads come from its memo and need no worker. Besides the named
@@ -104,23 +104,20 @@ export class Checkouts {
   }
 
   /**
-   * Whether Temporal and the workers are still starting this checkout. False once there is a QR or an end, while the
-   * workflow waits, and while one call to the provider takes long.
+   * Null while Temporal and the workers are starting this checkout. Otherwise for how many milliseconds one call to the
+   * provider has been running; 0 once there is a QR or an end, and while the workflow waits.
+   * @param longMs a call that has run for longer says nothing about Temporal and the workers
    */
-  async isBeginning(key: CheckoutKey): Promise<boolean> {
+  async atProviderMs(key: CheckoutKey, longMs: number): Promise<number | null> {
     const found = await this.#withinReadTime('read', () => readCheckout(this.temporal.client, key));
-    if (found?.checkout.state.status !== 'creating') return false;
-    const { raw } = found.run;
-    const activities = raw.pendingActivities ?? [];
-    const task = raw.pendingWorkflowTask ?? null;
-    const startedBefore = Date.now() / 1_000 - SLOW_CALL_S;
-    const isLong = (startedAt: { readonly seconds?: unknown } | null | undefined): boolean =>
-      Number(startedAt?.seconds ?? Infinity) < startedBefore;
-    const isAtProvider =
-      activities.some(({ state, lastStartedTime }) => Number(state) === STARTED && isLong(lastStartedTime)) ||
-      // A workflow task takes long because a local activity does.
-      isLong(task?.startedTime);
-    return !isAtProvider && (activities.length > 0 || task !== null);
+    if (found?.checkout.state.status !== 'creating') return 0;
+    const { pendingActivities, pendingWorkflowTask: task } = found.run.raw;
+    const activities = pendingActivities ?? [];
+    if (activities.length === 0 && (task ?? null) === null) return 0;
+    const begun = activities.filter(({ state }) => Number(state) === STARTED);
+    // A workflow task takes long because a local activity does.
+    const ms = Math.max(msSince(task?.startedTime), ...begun.map(({ lastStartedTime }) => msSince(lastStartedTime)));
+    return ms > longMs ? ms : null;
   }
 
   /** One page in the server's order: open checkouts first, then closed ones, the newest first in each. */
