@@ -119,10 +119,29 @@ describe('the request limiter', () => {
     expect(left).toEqual([]);
     expect(await hopeless).toBe('deadline_exceeded');
     await clock.advance(1);
-    // With a rate, the calls that waited do not leave as one burst.
-    expect(left).toHaveLength(rate === 0 ? 3 : 1);
+    // The calls that waited do not leave as one burst.
+    expect(left).toHaveLength(1);
     await clock.advance(400);
     expect(left).toHaveLength(3);
+  });
+
+  test('without a rate lets the calls that waited for the end of a pause leave a few milliseconds apart, all within a second', async () => {
+    const { clock, limiter, left, enter } = limiterOf(0);
+    limiter.pause(1_000);
+    for (let i = 0; i < 20; i++) void enter(String(i));
+    await clock.advance(1_000);
+    const counts = [left.length];
+    for (let step = 0; step < 2; step++) counts.push((await clock.advance(50), left.length));
+    expect(counts).toEqual([1, 11, 20]);
+    expect(limiter.tryTake()).toBe(true);
+
+    limiter.pause(1_000);
+    for (let i = 0; i < 600; i++) void enter(String(i));
+    await clock.advance(1_500);
+    expect(left.length).toBeLessThan(20 + 400);
+    await clock.advance(500);
+    expect(left).toHaveLength(20 + 600);
+    expect(limiter.tryTake()).toBe(true);
   });
 
   test('pauses for one minute at most', async () => {

@@ -12,6 +12,13 @@ export const READ_EVERY = 10;
 /** The requests that may leave at once after a pause in the traffic: those of this many milliseconds, at least one. */
 const BURST_MS = 1_000;
 
+/**
+ * Without a limit, the calls that waited for the end of a pause leave so far apart, and within this time. Otherwise the
+ * provider that asked for the pause would get all of them in one instant. Milliseconds.
+ */
+const SPREAD_MS = 5;
+const SPREAD_WITHIN_MS = 1_000;
+
 /** `money`: a request that may change something. `read`: a GET. */
 export type Priority = 'money' | 'read';
 
@@ -48,6 +55,8 @@ export class RequestLimiter {
   readonly #reads = new Set<Waiter>();
   /** The instant from which on the next request may leave, in monotonic milliseconds. */
   #opensAt = ALWAYS;
+  /** By then, the calls that waited for the end of a pause have left. */
+  #spreadUntil = ALWAYS;
   /** How many money calls in a row left while a read waited. */
   #overtakes = 0;
   #isServing = false;
@@ -63,7 +72,7 @@ export class RequestLimiter {
   /** Takes a token if one is free and no call waits. When false, the call has to {@link wait}. */
   tryTake(): boolean {
     if (this.#intervalMs === 0 && this.#opensAt === ALWAYS) return true;
-    if (this.#isAnyWaiting()) return false;
+    if (this.#waiting > 0) return false;
     const now = this.#clock.monotonic();
     if (now < this.#opensAt) return false;
     this.#overtakes = 0;
@@ -82,7 +91,7 @@ export class RequestLimiter {
         settle: (turn) => {
           queue.delete(waiter);
           call.signal?.removeEventListener('abort', onAbort);
-          if (!this.#isAnyWaiting()) this.#alarm?.abort();
+          if (this.#waiting === 0) this.#alarm?.abort();
           resolve(turn);
         },
       };
@@ -101,6 +110,7 @@ export class RequestLimiter {
     const until = this.#clock.monotonic() + Math.min(ms, MAX_PAUSE_MS);
     if (until <= this.#opensAt) return;
     this.#opensAt = until;
+    this.#spreadUntil = until + SPREAD_WITHIN_MS;
     this.#serve();
   }
 
@@ -110,18 +120,25 @@ export class RequestLimiter {
     for (const queue of [this.#money, this.#reads]) for (const waiter of queue) waiter.settle('closed');
   }
 
-  #isAnyWaiting(): boolean {
-    return this.#money.size > 0 || this.#reads.size > 0;
+  get #waiting(): number {
+    return this.#money.size + this.#reads.size;
   }
 
   #take(now: number): void {
+    if (this.#intervalMs === 0) {
+      // The call that leaves still counts as waiting.
+      const others = this.#waiting - 1;
+      const leftMs = this.#spreadUntil - now;
+      this.#opensAt = others > 0 && leftMs > 0 ? now + Math.min(SPREAD_MS, leftMs / others) : ALWAYS;
+      return;
+    }
     const fullBucket = now - Math.max(0, BURST_MS - this.#intervalMs);
-    this.#opensAt = this.#intervalMs === 0 ? ALWAYS : Math.max(fullBucket, this.#opensAt) + this.#intervalMs;
+    this.#opensAt = Math.max(fullBucket, this.#opensAt) + this.#intervalMs;
   }
 
   async #serveUntilEmpty(): Promise<void> {
     this.#isServing = true;
-    while (this.#isAnyWaiting()) {
+    while (this.#waiting > 0) {
       this.#alarm = new AbortController();
       const ms = Math.ceil(this.#opensAt - this.#clock.monotonic());
       await this.#clock.sleep(Math.max(0, ms), this.#alarm.signal);
