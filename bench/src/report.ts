@@ -15,7 +15,10 @@ export type Result = {
   readonly bound?: Bound;
 };
 
-export type Bound = { readonly atLeast: number } | { readonly atMost: number };
+export type Bound = ({ readonly atLeast: number } | { readonly atMost: number }) & {
+  /** The end of the interval on the wrong side decides, instead of the estimate. */
+  readonly byInterval?: boolean;
+};
 
 const RESULTS = new URL('../results/', import.meta.url);
 
@@ -23,7 +26,7 @@ export function print(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** A ratio with its interval. The estimate decides if the bound is met. */
+/** A ratio with its interval. */
 export function ratio(name: string, interval: Interval, bound?: Bound): Result {
   return { name, value: interval.value, unit: '×', digits: 2, interval, ...(bound && { bound }) };
 }
@@ -45,9 +48,11 @@ export async function report(bench: string, results: readonly Result[], details:
   return results.every(isMet);
 }
 
-function isMet({ value, bound }: Result): boolean {
+/** Whether the bound is met. Without `byInterval`, the estimate decides. */
+export function isMet({ value, interval, bound }: Result): boolean {
   if (bound === undefined) return true;
-  return 'atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost;
+  const { low, high } = (bound.byInterval === true ? interval : undefined) ?? { low: value, high: value };
+  return 'atLeast' in bound ? low >= bound.atLeast : high <= bound.atMost;
 }
 
 function rowOf(result: Result): string[] {
@@ -59,9 +64,16 @@ function rowOf(result: Result): string[] {
     name,
     fixed(value),
     interval === undefined ? unit : `${unit} (${fixed(interval.low)} to ${fixed(interval.high)})`,
-    bound === undefined ? '' : 'atLeast' in bound ? `≥ ${limit(bound.atLeast)}` : `≤ ${limit(bound.atMost)}`,
+    bound === undefined ? '' : limitOf(bound, limit),
     bound === undefined ? '' : isMet(result) ? 'met' : 'MISSED',
   ];
+}
+
+/** Such as `≥ 0.8`, and `low ≥ 1` for the lower end of an interval. */
+function limitOf(bound: Bound, format: (number: number) => string): string {
+  const [end, limit] =
+    'atLeast' in bound ? ['low', `≥ ${format(bound.atLeast)}`] : ['high', `≤ ${format(bound.atMost)}`];
+  return bound.byInterval === true ? `${end} ${limit}` : limit;
 }
 
 /** Prints aligned columns. Columns of numbers (by default only the second) are aligned to the right. */

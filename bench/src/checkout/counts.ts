@@ -53,6 +53,7 @@ export function costOf(all: readonly Counted[]): Readonly<Record<keyof typeof CO
     bytes: most(COSTS.bytes),
     billed: most(COSTS.billed),
     billedWithNight: most(COSTS.billedWithNight),
+    billedDayAfter: most(COSTS.billedDayAfter),
     openBytes: most(COSTS.openBytes),
     openEvents: most(COSTS.openEvents),
   };
@@ -70,6 +71,8 @@ const COSTS = {
   /** With the continue-as-new of the night. */
   billedWithNight: ({ dayAfter }: Counted) =>
     sum(dayAfter.filter((run) => !isAftercare(run)).map((run) => billedActions(eventsIn([run])))),
+  /** With what the aftercare run has done by the day after: its timer. */
+  billedDayAfter: ({ dayAfter }: Counted) => sum(dayAfter.map((run) => billedActions(eventsIn([run])))),
   /** Of the open run the day after. Without an open run, no bound counts as met. */
   openBytes: ({ dayAfter }: Counted) => bytesOf(openIn(dayAfter)) || Infinity,
   openEvents: ({ dayAfter }: Counted) => eventsIn(openIn(dayAfter)).length,

@@ -51,12 +51,23 @@ describe('the bounds of a comparison', () => {
   });
 
   it('hold for the costs of this tree, and show those of the reference', () => {
-    const cost = { events: 23, bytes: 1, billed: 7, billedWithNight: 9, openBytes: 4_000, openEvents: 5 };
+    const cost = {
+      events: 23,
+      bytes: 1,
+      billed: 7,
+      billedWithNight: 9,
+      billedDayAfter: 10,
+      openBytes: 4_000,
+      openEvents: 5,
+    };
     const results = costResults({ 'this tree': cost, reference: { ...cost, events: 32 } });
     expect(results.slice(0, 2)).toEqual([
       { name: 'events before paid', value: 23, unit: '', bound: { atMost: 24 } },
       { name: '  of the reference', value: 32, unit: '' },
     ]);
+    // Without a bound: they only explain another result.
+    const unbounded = results.filter(({ name, bound }) => bound === undefined && !name.startsWith(' '));
+    expect(unbounded.map(({ value }) => value)).toEqual([cost.billedDayAfter, cost.bytes]);
   });
 
   it('name only conditions that a full run measures', () => {

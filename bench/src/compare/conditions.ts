@@ -47,7 +47,7 @@ export const FULL: Plan = {
     { concurrency: 100, seconds: 10, delaysMs: [0] },
     { concurrency: 200, seconds: 12, delaysMs: [0] },
   ],
-  slow: { concurrency: 20, paysAfter: [30, 90], seconds: 40, repeats: 2 },
+  slow: { concurrency: 20, paysAfter: [30, 90], seconds: 40, repeats: 4 },
   warmUp: { concurrency: 20, seconds: 8 },
   open: 10_000,
   manyRepeats: 2,
