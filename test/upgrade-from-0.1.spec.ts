@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { checkoutStart } from '@tillflow/temporal';
+import { fastForward } from '@tillflow/tools';
 import {
   begin,
   BEGIN_UPDATE_ID,
@@ -16,6 +17,7 @@ import {
 } from '@tillflow/workflows';
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { eventually } from './support/eventually.js';
 import { buildsOf, Releases } from './support/releases.js';
 import {
   ALWAYS_VOIDABLE_MINUTES,
@@ -30,7 +32,9 @@ import {
 const BUNDLE = new URL('./support/workflows-0.1.0.js.gz', import.meta.url);
 /** A worker takes no bundle without a source map. */
 const EMPTY_SOURCE_MAP = `//# sourceMappingURL=data:application/json;base64,${btoa('{"version":3,"sources":[],"mappings":""}')}`;
-const RUNS_OF_EACH = 5;
+const RUNS_OF_EACH = 4;
+/** Any payment's void cut-off has passed by then. */
+const TWO_DAYS_MS = 2 * 86_400_000;
 
 let stack: Stack;
 let releases: Releases;
@@ -39,6 +43,7 @@ let folder: string;
 type Action = (checkout: CheckoutJson) => Promise<unknown>;
 /** What a run of version 0.1 has seen, what happens to it afterwards, and how it ends. */
 type State = {
+  readonly policy?: CheckoutInput['policy'];
   readonly before?: Action;
   readonly after: Action;
   readonly ends: Partial<Pick<CheckoutJson, 'status' | 'refunded_amount'>>;
@@ -75,6 +80,19 @@ const askOften: Action = async ({ id }) => {
   const content = { eventId: 'evnt_1', eventKey: 'charge.update', chargeId: chargeIdOf(body) };
   await stack.workflowOf(id).signal(hint, content);
 };
+const expireElsewhere: Action = async ({ id }) => {
+  const { body } = await stack.get(`/v1/checkouts/${id}`);
+  await stack.expireElsewhere(chargeIdOf(body));
+};
+/** Time skipping moves only the workflow ahead: the provider's clock is that of all checkouts. */
+const intoTheDayAfter: Action = ({ reference }) =>
+  fastForward(stack.temporal, `checkout/default/${reference}`, TWO_DAYS_MS);
+const intoItsNextRun: Action = (checkout) =>
+  eventually(async () => {
+    if ((await stack.runsOf(checkout.reference)).length > 1) return;
+    await askOften(checkout);
+    throw new Error('Still its first run');
+  });
 const refundElsewhere: Action = async ({ id }) => {
   const { body } = await stack.get(`/v1/checkouts/${id}`);
   await stack.refundElsewhere(chargeIdOf(body), 20_000);
@@ -93,6 +111,27 @@ const STATES: Readonly<Record<string, State>> = {
     before: ({ id }) => stack.post(`/v1/checkouts/${id}/cancel`),
     after: mark('successful'),
     ends: { status: 'refunded', refunded_amount: 150_000 },
+  },
+  'that expired': {
+    before: inTurn(expireElsewhere, until('expired')),
+    after: mark('successful'),
+    ends: { status: 'refunded', refunded_amount: 150_000 },
+  },
+  'that has continued as new while it waits': {
+    policy: { maxHistoryEvents: 40 },
+    before: intoItsNextRun,
+    after: mark('successful'),
+    ends: { status: 'paid' },
+  },
+  'that is refunded': {
+    before: inTurn(pay, refundOf(), until('refunded')),
+    after: look,
+    ends: { status: 'refunded', refunded_amount: 150_000 },
+  },
+  'that was paid two days ago': {
+    before: inTurn(pay, intoTheDayAfter),
+    after: refundOf(50_000),
+    ends: { status: 'partially_refunded', refunded_amount: 50_000 },
   },
   'that is paid': {
     before: pay,
@@ -122,7 +161,7 @@ const STATES_OF_DOUBT: Readonly<Record<string, State>> = {
 };
 
 /** Starts a checkout as version 0.1 of the API did: with the intent in the input, and with an update. */
-async function startAsBefore(): Promise<CheckoutJson> {
+async function startAsBefore(policy: CheckoutInput['policy'] = {}): Promise<CheckoutJson> {
   const intent = sampleIntent({ reference: newReference(), created_at: new Date().toISOString(), expires_in: 3_600 });
   const times = {
     sendWithinMs: Number(SETTLES_SOON.SEND_WITHIN_MS),
@@ -130,6 +169,7 @@ async function startAsBefore(): Promise<CheckoutJson> {
     settleMs: Number(SETTLES_SOON.SETTLE_DELAY_MS),
     lookupDelaysMs: [5_000],
     voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES,
+    ...policy,
   };
   const startWorkflowOperation = new WithStartWorkflowOperation(CHECKOUT_WORKFLOW, {
     ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
@@ -143,7 +183,8 @@ async function startAsBefore(): Promise<CheckoutJson> {
   return (await stack.get(`/v1/checkouts/${intent.id}`)).body;
 }
 
-const startMany = (): Promise<CheckoutJson[]> => Promise.all(Array.from({ length: RUNS_OF_EACH }, startAsBefore));
+const startMany = (policy?: CheckoutInput['policy']): Promise<CheckoutJson[]> =>
+  Promise.all(Array.from({ length: RUNS_OF_EACH }, () => startAsBefore(policy)));
 const all = (checkouts: readonly CheckoutJson[], action: Action): Promise<unknown> =>
   Promise.all(checkouts.map((checkout) => action(checkout)));
 
@@ -157,8 +198,8 @@ describe('a checkout that version 0.1 began', () => {
     stack = await Stack.start({ worker: false, api: { ...SETTLES_SOON, POLL_INTERVAL_MS: '3600000' } });
     releases = new Releases(stack);
     const old = await releases.start('0.1', {}, { bundlePath });
-    for (const [name, { before }] of Object.entries(STATES)) {
-      const checkouts = await startMany();
+    for (const [name, { policy, before }] of Object.entries(STATES)) {
+      const checkouts = await startMany(policy);
       await all(checkouts, until('awaiting_payment'));
       if (before !== undefined) await all(checkouts, before);
       begun.set(name, checkouts);
