@@ -245,7 +245,7 @@ describe('tillflow refund', () => {
     const { code, out } = await operate('refund', paid.id, '--key', 'k', '--amount', '500.00', '--dry-run');
     expect({ code, out }).toEqual({
       code: 0,
-      out: `would refund THB 500.00 of ${paid.id}\nleft to refund: THB 1,500.00\n`,
+      out: `would refund THB 500.00 of ${paid.id} by a refund\nleft to refund: THB 1,500.00\n`,
     });
     expect((await operate('refund', paid.id, '--key', 'k', '--amount', '1500.01', '--dry-run')).code).toBe(1);
     expect((await stack.get(`/v1/checkouts/${paid.id}/refunds`)).body).toMatchObject({ data: [] });
@@ -282,7 +282,7 @@ describe('tillflow refund', () => {
     const other = await operate('refund', paid.id, '--key', 'k-1', '--amount', '1.00', '--dry-run');
     expect(other).toMatchObject({
       code: 1,
-      out: expect.stringContaining('the key k-1 belongs to a refund of THB 500.00'),
+      out: expect.stringContaining('This key already belongs to a refund of THB 500.00'),
     });
     const second = await operateAsProgram('refund', paid.id, '--key', 'k-2', '--amount', 'THB 250.00');
     expect(second).toMatchObject({ code: 0, json: { outcome: 'succeeded', refund: { amount: 25_000, key: 'k-2' } } });

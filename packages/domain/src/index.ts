@@ -46,7 +46,10 @@ export {
   describeRefusal,
   leftToRefund,
   refundKind,
+  refuseNewRefund,
   refuseRefund,
+  refuseRepetition,
+  type KnownRefund,
   type RefundablePayment,
   type RefundRefusal,
 } from './refund.js';

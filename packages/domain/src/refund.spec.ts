@@ -5,7 +5,9 @@ import {
   describeRefusal,
   leftToRefund,
   refundKind,
+  refuseNewRefund,
   refuseRefund,
+  refuseRepetition,
   type RefundablePayment,
   type RefundRefusal,
 } from './refund.js';
@@ -57,6 +59,39 @@ describe('a refund', () => {
   });
 });
 
+describe('a new refund', () => {
+  it('a new refund is refused once the checkout has a hundred', () => {
+    expect(refuseNewRefund(payment, 99, 1, PAID_AT)).toBeNull();
+    expect(refuseNewRefund(payment, 100, 1, PAID_AT)).toEqual({ code: 'too_many_refunds' });
+  });
+
+  it('a new refund that the payment does not cover is refused for the money, however many refunds there are', () => {
+    const refusal = { code: 'refund_exceeds_paid', left: 150_000 };
+    expect(refuseNewRefund(payment, 100, 150_001, PAID_AT)).toEqual(refusal);
+  });
+});
+
+describe('a request with the key of a refund', () => {
+  const conflict = { code: 'idempotency_conflict', amount: 50_000 };
+
+  it.each([
+    ['of a part', { amount: 50_000, asked: 50_000 }, 50_000],
+    ['of the rest, without an amount', { amount: 50_000, asked: null }, null],
+    ['of the rest, from a memo', { amount: 50_000 }, null],
+    ['of the rest, by its amount', { amount: 50_000, asked: null }, 50_000],
+  ])('a request with the key of a refund %s repeats it', (_, known, wanted) => {
+    expect(refuseRepetition(known, wanted)).toBeNull();
+  });
+
+  it.each([
+    ['another amount', { amount: 50_000, asked: 50_000 }, 49_999],
+    ['another amount than the rest', { amount: 50_000, asked: null }, 49_999],
+    ['no amount', { amount: 50_000, asked: 50_000 }, null],
+  ])('a request with the key of a refund is refused with %s', (_, known, wanted) => {
+    expect(refuseRepetition(known, wanted)).toEqual(conflict);
+  });
+});
+
 it.each<[RefundRefusal, string]>([
   [{ code: 'not_paid' }, 'The checkout is not paid'],
   [
@@ -64,6 +99,8 @@ it.each<[RefundRefusal, string]>([
     'The payment could be refunded for one year, until 2026-03-10T09:00:00.000Z',
   ],
   [{ code: 'refund_exceeds_paid', left: 70_000 }, 'At most THB 700.00 can still be refunded'],
+  [{ code: 'idempotency_conflict', amount: 50_000 }, 'This key already belongs to a refund of THB 500.00'],
+  [{ code: 'too_many_refunds' }, 'A checkout has at most 100 refunds'],
 ])('describeRefusal of %j says: %s', (refusal, text) => {
   expect(describeRefusal(refusal, 'THB')).toBe(text);
 });

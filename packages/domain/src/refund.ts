@@ -2,6 +2,9 @@ import { formatInstant, type Instant } from './instant.js';
 import { formatMoney, type Currency } from './money.js';
 import { isRefundable, refundableUntil } from './windows.js';
 
+/** The memo that every read loads stays small. */
+const MAX_REFUNDS = 100;
+
 /** What decides whether money of a payment can be returned. Amounts are in the smallest currency unit. */
 export type RefundablePayment = {
   /** What the customer paid. */
@@ -20,7 +23,17 @@ export type RefundRefusal =
   /** `until` is the last instant at which the payment could be refunded. */
   | { readonly code: 'refund_window_closed'; readonly until: Instant }
   /** `left` is in the smallest currency unit. */
-  | { readonly code: 'refund_exceeds_paid'; readonly left: number };
+  | { readonly code: 'refund_exceeds_paid'; readonly left: number }
+  /** `amount` of the refund that has the key, in the smallest currency unit. */
+  | { readonly code: 'idempotency_conflict'; readonly amount: number }
+  | { readonly code: 'too_many_refunds' };
+
+/** A refund that a checkout has. Amounts are in the smallest currency unit. */
+export type KnownRefund = {
+  readonly amount: number;
+  /** The amount that was requested. Null or absent: all that was left. */
+  readonly asked?: number | null | undefined;
+};
 
 /** What can still be refunded, in the smallest currency unit; never negative. */
 export function leftToRefund({ paid, returned, pending }: Omit<RefundablePayment, 'paidAt'>): number {
@@ -39,6 +52,29 @@ export function refuseRefund(payment: RefundablePayment, amount: number | null, 
   return left === 0 || (amount ?? left) > left ? { code: 'refund_exceeds_paid', left } : null;
 }
 
+/**
+ * As {@link refuseRefund}, for a key that no refund of the checkout has.
+ * @param count of the refunds that the checkout has.
+ */
+export function refuseNewRefund(
+  payment: RefundablePayment,
+  count: number,
+  amount: number | null,
+  now: Instant,
+): RefundRefusal | null {
+  return refuseRefund(payment, amount, now) ?? (count < MAX_REFUNDS ? null : { code: 'too_many_refunds' });
+}
+
+/**
+ * @param wanted the amount of a further request with the key of this refund, in the smallest currency unit; null: all
+ *   that is left.
+ * @returns why that request is refused; null when it repeats the request of this refund.
+ */
+export function refuseRepetition({ amount, asked = null }: KnownRefund, wanted: number | null): RefundRefusal | null {
+  const isSame = wanted === amount || (wanted === null && asked === null);
+  return isSame ? null : { code: 'idempotency_conflict', amount };
+}
+
 /** For people. */
 export function describeRefusal(refusal: RefundRefusal, currency: Currency): string {
   switch (refusal.code) {
@@ -48,6 +84,10 @@ export function describeRefusal(refusal: RefundRefusal, currency: Currency): str
       return `The payment could be refunded for one year, until ${formatInstant(refusal.until)}`;
     case 'refund_exceeds_paid':
       return `At most ${formatMoney({ amount: refusal.left, currency })} can still be refunded`;
+    case 'idempotency_conflict':
+      return `This key already belongs to a refund of ${formatMoney({ amount: refusal.amount, currency })}`;
+    case 'too_many_refunds':
+      return `A checkout has at most ${MAX_REFUNDS} refunds`;
   }
 }
 

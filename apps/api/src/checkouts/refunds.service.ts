@@ -3,19 +3,20 @@ import { Injectable } from '@nestjs/common';
 import {
   describeRefusal,
   formatInstant,
-  formatMoney,
   instant,
   isPaid,
   leftToRefund,
   parseInstant,
   refundableUntil,
-  refundKind,
-  refuseRefund,
+  refuseNewRefund,
+  refuseRepetition,
+  type Currency,
+  type RefundRefusal,
 } from '@tillflow/domain';
 import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
 import {
   acceptedChargeOf,
-  isSameRefund,
+  expectedKind,
   refundablePayment,
   toRefund,
   type RefundRequest,
@@ -104,11 +105,10 @@ export class RefundsService {
   async #withoutAnswer(id: string, request: RefundRequest, kind: 'undecided' | 'closed'): Promise<Shown> {
     const stored = await afterWrite(this.repository.get(keyOf(id)));
     const found = stored.refunds.find(({ key }) => key === request.key);
-    if (found !== undefined && !isSameRefund(found, request.amount)) {
-      const money = formatMoney({ amount: found.amount, currency: found.currency });
-      throw new Problem('idempotency_conflict', `The key ${request.key} already belongs to a refund of ${money}`);
+    if (found !== undefined) {
+      throwIf(refuseRepetition(found, request.amount), found.currency);
+      return shown(found, stored.version);
     }
-    if (found !== undefined) return shown(found, stored.version);
     if (kind === 'closed') throw closed(stored);
     return { refund: expected(stored, request), version: stored.version };
   }
@@ -137,22 +137,23 @@ function closed({ state }: StoredCheckout): Problem {
  * @throws {Problem} where the published payment already decides that the workflow refuses it.
  */
 function expected(stored: StoredCheckout, request: RefundRequest): RefundReply {
-  const { intent, state, timeline } = stored;
+  const { intent, state, timeline, refunds } = stored;
   const now = instant(Date.now());
   // What is refunded stays refunded, but a pending refund may still be refused.
   const payment = { ...refundablePayment(stored), pending: 0 };
-  const refused = payment.paidAt === null ? null : refuseRefund(payment, request.amount, now);
-  if (refused !== null) throw new Problem(refused.code, describeRefusal(refused, intent.currency));
+  // One that counts as made elsewhere has the provider's id as its key, and may turn out to be one of the others.
+  const count = refunds.filter(({ id, key }) => id !== key).length;
+  const isPublished = payment.paidAt !== null;
+  throwIf(isPublished ? refuseNewRefund(payment, count, request.amount, now) : null, intent.currency);
   // A payment that is not published yet can only be refunded as a whole.
-  const amount = request.amount ?? (payment.paidAt === null ? intent.amount : leftToRefund(payment));
-  const canVoid = state.voidable_until !== null && now < parseInstant(state.voidable_until);
+  const amount = request.amount ?? (isPublished ? leftToRefund(payment) : intent.amount);
   return {
     id: null,
     key: request.key,
     charge_id: acceptedChargeOf(state, timeline) ?? state.attempts.at(-1)?.charge_id ?? null,
     amount,
     currency: intent.currency,
-    kind: refundKind(payment, amount, canVoid),
+    kind: expectedKind(stored, amount, now),
     status: 'pending',
     reason: request.reason,
     failure_code: null,
@@ -160,4 +161,9 @@ function expected(stored: StoredCheckout, request: RefundRequest): RefundReply {
     requested_by: request.by ?? null,
     created_at: formatInstant(now),
   };
+}
+
+/** @throws {Problem} */
+function throwIf(refusal: RefundRefusal | null, currency: Currency): void {
+  if (refusal !== null) throw new Problem(refusal.code, describeRefusal(refusal, currency));
 }

@@ -2,20 +2,12 @@ import {
   describeRefusal,
   formatMoney,
   instant,
-  leftToRefund,
   OWN_KEY_PREFIX,
-  refuseRefund,
+  refuseRepetition,
   type Currency,
 } from '@tillflow/domain';
 import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
-import {
-  isSameRefund,
-  refundablePayment,
-  toRefund,
-  type Refusal,
-  type RefundRequest,
-  type StoredRefund,
-} from '@tillflow/workflows';
+import { toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
 import { readAmount, type WrittenAmount } from '../amount.js';
 import { findCheckout } from '../checkouts.js';
 import { command, EXIT, type Report, UsageError } from '../command.js';
@@ -23,6 +15,7 @@ import { checkReason, operator } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
 import { withTemporal } from '../temporal.js';
+import { refundDryRun } from './refund-dry-run.js';
 
 /** Longer than one call to the provider and the retrieve before it. */
 const WITHIN_MS = 30_000;
@@ -59,7 +52,7 @@ export const refund = command({
         const before = await findCheckout(checkouts, text);
         const amount = written?.smallestUnitsIn(before.intent.currency) ?? null;
         const request: RefundRequest = { ...named, amount };
-        if (values['dry-run'] === true) return wouldRefund(before, request);
+        if (values['dry-run'] === true) return refundDryRun(before, request, instant(Date.now()));
         const asked = await checkouts.refund(before.intent, request, WITHIN_MS);
         return reportOf(asked, request, before);
       });
@@ -87,46 +80,8 @@ function requestOf(values: { readonly key?: string; readonly amount?: string; re
   return { key, amount: amount === undefined ? null : readAmount('--amount', amount), reason, by: operator() };
 }
 
-function wouldRefund(stored: StoredCheckout, request: RefundRequest): Report {
-  const { key, amount, reason } = request;
-  const { currency, id } = stored.intent;
-  const known = refundOf(stored, key);
-  const left = leftToRefund(refundablePayment(stored));
-  const wanted = known?.amount ?? amount ?? left;
-  const obstacle = obstacleTo(stored, request);
-  const what =
-    obstacle !== null
-      ? `would be refused: cannot refund ${money(amount ?? wanted, currency)} of ${id}: ${obstacle}`
-      : known === undefined
-        ? `would refund ${money(wanted, currency)} of ${id}`
-        : `nothing to do: the key ${key} already has a refund of ${money(known.amount, currency)} (${known.status})`;
-  return {
-    exit: obstacle === null ? EXIT.ok : EXIT.finding,
-    json: { dry_run: true, key, amount: wanted, currency, reason, left, possible: obstacle === null },
-    lines: [what, `left to refund: ${money(left, currency)}`],
-  };
-}
-
-/** Why the refund would be refused, by the published state of the checkout; null when it would be accepted. */
-function obstacleTo(stored: StoredCheckout, { key, amount }: RefundRequest): string | null {
-  const { closed, intent } = stored;
-  const known = refundOf(stored, key);
-  if (known !== undefined && !isSameRefund(known, amount)) {
-    return `the key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;
-  }
-  if (known !== undefined)
-    return known.status === 'rejected' ? `the key ${key} belongs to a refund that was refused or abandoned` : null;
-  if (closed) return 'the checkout has closed';
-  const refusal = refuseRefund(refundablePayment(stored), amount, instant(Date.now()));
-  return refusal === null ? null : describeRefusal(refusal, intent.currency);
-}
-
-function refundOf({ refunds }: StoredCheckout, key: string): StoredRefund | undefined {
-  return refunds.find((entry) => entry.key === key);
-}
-
 function reportOf(asked: RequestResult<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
-  const known = refundOf(before, key);
+  const known = before.refunds.find((entry) => entry.key === key);
   switch (asked.kind) {
     case 'answered':
       return answered(asked.answer, known);
@@ -135,10 +90,10 @@ function reportOf(asked: RequestResult<StoredRefund>, { key, amount }: RefundReq
     case 'closed':
     case 'undecided':
       // For a key that the checkout already had, the request did not call the provider.
-      if (known !== undefined && isSameRefund(known, amount)) return answered(known, known);
       if (known !== undefined) {
-        const what = `The key ${key} belongs to a refund of ${money(known.amount, known.currency)}`;
-        return refused('idempotency_conflict', what);
+        const refusal = refuseRepetition(known, amount);
+        if (refusal === null) return answered(known, known);
+        return refused(refusal.code, describeRefusal(refusal, known.currency));
       }
       if (asked.kind === 'undecided') return pending({ outcome: 'pending', key }, key);
       return {

@@ -205,8 +205,7 @@ class SliceComparison {
       match.movement ??= movement;
       return;
     }
-    // The charge of this checkout is in another slice, or was created so long before its payment that the list does not
-    // contain the charge.
+    // The charge of this checkout is in another slice, or it was created before the first charge of the list.
     const charge = await this.lookups.charge(chargeId);
     if (charge === null || charge.createdAt >= beginningOf(this.window).listFrom || !this.#isSelected(charge)) return;
     this.#matches.set(charge.id, { charge, checkout: null, movement });

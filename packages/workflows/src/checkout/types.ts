@@ -1,8 +1,10 @@
 import {
   parseInstant,
+  refundKind,
   type ChargeStatus,
   type CheckoutStatus,
   type Currency,
+  type Instant,
   type RefundablePayment,
 } from '@tillflow/domain';
 import { paymentOf, type Payment, type PaymentDetails } from './payment.js';
@@ -209,16 +211,6 @@ export function toRefund(stored: StoredRefund): Refund {
   return { id, key, ...money, kind, status, reason, failure_code, failure_message, requested_by, created_at };
 }
 
-/**
- * Whether a request for this amount repeats the request of this refund. Smallest currency unit; null: all that is left.
- */
-export function isSameRefund(
-  { amount, asked }: Pick<StoredRefund, 'amount' | 'asked'>,
-  wanted: number | null,
-): boolean {
-  return wanted === amount || (wanted === null && asked === undefined);
-}
-
 /** The charge whose payment counts; null while nothing is paid. Where two were paid, the timeline says which. */
 export function acceptedChargeOf(
   { paid_at, attempts }: CheckoutState,
@@ -241,13 +233,10 @@ export function sumOfRefunds(
     .reduce((sum, { amount }) => sum + amount, 0);
 }
 
+type Published = Required<Pick<CheckoutMemo, 'intent' | 'state' | 'timeline' | 'refunds'>>;
+
 /** What decides a refund of this checkout, as far as it is published. */
-export function refundablePayment({
-  intent,
-  state,
-  timeline,
-  refunds,
-}: Required<Pick<CheckoutMemo, 'intent' | 'state' | 'timeline' | 'refunds'>>): RefundablePayment {
+export function refundablePayment({ intent, state, timeline, refunds }: Published): RefundablePayment {
   const paidAt = state.paid_at === null ? null : parseInstant(state.paid_at);
   return {
     paid: paidAt === null ? 0 : intent.amount,
@@ -255,6 +244,13 @@ export function refundablePayment({
     pending: sumOfRefunds(refunds, acceptedChargeOf(state, timeline), 'pending'),
     paidAt,
   };
+}
+
+/** The kind that a refund of this amount would have at `now`, as far as it is published. Smallest currency unit. */
+export function expectedKind(checkout: Published, amount: number, now: Instant): Refund['kind'] {
+  const { voidable_until } = checkout.state;
+  const canVoid = voidable_until !== null && now < parseInstant(voidable_until);
+  return refundKind(refundablePayment(checkout), amount, canVoid);
 }
 
 export function toCheckout(intent: CheckoutIntent, state: CheckoutState, timeline: readonly TimelineEntry[]): Checkout {

@@ -7,21 +7,20 @@ import {
   OWN_KEY_PREFIX,
   plus,
   refundKind,
-  refuseRefund,
+  refuseNewRefund,
+  refuseRepetition,
   voidRule,
   type Instant,
   type RefundablePayment,
+  type RefundRefusal,
 } from '@tillflow/domain';
 import type { RefundFacts } from '../../activities.js';
 import type { RefundRequest, Refused } from '../../messages.js';
-import { isSameRefund } from '../../types.js';
 import { lookupDelay } from '../../../shared/policy.js';
 import { askerOf } from '../../../shared/requester.js';
 import type { Charge } from '../charges/polling.js';
 import type { ModelContext } from '../context.js';
 
-/** The memo that every read loads stays small. */
-const MAX_REFUNDS = 100;
 /** A refused return is tried again at this index of the lookup delays: after 1 h, then daily. */
 const RETURN_AGAIN = 4;
 
@@ -78,15 +77,7 @@ export class Refunds {
    */
   refuse(now: Instant, accepted: Paid | null, { key, amount }: RefundRequest): Refused | null {
     const known = this.#get(key);
-    if (known !== undefined) {
-      const isSame = isSameRefund({ amount: known.amount, asked: known.asked ?? undefined }, amount);
-      return isSame
-        ? null
-        : {
-            code: 'idempotency_conflict',
-            message: `This key already belongs to a refund of ${this.#money(known.amount)}`,
-          };
-    }
+    if (known !== undefined) return this.#described(refuseRepetition(known, amount));
     if (key === '' || key.startsWith(OWN_KEY_PREFIX)) {
       return {
         code: 'invalid_refund',
@@ -99,13 +90,7 @@ export class Refunds {
         message: 'The amount must be a whole number above zero, in the smallest currency unit',
       };
     }
-    const refusal = refuseRefund(this.#paymentOf(accepted, now), amount, now);
-    if (refusal !== null)
-      return { code: refusal.code, message: describeRefusal(refusal, this.context.intent.currency) };
-    if (this.entries.length >= MAX_REFUNDS) {
-      return { code: 'too_many_refunds', message: `A checkout has at most ${MAX_REFUNDS} refunds` };
-    }
-    return null;
+    return this.#described(refuseNewRefund(this.#paymentOf(accepted, now), this.entries.length, amount, now));
   }
 
   /** What can still be returned of this charge's payment, in the smallest currency unit. */
@@ -228,6 +213,11 @@ export class Refunds {
     this.entries.push({ ...requested, ...more, ...NOT_REFUSED });
     const why = requested.by === 'tillflow' ? `, ${requested.reason ?? ''}` : '';
     timeline.note(now, 'refund_requested', `${this.#money(requested.amount)}${why}`, requested.requestedBy);
+  }
+
+  #described(refusal: RefundRefusal | null): Refused | null {
+    if (refusal === null) return null;
+    return { code: refusal.code, message: describeRefusal(refusal, this.context.intent.currency) };
   }
 
   #money(amount: number): string {
