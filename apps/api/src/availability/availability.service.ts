@@ -29,7 +29,7 @@ export class AvailabilityService {
   }
 }
 
-/** A pause comes first, because only a person ends it. A provider in doubt counts as working. */
+/** A pause comes first, because only a person ends it. A provider whose failures are unconfirmed counts as working. */
 export function acceptanceOf(
   pause: Pause | null,
   { status, since }: AvailabilityReply['provider'],

@@ -1,4 +1,6 @@
 import { formatInstant, instant, parseInstant, plus, type Instant } from '@tillflow/domain';
+import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { describe, expect, it } from 'vitest';
 import { providerFailingSince } from '../checkouts/event-tail-watch.js';
 import { Outage, type ProviderState } from './outage.js';
@@ -9,15 +11,10 @@ const HOUR_MS = 3_600_000;
 /** The result of a probe that starts at this time, and how long it takes, in milliseconds. */
 type Provider = (at: Instant) => { readonly isOk: boolean; readonly tookMs: number };
 
-/** Uniform in [0, 1), the same for the same seed. Source: mulberry32. */
+/** Uniform in [0, 1), the same for the same seed. */
 function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
-  };
+  const generator = xoroshiro128plus(seed);
+  return () => uniformFloat64(generator);
 }
 
 const healthy: Provider = () => ({ isOk: true, tookMs: 40 });

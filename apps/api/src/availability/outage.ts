@@ -6,11 +6,11 @@ export type ProviderState =
   | { readonly status: 'unknown'; readonly since: null };
 
 /**
- * The pause from the start of one probe to the start of the next: usually, and while failures are in doubt.
+ * The pause from the start of one probe to the start of the next: usually, and while failures are unconfirmed.
  * Milliseconds.
  */
 const PAUSE_MS = 3_000;
-const DOUBT_PAUSE_MS = 1_000;
+const UNCONFIRMED_PAUSE_MS = 1_000;
 
 /**
  * An outage is this many failures in a row that last this long, in milliseconds. With an error rate of 2 %, five in a
@@ -53,7 +53,7 @@ export class Outage {
 
   /** From the start of one probe to the start of the next, in milliseconds. */
   get pauseMs(): number {
-    return this.#row?.isOk === false && this.#state.status !== 'failing' ? DOUBT_PAUSE_MS : PAUSE_MS;
+    return this.#row?.isOk === false && this.#state.status !== 'failing' ? UNCONFIRMED_PAUSE_MS : PAUSE_MS;
   }
 
   #after({ isOk, since, count }: Row, at: Instant, failingSince: Instant | null): ProviderState {

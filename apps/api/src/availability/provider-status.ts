@@ -16,8 +16,8 @@ const FIRST_WITHIN_MS = 1_000;
 
 /**
  * Whether the provider answers, as this process sees it. It reads the account every 3 s, only while someone asks, so a
- * checkout costs nothing more and no worker is needed. The event tail's failures shorten the doubt of a process that
- * has just begun to look.
+ * checkout costs nothing more and no worker is needed. The event tail's failures confirm the first failure of a process
+ * that has just begun to probe.
  */
 @Injectable()
 export class ProviderStatus implements OnModuleDestroy {
@@ -51,7 +51,7 @@ export class ProviderStatus implements OnModuleDestroy {
     this.#isProbing = true;
     while (!signal.aborted && performance.now() - this.#askedAt < ASKED_WITHIN_MS) {
       const startedAt = performance.now();
-      this.#probe = this.#look(signal);
+      this.#probe = this.#readOnce(signal);
       await this.#probe;
       const pauseMs = Math.max(0, startedAt + this.#outage.pauseMs - performance.now());
       await sleep(pauseMs, undefined, { ref: false, signal }).catch(() => undefined);
@@ -59,7 +59,7 @@ export class ProviderStatus implements OnModuleDestroy {
     this.#isProbing = false;
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #readOnce(signal: AbortSignal): Promise<void> {
     const isOk = await this.#answers(signal);
     if (isOk === null) return;
     const isFirstFailure = !isOk && this.#outage.stateAt(now()).status === 'unknown';
