@@ -12,6 +12,8 @@ const run = promisify(execFile);
 const FUZZ = fileURLToPath(new URL('../../apps/api/fuzz/', import.meta.url));
 const ENVIRONMENT = fileURLToPath(new URL('../../node_modules/.cache/tillflow/schemathesis/', import.meta.url));
 const INSTALL_WITHIN_MS = 180_000;
+/** A run takes some minutes. */
+const FUZZ_WITHIN_MS = 1_200_000;
 
 /** The exit code when Schemathesis cannot be downloaded. */
 const NOT_TRIED = 77;
@@ -42,7 +44,9 @@ async function main(): Promise<number> {
 }
 
 async function fuzz(schemathesis: string, { apiUrl, sandboxUrl, settings }: Stack): Promise<number> {
-  const key = settings.generatedKeys.find(({ role }) => role === 'ops')?.secret ?? '';
+  const { providerKeys, generatedKeys } = settings;
+  const key = generatedKeys.find(({ role }) => role === 'ops')?.secret ?? '';
+  await seedRecords(sandboxUrl);
   const child = spawn(
     schemathesis,
     [
@@ -59,24 +63,42 @@ async function fuzz(schemathesis: string, { apiUrl, sandboxUrl, settings }: Stac
       env: {
         ...process.env,
         PYTHONPATH: FUZZ,
-        WEBHOOK_SECRET: settings.providerKeys.PROVIDER_WEBHOOK_SECRET,
-        RECORDS: await seededRecords(sandboxUrl),
+        WEBHOOK_SECRET: providerKeys.PROVIDER_WEBHOOK_SECRET,
+        WEBHOOK_URI: `${apiUrl}/webhooks/provider`,
+        SOURCE: await sourceOf(providerKeys.PROVIDER_PUBLIC_KEY, sandboxUrl),
       },
+      timeout: FUZZ_WITHIN_MS,
+      killSignal: 'SIGINT',
     },
   );
   const [code] = (await once(child, 'exit')) as [number | null];
-  return code ?? 1;
+  if (child.killed) console.error(`Schemathesis did not finish within ${FUZZ_WITHIN_MS / 60_000} minutes`);
+  return child.killed ? 1 : (code ?? 1);
 }
 
-/** Creates records that the API cannot create. @returns their ids, as JSON */
-async function seededRecords(sandboxUrl = ''): Promise<string> {
-  const seed = { customers: [{ cards: [{}, {}, {}] }], disputes: [{}, {}], receipts: [{}] };
+/** Creates records that the API cannot create. The examples of the description name them. */
+async function seedRecords(sandboxUrl = ''): Promise<void> {
+  const seed = {
+    customers: [{ id: 'cust_test_3m1kq0v7d2', cards: [{ id: 'card_test_8f0z5x2c1b' }, {}] }],
+    disputes: [{ id: 'dspt_test_1w4e7r0t3y' }],
+    receipts: [{}],
+  };
   const response = await fetch(`${sandboxUrl}/__sandbox/seed`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(seed),
   });
   if (!response.ok) throw new Error(`The sandbox refused the records: ${await response.text()}`);
+}
+
+/** @returns a source that a client made, as JSON */
+async function sourceOf(publicKey: string, sandboxUrl = ''): Promise<string> {
+  const response = await fetch(`${sandboxUrl}/sources`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${publicKey}:`)}` },
+    body: new URLSearchParams({ type: 'wallet_mpm', amount: '150000', currency: 'THB' }),
+  });
+  if (!response.ok) throw new Error(`The sandbox refused the source: ${await response.text()}`);
   return response.text();
 }
 

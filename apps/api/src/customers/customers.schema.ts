@@ -2,10 +2,15 @@ import { z } from 'zod';
 import { providerId, text, withAnyField } from '../shared/fields.schema.js';
 import { pageOf } from '../provider/lists.schema.js';
 
-export const customerPath = z.object({ id: providerId });
+const customerId = providerId.meta({ examples: ['cust_test_3m1kq0v7d2'] });
+
+export const customerPath = z.object({ id: customerId });
 export type CustomerPath = z.output<typeof customerPath>;
 
-export const cardPath = z.object({ id: providerId, card_id: providerId });
+export const cardPath = z.object({
+  id: customerId,
+  card_id: providerId.meta({ examples: ['card_test_8f0z5x2c1b'] }),
+});
 export type CardPath = z.output<typeof cardPath>;
 
 export const updateCard = withAnyField(

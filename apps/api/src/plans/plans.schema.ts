@@ -19,7 +19,10 @@ const currency = z.string().regex(/^[A-Z]{3}$/, 'must be three capital letters')
 const amount = z.int().positive().meta({ description: 'In the smallest currency unit' });
 
 const charge = z.strictObject({
-  customer: providerId.meta({ description: 'The customer whose card is charged' }),
+  customer: providerId.meta({
+    description: 'The customer whose card is charged',
+    examples: ['cust_test_3m1kq0v7d2'],
+  }),
   card: providerId.optional().meta({ description: "Default: the customer's default card" }),
   amount,
   currency,
