@@ -14,13 +14,15 @@ const SALE = { amount: 150_000, currency: 'THB' };
 
 let stack: Stack;
 let till: string;
+let ownLink: LinkJson;
 let session: string;
 let own: CheckoutJson;
 let other: CheckoutJson;
 beforeAll(async () => {
   stack = await Stack.start({ api: { SHOP_NAME: 'Coffee and more' } });
   till = `till-${newReference().slice(-12)}`;
-  session = await open({ terminal: till, store: STORE });
+  ownLink = await createLink({ terminal: till, store: STORE });
+  session = (await exchange(ownLink)).body.session;
   own = (await withSession('POST', '/v1/checkouts', { reference: newReference(), ...SALE })).body;
   other = (await stack.begin({ terminal: till, store: { id: 'sathorn' } })).body;
 });
@@ -34,10 +36,6 @@ async function createLink(till: object): Promise<LinkJson> {
 
 const exchange = <T = SessionJson>({ url }: Pick<LinkJson, 'url'>): Promise<Answer<T>> =>
   stack.request<T>('POST', '/v1/counter-sessions', { key: null, body: { token: new URL(url).hash.slice(1) } });
-
-async function open(till: object): Promise<string> {
-  return (await exchange(await createLink(till))).body.session;
-}
 
 const withSession = <T = CheckoutJson>(method: string, path: string, body?: unknown): Promise<Answer<T>> =>
   stack.request<T>(method, path, { key: session, body });
@@ -80,11 +78,21 @@ describe('a link to the counter', () => {
     expect((await exchange(reused)).status).toBe(401);
   });
 
-  it('that was revoked ends its sessions and their streams, and opens no other', async () => {
+  const links = () => new CounterLinks(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 5_000 });
+
+  it.each([
+    ['by the API', async (id: string) => (await stack.request('DELETE', `/v1/counter-links/${id}`)).status === 204],
+    ['elsewhere', (id: string) => links().revoke(id, 'cli:somchai')],
+  ])('that was revoked %s ends its sessions, with their streams and waits, and opens no other', async (_, revoke) => {
     const link = await createLink({ terminal: till, store: STORE });
     const { session: key } = (await exchange(link)).body;
-    expect((await stack.request('GET', '/v1/counter-session', { key })).status).toBe(200);
-    expect((await stack.request('DELETE', `/v1/counter-links/${link.id}`)).status).toBe(204);
+    const sale = `/v1/checkouts/${own.id}`;
+    const wait = stack.request<ProblemJson>('GET', `${sale}?wait=25`, { key });
+    const stream = await EventReader.open(`${stack.api.url}${sale}/events`, { authorization: `Bearer ${key}` });
+    await stream.until(({ id }) => id === own.id);
+    expect(await revoke(link.id)).toBe(true);
+    expect(await stream.ended).toBe('ended');
+    expect(await wait).toMatchObject({ status: 401, body: { code: 'unauthorized' } });
     for (const path of ['/v1/counter-session', `/v1/checkouts/${own.id}`, '/v1/availability']) {
       const answer = await stack.request<ProblemJson>('GET', path, { key });
       expect([path, answer.status, answer.body.code]).toEqual([path, 401, 'unauthorized']);
@@ -114,7 +122,6 @@ describe('a link to the counter', () => {
   });
 
   it('and its sessions end when it expires', async () => {
-    const links = new CounterLinks(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 5_000 });
     const link = await createLink({ terminal: till, expires_in: 60 });
     const key = (await exchange(link)).body.session;
     // The clock of this process is the API's.
@@ -127,7 +134,7 @@ describe('a link to the counter', () => {
     } finally {
       Date.now = now;
     }
-    expect(await links.isOpen(link.id)).toBe(true);
+    expect(await links().isOpen(link.id)).toBe(true);
     expect((await stack.request('GET', '/v1/counter-session', { key })).status).toBe(200);
   });
 
@@ -195,7 +202,7 @@ describe('a session of the counter', () => {
     const { body } = await withSession<{ detail: string }>('POST', `/v1/checkouts/${own.id}/cancel`);
     expect(body).toMatchObject({ status: 'cancelled' });
     const timeline = await stack.timeline(own.id);
-    expect(timeline.map(({ by }) => by)).toContain(`counter:${till}`);
+    expect(timeline.map(({ by }) => by)).toContain(`counter:${ownLink.id}:${till}`);
   });
 
   it.each([{ terminal: 'another' }, { store: STORE }, { source: 'src_test_1' }])(
@@ -223,9 +230,28 @@ describe('a session of the counter', () => {
         .poll(async () => (await withSession<Page>('GET', `/v1/checkouts${query}`)).body.data.map(({ id }) => id))
         .toEqual(query.includes('reference') ? [] : [own.id]);
     }
-    const bare = await open({ terminal: till });
-    const { body } = await stack.request<Page>('GET', '/v1/checkouts', { key: bare });
-    expect(body.data).toEqual([]);
+  });
+
+  it('of a till without a store has its sales and its totals, beside tills of stores that have its name', async () => {
+    const terminal = newReference().padEnd(64, '.');
+    const bare = await createLink({ terminal });
+    const { session: key } = (await exchange(bare)).body;
+    const body = { reference: newReference(), ...SALE };
+    const { body: sale } = await stack.request('POST', '/v1/checkouts', { key, body });
+    const [opened] = await stack.timeline(sale.id);
+    expect(opened?.by).toBe(`counter:${bare.id}:${terminal}`.slice(0, 80));
+    for (let more = 0; more < 3; more += 1) await stack.begin({ terminal, store: STORE });
+    const all = async () => (await stack.get<Page>(`/v1/checkouts?terminal=${terminal}`)).body.data;
+    await expect.poll(async () => (await all()).length).toBe(4);
+    const page = await stack.request<Page>('GET', '/v1/checkouts?limit=2', { key });
+    expect(page.body.data.map(({ id }) => id)).toEqual([sale.id]);
+    for (const { attempts } of await all()) {
+      stack.sandbox.mark(attempts[0]?.charge_id ?? '', { status: 'successful' });
+    }
+    const today = async () =>
+      (await stack.request<{ totals: object[] }>('GET', '/v1/counter-session/today', { key })).body.totals;
+    const sales = { currency: 'THB', sales: { count: 1, amount: 150_000 }, refunds: { count: 0, amount: 0 } };
+    await expect.poll(today).toEqual([sales]);
   });
 
   it('watches a payment, shows its receipt and the totals of the day, and the customer opens the receipt without a key', async () => {

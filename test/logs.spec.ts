@@ -37,16 +37,34 @@ async function paidAndRefunded(stack: Stack) {
   await stack.post('/v1/checkouts', { reference: 'x', description: SAID.description, amount: 'x' });
   await stack.request('POST', '/webhooks/provider', { key: null, body: JSON.stringify({ note: SAID.customer }) });
   await stack.request('GET', '/v1/checkouts', { key: 'key-of-a-thief' });
-  return { checkout: body, qr, requestId: headers.get('x-request-id') };
+  return { checkout: body, qr, requestId: headers.get('x-request-id'), tokens: await soldAtCounter(stack) };
 }
 
-it('the logs of a payment and its refund contain no text of the customer, no key and no QR content', async () => {
+/** A sale with a session of the counter, and requests that are refused. @returns what whoever has it could sell with */
+async function soldAtCounter(stack: Stack): Promise<string[]> {
+  const { body: link } = await stack.post<{ url: string }>('/v1/counter-links', { terminal: 'till-9' });
+  const token = new URL(link.url).hash.slice(1);
+  const exchange = (body: object) =>
+    stack.request<{ session: string }>('POST', '/v1/counter-sessions', { key: null, body });
+  const { session } = (await exchange({ token })).body;
+  const sale = { reference: randomUUID(), amount: 150_000, currency: 'THB', description: SAID.description };
+  expect((await stack.request('POST', '/v1/checkouts', { key: session, body: sale })).status).toBe(201);
+  await stack.request('GET', '/v1/transactions', { key: session });
+  await stack.request('GET', `/v1/checkouts?token=${token}&session=${session}`, { key: session });
+  await stack.request('GET', `/v1/${session}/${token}`, { key: `${session}x` });
+  await exchange({ token: `${token}x` });
+  await exchange({ token, session });
+  return [token, session];
+}
+
+it('the logs of a payment and its refund contain no text of the customer, no key, no token and no QR content', async () => {
   const stack = await Stack.start();
   try {
-    const { qr } = await paidAndRefunded(stack);
+    const { qr, tokens } = await paidAndRefunded(stack);
     const logs = stack.logs.join('');
     const { keys } = stack.sandbox;
-    const secrets = [keys.secret, keys.public, ...keys.webhookSecrets, ...Object.values(KEYS), 'key-of-a-thief'];
+    const own = [keys.secret, keys.public, ...keys.webhookSecrets, ...Object.values(KEYS)];
+    const secrets = [...own, 'key-of-a-thief', ...tokens, ...tokens.flatMap((token) => token.split('.'))];
     const encoded = [...secrets, ...Object.values(SAID)].map((text) => Buffer.from(text).toString('base64'));
     const shown = [qr?.raw_data, qr?.download_uri, qr?.image_url, new URL(qr?.image_url ?? '').search];
     for (const word of [...Object.values(SAID), ...secrets, ...encoded, ...shown]) {

@@ -26,9 +26,12 @@ export function linkCaller(address: string): string {
   return `${LINK}${address}`;
 }
 
-/** The caller of a request with a session of the counter. */
-export function tillCaller({ terminal }: TillSession): string {
-  return `counter:${terminal}`;
+/**
+ * The caller of a request with a session of the counter. Its link comes first: tills of two stores may have one name, and
+ * `askerOf` cuts off the end of a long one.
+ */
+export function tillCaller({ link, terminal }: TillSession): string {
+  return `counter:${link}:${terminal}`;
 }
 
 /**
@@ -47,7 +50,7 @@ export function tillOf({ till }: Caller): TillSession {
   return till;
 }
 
-/** The caller, for the audit: the name of the API key, and the id of the request in the logs. */
+/** The caller, for the audit: the name of the API key, or the link and till of a session; and the request's id in the logs. */
 export type Asker = {
   readonly by: string;
   readonly requestId: string;

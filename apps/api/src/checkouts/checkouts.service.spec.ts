@@ -3,6 +3,7 @@ import { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { expect, it, vi } from 'vitest';
 import type { Acceptance } from '../availability/acceptance.js';
+import type { Asker } from '../auth/caller.js';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import { Problem } from '../problems/problem.js';
@@ -18,7 +19,8 @@ import { CheckoutPresenter } from './presenter.js';
 import type { SourceCheck } from './source-check.js';
 import type { BeginOutcome, CheckoutStarts } from './starts.js';
 
-const ASKER = { by: 'till-7', requestId: 'one' };
+const ASKER: Asker = { by: 'till-7', requestId: 'one' };
+const SESSION: Asker = { ...ASKER, till: { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 } };
 
 /** A service whose Temporal confirms no start. `meanwhile` runs before it fails. */
 function service(meanwhile: () => void) {
@@ -56,9 +58,9 @@ function service(meanwhile: () => void) {
     acceptance,
   );
   const response = new EventEmitter();
-  const begin = (to = response): Promise<Begun> =>
+  const begin = (to = response, asker = ASKER): Promise<Begun> =>
     withBudget(budgetOf(to as ServerResponse, 3_500), () =>
-      checkouts.begin(createCheckout.parse({ reference: 'a', amount: 150_000, currency: 'THB' }), ASKER),
+      checkouts.begin(createCheckout.parse({ reference: 'a', amount: 150_000, currency: 'THB' }), asker),
     );
   return { beginLater, begin, response };
 }
@@ -84,4 +86,12 @@ it('a caller whose request joined that of a caller who left starts the checkout 
   await expect(left).rejects.toThrow(Problem);
   expect((await stays).status).toBe(202);
   expect(beginLater).toHaveBeenCalledTimes(1);
+});
+
+it('a session of the counter gets no link to a checkout that Temporal did not confirm: it may be of another till', async () => {
+  const { begin, response } = service(() => {});
+  const { status, checkout } = await begin(response, SESSION);
+  expect([status, checkout.terminal]).toEqual([202, 'till-7']);
+  expect(JSON.stringify(checkout)).not.toContain('sig=');
+  expect((await begin(response)).checkout.events_url).toContain('sig=');
 });

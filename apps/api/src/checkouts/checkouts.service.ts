@@ -75,7 +75,11 @@ export class CheckoutsService {
     const { answer: stored } = await this.#beginning.join(sameRequest, () =>
       this.#begin(request, money, { intent, by }, requestNonce),
     );
-    if (stored === null) return { checkout: this.#expected(intent), status: 202 };
+    if (stored === null) {
+      const expected = this.#expected(intent);
+      // The reference may belong to a checkout of another till, which the link would show.
+      return { checkout: till === undefined ? expected : { ...expected, events_url: null }, status: 202 };
+    }
     if (till !== undefined && tillNameOf(stored.intent) !== tillNameOf(till)) {
       throw new Problem(
         'reference_conflict',
@@ -101,14 +105,13 @@ export class CheckoutsService {
 
   /** In one order across all pages: open checkouts, then ended ones, each part with the newest first. */
   async list({ limit, cursor, ...given }: ListCheckouts, { till }: Pick<Asker, 'till'>): Promise<CheckoutsReply> {
-    const filters = till === undefined ? given : { ...given, terminal: till.terminal, store: till.store?.id };
+    const own = till && { terminal: till.terminal, store: till.store?.id ?? null };
+    const filters = { ...given, ...own };
     const list = ['checkouts', JSON.stringify(filters)];
     const token = cursor === undefined ? null : this.cursors.read(cursor, list).token;
     const { data, next } = await this.repository.list(filters, limit, token === null ? null : readPlace(token));
     return {
-      data: data
-        .filter(({ intent }) => till === undefined || tillNameOf(intent) === tillNameOf(till))
-        .map((stored) => this.presenter.present(stored)),
+      data: data.map((stored) => this.presenter.present(stored)),
       next_cursor: next === null ? null : this.cursors.write({ search: next.part, token: writePlace(next) }, list),
     };
   }

@@ -33,7 +33,9 @@ export class CounterLinksController {
   @Post()
   @Requires('checkout')
   @Describes('createCounterLink', 'Creates a link to the counter of a till', PROBLEMS)
-  @Answers(201, 'The link. It opens the counter of this till, and nothing else', linkReply)
+  @Answers(201, 'The link. It opens the counter of this till, and nothing else', linkReply, {
+    links: [{ operationId: 'revokeCounterLink', parameters: { id: '$response.body#/id' } }],
+  })
   create(@Body({ schema: createLink }) body: CreateLink, @AskedBy() asker: Asker): Promise<LinkReply> {
     return this.counter.createLink(body, asker);
   }
@@ -68,7 +70,9 @@ export class CounterSessionsController {
     ...PROBLEMS,
     'unauthorized',
   ])
-  @Answers(201, 'The session. It expires with the link', newSessionReply)
+  @Answers(201, 'The session. It expires with the link', newSessionReply, {
+    links: [{ operationId: 'getCounterSession', parameters: {} }],
+  })
   open(@Body({ schema: openSession }) { token }: OpenSession): Promise<NewSessionReply> {
     return this.counter.open(token);
   }

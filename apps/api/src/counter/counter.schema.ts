@@ -7,7 +7,7 @@ const DAY_S = 86_400;
 const DEFAULT_EXPIRES_S = 30 * DAY_S;
 const LONGEST_EXPIRES_S = 366 * DAY_S;
 
-const storeReply = z.object({ id: z.string(), name: z.string().nullable() }).nullable();
+const storeReply = z.object({ id: storeId, name: z.string().nullable() }).nullable();
 
 export const createLink = z
   .strictObject({
@@ -59,7 +59,7 @@ export const linkReply = z
   .object({
     ...linkFields,
     url: z.url().meta({
-      description: 'Opens the counter of this till. Whoever has the address can sell there. Only this answer has it',
+      description: 'Opens the counter of this till. Anyone with this address can sell there. Only this answer has it',
     }),
   })
   .meta({ id: 'NewCounterLink', examples: [{ ...link, url: 'https://pay.example/counter#WyJjbG5rXyJd.AAECAwQF' }] });

@@ -69,13 +69,12 @@ export class CounterService {
   }
 
   /** @throws {Problem} `overloaded` while the report is not ready */
-  async today({ terminal, store }: TillSession): Promise<TodayReply> {
+  async today(till: TillSession): Promise<TodayReply> {
     const { date } = businessDayOf(instant(Date.now()), businessDayRule(this.settings.values));
-    const { totals } = await this.reports.read(date, { terminal, ...(store === null ? {} : { store: store.id }) });
-    const own = totals.filter((one) => one.others === undefined && one.store === (store?.id ?? null));
+    const totals = await this.reports.ofTill(date, till);
     return {
       date,
-      totals: own.map(({ currency, sales, refunds, voids }) => ({
+      totals: totals.map(({ currency, sales, refunds, voids }) => ({
         currency,
         sales,
         refunds: { count: refunds.count + voids.count, amount: refunds.amount + voids.amount },

@@ -1,6 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { instant, isBusinessDate } from '@tillflow/domain';
-import { businessDayRule, Checkouts, DayReports, Reconciliations, type DayReport } from '@tillflow/temporal';
+import {
+  businessDayRule,
+  Checkouts,
+  DayReports,
+  Reconciliations,
+  type CheckoutFilters,
+  type DayReport,
+  type Till,
+} from '@tillflow/temporal';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { toBreakReply } from '../reconciliations/reconciliations.service.js';
@@ -18,12 +26,16 @@ const ANSWER_IN_MS = 200;
 const KEEP_MS = 30_000;
 /** Reports that one process adds up at a time. Each of them makes one call to Temporal after the other. */
 const AT_ONCE = 2;
+/** The tills of a store share a report of this age. Milliseconds. */
+const FRESH_MS = 2_000;
 
 /** The rules of the API for reports of business days. */
 @Injectable()
 export class DayReportsService {
   readonly #reports: DayReports;
   readonly #readings = new Readings<DayReport>({ keepMs: KEEP_MS, atOnce: AT_ONCE });
+  /** A long report of an operator does not delay the tills. */
+  readonly #ofStores = new Readings<DayReport>({ keepMs: KEEP_MS, freshMs: FRESH_MS, atOnce: AT_ONCE });
 
   constructor(temporal: TemporalAccess, settings: Settings) {
     const { values } = settings;
@@ -43,25 +55,41 @@ export class DayReportsService {
    * ready, or while this process adds up other ones.
    */
   async read(date: string, filters: ReadDayReport): Promise<DayReportReply> {
+    const report = await this.#from(this.#readings, date, filters);
+    return {
+      ...report,
+      totals: report.totals.map(toReply),
+      breaks: report.breaks.map(({ n, ...one }) => toBreakReply(one, n - 1)),
+    };
+  }
+
+  /** The totals of one till, some seconds old at most. @throws {Problem} as {@link read} */
+  async ofTill(date: string, till: Till): Promise<DayReport['totals']> {
+    const store = till.store?.id ?? null;
+    const { totals } = await this.#from(this.#ofStores, date, { store });
+    return totals.filter((row) => row.others === undefined && row.store === store && row.terminal === till.terminal);
+  }
+
+  async #from(
+    readings: Readings<DayReport>,
+    date: string,
+    filters: Pick<CheckoutFilters, 'store' | 'terminal'>,
+  ): Promise<DayReport> {
     const now = instant(Date.now());
     if (!isBusinessDate(date)) throw new Problem('not_found', `There is no report of ${date}`);
     const day = this.#reports.dayOf(date);
     if (now < day.from) {
       throw new Problem('not_found', `${date} has not begun: it begins at ${new Date(day.from).toISOString()}`);
     }
-    const subject = JSON.stringify([date, filters.store, filters.terminal]);
-    const report = await this.#readings
+    const subject = JSON.stringify([date, filters]);
+    const report = await readings
       .read(subject, () => this.#reports.read(day, filters, now), Math.max(timeLeft() - ANSWER_IN_MS, ANSWER_IN_MS))
       .catch((error: unknown) => {
         throw unavailable(error);
       });
     if (report === 'full') throw overloaded('Other reports are being added up. Ask again');
     if (report === null) throw overloaded('The day has many payments: its report is being added up. Ask again');
-    return {
-      ...report,
-      totals: report.totals.map(toReply),
-      breaks: report.breaks.map(({ n, ...one }) => toBreakReply(one, n - 1)),
-    };
+    return report;
   }
 }
 

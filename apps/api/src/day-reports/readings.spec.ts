@@ -41,17 +41,52 @@ describe('Readings', () => {
     expect(await readings.read('a', () => Promise.resolve({ n: 2 }), 60_000)).toEqual({ n: 2 });
   });
 
+  it('answers the requests of the next seconds with one read, where it may', async () => {
+    vi.useFakeTimers();
+    try {
+      const readings = new Readings<{ n: number }>({ keepMs: 60_000, freshMs: 3_000, atOnce: 2 });
+      let reads = 0;
+      const begin = (): Promise<{ n: number }> => Promise.resolve({ n: (reads += 1) });
+      expect(await readings.read('a', begin, 60_000)).toEqual({ n: 1 });
+      await vi.advanceTimersByTimeAsync(2_999);
+      expect(await readings.read('a', begin, 60_000)).toEqual({ n: 1 });
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await readings.read('a', begin, 60_000)).toEqual({ n: 2 });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('lets a request wait for a place, and for the read that another one begins meanwhile', async () => {
+    const readings = new Readings<{ n: number }>({ keepMs: 1_000, atOnce: 1 });
+    const [a, b, c] = [later(), later(), later()];
+    const first = readings.read('a', a.begin, 60_000);
+    const others = [
+      readings.read('b', b.begin, 60_000),
+      readings.read('b', b.begin, 60_000),
+      readings.read('c', c.begin, 60_000),
+    ];
+    a.resolve(1);
+    expect(await first).toEqual({ n: 1 });
+    await vi.waitFor(() => expect(b.begin).toHaveBeenCalledTimes(1));
+    expect(c.begin).not.toHaveBeenCalled();
+    b.resolve(2);
+    c.resolve(3);
+    expect(await Promise.all(others)).toEqual([{ n: 2 }, { n: 2 }, { n: 3 }]);
+    expect(b.begin).toHaveBeenCalledTimes(1);
+  });
+
   it('begins no third read while two go on, joins those two, and begins it after one of them has ended or failed', async () => {
     const readings = new Readings<{ n: number }>({ keepMs: 1_000, atOnce: 2 });
     const [a, b, c] = [later(), later(), later()];
     const both = [readings.read('a', a.begin, 60_000), readings.read('b', b.begin, 60_000)];
-    expect(await readings.read('c', c.begin, 60_000)).toBe('full');
+    expect(await readings.read('c', c.begin, 0)).toBe('full');
     expect(c.begin).not.toHaveBeenCalled();
     const joined = readings.read('a', c.begin, 60_000);
     a.resolve(1);
     expect(await Promise.all([both[0], joined])).toEqual([{ n: 1 }, { n: 1 }]);
     const third = readings.read('c', c.begin, 60_000);
-    expect(await readings.read('d', a.begin, 60_000)).toBe('full');
+    expect(await readings.read('d', a.begin, 0)).toBe('full');
     b.reject(new Error('no answer'));
     await expect(both[1]).rejects.toThrow('no answer');
     expect(await readings.read('d', () => Promise.resolve({ n: 4 }), 60_000)).toEqual({ n: 4 });

@@ -9,27 +9,32 @@ type Reading<T> = { readonly result: Promise<T>; isLate: boolean };
 export class Readings<T extends object> {
   readonly #readings = new Map<string, Reading<T>>();
   #underWay = 0;
+  #waiting: (() => void)[] = [];
 
   constructor(
     private readonly options: {
       /** How long a late result waits, in milliseconds. */
       readonly keepMs: number;
+      /** How long any other result also answers later requests, in milliseconds. Absent: not at all. */
+      readonly freshMs?: number;
       /** The limit of reads at a time. */
       readonly atOnce: number;
     },
   ) {}
 
   /**
-   * @returns null when the result is not there within `withinMs` milliseconds; `full` when too many others are read,
-   * and this read does not begin
+   * @returns null when the result is not there within `withinMs` milliseconds; `full` when too many others are read all
+   * that time, and this read does not begin
    */
   async read(subject: string, begin: () => Promise<T>, withinMs: number): Promise<T | null | 'full'> {
-    const present = this.#readings.get(subject);
-    if (present === undefined && this.#underWay >= this.options.atOnce) return 'full';
-    const reading = present ?? this.#begin(subject, begin());
     const here = new AbortController();
     const late = sleep(withinMs, null, { signal: here.signal }).catch(() => null);
     try {
+      // While this request waits, another one may begin its read.
+      while (!this.#readings.has(subject) && this.#underWay >= this.options.atOnce) {
+        if ((await Promise.race([this.#anyEnd(), late])) === null) return 'full';
+      }
+      const reading = this.#readings.get(subject) ?? this.#begin(subject, begin());
       const result = await Promise.race([reading.result, late]);
       if (result === null) reading.isLate = true;
       return result;
@@ -42,18 +47,23 @@ export class Readings<T extends object> {
     const reading: Reading<T> = { result, isLate: false };
     this.#readings.set(subject, reading);
     this.#underWay += 1;
-    const forget = (): void => void this.#readings.delete(subject);
-    const keep = (): void => {
+    const end = (keepMs: number): void => {
       this.#underWay -= 1;
-      if (reading.isLate) setTimeout(forget, this.options.keepMs).unref();
+      const forget = (): void => void this.#readings.delete(subject);
+      if (keepMs > 0) setTimeout(forget, keepMs).unref();
       else forget();
+      for (const tell of this.#waiting.splice(0)) tell();
     };
-    const fail = (): void => {
-      this.#underWay -= 1;
-      forget();
-    };
+    const { keepMs, freshMs = 0 } = this.options;
     // A request that waits reports the failure.
-    result.then(keep, fail);
+    result.then(
+      () => end(reading.isLate ? keepMs : freshMs),
+      () => end(0),
+    );
     return reading;
+  }
+
+  #anyEnd(): Promise<true> {
+    return new Promise((resolve) => this.#waiting.push(() => resolve(true)));
   }
 }

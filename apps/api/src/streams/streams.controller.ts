@@ -18,9 +18,6 @@ const STREAM_HEADERS = {
   connection: 'close',
 };
 
-/** The stream of a session ends after a minute, so that one whose link was revoked ends soon. The counter opens it again. */
-const TILL_STREAM_MS = 60_000;
-
 @Tag('checkouts')
 @Controller('v1/checkouts/:id/events')
 export class StreamsController {
@@ -72,7 +69,7 @@ export class StreamsController {
       id,
       seen: lastEventId(seen),
       link: request.linkExpires === undefined ? null : { expires: request.linkExpires, address: request.ip },
-      endsWithin: request.till === undefined ? null : TILL_STREAM_MS,
+      till: request.till ?? null,
       connection: reply.raw,
     });
     if (stream === null) {

@@ -10,6 +10,7 @@ import type { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import { LinkReads } from '../checkouts/link-reads.js';
 import { CheckoutChanges } from '../checkouts/checkout-changes.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
+import type { OpenLinks } from '../counter/open-links.js';
 import { Problem } from '../problems/problem.js';
 import type { ApiSettings } from '../settings.js';
 import { Settings } from '../providers.js';
@@ -47,10 +48,18 @@ function service(limit = 10) {
   const changes = new CheckoutChanges();
   const watches = new Watches(repository, settings, pino({ enabled: false }), changes);
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
-  const streams = new StreamsService(repository, new LinkReads(repository, changes), presenter, watches, settings);
+  const reads = new LinkReads(repository, changes);
+  /** Ends the sessions that hold a stream open. */
+  const revoke = new Set<() => void>();
+  const hold: OpenLinks['hold'] = (_session, end) => {
+    const one = (): void => end(new Problem('unauthorized', 'as the test says'));
+    revoke.add(one);
+    return () => void revoke.delete(one);
+  };
+  const streams = new StreamsService(repository, reads, presenter, watches, { hold } as OpenLinks, settings);
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
-    streams.open({ id: ID, seen: null, link: null, endsWithin: null, connection: NOWHERE, ...request });
-  return { stored, get, changes, streams, open };
+    streams.open({ id: ID, seen: null, link: null, till: null, connection: NOWHERE, ...request });
+  return { stored, get, changes, streams, open, revoke };
 }
 
 /** The ids of the events that a reader of the stream gets. */
@@ -248,6 +257,30 @@ describe('streams by links', () => {
     await pass(2_000);
     expect(stream?.destroyed).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('streams of a session of the counter', () => {
+  const till = { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 };
+
+  it('end when its link ends', async () => {
+    const { open, revoke } = service();
+    const stream = await open({ till });
+    idsOf(stream);
+    await pass(120_000);
+    expect(stream?.destroyed).toBe(false);
+    for (const end of revoke) end();
+    await pass(0);
+    expect(stream?.destroyed).toBe(true);
+    expect([vi.getTimerCount(), revoke.size]).toEqual([0, 0]);
+  });
+
+  it('end after an hour, like those of a link', async () => {
+    const { open } = service();
+    const stream = await open({ till });
+    idsOf(stream);
+    await pass(3_600_000);
+    expect(stream?.destroyed).toBe(true);
   });
 });
 

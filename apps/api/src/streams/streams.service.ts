@@ -1,10 +1,11 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { CheckoutKey } from '@tillflow/domain';
-import type { StoredCheckout } from '@tillflow/temporal';
+import type { StoredCheckout, TillSession } from '@tillflow/temporal';
 import { addressKey } from '../edge/client-address.js';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
 import { LinkReads } from '../checkouts/link-reads.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
+import { OpenLinks } from '../counter/open-links.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { EventStream, ReaderProgress, type Connection } from './event-stream.js';
@@ -15,10 +16,10 @@ export type StreamRequest = {
   readonly id: string;
   /** The version that the reader has seen, or null. */
   readonly seen: number | null;
-  /** The signed link that opened the stream; null for a key. */
+  /** The signed link that opened the stream; null for a key and a session. */
   readonly link: StreamLink | null;
-  /** The stream ends after so many milliseconds; null: with the checkout, or its link. */
-  readonly endsWithin: number | null;
+  /** The session of the counter that opened it. The stream ends with it. */
+  readonly till: TillSession | null;
   readonly connection: Connection;
 };
 
@@ -33,10 +34,10 @@ export type StreamLink = {
 const END_WITHIN_MS = 1_000;
 
 /**
- * A stream by a link ends after an hour (milliseconds). A browser opens it again. A client that reads nothing, which
- * the operating system can hide for hours, does not.
+ * A stream by a link or a session ends after an hour (milliseconds). A browser opens it again. A client that reads
+ * nothing, which the operating system can hide for hours, does not.
  */
-const LONGEST_BY_LINK_MS = 3_600_000;
+const LONGEST_MS = 3_600_000;
 
 /** Event streams of checkouts. */
 @Injectable()
@@ -50,6 +51,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     private readonly linkReads: LinkReads,
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
+    private readonly openLinks: OpenLinks,
     private readonly settings: Settings,
   ) {
     this.#places = new Places(settings.values.STREAM_LIMIT);
@@ -61,7 +63,7 @@ export class StreamsService implements BeforeApplicationShutdown {
    * @throws {Problem} `not_found`, `too_many_streams`, `temporal_unavailable`.
    */
   async open(request: StreamRequest): Promise<EventStream | null> {
-    const { id, seen, link, endsWithin, connection } = request;
+    const { id, seen, link, till, connection } = request;
     const key = keyOf(id);
     const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : addressKey(link.address) });
     if (leave === null) {
@@ -74,11 +76,11 @@ export class StreamsService implements BeforeApplicationShutdown {
       if (checkout.closed && (link !== null || !isNews)) return null;
       stream = this.#begin(connection);
       stream.once('close', leave);
+      if (till !== null) this.#endWith(till, stream);
       const show = this.#showing(stream, link);
       if (isNews) show(checkout);
       this.#follow(stream, checkout, show);
-      if (link !== null) endWithin(stream, Math.min(link.expires * 1_000 - Date.now(), LONGEST_BY_LINK_MS));
-      if (endsWithin !== null) endWithin(stream, endsWithin);
+      if (link !== null) endWithin(stream, Math.min(link.expires * 1_000 - Date.now(), LONGEST_MS));
       return stream;
     } finally {
       if (stream === null) leave();
@@ -114,6 +116,14 @@ export class StreamsService implements BeforeApplicationShutdown {
     this.#open.set(stream, connection);
     stream.once('close', () => this.#open.delete(stream));
     return stream;
+  }
+
+  #endWith(till: TillSession, stream: EventStream): void {
+    stream.once(
+      'close',
+      this.openLinks.hold(till, () => stream.finish()),
+    );
+    endWithin(stream, LONGEST_MS);
   }
 
   #follow(stream: EventStream, checkout: StoredCheckout, show: (checkout: StoredCheckout) => void): void {

@@ -5,13 +5,14 @@ import { initialState } from '@tillflow/workflows';
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { StoredCheckout } from '@tillflow/temporal';
+import type { StoredCheckout, TillSession } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import { CheckoutChanges } from '../checkouts/checkout-changes.js';
 import type { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
 import type { CheckoutReply, ReadCheckout } from '../checkouts/checkouts.schema.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
+import type { OpenLinks } from '../counter/open-links.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import type { ApiSettings } from '../settings.js';
@@ -55,18 +56,25 @@ function service(limit = 1_000) {
   const changes = new CheckoutChanges();
   const watches = new Watches(repository, settings, pino({ enabled: false }), changes);
   const presenter = new CheckoutPresenter(new SignedLinks(new Signatures(settings), settings));
-  const waiting = new WaitingService(repository, presenter, watches, settings);
-  const request = (query: ReadCheckout, by = 'till-7'): Promise<CheckoutReply> =>
-    waiting.get(ID, query, { by, requestId: 'one' });
-  const ask = (query: ReadCheckout, by?: string): Asked => {
+  /** Ends the sessions that wait. */
+  const revoke = new Set<() => void>();
+  const hold: OpenLinks['hold'] = (_session, end) => {
+    const one = (): void => end(new Problem('unauthorized', 'as the test says'));
+    revoke.add(one);
+    return () => void revoke.delete(one);
+  };
+  const waiting = new WaitingService(repository, presenter, watches, { hold } as OpenLinks, settings);
+  const request = (query: ReadCheckout, by = 'till-7', till?: TillSession): Promise<CheckoutReply> =>
+    waiting.get(ID, query, { by, requestId: 'one', till });
+  const ask = (query: ReadCheckout, by?: string, till?: TillSession): Asked => {
     const asked: Asked = { answer: null };
-    request(query, by).then(
+    request(query, by, till).then(
       ({ version }) => (asked.answer = { version }),
       (error: unknown) => (asked.answer = { code: error instanceof Problem ? error.code : String(error) }),
     );
     return asked;
   };
-  return { stored, get, reads, changes, waiting, ask };
+  return { stored, get, reads, changes, waiting, ask, revoke };
 }
 
 describe('a read that waits', () => {
@@ -263,6 +271,18 @@ describe('a waiting request', () => {
     await settled();
     expect(atOnce.answer).toEqual({ version: 1 });
     expect(get).toHaveBeenCalledTimes(1);
+  });
+
+  it('of a session is refused when its link ends', async () => {
+    const { ask, revoke } = service();
+    const session: TillSession = { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 };
+    const asked = ask({ wait: 25, after_version: 1 }, 'counter:clnk_a:till-7', session);
+    await settled();
+    expect(asked.answer).toBeNull();
+    for (const end of revoke) end();
+    await settled();
+    expect(asked.answer).toEqual({ code: 'unauthorized' });
+    expect([vi.getTimerCount(), revoke.size]).toEqual([0, 0]);
   });
 
   it('is answered at once when the process stops, also one that arrives later', async () => {

@@ -5,6 +5,7 @@ import type { Asker } from '../auth/caller.js';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
 import type { CheckoutReply, ReadCheckout } from '../checkouts/checkouts.schema.js';
 import { CheckoutPresenter } from '../checkouts/presenter.js';
+import { OpenLinks } from '../counter/open-links.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { retryAfterSeconds } from '../temporal/failures.js';
@@ -26,6 +27,7 @@ export class WaitingService implements BeforeApplicationShutdown {
     private readonly repository: CheckoutsRepository,
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
+    private readonly openLinks: OpenLinks,
     private readonly settings: Settings,
   ) {}
 
@@ -34,15 +36,18 @@ export class WaitingService implements BeforeApplicationShutdown {
    * up, or the process stops.
    * @throws {Problem} `not_found`: with `after_version` 0 only when the time is up, because Temporal may not know yet a
    * checkout whose request got 202; `overloaded`, also when too many requests wait; `checkout_unreadable`,
-   * `temporal_unavailable`: only when the checkout was not read once.
+   * `temporal_unavailable`: only when the checkout was not read once; `unauthorized` when the link of the session ends.
    */
-  async get(id: string, { wait, after_version }: ReadCheckout, { by }: Asker): Promise<CheckoutReply> {
+  async get(id: string, { wait, after_version }: ReadCheckout, { by, till }: Asker): Promise<CheckoutReply> {
     const key = keyOf(id);
     if (wait === undefined || this.#isStopping) return this.presenter.present(await this.repository.get(key));
     const leave = this.#take(by);
+    const request = new WaitingRequest(after_version);
+    const release = till === undefined ? null : this.openLinks.hold(till, (why) => request.refuse(why));
     try {
-      return this.presenter.present(await this.#changed(key, after_version, wait * 1_000));
+      return this.presenter.present(await this.#changed(key, request, wait * 1_000));
     } finally {
+      release?.();
       leave();
     }
   }
@@ -63,19 +68,18 @@ export class WaitingService implements BeforeApplicationShutdown {
     throw new Problem('overloaded', 'Too many requests wait for a change. Read the checkout without wait', retryAfter);
   }
 
-  async #changed(key: CheckoutKey, after: number | undefined, waitMs: number): Promise<StoredCheckout> {
+  async #changed(key: CheckoutKey, request: WaitingRequest, waitMs: number): Promise<StoredCheckout> {
     const gone = currentBudget()?.gone;
-    const request = new WaitingRequest(after);
-    const { look, stop } = this.watches.watch(key, request);
+    const { readNow, stop } = this.watches.watch(key, request);
     const leave = (): void => request.leave();
     const timer = setTimeout(() => {
       request.isDue = true;
-      look();
+      readNow();
     }, waitMs);
     this.#waiting.add(request);
     gone?.addEventListener('abort', leave);
     if (gone?.aborted === true) leave();
-    else look();
+    else readNow();
     try {
       return await request.answer;
     } finally {
@@ -128,6 +132,10 @@ class WaitingRequest implements Watcher {
 
   /** The caller has disconnected. */
   leave(): void {
-    this.#reject(new Problem('overloaded', 'The caller is gone', { retryAfterSeconds: 1 }));
+    this.refuse(new Problem('overloaded', 'The caller is gone', { retryAfterSeconds: 1 }));
+  }
+
+  refuse(why: Problem): void {
+    this.#reject(why);
   }
 }

@@ -16,7 +16,7 @@ export function checkoutsWithEvents(taskQueue: string, from: number, to: number)
 
 /**
  * The checkouts whose newest event was in a time. One with only its first QR code is found by its start.
- * @param early it was found by a start so long before, in milliseconds
+ * @param early how long before `from` such a checkout may have started, in milliseconds
  */
 export function checkoutsChanged(taskQueue: string, from: number, to: number, early = FIRST_QR_WITHIN_MS): string {
   const within = (name: string, begin: number): string =>

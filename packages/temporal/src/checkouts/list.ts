@@ -74,8 +74,11 @@ export class CheckoutList {
   }
 
   #matches({ intent, state }: StoredCheckout, { part, began, shown }: ListPlace): boolean {
-    const { status, from, to } = this.filters;
+    const { status, store, terminal, from, to } = this.filters;
     const at = Date.parse(intent.created_at);
+    // A database may compare names without their case.
+    if (store !== undefined && store !== (intent.store?.id ?? null)) return false;
+    if (terminal !== undefined && terminal !== intent.terminal) return false;
     if (from !== undefined && at < parseInstant(from)) return false;
     if (to !== undefined && at > parseInstant(to)) return false;
     // The attribute does not distinguish creating from awaiting_payment, and may lag: the memo decides.

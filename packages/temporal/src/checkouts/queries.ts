@@ -6,8 +6,8 @@ import type { Window } from './creation-window.js';
 export type CheckoutFilters = {
   readonly status?: CheckoutStatus | undefined;
   readonly reference?: string | undefined;
-  /** The store's id, and the till as its requests name it. */
-  readonly store?: string | undefined;
+  /** The store's id, null for checkouts without a store; and the till as its requests name it. */
+  readonly store?: string | null | undefined;
   readonly terminal?: string | undefined;
   /** Any reference of the payment, as a customer's slip shows it. */
   readonly payment_reference?: string | undefined;
@@ -87,8 +87,9 @@ export function runningWhere(filters: CheckoutFilters, taskQueue: string): strin
 }
 
 function atPlace(filters: Pick<CheckoutFilters, 'store' | 'terminal'>): string[] {
+  const inStore = filters.store === null ? 'IS NULL' : `= '${filters.store}'`;
   return [
-    ...(filters.store === undefined ? [] : [`${store.name} = '${filters.store}'`]),
+    ...(filters.store === undefined ? [] : [`${store.name} ${inStore}`]),
     ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
   ];
 }
