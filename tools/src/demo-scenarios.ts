@@ -13,7 +13,7 @@ import {
   type SandboxState,
   type Timeline,
 } from './demo-http.js';
-import { DEMO_TILL, demoDate } from './demo-settings.js';
+import { DEMO_COUNTER, DEMO_TILL, demoDate } from './demo-settings.js';
 import type { Stack } from './stack.js';
 
 /**
@@ -34,7 +34,8 @@ export async function runScenarios(stack: Stack, print: (line: string) => void):
   print('');
   if (stack.temporal.uiUrl !== undefined) print(`Temporal UI   ${stack.temporal.uiUrl} (until this demo stops)`);
   print(`API           ${stack.apiUrl}/docs`);
-  const [counter] = await stack.tillflow('counter-link', '--terminal', DEMO_TILL.terminal);
+  const [counter = ''] = await stack.tillflow(...DEMO_COUNTER);
+  await demo.counterShowsSales(counter);
   print(`Counter       ${counter}`);
 }
 
@@ -46,6 +47,7 @@ class Demo {
   readonly #operatorKey: string;
   readonly #providerKey: string | undefined;
   readonly #print: (line: string) => void;
+  #sales = 0;
   /** Makes the references unique, so that the demo can run again on the same Temporal server. */
   readonly #run = randomBytes(3).toString('hex');
 
@@ -149,6 +151,17 @@ class Demo {
     await this.#timeline(opened);
   }
 
+  /** @param link to the counter of the till that sold. */
+  async counterShowsSales(link: string): Promise<void> {
+    const body = { token: new URL(link).hash.slice(1) };
+    const { session } = await exchange<{ session: string }>('POST', `${this.#apiUrl}/v1/counter-sessions`, {}, body);
+    const authorization = `Bearer ${session}`;
+    const path = `${this.#apiUrl}/v1/checkouts`;
+    const { data } = await exchange<{ data: readonly Checkout[] }>('GET', path, { authorization });
+    const shown = data.filter(({ reference }) => reference.startsWith(`demo-${this.#run}-`)).length;
+    if (shown !== this.#sales) throw new Error(`The counter shows ${shown} of the ${this.#sales} sales above.`);
+  }
+
   shows(title: string, lines: readonly string[]): void {
     this.#title(title);
     for (const line of lines) this.#print(`  ${line}`.trimEnd());
@@ -199,6 +212,7 @@ class Demo {
     const body = { reference, amount, currency: 'THB', description: 'Tillflow demo', ...DEMO_TILL, ...more };
     // A slow provider gives a 202, and the QR code comes later.
     const created = await this.#call<{ id: string }>('POST', '/v1/checkouts', body);
+    this.#sales += 1;
     const opened = await this.#until(created, 'awaiting_payment');
     this.#step('checkout', `${money(opened)}, reference ${opened.reference}`);
     if (opened.qr === null) throw new Error('The open checkout has no QR code.');

@@ -11,6 +11,14 @@ const SHOP = {
 /** The store and the till of the demo's checkouts. */
 export const DEMO_TILL = { store: { id: 'silom', name: 'Silom Road' }, terminal: 'till-7' } as const;
 
+/** The arguments of `tillflow` that make a link to the counter of this till. */
+export const DEMO_COUNTER = [
+  'counter-link',
+  `--terminal=${DEMO_TILL.terminal}`,
+  `--store=${DEMO_TILL.store.id}`,
+  `--store-name=${DEMO_TILL.store.name}`,
+];
+
 /** The date of the demo's shop, `YYYY-MM-DD`. */
 export function demoDate(): string {
   // Canada writes dates like this.
