@@ -115,6 +115,13 @@ describe('evidence', () => {
     expect((await documentsOf(dispute)).total).toBe(3);
   });
 
+  it('is stored with a kind of 64 characters, however many bytes each has', async () => {
+    const { dispute } = seedRecords(stack);
+    const kind = '😀'.repeat(64);
+    const answer = await send(dispute, [pdf()], { kind });
+    expect(answer).toMatchObject({ status: 201, body: { data: [{ document: { kind } }] } });
+  });
+
   it('is stored once when one request contains the same file twice', async () => {
     const { dispute } = seedRecords(stack);
     const answer = await send(dispute, [pdf(), pdf()]);
@@ -259,7 +266,7 @@ describe('evidence that is refused before the provider is called', () => {
     ['with one wrong file among good ones', [pdf(), text, png()], {}, 422, 'unsupported_file_type', 'file[1]'],
     ['a byte too large', [pdf(), pdfOf(10 * MB + 1)], {}, 413, 'file_too_large', 'file[1]'],
     ['of too many files', tooMany, {}, 400, 'invalid_request', 'file'],
-    ['with a kind that is too long', [pdf()], { kind: 'x'.repeat(65) }, 400, 'invalid_request', 'kind'],
+    ['with a kind that is too long', [pdf()], { kind: '😀'.repeat(65) }, 400, 'invalid_request', 'kind'],
     ['with a kind of control characters', [pdf()], { kind: 'a\u0000b' }, 400, 'invalid_request', 'kind'],
     ['under another name', [pdf()], { field: 'document' }, 400, 'invalid_request', 'document'],
     ['with a file name that is too long', [pdf(`${'x'.repeat(252)}.pdf`)], {}, 400, 'invalid_request', 'file[0]'],

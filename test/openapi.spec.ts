@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { documents, PROBLEMS, type ProblemCode } from '@tillflow/api';
+import { ATTENTION_CODES, CHECKOUT_EVENTS } from '@tillflow/workflows';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
@@ -12,6 +13,7 @@ type Content = { content?: Record<string, Media> };
 type Response = Content & { $ref?: string; description: string; headers?: Json; links?: Record<string, Link> };
 type Link = { operationId: string; parameters: Record<string, string> };
 type Operation = {
+  tags?: string[];
   operationId?: string;
   summary?: string;
   security?: unknown[];
@@ -21,6 +23,7 @@ type Operation = {
 };
 type Document = {
   openapi: string;
+  tags: { name: string }[];
   paths: Record<string, Record<string, Operation>>;
   components: {
     schemas: Record<string, Json>;
@@ -133,6 +136,11 @@ describe('the OpenAPI document', () => {
     for (const reference of references) expect(componentAt(reference)).toBeTypeOf('object');
   });
 
+  it('declares the tags that its operations have, and no other', () => {
+    const used = operations.flatMap(([, { tags = [] }]) => tags);
+    expect(new Set(document.tags.map(({ name }) => name))).toEqual(new Set(used));
+  });
+
   it('names every operation once', () => {
     const ids = operations.map(([, { operationId }]) => operationId);
     expect(ids).not.toContain(undefined);
@@ -163,6 +171,53 @@ describe('the OpenAPI document', () => {
   });
 });
 
+describe('an answer of the OpenAPI document', () => {
+  it.each([
+    ['createCounterLink', 201, 'revokeCounterLink', { id: '$response.body#/id' }],
+    ['openCounterSession', 201, 'getCounterSession', {}],
+    ['testEventEndpoint', 202, 'listEventDeliveries', { id: '$request.path.id' }],
+    ['createRefund', 201, 'getCheckoutReceipt', { id: '$request.path.id', refund: '$response.body#/key' }],
+  ])('of %s with %i links to %s', (from, status, to, parameters) => {
+    const [, operation] = operations.find(([, { operationId }]) => operationId === from) ?? [];
+    expect(operation?.responses[status]?.links?.[to]).toEqual({ operationId: to, parameters });
+  });
+});
+
+describe('the schemas of the OpenAPI document', () => {
+  const { schemas } = document.components;
+  const fieldOf = (schema: string, field: string): Json =>
+    componentAt(`#/components/schemas/${schema}/properties/${field}`) as Json;
+
+  it('state the form of every id', () => {
+    const without = [...objectsIn(schemas)].flatMap(({ properties }) =>
+      Object.entries((properties ?? {}) as Record<string, Json>)
+        // The tax authority gives `tax_id`.
+        .filter(([name]) => /^(id|reference|.+_id)$/.test(name) && name !== 'tax_id')
+        .filter(([, schema]) => !/"(pattern|format)":/.test(JSON.stringify(schema)))
+        .map(([name]) => name),
+    );
+    expect(without).toEqual([]);
+    expect(fieldOf('Refund', 'key')).toHaveProperty('pattern');
+  });
+
+  it('name every code of an attention, and every type of an event', () => {
+    expect(fieldOf('Attention', 'code')['enum']).toEqual(ATTENTION_CODES);
+    const types = [...CHECKOUT_EVENTS.map((event) => `checkout.${event}`), 'endpoint.test'];
+    expect(fieldOf('EventDelivery', 'type')['enum']).toEqual(types);
+  });
+
+  it('permit no unknown field in a request, except in those of the provider', () => {
+    const bodies = operations
+      .filter(([, { operationId }]) => operationId !== 'receiveWebhook')
+      .flatMap(([, { requestBody }]) => Object.values(requestBody?.content ?? {}))
+      .map(({ schema }) => componentAt(String(schema?.['$ref'])) as Json & { oneOf?: readonly Json[] });
+    expect(bodies.length).toBeGreaterThan(10);
+    for (const body of bodies) {
+      for (const one of body.oneOf ?? [body]) expect(one['additionalProperties']).toBe(false);
+    }
+  });
+});
+
 describe.each(operations)('%s', (name, operation) => {
   it(`${name} says what it does, who may call it, and what each answer means`, () => {
     expect(operation.summary).toBeTruthy();
@@ -181,7 +236,8 @@ describe.each(operations)('%s', (name, operation) => {
 
   it(`${name} has the problems that every request can meet`, () => {
     const codes = Object.values(operation.responses).flatMap(codesOf);
-    expect(codes).toEqual(expect.arrayContaining(['invalid_request', 'headers_too_large', 'internal_error']));
+    const always = ['invalid_request', 'request_timeout', 'headers_too_large', 'internal_error'];
+    expect(codes).toEqual(expect.arrayContaining(always));
     expect(codes.includes('unauthorized')).toBe(operation.security?.length !== 0 || name === TAKES_TOKEN);
     expect(codes.includes('unsupported_media_type')).toBe(operation.requestBody !== undefined);
   });
@@ -203,9 +259,11 @@ describe.each(operations)('%s', (name, operation) => {
     );
     for (const { operationId, parameters } of links) {
       const [, target] = operations.find(([, other]) => other.operationId === operationId) ?? [];
-      expect(target?.parameters?.filter((one) => one.in === 'path').map((one) => one.name)).toEqual(
-        Object.keys(parameters),
-      );
+      const { parameters: all = [] } = target ?? {};
+      const inPath = all.filter((one) => one.in === 'path').map((one) => one.name);
+      expect(target).toBeDefined();
+      expect(Object.keys(parameters)).toEqual(expect.arrayContaining(inPath));
+      expect(all.map((one) => one.name)).toEqual(expect.arrayContaining(Object.keys(parameters)));
     }
   });
 });

@@ -1,4 +1,5 @@
 import { CHECKOUT_STATUSES, chargeLimits, CURRENCIES, MAX_SLIP_REFERENCE, REFERENCE } from '@tillflow/domain';
+import { ATTENTION_CODES } from '@tillflow/workflows';
 import { z } from 'zod';
 import {
   amount,
@@ -19,7 +20,7 @@ import {
 /** Names in a charge's metadata that route its webhooks. */
 const RESERVED_METADATA = ['checkout', 'attempt', 'refund_key'] as const;
 
-const reference = z
+export const reference = z
   .string()
   .regex(REFERENCE, '1 to 64 of A-Z a-z 0-9 . _ -')
   .meta({ description: 'Unique per account: the same reference is the same checkout', examples: ['till-7-000142'] });
@@ -34,6 +35,8 @@ const LIMITS = {
     return { properties: { currency: { const: code }, amount: { minimum, maximum } } };
   }),
 };
+
+export const storeReply = z.object({ id: storeId, name: z.string().nullable() }).nullable();
 
 export const createCheckout = z
   .strictObject({
@@ -176,7 +179,9 @@ const version = z
   .nonnegative()
   .meta({ description: 'Grows with each change. It is the id of the event in the stream' });
 
-const attention = z.object({ code: z.string(), since: time, detail: z.string() }).meta({ id: 'Attention' });
+const attention = z
+  .object({ code: z.enum(ATTENTION_CODES), since: time, detail: z.string() })
+  .meta({ id: 'Attention' });
 
 const summary = {
   id: checkoutId,
@@ -211,11 +216,11 @@ const example = {
 export const checkoutReply = z
   .object({
     ...summary,
-    reference: z.string().meta({ pattern: REFERENCE.source }),
+    reference,
     description: z.string().nullable(),
     metadata: z.record(z.string(), z.string()),
     terminal: z.string().nullable(),
-    store: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
+    store: storeReply,
     attempts: z.array(attempt),
     payment: payment.nullable().meta({ description: 'Null until the checkout is paid' }),
     refunded_amount: z.int().nonnegative().meta({ description: 'In the smallest currency unit' }),
@@ -224,7 +229,7 @@ export const checkoutReply = z
     attention: attention.nullable().meta({ description: 'Why a person should check the checkout' }),
     events_url: z.url().nullable().meta({
       description:
-        'A stream of the changes that the customer may see. The link opens without a key until one day after the time to pay. Null after that, and once the checkout has closed',
+        'A stream of the changes that the customer may see. The link opens without a key until one day after the time to pay. Null after that, once the checkout has closed, and for a session of the counter while Temporal has not confirmed the checkout',
     }),
     receipt_url: z.url().nullable().meta({
       description:

@@ -2,7 +2,7 @@ import { Body, Controller, Get, Headers, Param, Post, Res } from '@nestjs/common
 import type { FastifyReply } from 'fastify';
 import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
-import { Answers, Describes, Tag } from '../openapi/decorators.js';
+import { Answers, Describes, Tag, type Link } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
 import { checkoutPath, type CheckoutPath } from './checkouts.schema.js';
 import { idempotencyKeyHeader, idempotencyKey } from '../shared/idempotency-key.js';
@@ -16,9 +16,10 @@ import {
 } from './refunds.schema.js';
 import { RefundsService } from './refunds.service.js';
 
-const LINKS = [
+const LINKS: readonly Link[] = [
   { operationId: 'listRefunds', parameters: { id: '$request.path.id' } },
   { operationId: 'getCheckout', parameters: { id: '$request.path.id' } },
+  { operationId: 'getCheckoutReceipt', parameters: { id: '$request.path.id', refund: '$response.body#/key' } },
 ];
 
 @Tag('refunds')

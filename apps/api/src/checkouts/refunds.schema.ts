@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ASKER, currency, nextCursor, providerId, text, time } from '../shared/fields.schema.js';
+import { ASKER, currency, keyText, nextCursor, providerId, text, time } from '../shared/fields.schema.js';
 
 export const createRefund = z
   .strictObject({
@@ -18,7 +18,7 @@ export type CreateRefund = z.output<typeof createRefund>;
 export const refundReply = z
   .object({
     id: providerId.nullable().meta({ description: "The provider's id. Null until it is known" }),
-    key: z.string().meta({ description: 'The Idempotency-Key. A refund without one has a name that Tillflow gives' }),
+    key: keyText.meta({ description: 'The Idempotency-Key. A refund without one has a name that Tillflow gives' }),
     charge_id: providerId.nullable(),
     amount: z.int().positive().meta({ description: 'In the smallest currency unit' }),
     currency,

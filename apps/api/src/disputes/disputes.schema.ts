@@ -3,15 +3,20 @@ import { amount, currency, providerId, text } from '../shared/fields.schema.js';
 import { pageOf } from '../provider/lists.schema.js';
 import { MAX_FILES, MAX_KIND_LENGTH } from './upload.js';
 
-export const disputePath = z.object({ id: providerId });
+const disputeId = providerId.meta({ examples: ['dspt_test_1w4e7r0t3y'] });
+
+export const disputePath = z.object({ id: disputeId });
 export type DisputePath = z.output<typeof disputePath>;
 
-export const documentPath = z.object({ id: providerId, document_id: providerId });
+export const documentPath = z.object({
+  id: disputeId,
+  document_id: providerId.meta({ examples: ['docu_test_7z4x1c8v5b'] }),
+});
 export type DocumentPath = z.output<typeof documentPath>;
 
 /** The multipart body. `upload.ts` checks it while it arrives. */
 export const evidenceBody = z
-  .object({
+  .strictObject({
     file: z
       .array(z.string().meta({ format: 'binary', contentMediaType: 'application/octet-stream' }))
       .min(1)

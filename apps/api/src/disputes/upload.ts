@@ -157,8 +157,9 @@ function drain(request: IncomingMessage): void {
 
 const UNREADABLE_TEXT = /[\p{Cs}\p{Cc}]/u;
 
+/** @param max characters (code points), as the description counts them. */
 function isText(value: string, max: number): boolean {
-  return value.length <= max && !UNREADABLE_TEXT.test(value);
+  return Array.from(value).length <= max && !UNREADABLE_TEXT.test(value);
 }
 
 function wrong(path: string, message: string): Problem {

@@ -16,6 +16,7 @@ const TAGS = {
   checkouts: 'Payments by QR code',
   availability: 'Whether new payments are possible',
   refunds: 'Refunds and voids',
+  events: 'Endpoints of other systems, which get the events of checkouts',
   counter: 'The page at which a person sells',
   reconciliations: "Comparisons of Tillflow's records with the provider's",
   'recurring plans': 'Recurring charges and transfers',

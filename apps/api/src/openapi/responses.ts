@@ -95,8 +95,10 @@ function problemsOf({ access, operation, body }: Route): ReadonlySet<ProblemCode
     ...operation.problems,
     ...(access.role === null ? [] : (['unauthorized', 'forbidden'] as const)),
     ...(access.isUnlimited === true ? [] : (['rate_limited'] as const)),
-    ...(takesBody ? (['request_timeout', 'unsupported_media_type'] as const) : []),
+    ...(takesBody ? (['unsupported_media_type'] as const) : []),
     ...(takesBody && access.body !== 'files' ? (['body_too_large'] as const) : []),
+    // The head of any request can arrive too slowly, or be too large.
+    'request_timeout',
     'headers_too_large',
     'internal_error',
   ]);

@@ -122,7 +122,8 @@ export const PROBLEMS = {
     status: 409,
     title: 'The checkout is already paid',
     meaning: 'The customer paid before the cancel or the new attempt.',
-    money: 'The customer has paid, once. Tillflow returns a payment that came too late.',
+    money:
+      'The customer has paid, once. Tillflow returns a payment that came too late, unless the operator keeps it or the provider refuses the return.',
     action:
       'Read the checkout, and go on by its `status`. Treat a paid sale as paid, or return the money with a refund.',
     example: 'Paid at 2026-11-21T05:30:18.000Z',
@@ -132,8 +133,9 @@ export const PROBLEMS = {
     title: 'The checkout has closed',
     meaning:
       'The checkout was cancelled, or it ended unpaid so long ago that it has closed. It accepts no new attempt.',
-    money: 'Nothing was changed. The customer cannot pay through this checkout.',
-    action: 'Create a new checkout with a new reference. The old reference belongs to the closed checkout.',
+    money: 'Nothing was changed. While a cancel is under way, the customer may still be paying.',
+    action:
+      'Read the checkout, and wait until it has ended. Create a new one with a new reference only when it has ended unpaid, without `paid_at`.',
     example: 'The checkout is expired and has closed',
   },
   attempt_unknown: {
@@ -149,7 +151,7 @@ export const PROBLEMS = {
     title: 'The checkout has no attempts left',
     meaning: 'A checkout can have 20 attempts.',
     money: NOT_CHANGED,
-    action: 'Cancel the checkout, and create a new one with a new reference.',
+    action: 'Cancel the checkout. Create a new one with a new reference only when the cancel has answered 200.',
     example: 'A checkout may have 20 attempts',
   },
   too_many_endpoints: {
@@ -192,7 +194,7 @@ export const PROBLEMS = {
       'A refund with this `Idempotency-Key` has a different amount, or a plan with this key has different content.',
     money: 'The first request with this key stays as it is. No more money moved.',
     action: 'Use a new key for a new refund or plan, or repeat the first request unchanged.',
-    example: 'The key return-17 already belongs to a refund of THB 500.00',
+    example: 'This key already belongs to a refund of THB 500.00',
   },
   too_many_refunds: {
     status: 409,
@@ -206,7 +208,7 @@ export const PROBLEMS = {
   reconciliation_incomplete: {
     status: 409,
     title: 'The reconciliation has not completed',
-    meaning: 'The reconciliation is still running, or it failed. What it has found is not complete.',
+    meaning: 'The reconciliation is still running, or it failed. Its list of breaks is not complete.',
     money: NOT_CHANGED,
     action: 'Read the reconciliation until its `status` is `completed`. When it failed, `failure` says why.',
     example: 'The reconciliation is running',
@@ -260,12 +262,13 @@ export const PROBLEMS = {
     example: 'Unsupported Media Type',
   },
   endpoint_refused: {
-    status: 403,
+    status: 422,
     title: 'Events may not go to this address',
     meaning:
-      'The address contains a user name or a password, is not public, or uses http outside of `EVENT_ENDPOINT_NETWORKS`.',
+      'The address contains a user name or a password, is link-local, or is outside of `EVENT_ENDPOINT_NETWORKS` and not public or not https.',
     money: UNTOUCHED,
-    action: 'Use a public https address, or ask the operator to add its network to `EVENT_ENDPOINT_NETWORKS`.',
+    action:
+      'Use an https address without a user name and a password. For a network of the shop, ask the operator to add it to `EVENT_ENDPOINT_NETWORKS`. Events never go to a link-local address.',
     example: '10.20.0.7 is not a public address, and not in EVENT_ENDPOINT_NETWORKS',
   },
   amount_out_of_range: {

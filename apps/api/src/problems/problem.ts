@@ -33,7 +33,7 @@ export const problemDocument = z
     status: z.int().min(400).max(599),
     code: z.enum(CODES).meta({ id: 'ProblemCode', description: 'For programs. It does not change' }),
     detail: z.string().meta({ description: 'For people: what is wrong with this request' }),
-    request_id: z.string().meta({ description: 'Names the request in the logs' }),
+    request_id: z.uuid().meta({ description: 'Names the request in the logs' }),
     errors: z
       .array(z.object({ path: z.string(), message: z.string() }))
       .optional()

@@ -1,12 +1,10 @@
 import { z } from 'zod';
-import { payment } from '../checkouts/checkouts.schema.js';
-import { amount, currency, providerId, time } from '../shared/fields.schema.js';
+import { payment, reference, storeReply } from '../checkouts/checkouts.schema.js';
+import { amount, checkoutId, currency, keyText, providerId, time } from '../shared/fields.schema.js';
 import { LANGUAGES } from './languages.js';
 
 export const readReceipt = z.strictObject({
-  refund: z
-    .string()
-    .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+  refund: keyText
     .optional()
     .meta({ description: 'The `key` of a refund: the receipt of this refund. Default: the receipt of the payment' }),
 });
@@ -28,7 +26,7 @@ const receiptPayment = payment
 
 const receiptRefund = z.object({
   id: providerId.nullable(),
-  key: z.string(),
+  key: keyText,
   kind: z.enum(['void', 'refund']),
 });
 
@@ -74,10 +72,10 @@ export const checkoutReceipt = z
     shop: z
       .object({ name: z.string().nullable(), address: z.array(z.string()), tax_id: z.string().nullable() })
       .meta({ description: 'From the settings `SHOP_NAME`, `SHOP_ADDRESS` and `SHOP_TAX_ID`' }),
-    store: z.object({ id: z.string(), name: z.string().nullable() }).nullable(),
+    store: storeReply,
     terminal: z.string().nullable(),
-    checkout_id: z.string(),
-    reference: z.string(),
+    checkout_id: checkoutId,
+    reference,
     description: z.string().nullable(),
     amount: smallestUnit.meta({ description: 'What was paid or refunded, in the smallest currency unit' }),
     currency,

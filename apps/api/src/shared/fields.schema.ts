@@ -53,6 +53,9 @@ export const checkoutId = z
 /** An id that the provider gives. It may stand in a path. */
 export const providerId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, '1 to 64 of A-Z a-z 0-9 _ -');
 
+/** What an `Idempotency-Key` can be. A space or a comma with a space would be two headers in one. */
+export const keyText = z.string().regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters');
+
 /**
  * The place where the next page begins. The API signs it: only a cursor that the API made for the same list is valid.
  */
@@ -72,7 +75,7 @@ export const wholeNumber = (min: number, max: number) =>
 
 /** The forms of a requester's name, for descriptions. */
 export const ASKER =
-  'the name of an API key, `cli:<user>` for the command line, `auto:<why>` for Tillflow itself, `temporal:cancel` for a cancellation in Temporal';
+  'the name of an API key, `counter:<link>:<till>` for the counter, `cli:<user>` for the command line, `auto:<why>` for Tillflow itself, `temporal:cancel` for a cancellation in Temporal';
 
 const MAX_METADATA = 20;
 

@@ -1,11 +1,8 @@
 import { OWN_KEY_PREFIX } from '@tillflow/domain';
-import { z } from 'zod';
 import { Problem } from '../problems/problem.js';
+import { keyText } from './fields.schema.js';
 
-/** Visible ASCII. A space or a comma with a space would be two headers in one. */
-export const idempotencyKeyHeader = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 visible ASCII characters')
+export const idempotencyKeyHeader = keyText
   .refine((key) => !key.startsWith(OWN_KEY_PREFIX), `must not begin with ${OWN_KEY_PREFIX}`)
   .meta({ pattern: `^(?!${OWN_KEY_PREFIX})[\\x21-\\x7e]{1,128}$`, examples: ['return-17'] });
 
