@@ -101,7 +101,7 @@ const isTestedCall = ({ name }: MoneyCall): boolean => name === 'the create of a
 describe.concurrent.each([
   { calls: MONEY_CALLS.filter(isTestedCall), options: {} },
   { calls: MONEY_CALLS.filter((call) => !isTestedCall(call)), options: FULL },
-])('a worker', ({ calls, options }) => {
+])('a worker that is killed or frozen', ({ calls, options }) => {
   describe.each(calls)('before it sends $name', { timeout: ENOUGH_MS, ...options }, (call) => {
     const { route } = call;
     const requests = (stack: Stack): number => stack.requests(`POST ${route}`).length;
@@ -184,7 +184,7 @@ describe.concurrent('a worker that retrieves a paid charge within a workflow tas
       await call.provoke(stack, id);
       await stack.until(id, ({ qr }) => qr !== null);
       const answered = new Promise<void>((resolve) => {
-        const end = stack.sandbox.on('request', ({ method, route }) => {
+        const end = stack.sandbox.on('response', ({ method, route }) => {
           if (method !== 'GET' || route !== '/charges/{id}') return;
           end();
           victim.signal(signal);
@@ -223,11 +223,11 @@ describe.concurrent('in the last moment before a worker sends', { timeout: ENOUG
         const { refunds, transactions } = stack.sandbox.state();
         return { refunds, transactions, charges: stack.chargesOf(id).map((one) => `${one.id} ${one.status}`) };
       };
-      const books = moved();
-      const before = stack.requests(`POST ${route}`).length;
+      const before = moved();
+      const sent = stack.requests(`POST ${route}`).length;
       await thaw(stack, victim, id);
-      await vi.waitUntil(() => stack.requests(`POST ${route}`).length === before + 1, { timeout: 30_000 });
-      expect(moved()).toEqual(books);
+      await vi.waitUntil(() => stack.requests(`POST ${route}`).length === sent + 1, { timeout: 30_000 });
+      expect(moved()).toEqual(before);
     });
 
   const refusable = MONEY_CALLS.filter(({ name }) => name !== 'a refund');
@@ -242,8 +242,8 @@ describe.concurrent('in the last moment before a worker sends', { timeout: ENOUG
   );
 });
 
-describe('a worker', { timeout: ENOUGH_MS }, () => {
-  it('that receives SIGTERM finishes the call in flight: the answer is not lost', () =>
+describe('a worker that receives SIGTERM', { timeout: ENOUGH_MS }, () => {
+  it('finishes the call in flight: the answer is not lost', () =>
     withStack({ api: PATIENT }, async (stack, start) => {
       const first = await start();
       stack.sandbox.faults.add({

@@ -62,7 +62,7 @@ describe('the workflow code', () => {
   });
 });
 
-describe('a new history of the workflow', FULL, () => {
+describe('a new history (checkouts, event tail)', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
@@ -88,7 +88,7 @@ describe('a new history of the workflow', FULL, () => {
   });
 });
 
-describe('a new history of the workflow', FULL, () => {
+describe('a new history (reconciliations)', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     const now = new Date(Date.now() - PROVIDER_BEHIND_HOURS * 3_600_000).toISOString();
@@ -104,7 +104,7 @@ describe('a new history of the workflow', FULL, () => {
   });
 });
 
-describe('a new history of the workflow', FULL, () => {
+describe('a new history (commands)', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({
@@ -123,7 +123,7 @@ describe('a new history of the workflow', FULL, () => {
   });
 });
 
-describe('a new history of the workflow', FULL, () => {
+describe('a new history (outgoing events, counter links)', FULL, () => {
   let stack: Stack;
   beforeAll(async () => {
     stack = await Stack.start({ shared: { ...QUICK_TAIL, EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' } });

@@ -353,15 +353,15 @@ describe('GET /metrics of the API', () => {
 
   it('keeps the breaks of the daily reconciliation when a person compares another window', async () => {
     const yesterday = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000).toISOString();
-    const books = await Stack.start({
+    const reconciled = await Stack.start({
       api: { METRICS_REFRESH_MS: '100' },
       sandbox: { now: yesterday },
       webhookUrl: null,
     });
     try {
-      const charged = await fetch(`${books.sandboxUrl}/charges`, {
+      const charged = await fetch(`${reconciled.sandboxUrl}/charges`, {
         method: 'POST',
-        headers: { authorization: `Basic ${btoa(`${books.sandbox.keys.secret}:`)}` },
+        headers: { authorization: `Basic ${btoa(`${reconciled.sandbox.keys.secret}:`)}` },
         body: new URLSearchParams({
           amount: '150000',
           currency: 'THB',
@@ -370,16 +370,16 @@ describe('GET /metrics of the API', () => {
         }),
       });
       const { id } = (await charged.json()) as { id: string };
-      books.sandbox.mark(id, { status: 'successful' });
-      const { client } = books.temporal;
+      reconciled.sandbox.mark(id, { status: 'successful' });
+      const { client } = reconciled.temporal;
       await client.workflow.execute('reconcile', {
-        workflowId: `${nameOnQueue('reconcile-daily', books.taskQueue)}-now`,
-        taskQueue: books.taskQueue,
+        workflowId: `${nameOnQueue('reconcile-daily', reconciled.taskQueue)}-now`,
+        taskQueue: reconciled.taskQueue,
       });
       const left = 'tillflow_reconciliation_breaks{type="missing_here"}';
-      await expect.poll(async () => valueOf(await metrics(books), left), { timeout: 20_000 }).toBe(1);
+      await expect.poll(async () => valueOf(await metrics(reconciled), left), { timeout: 20_000 }).toBe(1);
 
-      const reconciliations = new Reconciliations(books);
+      const reconciliations = new Reconciliations(reconciled);
       const now = Date.now();
       const narrow = { from: new Date(now - 7_200_000).toISOString(), to: new Date(now - 3_600_000).toISOString() };
       const run = await reconciliations.completed(await reconciliations.start(narrow));
@@ -390,11 +390,11 @@ describe('GET /metrics of the API', () => {
       const readAt = 'tillflow_business_read_timestamp_seconds';
       const listedAt = Date.now() / 1_000;
       await expect
-        .poll(async () => valueOf(await metrics(books), readAt), { timeout: 20_000 })
+        .poll(async () => valueOf(await metrics(reconciled), readAt), { timeout: 20_000 })
         .toBeGreaterThan(listedAt);
-      expect(valueOf(await metrics(books), left)).toBe(1);
+      expect(valueOf(await metrics(reconciled), left)).toBe(1);
     } finally {
-      await books.stop();
+      await reconciled.stop();
     }
   });
 

@@ -88,11 +88,11 @@ describe('tillflow resolve --query', () => {
     const { code, json } = await operate(...LOOK, '--rate', '200');
     expect({ code, json }).toMatchObject({
       code: 0,
-      json: { looked: STUCK - paidBefore, resolved: STUCK - paidBefore, still_matching: [], failed: [] },
+      json: { asked: STUCK - paidBefore, resolved: STUCK - paidBefore, still_matching: [], failed: [] },
     });
     expect(await countPaid()).toBe(STUCK);
     expect(new Set(await looks())).toEqual(new Set([1]));
-    expect(await operate(...LOOK)).toMatchObject({ code: 0, json: { looked: 0 } });
+    expect(await operate(...LOOK)).toMatchObject({ code: 0, json: { asked: 0 } });
   });
 
   it('exits with 1 and names the checkouts that still match after the lookup', async () => {
@@ -101,7 +101,7 @@ describe('tillflow resolve --query', () => {
     await expect.poll(async () => (await operate(...look, '--dry-run')).json['matching']).toBe(1);
     expect(await operate(...look)).toMatchObject({
       code: 1,
-      json: { looked: 1, resolved: 0, still_matching: [id], failed: [] },
+      json: { asked: 1, resolved: 0, still_matching: [id], failed: [] },
     });
   });
 

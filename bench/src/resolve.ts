@@ -31,9 +31,9 @@ export async function benchResolve({ quick }: { readonly quick: boolean }): Prom
       await engine.sandbox.call('POST', `/charges/${chargeOf(checkout)}/mark_as_paid`);
     });
     const began = performance.now();
-    const { looked, resolved } = await lookAtAll(engine);
+    const { asked, resolved } = await askAll(engine);
     const seconds = (performance.now() - began) / 1_000;
-    if (looked !== count || resolved !== count) throw new Error(`${resolved} of ${looked} are resolved, not ${count}`);
+    if (asked !== count || resolved !== count) throw new Error(`${resolved} of ${asked} are resolved, not ${count}`);
     return await report(
       'resolve',
       [
@@ -51,11 +51,11 @@ export async function benchResolve({ quick }: { readonly quick: boolean }): Prom
 }
 
 /** Runs the operators' command at its default rate. */
-async function lookAtAll({ tree, server }: Engine): Promise<{ readonly looked: number; readonly resolved: number }> {
+async function askAll({ tree, server }: Engine): Promise<{ readonly asked: number; readonly resolved: number }> {
   const look = ['resolve', '--query', 'status=awaiting_payment', '--look', '--reason', 'bench', '--json'];
   const { stdout } = await promisify(execFile)(process.execPath, [programOf(tree, 'cli'), ...look], {
     env: { PATH: process.env['PATH'], TEMPORAL_ADDRESS: server.address, TEMPORAL_TASK_QUEUE: TASK_QUEUE },
     maxBuffer: MOST_OUTPUT_BYTES,
   });
-  return JSON.parse(stdout) as { readonly looked: number; readonly resolved: number };
+  return JSON.parse(stdout) as { readonly asked: number; readonly resolved: number };
 }

@@ -14,8 +14,8 @@ export type OpenRun = {
 };
 
 /**
- * The open breaks of the recent completed runs, the newest run first. What the newest run says of a break counts, also
- * when it has healed. A run that a newer one covers shows none: the newer one no longer has them, or shows them itself.
+ * The open breaks of the recent completed runs, the newest run first. The newest run decides whether a break is open.
+ * A run that a newer one covers shows none: the newer one no longer has them, or shows them itself.
  * Reads one result of up to 2 MB at a time.
  */
 export async function openBreaks(reconciliations: Pick<Reconciliations, 'page' | 'get'>): Promise<readonly OpenRun[]> {

@@ -22,11 +22,11 @@ export const counterLink = command({
     '  --terminal <name>     the till, by a name of your own',
     '  --store <id>          the shop of the till, by an id of your own',
     '  --store-name <text>   its name, for people',
-    `  --days <n>            the link and its sessions expire after so many days; default: ${DEFAULT_DAYS}`,
+    `  --days <n>            how long the link and its sessions are valid, in days; default: ${DEFAULT_DAYS}`,
     '  --revoke <id>         ends a link, and every session that it opened, within 5 s',
     '  --dry-run             checks the command, and changes nothing',
     '',
-    'Whoever has the address can sell at this till, and see its sales. It permits no refunds. Needs no worker.',
+    'Anyone with this address can sell at this till, and see its sales. It permits no refunds. Needs no worker.',
   ],
   takes: 0,
   options: {

@@ -21,7 +21,7 @@ const MAX_RATE = 1_000;
 /** A lookup takes a tenth of a second, and up to 45 s while the provider is down. */
 const CONCURRENCY = 32;
 const WITHIN_MS = 60_000;
-/** After so many failures in a row, Temporal or the workers may be down. */
+/** The failures in a row after which the command stops: Temporal or the workers may be down. */
 const MAX_FAILURES_IN_A_ROW = CONCURRENCY;
 const PROGRESS_EVERY_MS = 1_000;
 const NO_WORKER = 'No worker answers, so nothing was requested. Run `pnpm tillflow doctor`, then repeat the command.';
@@ -79,7 +79,7 @@ export async function resolveMany(
 
 /** One run of the command: asks at a limited rate, a limited number at a time, and counts. */
 class Round {
-  #looked = 0;
+  #asked = 0;
   #failuresInARow = 0;
   #nextAt = 0;
   #reportedAt = 0;
@@ -105,7 +105,7 @@ class Round {
   async run(found: AsyncGenerator<StoredCheckout>): Promise<void> {
     const ask = async (): Promise<void> => {
       for (let next = await found.next(); next.done !== true; next = await found.next()) {
-        await this.#lookAt(next.value);
+        await this.#askOne(next.value);
         if (this.#stoppedBecause !== null) return;
       }
     };
@@ -114,7 +114,7 @@ class Round {
   }
 
   report(unreadable: ReadonlySet<string>): Report {
-    const resolved = this.#looked - this.#still.length - this.#failed.length;
+    const resolved = this.#asked - this.#still.length - this.#failed.length;
     const isDone = this.#still.length + this.#failed.length + unreadable.size === 0;
     const stopped = this.#stoppedBecause;
     return {
@@ -122,7 +122,7 @@ class Round {
       json: {
         stopped,
         reached: this.#reached === '' ? null : this.#reached,
-        looked: this.#looked,
+        asked: this.#asked,
         resolved,
         still_matching: this.#still,
         failed: this.#failed,
@@ -130,10 +130,8 @@ class Round {
       },
       lines: [
         ...(stopped === null ? [] : [stopped]),
-        ...(stopped === null || this.#reached === ''
-          ? []
-          : [`To go on there, add "to=${this.#reached}" to the query.`]),
-        `looked: ${this.#looked}`,
+        ...(stopped === null || this.#reached === '' ? [] : [`To continue, add "to=${this.#reached}" to --query.`]),
+        `asked: ${this.#asked}`,
         `no longer match: ${resolved}`,
         `still match: ${this.#still.length}`,
         ...named(this.#still),
@@ -144,11 +142,11 @@ class Round {
     };
   }
 
-  async #lookAt({ intent }: StoredCheckout): Promise<void> {
+  async #askOne({ intent }: StoredCheckout): Promise<void> {
     await this.#turn();
     const { id, created_at } = intent;
     const why = await this.#failureOf(this.engine.checkouts, intent);
-    this.#looked += 1;
+    this.#asked += 1;
     if (why === null) {
       this.#failuresInARow = 0;
       this.#reached = created_at;
@@ -164,7 +162,7 @@ class Round {
   async #stopIfDown(why: string): Promise<void> {
     const isUp = await hasWorker(this.engine.temporal, this.limits.taskQueue).catch(() => false);
     if (isUp) return;
-    this.#stoppedBecause = `Stopped after ${this.#looked} checkouts: Temporal or the workers are down (${why}). Run \`pnpm tillflow doctor\`, then repeat the command.`;
+    this.#stoppedBecause = `Stopped after ${this.#asked} checkouts: Temporal or the workers are down (${why}). Run \`pnpm tillflow doctor\`, then repeat the command.`;
   }
 
   /** Why the lookup failed, or null. Also notes whether the checkout still matches. */
@@ -197,7 +195,7 @@ class Round {
     if (now - this.#reportedAt < PROGRESS_EVERY_MS) return;
     this.#reportedAt = now;
     progress(
-      `looked: ${this.#looked} of ${total}, still match: ${this.#still.length}, failed: ${this.#failed.length}, created at ${this.#reached}`,
+      `asked: ${this.#asked} of ${total}, still match: ${this.#still.length}, failed: ${this.#failed.length}, created at ${this.#reached}`,
     );
   }
 }

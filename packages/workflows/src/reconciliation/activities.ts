@@ -57,8 +57,9 @@ export type ReconciliationActivities = {
    */
   dailyWindow(call: DailyCall): Promise<{ readonly from: number; readonly to: number }>;
   /**
-   * For runs that began before business days.
-   * The end of the window of the last completed daily run, in ms, if it is before `before`; null for none. */
+   * For runs started by a release without business days: the end of the window of the last completed daily run, in ms,
+   * if it is before `before`; null for none.
+   */
   lastDaily(call: { readonly before: number }): Promise<number | null>;
   /** Those of the refunds that an earlier run has reported. */
   recallReported(call: RecallCall): Promise<readonly string[]>;

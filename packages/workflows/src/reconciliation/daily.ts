@@ -17,16 +17,16 @@ export function dueAt(): number {
 }
 
 /**
- * For runs that began before business days: the end of the last day, in UTC, whose payments are all old enough at
- * `due`. The next run continues from there, so a younger payment would never be compared.
+ * For runs started by a release without business days: the end of the last day, in UTC, whose payments are all old
+ * enough at `due`. The next run continues from there, so a younger payment would never be compared.
  */
 export function endOfDay(due: number): number {
   return Math.floor((due - DEFAULT_RECONCILE_POLICY.youngMs) / DAY_MS) * DAY_MS;
 }
 
 /**
- * For runs that began before business days: the window that ends at `to`, one day, or everything since the last
- * completed daily run if days were skipped or failed.
+ * For runs started by a release without business days: the window that ends at `to`, one day, or everything since
+ * the last completed daily run if days were skipped or failed.
  * @param comparedUntil the end of the window of that run, in milliseconds; null when there is none
  */
 export function dailyInput(to: number, comparedUntil: number | null): ReconcileInput {

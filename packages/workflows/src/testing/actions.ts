@@ -19,7 +19,7 @@ export type Action =
       readonly key: string;
       /** Smallest currency unit; null is all that is left. */
       readonly amount: number | null;
-      /** So many times at once, as impatient callers do. */
+      /** How often it is requested at the same time, as impatient callers do. */
       readonly times: number;
       readonly by: Way;
     }

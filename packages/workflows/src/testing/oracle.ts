@@ -43,7 +43,7 @@ export function checkSettled(observation: Observation): Findings {
   const findings = new Checks(observation);
   findings.noMoreThanPaid();
   findings.paidByTheProvider();
-  findings.onePaymentIsKept();
+  findings.onePaymentIsAccepted();
   findings.nothingIsRepeatedOrDenied();
   findings.recordsAreEqual();
   findings.answersHold();
@@ -92,7 +92,7 @@ class Checks {
     this.#expect(4, qr === null || isCharge, 'it shows the QR of no charge');
   }
 
-  onePaymentIsKept(): void {
+  onePaymentIsAccepted(): void {
     const kept = this.#unreturned.map(({ id }) => id);
     const isExcused = this.#isExcused('return_refused', 'refund_unmatched');
     this.#expect(1, kept.length <= 1 || isExcused, `${kept.length} payments are kept: ${kept.join(', ')}`);
