@@ -1,0 +1,134 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Clone, PNPM, writePage } from './clone.js';
+
+/** The newest versions that run on Node 20.19. Only this command needs them, so the project does not install them. */
+const STRYKER = ['@stryker-mutator/core@9.6.1', '@stryker-mutator/vitest-runner@9.6.1'] as const;
+/** The share of mutants that the tests must kill. */
+const BOUND = 0.95;
+
+type Part = {
+  readonly name: string;
+  readonly folder: string;
+  /** The files of the folder that are no product code. */
+  readonly except: readonly string[];
+  /** The specs that must notice, without the long random scenarios. */
+  readonly specs: string;
+};
+
+const PARTS: readonly Part[] = [
+  { name: 'domain', folder: 'packages/domain/src', except: ['testing/**', 'index.ts'], specs: '**/*.spec.ts' },
+  {
+    name: 'checkout model',
+    folder: 'packages/workflows/src/checkout/model',
+    except: [],
+    specs: '**/!(random-scenarios).spec.ts',
+  },
+];
+
+type Report = {
+  readonly files: Readonly<Record<string, { readonly mutants: readonly GeneratedMutant[] }>>;
+};
+
+type GeneratedMutant = {
+  readonly mutatorName: string;
+  readonly replacement?: string;
+  /** `Killed`, `Timeout`, `Survived`, `NoCoverage`, or an error. */
+  readonly status: string;
+  readonly location: { readonly start: { readonly line: number } };
+};
+
+type Row = { readonly file: string; readonly mutants: readonly GeneratedMutant[] };
+
+/** Measures how many generated mutants the unit tests kill. @returns whether each part reaches the bound */
+export async function measureGenerated(): Promise<boolean> {
+  const clone = await Clone.create();
+  try {
+    await clone.npx([...PNPM, 'add', '--save-dev', '--workspace-root', ...STRYKER]);
+    const measured: { readonly part: Part; readonly rows: readonly Row[] }[] = [];
+    for (const part of PARTS) {
+      console.log(`${part.name}: this takes a while`);
+      measured.push({ part, rows: await measure(clone, part) });
+    }
+    const sections = measured.flatMap(({ part, rows }) => section(part, rows));
+    await writePage('docs/generated-mutants.md', [...HEAD, ...sections, ''].join('\n'));
+    return measured.every(({ rows }) => scoreOf(rows) >= BOUND);
+  } finally {
+    await clone.remove();
+  }
+}
+
+async function measure(clone: Clone, { folder, except, specs }: Part): Promise<readonly Row[]> {
+  const [config, options, report] = ['vitest.mutants.config.ts', 'stryker.json', 'mutants.json'];
+  const test = { include: [`${folder}/${specs}`], pool: 'threads', isolate: false, maxWorkers: 1, testTimeout: 20_000 };
+  await writeFile(join(clone.folder, config), `export default ${JSON.stringify({ test })};\n`);
+  const stryker = {
+    testRunner: 'vitest',
+    plugins: ['@stryker-mutator/vitest-runner'],
+    vitest: { configFile: config, related: false },
+    mutate: [`${folder}/**/*.ts`, `!${folder}/**/*.spec.ts`, ...except.map((path) => `!${folder}/${path}`)],
+    inPlace: true,
+    coverageAnalysis: 'perTest',
+    // An endless loop ends soon.
+    timeoutMS: 3_000,
+    timeoutFactor: 2,
+    reporters: ['json'],
+    jsonReporter: { fileName: report },
+  };
+  await writeFile(join(clone.folder, options), JSON.stringify(stryker));
+  await clone.npx(['stryker', 'run', options]);
+  const { files } = JSON.parse(await readFile(join(clone.folder, report), 'utf8')) as Report;
+  return Object.entries(files).map(([file, { mutants }]) => ({ file: file.slice(folder.length + 1), mutants }));
+}
+
+const isKilled = ({ status }: GeneratedMutant): boolean => status === 'Killed' || status === 'Timeout';
+
+function scoreOf(rows: readonly Row[]): number {
+  const mutants = rows.flatMap((row) => row.mutants);
+  return mutants.filter(isKilled).length / mutants.length;
+}
+
+const HEAD = [
+  '# Generated mutants',
+  '',
+  '`pnpm mutants generated` lets Stryker change each expression of the rules about money, one at a time, and runs the unit tests of',
+  'that part. It writes this page. At least 95 % must be killed: a test fails, or an endless loop runs into its time limit.',
+  '',
+];
+
+function section({ name, folder }: Part, rows: readonly Row[]): string[] {
+  const percent = (some: readonly Row[]): string => `${(scoreOf(some) * 100).toFixed(1)} %`;
+  const survivors = rows.flatMap(({ file, mutants }) =>
+    mutants
+      .filter((mutant) => !isKilled(mutant))
+      .map(({ location, mutatorName, replacement = '' }) => [
+        file,
+        location.start.line,
+        mutatorName,
+        oneLine(replacement),
+      ]),
+  );
+  return [
+    `## ${name}: ${percent(rows)}`,
+    '',
+    `In \`${folder}\`:`,
+    '',
+    '| File | Mutants | Killed |',
+    '| --- | --- | --- |',
+    ...rows.map((row) => `| ${row.file} | ${row.mutants.length} | ${percent([row])} |`),
+    '',
+    'Survivors:',
+    '',
+    '| File | Line | Kind | It becomes |',
+    '| --- | --- | --- | --- |',
+    ...survivors.map((cells) => `| ${cells.join(' | ')} |`),
+    '',
+  ];
+}
+
+const LONGEST = 60;
+
+function oneLine(code: string): string {
+  const text = code.replaceAll(/\s+/gu, ' ').replaceAll('|', '\\|').slice(0, LONGEST);
+  return text === '' ? 'nothing' : `\`${text.replaceAll('`', "'")}\``;
+}
