@@ -12,8 +12,8 @@ export type CounterFile = {
 };
 
 /**
- * What the pages may do: run and load only files of the counter, and talk only to this API. No text becomes HTML or a
- * script.
+ * What the pages may do: run and load only files of the counter, and talk only to this API. No text becomes a script, and
+ * only a receipt of the API becomes HTML.
  */
 export const COUNTER_POLICY = [
   "default-src 'none'",
@@ -23,7 +23,6 @@ export const COUNTER_POLICY = [
   "connect-src 'self'",
   "manifest-src 'self'",
   "worker-src 'self'",
-  "frame-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",

@@ -37,7 +37,8 @@ async function dropOld() {
 async function newest(request, pathname) {
   try {
     const response = await fetch(request, { signal: AbortSignal.timeout(PATIENCE_MS) });
-    if (response.ok) return response;
+    // The time counts for the whole file: on a slow line, a file that is cut would follow its headers.
+    if (response.ok) return new Response(await response.blob(), response);
   } catch {
     // The kept file follows.
   }

@@ -14,6 +14,8 @@ type Counted = { readonly count: number; readonly amount: number };
 
 /** Source: `CounterDay` in docs/openapi.json. */
 export type Today = {
+  /** The business day. */
+  readonly date: string;
   readonly totals: readonly { readonly currency: string; readonly sales: Counted; readonly refunds: Counted }[];
 };
 
@@ -32,6 +34,11 @@ export class Refused extends Error {
   get isFinal(): boolean {
     return this.status === 401 || this.status === 403;
   }
+}
+
+/** The API answers the SDK with JSON, a stream of events, or 204. */
+function isOfApi({ status, headers }: Response): boolean {
+  return status === 204 || /json|event-stream/.test(headers.get('content-type') ?? '');
 }
 
 type Exchange<T> = { readonly path: string; readonly session?: string; readonly body?: unknown; readonly has: keyof T };
@@ -81,7 +88,6 @@ export class Api {
 
   async #exchange<T extends object>({ path, session, body, has }: Exchange<T>): Promise<T> {
     const sentAt = performance.now();
-    let status = 0;
     try {
       const response = await fetch(this.baseUrl + path, {
         method: body === undefined ? 'GET' : 'POST',
@@ -95,27 +101,29 @@ export class Api {
         redirect: 'error',
         signal: AbortSignal.timeout(ANSWER_WITHIN_MS),
       });
-      status = response.status;
-      const json = (await response.json()) as T & { readonly now?: string };
-      // Also an error of the API shows that the page reaches it. A proxy's error is no JSON.
-      this.#reach(true);
-      if (!response.ok || !(has in json)) throw new Refused(status);
-      if (json.now !== undefined) this.clock.learn(json.now, sentAt);
-      return json;
+      const json = (await response.json()) as T & { readonly now?: string; readonly code?: unknown };
+      // An error of the API shows that the page reaches it, too. It has a code.
+      if (response.ok ? has in json : typeof json.code === 'string') {
+        this.#reach(true);
+        if (!response.ok) throw new Refused(response.status);
+        if (json.now !== undefined) this.clock.learn(json.now, sentAt);
+        return json;
+      }
     } catch (error) {
       if (error instanceof Refused) throw error;
-      this.lost();
-      // An answer of the API is JSON: this status came from another program, and is not final.
-      throw new Refused(0);
     }
+    this.lost();
+    // Another program has answered, or none.
+    throw new Refused(0);
   }
 
   /** A request of the SDK. The SDK also ends requests that it does not need any more: those show nothing. */
   readonly #fetch: typeof globalThis.fetch = async (input, init) => {
     try {
       const response = await fetch(input, init);
-      // A proxy answers with 5xx for an API that it cannot reach.
-      if (response.status < 500) this.#reach(true);
+      // A proxy, and a network that wants a person to sign in, answer with pages.
+      if (!isOfApi(response)) this.onDoubt();
+      else if (response.status < 500) this.#reach(true);
       return response;
     } catch (error) {
       if (init?.signal?.aborted !== true) this.onDoubt();

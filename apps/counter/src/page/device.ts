@@ -1,6 +1,15 @@
 /** What the page keeps on the device. It survives a reload and a loss of power. */
 export type Memory = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>;
 
+/** The memory of a browser that forbids the page to keep anything. */
+export const NO_MEMORY: Memory = {
+  getItem: () => null,
+  setItem: () => {
+    throw new Error('The browser forbids it');
+  },
+  removeItem: () => undefined,
+};
+
 /** A sale that the person at the till has begun and not yet finished. */
 export type StoredSale = {
   /** Made here, before the first request. The same reference is the same checkout. */
@@ -15,19 +24,40 @@ export type StoredSale = {
   readonly id: string | null;
 };
 
-const SESSION = 'tillflow.session';
+/**
+ * Where each page keeps its session. The customer's screen has a name of its own, so that the page of the till does not
+ * open on a device that only shows. Without one, it shows the till of its device.
+ */
+const SESSIONS = { till: ['tillflow.session'], display: ['tillflow.display', 'tillflow.session'] } as const;
 
 /** Reads and writes what the page keeps. Texts that another program has damaged count as absent. */
 export class Device {
-  constructor(private readonly memory: Memory) {}
+  readonly #names: readonly [string, ...string[]];
 
-  /** The bearer token of the till that was opened last. */
-  get session(): string | null {
-    return this.#read(SESSION, isText);
+  /** @param own what only this window keeps, over its reloads */
+  constructor(
+    private readonly memory: Memory,
+    private readonly own: Memory,
+    page: keyof typeof SESSIONS,
+  ) {
+    this.#names = SESSIONS[page];
   }
 
-  set session(token: string) {
-    this.#tryToWrite(SESSION, token);
+  /** The bearer token of this window, else the one that another window has kept last. */
+  get session(): string | null {
+    const ofWindow = this.#read(this.#names[0], isText, this.own);
+    return this.#names.reduce((found, name) => found ?? this.#read(name, isText), ofWindow);
+  }
+
+  /** @param isNew it comes from a link: windows without a session of their own begin with it. */
+  keepSession(token: string, isNew: boolean): void {
+    this.#tryToWrite(this.#names[0], token, this.own);
+    if (isNew) this.#tryToWrite(this.#names[0], token);
+  }
+
+  /** The session of this page has ended. What other pages keep stays. */
+  forgetSession(): void {
+    for (const memory of [this.own, this.memory]) memory.removeItem(this.#names[0]);
   }
 
   /** @param till the name of the till: another till of the same device has another sale. */
@@ -37,7 +67,9 @@ export class Device {
 
   /** @throws {Error} when the device cannot keep it: then no sale may begin. */
   keepSale(till: string, sale: StoredSale | null): void {
-    this.#write(`tillflow.sale.${till}`, sale);
+    const name = `tillflow.sale.${till}`;
+    if (sale === null) this.memory.removeItem(name);
+    else this.memory.setItem(name, JSON.stringify(sale));
   }
 
   /** A choice of the person, such as the language. */
@@ -49,9 +81,9 @@ export class Device {
     this.#tryToWrite(`tillflow.choice.${name}`, value);
   }
 
-  #read<T>(name: string, isValid: (value: unknown) => value is T): T | null {
+  #read<T>(name: string, isValid: (value: unknown) => value is T, memory = this.memory): T | null {
     try {
-      const value: unknown = JSON.parse(this.memory.getItem(name) ?? 'null');
+      const value: unknown = JSON.parse(memory.getItem(name) ?? 'null');
       return isValid(value) ? value : null;
     } catch {
       return null;
@@ -59,17 +91,12 @@ export class Device {
   }
 
   /** What the device does not keep, the page asks for again. */
-  #tryToWrite(name: string, value: string): void {
+  #tryToWrite(name: string, value: string, memory = this.memory): void {
     try {
-      this.#write(name, value);
+      memory.setItem(name, JSON.stringify(value));
     } catch {
       // The device has no room, or forbids it.
     }
-  }
-
-  #write(name: string, value: unknown): void {
-    if (value === null) this.memory.removeItem(name);
-    else this.memory.setItem(name, JSON.stringify(value));
   }
 }
 

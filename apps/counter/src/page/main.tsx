@@ -1,33 +1,58 @@
 import { render } from 'preact';
 import { Api } from './api.js';
+import { alone } from './alone.js';
 import { Bell } from './bell.js';
-import { Device } from './device.js';
+import { Device, NO_MEMORY, type Memory } from './device.js';
 import { Display } from './display.js';
 import { DisplayPage } from './display-page.js';
 import { isUnfinished, type Screen } from './screen.js';
 import { ScreenLight } from './screen-light.js';
 import { ServerClock } from './server-clock.js';
 import { Till, type Shown } from './till.js';
-import { TillPage } from './till-page.js';
+import { Message, TillPage } from './till-page.js';
+import { trustedWorker } from './trusted.js';
 import { languageOf, LANGUAGES, WORDS, type Language } from './words.js';
 
 /** How often the page compares the time of a QR code with the API's time. Milliseconds. */
 const TICK_MS = 250;
 
-/** The two pages tell each other in this channel which checkout the till shows. */
+/** In this channel the page of the till says which checkout it shows, and the customer's screen asks it. */
 const CHANNEL = 'tillflow';
+const ASK = 'which checkout?';
 
 const [, base = ''] = /^(.*)\/counter(?:\/.*)?$/.exec(location.pathname) ?? [];
 const isDisplay = location.pathname.endsWith('/display');
 const root = document.body;
-const device = new Device(localStorage);
+const memory = memoryOf(() => localStorage);
+const device = new Device(
+  memory,
+  memoryOf(() => sessionStorage),
+  isDisplay ? 'display' : 'till',
+);
 const clock = new ServerClock();
 const api = new Api(location.origin + base, clock);
-const channel = new BroadcastChannel(CHANNEL);
+const channel = openChannel();
 const light = new ScreenLight();
 
 let language = chosenLanguage();
 let draw = (): void => undefined;
+
+/** A browser may forbid a page to store anything, and then throws at the mention of it. */
+function memoryOf(read: () => Storage): Memory {
+  try {
+    return read();
+  } catch {
+    return NO_MEMORY;
+  }
+}
+
+function openChannel(): BroadcastChannel | null {
+  try {
+    return new BroadcastChannel(CHANNEL);
+  } catch {
+    return null;
+  }
+}
 
 function chosenLanguage(): Language {
   const chosen = device.choice('language');
@@ -83,9 +108,10 @@ function openTill(): void {
     onPaid: () => bell.ring(),
     onShown: (now) => {
       const text = JSON.stringify(now);
-      if (text !== shown) channel.postMessage(now);
+      if (text !== shown) channel?.postMessage(now);
       shown = text;
     },
+    alone,
   });
   const currency = (): string => {
     const { currencies = [] } = till.session ?? {};
@@ -111,8 +137,11 @@ function openTill(): void {
     show(till.screen, till.stage);
   };
   setInterval(() => till.tick(), TICK_MS);
-  addEventListener('pointerdown', () => bell.unlock());
-  addEventListener('keydown', () => bell.unlock());
+  // The begin of a touch does not count as one: its end does.
+  for (const touch of ['pointerdown', 'pointerup', 'click', 'keydown']) addEventListener(touch, () => bell.unlock());
+  channel?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {
+    if (data === ASK) channel.postMessage(till.shown);
+  });
   addEventListener('storage', () => till.storageChanged());
   addEventListener('hashchange', () => {
     if (linkInAddress() !== null) till.open(linkInAddress());
@@ -122,35 +151,47 @@ function openTill(): void {
 }
 
 function openDisplay(): void {
-  const display = new Display({ api, device, clock, onChange: () => draw(), onEntered: forgetLink });
+  const onEntered = (): void => {
+    forgetLink();
+    channel?.postMessage(ASK);
+  };
+  const display = new Display({ api, device, clock, onChange: () => draw(), onEntered });
   draw = () => {
     render(<DisplayPage display={display} now={clock.now()} {...speech()} />, root);
-    show(display.screen, 'idle');
+    show(display.screen, display.stage === 'ready' ? 'idle' : display.stage);
   };
+  const follow = (): void => void display.follow(linkInAddress()).catch(() => undefined);
   setInterval(() => draw(), TICK_MS);
-  channel.addEventListener('message', ({ data }: MessageEvent<Shown>) => display.shown(data));
+  channel?.addEventListener('message', ({ data }: MessageEvent<Shown | typeof ASK>) => {
+    if (data !== ASK) display.shown(data);
+  });
+  addEventListener('storage', () => display.goOn());
+  addEventListener('hashchange', () => {
+    if (linkInAddress() !== null) follow();
+  });
   watchNetwork(() => display.wake());
-  draw();
-  void display.follow(linkInAddress()).catch(() => undefined);
+  follow();
+}
+
+/** The page can begin no sale that survives a reload. */
+function refuse(): void {
+  const { words } = speech();
+  render(
+    <main>
+      <Message {...words.noStorage} />
+    </main>,
+    root,
+  );
+  show(null, 'no-storage');
 }
 
 /** The page opens without a network, and can be installed. */
 function installWorker(): void {
-  const worker = `${base}/counter/worker.js`;
-  const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes };
-  const trusted = trustedTypes?.createPolicy('tillflow', { createScriptURL: (url) => url }).createScriptURL(worker);
-  void navigator.serviceWorker
-    ?.register((trusted ?? worker) as string, { scope: `${base}/counter` })
-    .catch(() => undefined);
+  const worker = trustedWorker(`${base}/counter/worker.js`);
+  void navigator.serviceWorker?.register(worker, { scope: `${base}/counter` }).catch(() => undefined);
 }
 
-type TrustedTypes = {
-  createPolicy(
-    name: string,
-    rules: { createScriptURL: (url: string) => string },
-  ): { createScriptURL(url: string): unknown };
-};
-
 if (isDisplay) openDisplay();
+else if (memory === NO_MEMORY) refuse();
 else openTill();
 installWorker();

@@ -2,6 +2,8 @@ import type { JSX } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { formatAmount, typed } from './money.js';
 import { Heading, type Speech } from './parts.js';
+import { whyNotAccepting, whyNotBegun } from './reasons.js';
+import { screenOf } from './screen.js';
 import type { Till } from './till.js';
 import { fill } from './words.js';
 
@@ -28,8 +30,9 @@ export function Pad({ till, language, words, currency, chooseCurrency }: Props):
   const shown = formatAmount(amount, currency, language);
   const canCharge = isPossible && amount > 0 && isInside && till.isReached;
   const charge = (): void => {
-    if (canCharge) till.charge(amount, currency, note.trim());
+    if (canCharge) void till.charge(amount, currency, note.trim());
   };
+  const press = (key: string): void => till.act(() => setAmount((before) => typed(before, key)));
 
   useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
@@ -48,9 +51,14 @@ export function Pad({ till, language, words, currency, chooseCurrency }: Props):
       <Heading of="pad">
         <span id="amount-title">{words.amount}</span>
       </Heading>
-      <output class="amount" aria-live="polite">
-        {shown}
-      </output>
+      <div class="total">
+        <output class="amount" aria-live="polite">
+          {shown}
+        </output>
+        <button type="button" disabled={amount === 0} onClick={() => press('clear')}>
+          {words.clear}
+        </button>
+      </div>
       {till.session !== null && till.session.currencies.length > 1 ? (
         <div class="currencies" role="group" aria-label={words.currency}>
           {till.session.currencies.map((one) => (
@@ -60,13 +68,13 @@ export function Pad({ till, language, words, currency, chooseCurrency }: Props):
           ))}
         </div>
       ) : null}
-      <div class="keys">
+      <div class="keys" inert={!till.isSettled}>
         {KEYS.map((key) => (
-          <button key={key} type="button" onClick={() => setAmount((before) => typed(before, key))}>
+          <button key={key} type="button" onClick={() => press(key)}>
             {key}
           </button>
         ))}
-        <button type="button" aria-label={words.delete} onClick={() => setAmount((before) => typed(before, 'back'))}>
+        <button type="button" aria-label={words.delete} onClick={() => press('back')}>
           ⌫
         </button>
       </div>
@@ -80,7 +88,12 @@ export function Pad({ till, language, words, currency, chooseCurrency }: Props):
           onInput={({ currentTarget }) => setNote(currentTarget.value)}
         />
       </label>
-      <Refusal till={till} words={words} language={language} />
+      <Surprises till={till} words={words} language={language} />
+      {till.refusal === null ? null : (
+        <p class="warning" role="alert">
+          {whyNotBegun(till.refusal, words)}
+        </p>
+      )}
       <button type="button" class="main" disabled={!canCharge} onClick={charge}>
         {buttonText()}
       </button>
@@ -96,7 +109,7 @@ export function Pad({ till, language, words, currency, chooseCurrency }: Props):
   }
 
   function hint(): string {
-    if (!isPossible) return availability?.reason ?? '';
+    if (availability !== null && !isPossible) return whyNotAccepting(availability, words);
     if (amount === 0 || isInside || limits === undefined) return '';
     return fill(words.limits, {
       minimum: formatAmount(limits.minimum, currency, language),
@@ -105,13 +118,19 @@ export function Pad({ till, language, words, currency, chooseCurrency }: Props):
   }
 }
 
-/** Why the last sale did not begin. */
-function Refusal({ till: { refusal }, words }: Speech & { readonly till: Till }): JSX.Element | null {
-  if (refusal === null) return null;
-  const text = words.refusals[refusal.code] ?? words.refusals.other;
+/** Sales of this till that were paid, or returned, after the person had left them. */
+function Surprises({ till, language, words }: Speech & { readonly till: Till }): JSX.Element | null {
+  if (till.surprises.length === 0) return null;
   return (
-    <p class="warning" role="alert">
-      {fill(text, { detail: refusal.detail })}
-    </p>
+    <div class="surprises" role="alert" inert={!till.isSettled}>
+      {till.surprises.map((checkout) => (
+        <button key={checkout.id} type="button" class="warning" onClick={() => till.act(() => till.reopen(checkout))}>
+          {fill(words.changedLater, {
+            amount: formatAmount(checkout.amount, checkout.currency, language),
+            state: words.screens[screenOf(checkout, null)].title,
+          })}
+        </button>
+      ))}
+    </div>
   );
 }

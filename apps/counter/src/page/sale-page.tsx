@@ -2,11 +2,13 @@ import type { Checkout } from '@tillflow/sdk';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { formatAmount } from './money.js';
-import { Code, Heading, PrintedReceipt, QrOf, type Speech } from './parts.js';
+import { Code, Heading, QrOf, type Speech } from './parts.js';
+import { PrintedReceipt } from './printed-receipt.js';
+import { textOf } from './reasons.js';
 import type { SaleRun } from './sale.js';
 import { isUnfinished, type Screen } from './screen.js';
 import type { Till } from './till.js';
-import { fill, type Words } from './words.js';
+import type { Words } from './words.js';
 
 /** The person may leave a sale without an end after so long. It stays among the last sales. Milliseconds. */
 const LEAVE_AFTER_MS = 20_000;
@@ -32,7 +34,7 @@ export function SalePage({ till, run, screen, now, language, words }: Props): JS
         <p class="amount">{amount}</p>
       </div>
       {screen === 'awaiting' && checkout !== null ? (
-        <Code checkout={checkout} now={now} language={language} words={words} />
+        <Code checkout={checkout} now={now} isReached={till.isReached} language={language} words={words} />
       ) : (
         <p class="sign" aria-hidden="true" />
       )}
@@ -43,53 +45,42 @@ export function SalePage({ till, run, screen, now, language, words }: Props): JS
             {words.troubles[run.trouble]}
           </p>
         )}
-        <Actions till={till} run={run} screen={screen} words={words} />
-        {screen === 'awaiting' ? <OpenHere checkout={checkout} words={words} /> : null}
+        <Actions till={till} run={run} screen={screen} language={language} words={words} />
+        {screen === 'awaiting' ? <OpenHere checkout={checkout} till={till} words={words} /> : null}
         <p class="reference">{sale.note === '' ? sale.reference : `${sale.note} · ${sale.reference}`}</p>
       </div>
     </section>
   );
 }
 
-function textOf(screen: Screen, checkout: Checkout | null, { language, words }: Speech): string {
-  if (screen === 'failed') {
-    const code = checkout?.attempts.at(-1)?.failure_code ?? '';
-    return words.failures[code] ?? words.screens.failed.text;
-  }
-  if (screen !== 'paid' || checkout === null) return words.screens[screen].text;
-  if (checkout.attention?.code === 'double_payment') return words.paidTwice;
-  if (checkout.refunded_amount === 0) return '';
-  return fill(words.partlyReturned, { amount: formatAmount(checkout.refunded_amount, checkout.currency, language) });
-}
+type ActionProps = Speech & { readonly till: Till; readonly run: SaleRun; readonly screen: Screen };
 
-type ActionProps = { readonly till: Till; readonly run: SaleRun; readonly screen: Screen; readonly words: Words };
-
-function Actions({ till, run, screen, words }: ActionProps): JSX.Element {
+function Actions({ till, run, screen, language, words }: ActionProps): JSX.Element {
   const isWaiting = isUnfinished(screen);
   const mayLeave = useLater(`${run.sale.reference} ${screen}`, LEAVE_AFTER_MS);
   const isIdle = run.busy === null && run.sale.id !== null && till.isReached;
   return (
-    <div class="actions">
+    <div class="actions" inert={!till.isSettled}>
       {screen === 'paid' && run.checkout?.receipt_url != null ? (
-        <Receipt url={run.checkout.receipt_url} till={till} words={words} />
+        <Receipt url={run.checkout.receipt_url} till={till} language={language} words={words} />
       ) : null}
       {isWaiting ? null : (
-        <button type="button" class="main" onClick={() => till.finish()}>
+        <button type="button" class="main" onClick={() => till.act(() => till.finish())}>
           {till.isReopened ? words.back : words.newSale}
         </button>
       )}
       {CAN_RENEW.has(screen) ? (
-        <button type="button" disabled={!isIdle} onClick={() => void run.newAttempt()}>
+        <button type="button" disabled={!isIdle} onClick={() => till.act(() => void run.newAttempt())}>
           {words.newCode}
         </button>
       ) : null}
       {CAN_CANCEL.has(screen) ? (
-        <button type="button" disabled={!isIdle} onClick={() => void run.cancel()}>
+        <button type="button" disabled={!isIdle} onClick={() => till.act(() => void run.cancel())}>
           {words.cancel}
         </button>
       ) : null}
       {isWaiting && screen !== 'awaiting' && mayLeave ? (
-        <button type="button" onClick={() => till.finish()}>
+        <button type="button" onClick={() => till.act(() => till.finish())}>
           {words.leave}
         </button>
       ) : null}
@@ -98,13 +89,14 @@ function Actions({ till, run, screen, words }: ActionProps): JSX.Element {
 }
 
 /** The receipt on paper, or as a QR code that the customer scans. */
-function Receipt({ url, till, words }: { url: string; till: Till; words: Words }): JSX.Element {
+function Receipt({ url, till, language, words }: Speech & { url: string; till: Till }): JSX.Element {
   const [isPrinting, setPrinting] = useState(false);
   const [isShown, setShown] = useState(false);
-  const wish = (set: (value: boolean) => void): void => {
-    till.stay();
-    set(true);
-  };
+  const wish = (set: (value: boolean) => void): void =>
+    till.act(() => {
+      till.stay();
+      set(true);
+    });
   return (
     <>
       {isShown ? <QrOf text={url} label={words.receiptCode} /> : null}
@@ -116,21 +108,26 @@ function Receipt({ url, till, words }: { url: string; till: Till; words: Words }
           {words.receiptCode}
         </button>
       )}
-      {isPrinting ? <PrintedReceipt url={url} onEnd={() => setPrinting(false)} /> : null}
+      {isPrinting ? <PrintedReceipt url={url} language={language} onEnd={() => setPrinting(false)} /> : null}
     </>
   );
 }
 
 /** Where the QR code contains an address, a customer can pay on this device too. */
-function OpenHere({ checkout, words }: { checkout: Checkout | null; words: Words }): JSX.Element | null {
+function OpenHere({ checkout, till, words }: OpenProps): JSX.Element | null {
   const address = checkout?.qr?.raw_data ?? '';
   if (!/^https?:\/\//.test(address)) return null;
+  const open = (event: Event): void => {
+    if (!till.isSettled) event.preventDefault();
+  };
   return (
-    <a class="open" href={address} target="_blank" rel="noreferrer">
+    <a class="open" href={address} target="_blank" rel="noreferrer" inert={!till.isSettled} onClick={open}>
       {words.openCode}
     </a>
   );
 }
+
+type OpenProps = { readonly checkout: Checkout | null; readonly till: Till; readonly words: Words };
 
 /** True so many milliseconds after `of` has changed. */
 function useLater(of: string, ms: number): boolean {

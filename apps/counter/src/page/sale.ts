@@ -1,9 +1,7 @@
 import { TillflowError, type Checkout, type CheckoutCreateParams, type Tillflow } from '@tillflow/sdk';
 import type { StoredSale } from './device.js';
 import { pause } from './pause.js';
-
-/** Why a sale did not begin. The code of an API error, or a code of the page. */
-export type Refusal = { readonly code: string; readonly detail: string };
+import { isSessionEnd } from './session.js';
 
 /** What went wrong with a wish of the person: `attempt` and `cancel` are the wishes. */
 export type Trouble = 'cancel_waits' | 'cancel_unknown' | 'attempt_unknown' | 'attempt_refused' | 'not_accepting';
@@ -15,14 +13,16 @@ type Parts = {
   /** Keeps the sale on the device. */
   readonly keep: (sale: StoredSale) => void;
   readonly changed: () => void;
-  /** The sale did not begin, and no payment can come. */
-  readonly refused: (refusal: Refusal) => void;
+  /** The sale did not begin, and no payment can come. @param code of the API's error, or a code of the page */
+  readonly refused: (code: string) => void;
   /** The session is not valid any more. */
   readonly closed: () => void;
 };
 
 /** The page repeats the request for a new sale for so long. Later, the customer may be gone: it only looks. Milliseconds. */
 const CREATE_WITHIN_MS = 120_000;
+/** Later, the records of an ended sale may be gone. Source: "the retention" in docs/operations.md. Milliseconds. */
+const RECORDS_STAY_MS = 30 * 86_400_000;
 /** The time that one call may take before the page looks again at what it knows. Milliseconds. */
 const PATIENCE_MS = 4_000;
 const CANCEL_PATIENCE_MS = 8_000;
@@ -32,8 +32,8 @@ const LOOK_AGAIN_AFTER_MS = 5_000;
 
 /** The sale is known not to exist. */
 class NotMade extends Error {
-  constructor(readonly refusal: Refusal) {
-    super(refusal.detail);
+  constructor(readonly code: string) {
+    super(code);
   }
 }
 
@@ -46,6 +46,8 @@ export class SaleRun {
   #isStopped = false;
   /** An earlier request may have made the checkout. */
   #mayExist: boolean;
+  /** The API has shown the checkout. Until then, it may have accepted a sale that it never began. */
+  #isSeen = false;
 
   /** @param isRestored the page found the sale on the device: it may have been sent before. */
   constructor(
@@ -62,15 +64,26 @@ export class SaleRun {
       const { signal } = (this.#turn = new AbortController());
       try {
         const id = this.sale.id ?? (await this.#begin(signal));
-        for await (const checkout of this.parts.sdk.checkouts.watch(id, { signal })) this.show(checkout);
+        for await (const checkout of this.parts.sdk.checkouts.watch(id, { signal })) {
+          this.#isSeen = true;
+          this.show(checkout);
+        }
         return;
       } catch (error) {
         if (this.#isStopped) return;
-        if (error instanceof NotMade) return this.parts.refused(error.refusal);
+        if (error instanceof NotMade) return this.parts.refused(error.code);
         if (isSessionEnd(error)) return this.parts.closed();
+        if (isUnknownId(error) && !this.#isSeen) this.#mustBegin();
         if (!signal.aborted) await pause(AGAIN_AFTER_MS);
       }
     }
+  }
+
+  /** The API stopped before it began the sale that it had accepted. The same reference begins it once. */
+  #mustBegin(): void {
+    this.sale = { ...this.sale, id: null };
+    this.#mayExist = true;
+    this.parts.changed();
   }
 
   /** The connection is back: asks now, instead of after the next pause. */
@@ -128,7 +141,7 @@ export class SaleRun {
   async #begin(signal: AbortSignal): Promise<string> {
     const { reference, amount, currency, note, startedAt } = this.sale;
     if (this.parts.now() - startedAt > CREATE_WITHIN_MS) {
-      return this.#find(signal, { code: 'not_made', detail: 'No checkout has the reference of this sale.' });
+      return this.#find(signal, this.parts.now() - startedAt > RECORDS_STAY_MS ? 'gone' : 'not_made');
     }
     const params: CheckoutCreateParams = {
       reference,
@@ -144,19 +157,18 @@ export class SaleRun {
       if (error.checkout !== undefined) return this.#found(error.checkout);
       if (error.money === 'unknown') this.#mayExist = true;
       if (!isRefusal(error)) throw error;
-      const refusal = { code: error.code, detail: error.detail };
-      if (!this.#mayExist) throw new NotMade(refusal);
-      return this.#find(signal, refusal);
+      if (!this.#mayExist) throw new NotMade(error.code);
+      return this.#find(signal, error.code);
     }
   }
 
   /** @throws {NotMade} when the sale's reference has no checkout. */
-  async #find(signal: AbortSignal, refusal: Refusal): Promise<string> {
+  async #find(signal: AbortSignal, code: string): Promise<string> {
     for (let looks = 1; ; looks += 1) {
       const { data } = await this.parts.sdk.checkouts.list({ reference: this.sale.reference, limit: 1 }, { signal });
       const [checkout] = data;
       if (checkout !== undefined) return this.#found(checkout);
-      if (looks === 2) throw new NotMade(refusal);
+      if (looks === 2) throw new NotMade(code);
       await pause(LOOK_AGAIN_AFTER_MS, signal);
       signal.throwIfAborted();
     }
@@ -171,19 +183,19 @@ export class SaleRun {
 }
 
 /** The API refuses the request, and would refuse it again. */
-function isRefusal({ code, money, status = 0 }: TillflowError): boolean {
-  if (money !== 'not_moved' || isSessionEnd({ status })) return false;
-  return code === 'not_accepting' || (status >= 400 && status <= 499 && ![408, 425, 429].includes(status));
+function isRefusal({ code, money, problem, status = 0 }: TillflowError): boolean {
+  // A proxy, or a network that wants a person to sign in, does not speak for the API.
+  if (money !== 'not_moved' || problem === undefined) return false;
+  return code === 'not_accepting' || (status >= 400 && status <= 499 && ![401, 403, 408, 425, 429].includes(status));
 }
 
-function isSessionEnd(error: unknown): boolean {
-  const { status } = error as { readonly status?: unknown };
-  return status === 401 || status === 403;
+function isUnknownId(error: unknown): boolean {
+  return error instanceof TillflowError && error.code === 'not_found';
 }
 
 function troubleOf(wish: 'cancel' | 'attempt', code: string): Trouble | null {
   // The checkout shows it.
-  if (code === 'already_paid') return null;
+  if (code === 'already_paid' || code === 'checkout_failed') return null;
   if (wish === 'cancel') return code === 'outcome_pending' ? 'cancel_waits' : 'cancel_unknown';
   if (code === 'not_accepting') return 'not_accepting';
   return code === 'checkout_closed' || code === 'too_many_attempts' ? 'attempt_refused' : 'attempt_unknown';

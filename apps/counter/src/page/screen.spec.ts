@@ -4,7 +4,8 @@ import { screenOf, secondsLeft } from './screen.js';
 
 const NOW = Date.parse('2026-11-24T12:00:00.000Z');
 const qr = { expires_at: '2026-11-24T12:00:10.000Z' };
-const about = (code: string) => ({ attention: { code } });
+const about = (code: string, detail = '') => ({ attention: { code, detail } });
+const payment = { charge_id: 'chrg_1' };
 const checkout = (fields: object): Checkout =>
   ({ status: 'awaiting_payment', qr: null, attention: null, ...fields }) as Checkout;
 
@@ -24,6 +25,8 @@ describe('screenOf', () => {
     ['paid', { status: 'paid' }],
     ['paid', { status: 'paid', ...about('double_payment') }],
     ['paid', { status: 'partially_refunded' }],
+    ['late', { status: 'paid', payment, ...about('return_refused', 'THB 1,500.00 of chrg_1: failed_refund') }],
+    ['paid', { status: 'paid', payment, ...about('return_refused', 'THB 1,500.00 of chrg_2: failed_refund') }],
     ['returned', { status: 'refunded' }],
     ['expired', { status: 'expired' }],
     ['failed', { status: 'failed' }],
@@ -42,11 +45,25 @@ describe('screenOf', () => {
 describe('secondsLeft', () => {
   it.each([
     [10, NOW],
+    [9, NOW + 1_000],
     [1, NOW + 9_001],
+    [0, NOW + 9_501],
     [0, NOW + 10_000],
     [0, NOW + 99_000],
     [null, null],
   ])('is %s at %s', (seconds, now) => {
     expect(secondsLeft(checkout({ qr }), now)).toBe(seconds);
+  });
+
+  it('shows at most a second too much or too little, until it is drawn again, with a clock that is a quarter wrong', () => {
+    for (let shownAt = NOW; shownAt < NOW + 10_000; shownAt += 10) {
+      const shown = Number(secondsLeft(checkout({ qr }), shownAt));
+      for (const later of [0, 250]) {
+        for (const error of [-250, 250]) {
+          const left = Math.max(0, Date.parse(qr.expires_at) - (shownAt + later + error)) / 1_000;
+          expect(Math.abs(shown - left)).toBeLessThanOrEqual(1);
+        }
+      }
+    }
   });
 });

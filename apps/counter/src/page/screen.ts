@@ -1,7 +1,7 @@
 import type { Checkout } from '@tillflow/sdk';
 
-/** What a page shows of a sale. */
-export type Screen =
+/** What a page shows of a checkout. */
+export type CheckoutScreen =
   /** The QR code is on its way. */
   | 'creating'
   /** The customer can pay. */
@@ -19,6 +19,9 @@ export type Screen =
   | 'failed'
   | 'cancelled';
 
+/** What the page of the till shows of a sale. `opening`: its checkout exists, and the API has not shown it yet. */
+export type Screen = CheckoutScreen | 'opening';
+
 /** Attentions by which Tillflow does not know, or does not believe, what happened to the payment. */
 const UNKNOWN = new Set(['outcome_unknown', 'integrity_mismatch', 'unknown_status', 'provider_unreachable']);
 
@@ -29,7 +32,7 @@ const LATE = new Set(['late_payment', 'return_refused']);
  * @param checkout null before the first answer
  * @param now the API's time in milliseconds; null before it is known
  */
-export function screenOf(checkout: Checkout | null, now: number | null): Screen {
+export function screenOf(checkout: Checkout | null, now: number | null): CheckoutScreen {
   if (checkout === null) return 'creating';
   const { status, qr, attention } = checkout;
   const code = attention?.code ?? '';
@@ -41,7 +44,7 @@ export function screenOf(checkout: Checkout | null, now: number | null): Screen 
       return UNKNOWN.has(code) ? 'unknown' : 'checking';
     case 'paid':
     case 'partially_refunded':
-      return 'paid';
+      return isKeptAgainstWill(checkout) ? 'late' : 'paid';
     case 'refunded':
       return 'returned';
     case 'expired':
@@ -51,12 +54,31 @@ export function screenOf(checkout: Checkout | null, now: number | null): Screen 
   }
 }
 
-/** The customer may still pay, or the end is not known. */
-export function isUnfinished(screen: Screen): boolean {
-  return screen === 'creating' || screen === 'awaiting' || screen === 'checking' || screen === 'unknown';
+/**
+ * The payment came after the end, and the provider refuses to return it. The API calls it paid, because the shop has the
+ * money. The attention names the charge, and another one when it is about a second payment.
+ */
+function isKeptAgainstWill({ attention, payment }: Checkout): boolean {
+  const charge = payment?.charge_id ?? null;
+  return attention?.code === 'return_refused' && charge !== null && attention.detail.includes(charge);
 }
 
-/** Whole seconds until the QR code expires, from 0. */
+/** The customer may still pay, or the end is not known. */
+export function isUnfinished(screen: Screen): boolean {
+  return UNFINISHED.has(screen);
+}
+
+const UNFINISHED: ReadonlySet<Screen> = new Set(['opening', 'creating', 'awaiting', 'checking', 'unknown']);
+
+/** The customer has paid, whatever happened to the money after that. */
+export function isPaidAtAll(screen: Screen): boolean {
+  return screen === 'paid' || screen === 'late' || screen === 'returned';
+}
+
+/**
+ * Seconds until the QR code expires, from 0. Rounded, they are half a second wrong at most. That leaves a quarter for the
+ * time until the page shows them, and a quarter for the clock.
+ */
 export function secondsLeft({ qr }: Checkout, now: number | null): number | null {
-  return qr === null || now === null ? null : Math.max(0, Math.ceil((Date.parse(qr.expires_at) - now) / 1_000));
+  return qr === null || now === null ? null : Math.max(0, Math.round((Date.parse(qr.expires_at) - now) / 1_000));
 }

@@ -52,4 +52,23 @@ describe('ServerClock', () => {
     clock.learn(at(3_600_000), 20);
     expect(clock.now()).toBe(NOON + 3_600_500);
   });
+
+  it('is vague after a slow answer, until a quick one, or for as long as a slow line may give a better one', () => {
+    const { clock, pass } = clockAt(0);
+    expect(clock.isVague).toBe(false);
+    pass(600);
+    clock.learn(at(300), 0);
+    expect(clock.isVague).toBe(true);
+    pass(20);
+    clock.learn(at(610), 600);
+    expect(clock.isVague).toBe(false);
+
+    const slow = clockAt(0);
+    for (let tries = 0; tries < 8; tries += 1) {
+      expect(slow.clock.isVague).toBe(tries > 0);
+      slow.pass(600);
+      slow.clock.learn(at(tries * 600 + 300), tries * 600);
+    }
+    expect(slow.clock.isVague).toBe(false);
+  });
 });

@@ -1,4 +1,5 @@
-import type { Api, Session } from './api.js';
+import { TillflowError } from '@tillflow/sdk';
+import { Refused, type Api, type Session } from './api.js';
 import type { Device } from './device.js';
 
 /** The rights of a device: a bearer token, and the till that it is for. */
@@ -21,6 +22,17 @@ export async function rightsOf(api: Api, start: Start): Promise<Rights> {
   if ('token' in start) return { token: start.token, session: await api.readSession(start.token) };
   const { session: token, ...session } = await api.openSession(start.link);
   return { token, session };
+}
+
+/** Sessions begin like this, and links do not. Source: `TillTokens` of the API. */
+export function isSession(token: string): boolean {
+  return token.startsWith('tills_');
+}
+
+/** The API says that the session, or its link, is not valid any more. A proxy's 401 does not end a session. */
+export function isSessionEnd(error: unknown): boolean {
+  if (error instanceof Refused) return error.isFinal;
+  return error instanceof TillflowError && (error.code === 'unauthorized' || error.code === 'forbidden');
 }
 
 /** The till in the names of what the device keeps. */

@@ -1,5 +1,6 @@
 import type { Checkout } from '@tillflow/sdk';
 import type { JSX } from 'preact';
+import { CustomerScreen } from './customer-screen.js';
 import { formatAmount } from './money.js';
 import { Pad } from './pad.js';
 import { Heading, type Speech } from './parts.js';
@@ -24,7 +25,7 @@ export function TillPage(props: Props): JSX.Element {
       <Header {...props} />
       {till.isReached ? null : (
         <p class="banner" role="alert">
-          {words.lost}
+          {words.lost} {till.stage === 'ready' ? words.lastKnown : ''}
         </p>
       )}
       <main>{content(props)}</main>
@@ -43,7 +44,7 @@ function content({ till, now, language, words, currency, chooseCurrency }: Props
   return (
     <div class="ready">
       <Pad till={till} currency={currency} chooseCurrency={chooseCurrency} {...speech} />
-      <div class="lists">
+      <div class="lists" inert={!till.isSettled}>
         <TodayTotals till={till} {...speech} />
         <LastSales till={till} now={now} {...speech} />
       </div>
@@ -60,16 +61,12 @@ export function Message({ title, text }: { readonly title: string; readonly text
   );
 }
 
-function Header({ till: { session }, language, words, chooseLanguage }: Props): JSX.Element {
+function Header({ till: { session, token }, language, words, chooseLanguage }: Props): JSX.Element {
   const names = session === null ? [] : [session.shop, session.store?.name ?? session.store?.id, session.terminal];
   return (
     <header>
       <p class="names">{names.filter(Boolean).join(' · ') || words.counter}</p>
-      {session === null ? null : (
-        <a href="counter/display" target="tillflow-display">
-          {words.customerScreen}
-        </a>
-      )}
+      {token === null ? null : <CustomerScreen token={token} words={words} />}
       <label>
         <span class="unseen">{words.language}</span>
         <select value={language} onChange={({ currentTarget }) => chooseLanguage(currentTarget.value as Language)}>
@@ -84,10 +81,12 @@ function Header({ till: { session }, language, words, chooseLanguage }: Props): 
   );
 }
 
-function TodayTotals({ till: { today }, language, words }: Speech & { readonly till: Till }): JSX.Element {
+function TodayTotals({ till, language, words }: Speech & { readonly till: Till }): JSX.Element {
+  const { today, isTodayFresh } = till;
+  const day = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' });
   return (
     <section class="today" aria-labelledby="today-title">
-      <h2 id="today-title">{words.today}</h2>
+      <h2 id="today-title">{today === null || isTodayFresh ? words.today : day.format(Date.parse(today.date))}</h2>
       {today?.totals.length === 0 ? <p>{words.noSales}</p> : null}
       {(today?.totals ?? []).map(({ currency, sales, refunds }) => (
         <p key={currency}>
@@ -110,7 +109,7 @@ function LastSales({ till, now, language, words }: ListProps): JSX.Element {
     const screen = screenOf(checkout, now);
     return (
       <li key={id}>
-        <button type="button" onClick={() => till.reopen(checkout)}>
+        <button type="button" onClick={() => till.act(() => till.reopen(checkout))}>
           <span>{time.format(new Date(created_at))}</span>
           <span class="what">{description ?? ''}</span>
           <span class={`state ${screen}`}>{words.screens[screen].title}</span>

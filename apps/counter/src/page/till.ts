@@ -2,8 +2,8 @@ import type { Availability, Checkout, Tillflow } from '@tillflow/sdk';
 import { Refused, type Api, type Session, type Today } from './api.js';
 import type { Device, StoredSale } from './device.js';
 import { newReference } from './reference.js';
-import { SaleRun, type Refusal } from './sale.js';
-import { isUnfinished, screenOf, type Screen } from './screen.js';
+import { SaleRun } from './sale.js';
+import { isPaidAtAll, isUnfinished, screenOf, type Screen } from './screen.js';
 import type { ServerClock } from './server-clock.js';
 import { nameOf, rightsOf, startOf, type Rights, type Start } from './session.js';
 
@@ -11,11 +11,16 @@ import { nameOf, rightsOf, startOf, type Rights, type Start } from './session.js
 const BEAT_MS = 15_000;
 /** While an operator has paused payments, or the provider fails. Milliseconds. */
 const BEAT_WHILE_PAUSED_MS = 5_000;
+/** While the page does not reach the API, or does not know its time well. Milliseconds. */
 const BEAT_WHILE_LOST_MS = 1_000;
 /** How long an end stays on the screen before the page is ready for the next customer. Milliseconds. */
 const RETURN_AFTER_MS = 12_000;
 const RETURNS: ReadonlySet<Screen> = new Set(['paid', 'cancelled']);
 const LAST_SALES = 10;
+/** A second tap comes up to 300 ms after the first, and must not press what has come to its place. Milliseconds. */
+const SETTLES_WITHIN_MS = 400;
+/** Totals that are older may be those of the day before. Milliseconds. */
+const TODAY_STAYS_MS = 60_000;
 
 export type Stage =
   /** The page exchanges its link, or reads its session. */
@@ -24,8 +29,8 @@ export type Stage =
   | 'closed'
   | 'ready';
 
-/** What the device tells the customer's screen: which checkout it shows. */
-export type Shown = { readonly till: string; readonly id: string | null };
+/** What the device tells the customer's screen: which checkout it shows, and its newest attempt. */
+export type Shown = { readonly till: string; readonly id: string | null; readonly attempt: number };
 
 type Parts = {
   readonly api: Api;
@@ -38,6 +43,8 @@ type Parts = {
   readonly onPaid: () => void;
   /** Another checkout, or none, is on the screen. */
   readonly onShown: (shown: Shown) => void;
+  /** Runs the work while no other window of the device runs work of this name. */
+  readonly alone: (name: string, work: () => void) => Promise<void>;
 };
 
 /** The page of one till: its session, its sale, its last sales. */
@@ -50,8 +57,14 @@ export class Till {
   run: SaleRun | null = null;
   /** The person opened a sale of before: it does not disappear after a while. */
   isReopened = false;
-  /** Why the last sale did not begin. */
-  refusal: Refusal | null = null;
+  /** Why the last sale did not begin: the code of an error. */
+  refusal: string | null = null;
+  /** The screen has been there long enough to be what the person taps on. */
+  isSettled = true;
+  #todayReadAt = 0;
+  /** The ids of sales that the person has left without a payment. */
+  readonly #left = new Set<string>();
+  #settle: ReturnType<typeof setTimeout> | undefined;
   #start: Start | null = null;
   #token: string | null = null;
   #sdk: Tillflow | null = null;
@@ -74,12 +87,38 @@ export class Till {
   }
 
   get screen(): Screen | null {
-    return this.run === null ? null : screenOf(this.run.checkout, this.parts.clock.now());
+    const { run } = this;
+    if (run === null) return null;
+    if (run.checkout === null && run.sale.id !== null) return 'opening';
+    return screenOf(run.checkout, this.parts.clock.now());
   }
 
-  /** What the customer's screen of this device shows. */
+  /** What the customer's screen of this device shows. A page that is not open says nothing about a till. */
   get shown(): Shown {
-    return { till: this.#name, id: this.isReopened ? null : (this.run?.sale.id ?? null) };
+    const till = this.stage === 'ready' ? this.#name : '';
+    const run = this.isReopened ? null : this.run;
+    return { till, id: run?.sale.id ?? null, attempt: run?.checkout?.attempts.at(-1)?.number ?? 0 };
+  }
+
+  /** The session, for the customer's screen of this till. */
+  get token(): string | null {
+    return this.#token;
+  }
+
+  /** Last sales that were paid, or also returned, after the person had left them. */
+  get surprises(): readonly Checkout[] {
+    const now = this.parts.clock.now();
+    return this.recent.filter((one) => this.#left.has(one.id) && isPaidAtAll(screenOf(one, now)));
+  }
+
+  /** The totals are those of the present business day. */
+  get isTodayFresh(): boolean {
+    return performance.now() - this.#todayReadAt < TODAY_STAYS_MS;
+  }
+
+  /** Carries out what the person has tapped on, unless it has just come under the finger. */
+  act(action: () => void): void {
+    if (this.isSettled) action();
   }
 
   /** Time has passed: the QR code may have expired. */
@@ -115,19 +154,22 @@ export class Till {
       if (!(error instanceof Refused)) throw error;
       if (start !== this.#start) return;
       if (error.isFinal) return this.#close();
+      // The totals get older.
+      this.parts.onChange();
     }
     this.wake(this.#beatMs);
   }
 
   get #beatMs(): number {
-    if (!this.isReached || this.stage !== 'ready') return BEAT_WHILE_LOST_MS;
+    if (!this.isReached || this.stage !== 'ready' || this.parts.clock.isVague) return BEAT_WHILE_LOST_MS;
     return this.availability?.accepting === false ? BEAT_WHILE_PAUSED_MS : BEAT_MS;
   }
 
   #enter({ token, session }: Rights): void {
+    const isNew = this.#start !== null && 'link' in this.#start;
     this.#leaveRun();
     this.#start = { token };
-    this.parts.device.session = token;
+    this.parts.device.keepSession(token, isNew);
     this.parts.onEntered();
     this.session = session;
     this.#token = token;
@@ -163,12 +205,19 @@ export class Till {
     ]);
     if (availability.status === 'fulfilled') this.availability = availability.value;
     if (page.status === 'fulfilled') this.recent = page.value.data;
-    if (today.status === 'fulfilled') this.today = today.value;
+    if (today.status === 'fulfilled') {
+      this.today = today.value;
+      this.#todayReadAt = performance.now();
+    }
     this.#changed();
   }
 
   /** Begins a sale. A second tap, and a tap in a second window, find the sale that has begun. */
-  charge(amount: number, currency: string, note: string): void {
+  charge(amount: number, currency: string, note: string): Promise<void> {
+    return this.parts.alone(`tillflow.sale.${this.#name}`, () => this.#charge(amount, currency, note));
+  }
+
+  #charge(amount: number, currency: string, note: string): void {
     const startedAt = this.parts.clock.now();
     if (this.run !== null || this.session === null || startedAt === null) return;
     const begun = this.parts.device.sale(this.#name);
@@ -178,7 +227,7 @@ export class Till {
     try {
       this.parts.device.keepSale(this.#name, sale);
     } catch {
-      this.refusal = { code: 'no_storage', detail: '' };
+      this.refusal = 'no_storage';
       return this.#changed();
     }
     this.#follow(sale, false);
@@ -189,14 +238,14 @@ export class Till {
     if (this.run !== null) return;
     const { reference, amount, currency, description, created_at, id } = checkout;
     const sale = { reference, amount, currency, note: description ?? '', startedAt: Date.parse(created_at), id };
-    const isOpen = isUnfinished(screenOf(checkout, this.parts.clock.now()));
-    if (isOpen) this.#keep(this.#name, sale);
-    this.#follow(sale, true, isOpen ? null : checkout);
+    this.#follow(sale, true, checkout);
   }
 
   /** Ready for the next customer. The sale stays among the last sales. */
   finish(): void {
-    if (this.run === null) return;
+    const { run, screen } = this;
+    if (run === null || screen === null) return;
+    if (run.sale.id !== null && !isPaidAtAll(screen)) this.#left.add(run.sale.id);
     if (!this.isReopened) this.parts.device.keepSale(this.#name, null);
     this.#leaveRun();
     this.#changed();
@@ -218,11 +267,12 @@ export class Till {
     this.#changed();
   }
 
-  /** @param reopened the state of a sale of before, which has ended */
+  /** @param reopened the state of a sale of before */
   #follow(sale: StoredSale, isRestored: boolean, reopened: Checkout | null = null): void {
     const { sdk, name } = { sdk: this.#sdk, name: this.#name };
     if (sdk === null) return;
     this.refusal = null;
+    if (sale.id !== null) this.#left.delete(sale.id);
     this.isReopened = reopened !== null;
     this.run = new SaleRun(
       sale,
@@ -233,8 +283,8 @@ export class Till {
           if (!this.isReopened) this.#keep(name, kept);
         },
         changed: () => this.#changed(),
-        refused: (refusal) => {
-          this.refusal = refusal;
+        refused: (code) => {
+          this.refusal = code;
           this.finish();
         },
         closed: () => this.#close(),
@@ -263,9 +313,15 @@ export class Till {
   }
 
   #changed(): void {
-    const { screen } = this;
+    const { screen, run } = this;
+    if (run !== null && screen !== null && this.isReopened && isUnfinished(screen)) {
+      // The customer can pay again: it is the sale of the till.
+      this.isReopened = false;
+      this.#keep(this.#name, run.sale);
+    }
     if (screen !== this.#screen) {
       this.#screen = screen;
+      this.#unsettle();
       clearTimeout(this.#return);
       if (screen !== null && !this.isReopened) {
         if (screen === 'paid') this.parts.onPaid();
@@ -274,5 +330,14 @@ export class Till {
     }
     this.parts.onShown(this.shown);
     this.parts.onChange();
+  }
+
+  #unsettle(): void {
+    this.isSettled = false;
+    clearTimeout(this.#settle);
+    this.#settle = setTimeout(() => {
+      this.isSettled = true;
+      this.parts.onChange();
+    }, SETTLES_WITHIN_MS);
   }
 }

@@ -1,0 +1,127 @@
+import type { Checkout } from '@tillflow/sdk';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkoutOf, CLOCK, FakeApi, memoryOf, TILL } from '../testing/fakes.js';
+import { Device, type StoredSale } from './device.js';
+import { Till, type Shown } from './till.js';
+
+beforeEach(() => void vi.useFakeTimers({ now: Date.parse('2026-11-24T12:00:00Z') }));
+afterEach(() => void vi.useRealTimers());
+
+const SALE: StoredSale = { reference: 'r', amount: 100, currency: 'THB', note: '', startedAt: 0, id: 'a' };
+const EXPIRED = { status: 'expired', qr: null };
+
+async function openTill(listed: readonly Checkout[] = [], kept: StoredSale | null = null, memory = memoryOf()) {
+  const server = new FakeApi();
+  server.listed = listed;
+  for (const checkout of listed) server.set(checkout);
+  const device = new Device(memory, memoryOf({ 'tillflow.session': '"tills_one"' }), 'till');
+  device.keepSale(TILL, kept);
+  const told: Shown[] = [];
+  const onPaid = vi.fn<() => void>();
+  const till = new Till({
+    api: server.api,
+    device,
+    clock: CLOCK,
+    onChange: () => undefined,
+    onEntered: () => undefined,
+    onPaid,
+    onShown: (shown) => told.push(shown),
+    alone: async (_, work) => work(),
+  });
+  till.open(null);
+  await vi.advanceTimersByTimeAsync(500);
+  return { till, server, device, onPaid, told };
+}
+
+describe('a sale of before', () => {
+  it('becomes the sale of the till when it gets a new QR code', async () => {
+    const ended = checkoutOf('a', EXPIRED);
+    const { till, server, device, onPaid, told } = await openTill([ended]);
+    till.reopen(ended);
+    await vi.advanceTimersByTimeAsync(500);
+    expect([till.screen, till.shown.id, device.sale(TILL)]).toEqual(['expired', null, null]);
+    await till.run?.newAttempt();
+    await vi.advanceTimersByTimeAsync(500);
+    expect([till.screen, till.isReopened, device.sale(TILL)?.id]).toEqual(['awaiting', false, 'a']);
+    expect(told.at(-1)).toEqual({ till: TILL, id: 'a', attempt: 2 });
+    server.set(checkoutOf('a', { status: 'paid', version: 3 }));
+    await vi.advanceTimersByTimeAsync(1);
+    expect([till.screen, onPaid.mock.calls.length]).toEqual(['paid', 1]);
+  });
+
+  it('is not announced, and makes no sound, while it only is looked at', async () => {
+    const paid = checkoutOf('a', { status: 'paid' });
+    const { till, onPaid } = await openTill([paid]);
+    till.reopen(paid);
+    await vi.advanceTimersByTimeAsync(500);
+    expect([till.screen, till.shown.id, onPaid.mock.calls.length]).toEqual(['paid', null, 0]);
+  });
+});
+
+describe('a sale that the page finds on the device', () => {
+  it('is being opened until the API has shown it', async () => {
+    const { till, server } = await openTill([], SALE);
+    expect(till.screen).toBe('opening');
+    server.set(checkoutOf('a'));
+    await vi.advanceTimersByTimeAsync(1);
+    expect(till.screen).toBe('awaiting');
+  });
+});
+
+describe('a tap', () => {
+  it('does nothing on a screen that has just come', async () => {
+    const { till, server } = await openTill([checkoutOf('a')], SALE);
+    const tapped = vi.fn<() => void>();
+    server.set(checkoutOf('a', { status: 'paid', version: 2 }));
+    await vi.advanceTimersByTimeAsync(300);
+    till.act(tapped);
+    expect([till.screen, tapped.mock.calls.length]).toEqual(['paid', 0]);
+    await vi.advanceTimersByTimeAsync(100);
+    till.act(tapped);
+    expect(tapped).toHaveBeenCalledOnce();
+  });
+
+  it('in a second window finds the sale of the first', async () => {
+    const memory = memoryOf();
+    const [first, second] = [await openTill([], null, memory), await openTill([], null, memory)];
+    await Promise.all([first.till.charge(100, 'THB', ''), second.till.charge(100, 'THB', '')]);
+    expect(second.till.run?.sale.reference).toBe(first.till.run?.sale.reference);
+  });
+});
+
+describe('the amount pad', () => {
+  it('names a sale that was paid after the person had left it, until the person looks at it', async () => {
+    const { till, server } = await openTill([checkoutOf('a')], SALE);
+    const cancelled = checkoutOf('a', { status: 'cancelled', version: 2 });
+    server.set(cancelled);
+    server.listed = [cancelled];
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect([till.screen, till.surprises]).toEqual([null, []]);
+    const late = checkoutOf('a', { status: 'cancelled', version: 3, attention: { code: 'late_payment' } });
+    server.set(late);
+    server.listed = [late];
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(till.surprises).toEqual([late]);
+    till.reopen(late);
+    till.finish();
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(till.surprises).toEqual([]);
+  });
+
+  it('names no sale whose payment the person has seen', async () => {
+    const paid = checkoutOf('a', { status: 'paid', version: 2 });
+    const { till, server } = await openTill([checkoutOf('a')], SALE);
+    server.set(paid);
+    server.listed = [paid];
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect([till.screen, till.surprises]).toEqual([null, []]);
+  });
+
+  it('does not call totals those of today that it has not read lately', async () => {
+    const { till, server } = await openTill();
+    expect(till.isTodayFresh).toBe(true);
+    server.today = () => Promise.reject(new Error('no answer'));
+    await vi.advanceTimersByTimeAsync(120_000);
+    expect([till.today?.date, till.isTodayFresh]).toEqual(['2026-11-24', false]);
+  });
+});
