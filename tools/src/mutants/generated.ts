@@ -78,7 +78,9 @@ async function measure(clone: Clone, { folder, except, specs }: Part): Promise<r
   await writeFile(join(clone.folder, options), JSON.stringify(stryker));
   await clone.npx(['stryker', 'run', options]);
   const { files } = JSON.parse(await readFile(join(clone.folder, report), 'utf8')) as Report;
-  return Object.entries(files).map(([file, { mutants }]) => ({ file: file.slice(folder.length + 1), mutants }));
+  return Object.entries(files)
+    .map(([file, { mutants }]) => ({ file: file.slice(folder.length + 1), mutants }))
+    .toSorted((one, other) => one.file.localeCompare(other.file, 'en'));
 }
 
 const isKilled = ({ status }: GeneratedMutant): boolean => status === 'Killed' || status === 'Timeout';
