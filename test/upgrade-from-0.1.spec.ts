@@ -36,6 +36,14 @@ const RUNS_OF_EACH = 4;
 /** Any payment's void cut-off has passed by then. */
 const TWO_DAYS_MS = 2 * 86_400_000;
 
+/**
+ * Not a failure of the code: a message came while the run was about to end or to continue as new, and Temporal repeats
+ * the task with it. Temporal's number of this cause.
+ */
+const UNHANDLED_COMMAND = 1;
+
+const isFailure = ({ cause }: { readonly cause?: unknown }): boolean => cause !== UNHANDLED_COMMAND;
+
 let stack: Stack;
 let releases: Releases;
 let folder: string;
@@ -246,7 +254,9 @@ describe('a checkout that version 0.1 began', () => {
         return status === ends.status && amount === (ends.refunded_amount ?? 0);
       });
       const events = (await stack.runsOf(reference)).flat();
-      expect(events.filter(({ workflowTaskFailedEventAttributes: failed }) => failed)).toEqual([]);
+      expect(events.flatMap(({ workflowTaskFailedEventAttributes: failed }) => failed ?? []).filter(isFailure)).toEqual(
+        [],
+      );
       const builds = await buildsOf(stack, reference);
       expect(builds.at(-1)).toBe('1.0');
     }
