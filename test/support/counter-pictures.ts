@@ -27,6 +27,18 @@ const SMALL_TARGETS = `[...document.querySelectorAll('button, a, select, input')
   return isShown && Math.min(width, height) < ${TARGET_PX} ? [width + ' x ' + height + ': ' + target.outerHTML.slice(0, 120)] : [];
 })`;
 
+/** Runs in a page: amounts, titles and buttons with a word that goes on in the next line. Amounts have no other spaces. */
+const BROKEN_WORDS = `[...document.querySelectorAll('h1, .amount, button')].flatMap((element) => {
+  const texts = [...element.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
+  return texts.flatMap((text) => [...text.data.matchAll(/[^ ]+/g)].flatMap(({ 0: word, index }) => {
+    const range = document.createRange();
+    range.setStart(text, index);
+    range.setEnd(text, index + word.length);
+    const lines = new Set([...range.getClientRects()].map(({ top }) => Math.round(top)));
+    return lines.size > 1 ? ['broken: ' + word] : [];
+  }));
+})`;
+
 /** Runs in a page: what moves. */
 export const MOVING = `document.getAnimations().flatMap(({ playState, effect }) =>
   playState === 'running' ? ['moves: ' + effect.target.outerHTML.slice(0, 120)] : [])`;
@@ -46,7 +58,7 @@ async function axeProblems(page: Page): Promise<string[]> {
 
 /**
  * Takes a picture on every device, in light and dark, and finds nothing that keeps a person from using the page: not the
- * contrast, nor the size of what a finger hits, nor a movement that the person does not want.
+ * contrast, nor the size of what a finger hits, nor a broken word, nor a movement that the person does not want.
  */
 export async function expectUsable(page: Page, side: keyof typeof DEVICES, name: string): Promise<void> {
   const file = name.replaceAll(/\W+/g, '-');
@@ -62,7 +74,7 @@ export async function expectUsable(page: Page, side: keyof typeof DEVICES, name:
       // The problems so far include the contrast of each pair. What else axe looks for depends on one of the two.
       if (at % 2 === scheme) problems.push(...(await axeProblems(page)));
       if (side === 'till') problems.push(...(await page.evaluate<string[]>(SMALL_TARGETS)));
-      problems.push(...(await page.evaluate<string[]>(MOVING)));
+      for (const each of [BROKEN_WORDS, MOVING]) problems.push(...(await page.evaluate<string[]>(each)));
       expect({ picture, problems }).toEqual({ picture, problems: [] });
     }
   }
