@@ -69,8 +69,14 @@ export class CounterShop {
   }
 
   async checkoutsOf({ terminal }: Till): Promise<CheckoutJson[]> {
-    const path = `/v1/checkouts?terminal=${terminal}&limit=100`;
-    return (await this.stack.get<{ data: CheckoutJson[] }>(path)).body.data;
+    const found: CheckoutJson[] = [];
+    for (let cursor: string | null = ''; cursor !== null;) {
+      const path = `/v1/checkouts?terminal=${terminal}&limit=100${cursor === '' ? '' : `&cursor=${cursor}`}`;
+      const page: { data: CheckoutJson[]; next_cursor: string | null } = (await this.stack.get<typeof page>(path)).body;
+      found.push(...page.data);
+      cursor = page.next_cursor;
+    }
+    return found;
   }
 
   /** The customer pays the QR code that is shown. */
