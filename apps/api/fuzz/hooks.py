@@ -39,7 +39,7 @@ def multipart(ctx, value):
 
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
-    """Adds an example with a source that the runner made: any other one is unknown."""
+    """Adds an example whose source the runner created, because the provider knows no generated source."""
     examples = raw_schema["components"]["schemas"]["CreateCheckout"]["examples"]
     source = json.loads(os.environ["SOURCE"])
     money = {name: source[name] for name in ("amount", "currency")}

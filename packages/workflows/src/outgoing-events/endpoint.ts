@@ -198,7 +198,7 @@ export class Endpoint {
     else this.#resumeUntimed(now);
   }
 
-  /** The end of a test, which says as much about the receiver as any delivery. */
+  /** Applies the answer to a test: it counts for the health of the endpoint as the answer to a delivery does. */
   tested(now: number, record: DeliveryRecord): void {
     this.apply(now, [], [record]);
   }
@@ -382,7 +382,7 @@ function isAboutTheEvent(record: DeliveryRecord): boolean {
   return isRefusal(record) || record.isOurFailure === true;
 }
 
-/** It stops no other event: it failed by itself, or it had its last try. */
+/** Whether the event waits without holding up others: the receiver refused this event, or the event used up its tries. */
 function waitsApart({ nextAt, isApart }: Waiting): boolean {
   return nextAt === null || isApart === true;
 }
