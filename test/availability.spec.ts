@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Pauses } from '@tillflow/temporal';
 import { findEventTail } from '@tillflow/workflows';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { CutLine } from './support/cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { TailRun } from './support/event-tail.js';
 import {
   chargeIdOf,

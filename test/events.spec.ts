@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
-import { CutLine } from './support/cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { EventReader } from './support/event-reader.js';
 import { chargeIdOf, KEYS, Stack, type CheckoutJson, type ProblemJson } from './support/stack.js';
 

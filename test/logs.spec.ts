@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { describe, expect, inject, it } from 'vitest';
-import { CutLine } from './support/cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { chargeIdOf, KEYS, Stack } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
 

@@ -7,7 +7,7 @@ import { openBrowser, type OpenedBrowser } from '@tillflow/browser';
 import { bundle } from '@tillflow/packaging';
 import { NotPaidError, Tillflow, TillflowError, type Checkout } from '@tillflow/sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { CutLine } from './support/cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { chargeIdOf, IMPATIENT, KEYS, newReference, Stack } from './support/stack.js';
 
 let stack: Stack;

@@ -1,7 +1,7 @@
 import { apiSettings, startApi } from '@tillflow/api';
 import { checkoutId, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { CutLine } from './support/cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { eventually } from './support/eventually.js';
 import { FULL } from './support/full.js';
 import { KEYS, newReference, Stack, type Answer, type ProblemJson } from './support/stack.js';

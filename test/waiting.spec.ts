@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { Checkouts } from '@tillflow/temporal';
-import { CutLine } from './support/cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { FakeEngine } from './support/fake-engine.js';
 import {
   chargeIdOf,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, inject, it, vi } from 'vitest';
 import { run } from '@tillflow/cli';
-import { freePorts } from '@tillflow/tools';
-import { CutLine } from './support/cut-line.js';
+import { CutLine, freePorts } from '@tillflow/tools';
 import { WorkerProcess } from './support/worker-process.js';
 
 vi.setConfig({ testTimeout: 60_000 });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { checkoutId, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { openBrowser, type Browser, type BrowserContext, type Page } from '@tillflow/browser';
+import { CutLine } from '@tillflow/tools';
 import { API_KEY, Engine } from './stack.js';
 import { print, report } from './report.js';
 import { percentile } from './statistics.js';
@@ -25,6 +26,7 @@ const NOTE_SCREENS = `
 type Place = {
   readonly engine: Engine;
   readonly apiUrl: string;
+  readonly line: CutLine;
   readonly context: BrowserContext;
   readonly till: Page;
   readonly display: Page;
@@ -38,9 +40,10 @@ export async function benchCounter({ quick }: { readonly quick: boolean }): Prom
   const engine = await Engine.start();
   const worker = await engine.startWorker();
   const api = await engine.startApi();
+  const line = await CutLine.to(new URL(api.address).host);
   try {
     print(`counter: ${counts.loads} loads, ${counts.sales} sales, ${counts.losses} lost connections`);
-    const link = await counterLink(api.address);
+    const link = await counterLink(api.address, line);
     const loads: Load[] = [];
     for (let load = 0; load < counts.loads; load += 1) loads.push(await firstLoad(browser, link));
     const context = await browser.newContext({ locale: 'en' });
@@ -48,8 +51,8 @@ export async function benchCounter({ quick }: { readonly quick: boolean }): Prom
     const till = await context.newPage();
     await till.goto(link);
     const display = await context.newPage();
-    await display.goto(`${api.address}/counter/display`);
-    const place = { engine, apiUrl: api.address, context, till, display };
+    await display.goto(new URL('/counter/display', link).href);
+    const place = { engine, apiUrl: api.address, line, context, till, display };
     const paid: number[] = [];
     for (let sale = 0; sale < counts.sales; sale += 1) paid.push(...(await sellOnce(place, false)));
     const back: number[] = [];
@@ -95,19 +98,22 @@ export async function benchCounter({ quick }: { readonly quick: boolean }): Prom
     );
   } finally {
     await browser.close();
+    line.close();
     await api.stop();
     await worker.stop();
     await engine.stop();
   }
 }
 
-async function counterLink(apiUrl: string): Promise<string> {
+/** A link whose pages reach the API over the line. */
+async function counterLink(apiUrl: string, line: CutLine): Promise<string> {
   const response = await fetch(`${apiUrl}/v1/counter-links`, {
     method: 'POST',
     headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
     body: JSON.stringify({ terminal: TILL }),
   });
-  return ((await response.json()) as { readonly url: string }).url;
+  const { pathname, hash } = new URL(((await response.json()) as { readonly url: string }).url);
+  return `http://${line.address}${pathname}${hash}`;
 }
 
 type Load = { readonly bytes: number; readonly ms: number };
@@ -132,7 +138,7 @@ async function firstLoad(browser: Browser, link: string): Promise<Load> {
 
 /** @returns how long after the payment, or after the network is back, each screen shows it, in milliseconds. */
 async function sellOnce(place: Place, isLost: boolean): Promise<number[]> {
-  const { till, display, context } = place;
+  const { till, display, context, line } = place;
   await till.locator('body[data-screen=ready]').waitFor();
   await display.locator('body[data-screen=idle]').waitFor();
   for (const page of [till, display]) await page.evaluate('window.seen = {}');
@@ -141,13 +147,18 @@ async function sellOnce(place: Place, isLost: boolean): Promise<number[]> {
   for (const page of [till, display]) await page.locator('.code img').waitFor();
   if (isLost) {
     await context.setOffline(true);
+    // The emulation leaves the streams that are open.
+    line.cut();
     await sleep(OFFLINE_MS);
   }
   const reference = await till.locator('.reference').textContent();
   const from = await pay(place, reference ?? '');
   if (isLost) await sleep(OFFLINE_MS);
   const back = Date.now();
-  if (isLost) await context.setOffline(false);
+  if (isLost) {
+    line.mend();
+    await context.setOffline(false);
+  }
   const shown: number[] = [];
   for (const page of [till, display]) {
     await page.locator('body[data-screen=paid]').waitFor();

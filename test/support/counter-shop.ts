@@ -1,6 +1,6 @@
 import { openBrowser, type Browser, type Page } from '@tillflow/browser';
 import { Counter, counterLink, untilScreen, type CounterOptions, type Till } from './counter.js';
-import { CutLine } from './cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import { chargeIdOf, KEYS, newReference, SETTLES_SOON, Stack, type CheckoutJson } from './stack.js';
 
 const SHOP = { SHOP_NAME: 'Sunrise Coffee', BUSINESS_TIMEZONE: 'Asia/Bangkok' };

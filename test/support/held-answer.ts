@@ -1,5 +1,5 @@
 import { startWorker, workerSettings } from '@tillflow/worker';
-import { CutLine } from './cut-line.js';
+import { CutLine } from '@tillflow/tools';
 import type { Stack } from './stack.js';
 
 type HeldAnswer = {

@@ -1,3 +1,4 @@
+export { CutLine } from './cut-line.js';
 export { startTemporalServer, type TemporalServer, type TemporalServerOptions } from './temporal-server.js';
 export { SupervisedChild, type SupervisedChildOptions } from './supervised-child.js';
 export { freePorts } from './ports.js';
