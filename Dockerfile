@@ -6,6 +6,7 @@ RUN npm install --global pnpm@12.21.0
 WORKDIR /app
 # Manifests first: the installs below are repeated only when one of them changes.
 COPY package.json pnpm-lock.yaml pnpm-workspace.yaml ./
+COPY patches patches
 COPY packages/browser/package.json packages/browser/
 COPY packages/domain/package.json packages/domain/
 COPY packages/packaging/package.json packages/packaging/

@@ -132,9 +132,9 @@ export async function openWorker(
   const stopped = thenClose(ended, async () => {
     await presence.end();
     await clocks.end();
-    await connection.close();
     await temporal.close();
     await client.close();
+    await connection.close();
   });
   return {
     clocks,
@@ -272,12 +272,15 @@ async function endedEarly(stopped: Promise<void>): Promise<never> {
   throw new Error('The worker stopped before its build was current');
 }
 
+/** Rejects with the failure that ended the worker, also when its connection cannot be closed after that. */
 async function thenClose(ended: Promise<void>, close: () => Promise<void>): Promise<void> {
   try {
     await ended;
-  } finally {
-    await close();
+  } catch (error) {
+    await close().catch(() => undefined);
+    throw error;
   }
+  await close();
 }
 
 const READY_WITHIN_MS = 1_000;
