@@ -44,7 +44,7 @@ describe('workflow code with an endless loop', () => {
         const loops = stack.temporal.client.workflow.getHandle(
           checkoutWorkflowId({ account: DEFAULT_ACCOUNT, reference }),
         );
-        const attempt = async () => Number((await loops.describe()).raw.pendingWorkflowTask?.attempt ?? 0);
+        const attempt = async () => (await loops.describe()).raw.pendingWorkflowTask?.attempt ?? 0;
         const before = await attempt();
         // The second worker has failed the task, because Temporal hands it out again.
         await eventually(async () => expect(await attempt()).toBeGreaterThan(before + 1), { timeoutMs: 90_000 });
