@@ -23,6 +23,12 @@ import { emptyState } from '../state.js';
 const after = (ms: number) => plus(START, ms);
 const inFlightUntil = after(20 * SECOND);
 const notSent = { kind: 'rejected', code: 'rate_limited', message: 'later', retryable: true } as const;
+const tooLate = {
+  kind: 'rejected',
+  code: 'bad_request',
+  message: 'expires_at must be in the future.',
+  retryable: false,
+} as const;
 
 /** The creation of the first attempt, without the rest of the model. */
 function newCreation(sourceId: string | null = null) {
@@ -134,6 +140,20 @@ describe('a refusal', () => {
     model.applySearch(START, START, 'unknown', { seen: [] });
     expect(entriesOf(model, 2)).toEqual(['refused: bad_request: no']);
     expect(model.state.creation).toEqual({ inProgress: null, lateEffectCheck: null });
+  });
+
+  it('a refusal of the charge after the time to pay is over ends the attempt as expired', () => {
+    const model = sourcedModel();
+    const late = after(15 * MINUTE);
+    model.applyCharge(late, tooLate, late);
+    model.applySearch(late, late, 'unknown', { seen: [] });
+    expect(model.projection(late)).toMatchObject({
+      status: 'expired',
+      attempts: [{ failure_code: null, failure_message: null }],
+    });
+    expect(entriesOf(model, 2)).toEqual([
+      'expired: before the provider accepted a charge (bad_request: expires_at must be in the future.)',
+    ]);
   });
 
   it('a refusal that may be the refusal of a second try is followed by a search, as an unknown outcome is', () => {

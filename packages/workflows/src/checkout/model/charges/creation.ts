@@ -192,8 +192,13 @@ export class Creation {
     this.state.lateEffectCheck = { at: plus(now, this.context.policy.lateEffectCheckMs), since };
   }
 
+  /** An attempt that must not be paid any more needs no charge: the provider also refuses a charge whose time is over. */
   #refuse(now: Instant, { code, message }: { readonly code: string; readonly message: string }): void {
     const { attempts, timeline } = this.context;
+    if (this.#isWithdrawn(now)) {
+      this.#giveUp(now, `before the provider accepted a charge (${code}: ${message})`);
+      return;
+    }
     attempts.end(this.#attempt.number, 'failed', { code, message });
     this.finish();
     timeline.note(now, 'refused', `${code}: ${message}`);
