@@ -1,6 +1,7 @@
 import { webhooks } from '@tillflow/payments-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { EdgeApi } from '../support/edge.js';
+import { eventually } from '../support/eventually.js';
 import { chargeIdOf, Stack, type CheckoutJson, type ProblemJson } from '../support/stack.js';
 
 type Event = Readonly<Record<string, unknown>>;
@@ -14,6 +15,19 @@ const signed = (body: string): Record<string, string> =>
 let id = 0;
 const eventOf = (data: Event, key = 'charge.update'): string =>
   JSON.stringify({ object: 'event', id: `evnt_test_${(id += 1)}`, key, data });
+
+const isRefused = (status: number): boolean => status === 429;
+
+/**
+ * The statuses of a flood of which the API refuses more than 50. The limit counts each second anew, so it refuses few of
+ * a flood that a busy machine needs seconds for: then another one follows.
+ */
+const limitedFlood = (count: number, send: (n: number) => Promise<number>): Promise<readonly number[]> =>
+  eventually(async () => {
+    const statuses = await Promise.all(Array.from({ length: count }, (_, n) => send(n)));
+    if (statuses.filter(isRefused).length <= 50) throw new Error('The API refused too few');
+    return statuses;
+  });
 
 describe('a webhook without a valid signature', () => {
   let api: EdgeApi;
@@ -127,10 +141,9 @@ describe('when the provider does not sign its webhooks', () => {
       (n: number): Event => ({ object: 'refund', id: `rfnd_test_${n}`, charge: `chrg_test_made_${n}` }),
       (n: number): Event => ({ object: 'charge', id: 'chrg_test_x', metadata: { checkout: `chk_default_made-${n}` } }),
     ]) {
-      const statuses = await Promise.all(Array.from({ length: 400 }, (_, n) => deliver(eventOf(made(n)))));
+      const statuses = await limitedFlood(400, (n) => deliver(eventOf(made(n))));
       // 503 is Temporal's, on a machine that is too busy.
       expect([200, 429, 503]).toEqual(expect.arrayContaining([...new Set(statuses)]));
-      expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(50);
     }
   });
 
@@ -141,8 +154,7 @@ describe('when the provider does not sign its webhooks', () => {
   ])(
     'webhooks with a body that is %s are limited by address, and the API then refuses them unread',
     async (_, body) => {
-      const statuses = await Promise.all(Array.from({ length: 200 }, () => deliver(body)));
-      expect(statuses.filter((status) => status === 429).length).toBeGreaterThan(50);
+      expect((await limitedFlood(200, () => deliver(body))).filter(isRefused).length).toBeGreaterThan(50);
     },
   );
 });
