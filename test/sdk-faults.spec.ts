@@ -14,7 +14,7 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 /** Printed. The same seed draws the same faults; which request meets which one depends on the timing. */
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
-/** Of the long campaign. SALES=10000 FULL=1 npx vitest run test/sdk-faults.spec.ts takes 16 minutes. */
+/** Of the long campaign. SALES=10000 FULL=1 npx vitest run test/sdk-faults.spec.ts takes half an hour. */
 const SALES = Number(process.env['SALES'] ?? 1_000);
 
 /** A lost answer is given up soon, and repeated for as long as it takes. */
