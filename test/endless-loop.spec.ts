@@ -35,9 +35,10 @@ describe('workflow code with an endless loop', () => {
     { ...FULL, timeout: 120_000 },
     async () => {
       const first = await startWithBug();
+      const failed = expect(first.stopped).rejects.toThrow('endless loop');
       const reference = `loops-${randomUUID()}`;
       expect((await stack.create({ reference })).status).toBe(202);
-      await expect(first.stopped).rejects.toThrow('endless loop');
+      await failed;
 
       const second = await startWithBug();
       try {
