@@ -18,7 +18,7 @@ const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 const SALES = Number(process.env['SALES'] ?? 1_000);
 
 /** A lost answer is given up soon, and repeated for as long as it takes. */
-const PATIENT = { timeoutMs: 1_500, patienceMs: 300_000 };
+const PATIENT = { timeoutMs: 1_500, patienceMs: 900_000 };
 /** One lost answer ends a call with an unknown outcome. */
 const IMPATIENT = { timeoutMs: 1_500, patienceMs: 0 };
 
