@@ -3,6 +3,7 @@ import { nameOnQueue } from '@tillflow/temporal';
 import { decodeArrayFromPayloads } from '@tillflow/temporal/sdk-internals';
 import {
   eventEndpointWorkflowId,
+  refund,
   type CommandMemo,
   type ReconcileMemo,
   type Refund,
@@ -94,6 +95,17 @@ async function askedAboutEndpoint(method: string, path = '', body?: unknown): Pr
   return [`create by ${created_by}`, ...askers, `delete: ${reason}`];
 }
 
+/** A refund waits for a second person, who is the operator. */
+async function decidedByOps(decision: 'approve' | 'reject', what: string): Promise<void> {
+  const checkout = await paid();
+  const request = { key: 'one', amount: 10_000, reason: null, by: 'clerk', limit: 0 };
+  const workflow = stack.temporal.client.workflow.getHandle(`checkout/default/${checkout.reference}`);
+  await workflow.executeUpdate(refund, { args: [request] });
+  await stack.request('POST', `/v1/checkouts/${checkout.id}/refunds/one/${decision}`, { key: KEYS.ops });
+  expect(await asked(checkout.id)).toEqual([`opened by ${TILL}`, 'refund_requested by clerk', `${what} by ${OPS}`]);
+  expect(await askersInHistory(checkout)).toContain(`decideRefund by ${OPS}`);
+}
+
 /** Every route that moves money or changes something, and where it is written who asked. */
 const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
   'POST /v1/checkouts': async () => {
@@ -130,6 +142,8 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
     expect(listed.data.map(({ requested_by }) => requested_by)).toEqual([TILL, OPS]);
     expect(await askersInHistory(checkout)).toEqual(expect.arrayContaining([`refund by ${TILL}`, `refund by ${OPS}`]));
   },
+  'POST /v1/checkouts/{id}/refunds/{key}/approve': () => decidedByOps('approve', 'refund_approved'),
+  'POST /v1/checkouts/{id}/refunds/{key}/reject': () => decidedByOps('reject', 'refund_rejected'),
   'POST /v1/reconciliations': async () => {
     const [from, to] = ['2026-01-01T00:00:00.000Z', '2026-01-01T01:00:00.000Z'];
     await asOperator(stack, 'POST', '/v1/reconciliations', { body: { from, to, dry_run: true } });
@@ -230,6 +244,7 @@ const ROUTES: Readonly<Record<string, () => Promise<void>>> = {
 /** No caller changes anything by these: a webhook comes, a charge in test mode is marked, a session is signed. */
 const WITHOUT_ASKER = new Set([
   'POST /webhooks/provider',
+  'POST /webhooks/provider/{account}',
   'POST /v1/test-mode/charges/{id}/mark',
   'POST /v1/counter-sessions',
 ]);

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process';
-import { readFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { apiSettings } from '@tillflow/api';
@@ -118,6 +120,17 @@ describe('a program with wrong settings', () => {
     const { code, out } = await run([...commandOf(target), ...(target === 'cli' ? ['setup'] : [])], environment).ended;
     expect(code).toBe(2);
     for (const name of Object.keys(environment)) expect(out).toContain(name);
+    expect(out).not.toContain('hush');
+  });
+
+  it('(api) exits with 2, and names each mistake of KEYS_FILE with its line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tillflow-keys-'));
+    const path = join(folder, 'keys.yml');
+    await writeFile(path, '- name: a b\n  sha256: hush\n  account: default\n  scopes: [all]\n');
+    const { code, out } = await run(commandOf('api'), { ...PROVIDER, ...API, ...temporal(), KEYS_FILE: path }).ended;
+    await rm(folder, { recursive: true });
+    expect(code).toBe(2);
+    for (const line of [1, 2, 4]) expect(out).toContain(`KEYS_FILE, line ${line}: key 1`);
     expect(out).not.toContain('hush');
   });
 

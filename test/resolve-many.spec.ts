@@ -70,7 +70,7 @@ describe('tillflow resolve --query', () => {
 
   it('that is killed on the way goes on when it runs again, and asks no checkout that no longer matches', async () => {
     // So slow that a busy machine kills it before its end.
-    const first = spawn(process.execPath, [MAIN, ...LOOK, '--rate', '3'], {
+    const first = spawn(process.execPath, [MAIN, ...LOOK, '--rate', '1'], {
       env: { PATH: process.env['PATH'], ...operatorOf(stack) },
       stdio: 'ignore',
     });

@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { nameOnQueue, openTemporal, setUpSchedules, temporalSettings, type Temporal } from '@tillflow/temporal';
+import { queueOfAccount } from '@tillflow/domain';
+import {
+  nameOnQueue,
+  openTemporal,
+  scheduleIdOf,
+  setUpSchedules,
+  temporalSettings,
+  type Temporal,
+} from '@tillflow/temporal';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { z } from 'zod';
 
@@ -25,6 +33,12 @@ describe('the schedules', () => {
   it('have names without the queue on the default task queue only', () => {
     expect(nameOnQueue('event-tail', 'tillflow')).toBe('event-tail');
     expect(nameOnQueue('event-tail', 'other')).toBe('event-tail@other');
+  });
+
+  it('of a further account name the account', () => {
+    expect(scheduleIdOf('event-tail', queueOfAccount('tillflow', 'siam'))).toBe('event-tail/siam');
+    expect(scheduleIdOf('event-tail', queueOfAccount('other', 'siam'))).toBe('event-tail/siam@other');
+    expect(scheduleIdOf('reconcile-daily', 'tillflow')).toBe('reconcile-daily');
   });
 
   it('are listed by a dry run, created once, and not changed by a second setup', async () => {

@@ -9,6 +9,7 @@ import { EndpointSealer, EventEndpoints, eventLinks, nameOnQueue, Seal } from '@
 import { eventFeedWorkflowId } from '@tillflow/workflows';
 import { billedActions, runsOf } from './checkout/histories.js';
 import { chargeOf, newReference, Till } from './checkout/till.js';
+import { evenly } from './processes.js';
 import { print, report } from './report.js';
 import { PROVIDER } from './sandbox-process.js';
 import { Engine, TASK_QUEUE } from './stack.js';
@@ -84,13 +85,7 @@ async function sellEvenly(engine: Engine, till: Till, seconds: number): Promise<
     paidAt.set(checkout.id, performance.now());
     await engine.sandbox.call('POST', `/charges/${chargeOf(checkout)}/mark_as_paid`);
   };
-  const sales: Promise<void>[] = [];
-  const began = performance.now();
-  for (let number = 0; number < seconds * CHECKOUTS_PER_SECOND; number += 1) {
-    await sleep(Math.max(0, began + (number / CHECKOUTS_PER_SECOND) * 1_000 - performance.now()));
-    sales.push(sell());
-  }
-  await Promise.all(sales);
+  await Promise.all(await evenly(seconds * CHECKOUTS_PER_SECOND, 1_000 / CHECKOUTS_PER_SECOND, sell));
   return paidAt;
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { benchAccounts } from './accounts.js';
 import { benchCache } from './cache.js';
 import { benchCheckout } from './checkout/bench.js';
 import { benchClient } from './client/bench.js';
@@ -27,6 +28,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   edge: benchEdge,
   events: benchEvents,
   counter: benchCounter,
+  accounts: benchAccounts,
 };
 
 const MISSED = 1;

@@ -1,7 +1,9 @@
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { performance } from 'node:perf_hooks';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 export type Usage = {
   /** CPU time of all threads, with garbage collection, in seconds. */
@@ -102,4 +104,15 @@ export async function times(
       }
     }),
   );
+}
+
+/** Begins `work` at an even pace, however long it takes. @returns what was begun, in its order */
+export async function evenly<T>(count: number, everyMs: number, work: () => Promise<T>): Promise<Promise<T>[]> {
+  const began = performance.now();
+  const all: Promise<T>[] = [];
+  for (let number = 0; number < count; number += 1) {
+    await sleep(Math.max(0, began + number * everyMs - performance.now()));
+    all.push(work());
+  }
+  return all;
 }

@@ -50,7 +50,10 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: [stays('tillflow_attention_oldest_age_seconds{code="outcome_unknown"}', 4_000)],
     labels: { code: 'outcome_unknown' },
     summary: 'A checkout has shown outcome_unknown for 1h 6m 40s',
-    quiet: [stays('tillflow_attention_oldest_age_seconds{code="outcome_unknown"}', 3_600)],
+    quiet: [
+      stays('tillflow_attention_oldest_age_seconds{code="outcome_unknown"}', 3_600),
+      stays('tillflow_attention_oldest_age_seconds{code="approval_needed"}', 4_000),
+    ],
   },
   {
     alert: 'TillflowMoneyAtRisk',

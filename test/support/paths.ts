@@ -3,7 +3,9 @@ import { checkoutStart } from '@tillflow/temporal';
 import {
   backfill,
   begin,
+  decideRefund,
   dismissNotice,
+  refund as refundUpdate,
   resolve,
   type CheckoutInput,
   type CheckoutIntent,
@@ -129,6 +131,17 @@ export const PATHS: Readonly<Record<string, Path>> = {
     faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 400, times: 1 });
     await refund(stack, paid);
     return stack.untilStatus(paid.id, 'refunded');
+  },
+  'refund-approved': async (stack) => {
+    const paid = await payNew(stack);
+    await decided(stack, paid, 'approve');
+    return stack.untilStatus(paid.id, 'partially_refunded');
+  },
+  'refund-not-approved': async (stack) => {
+    const paid = await payNew(stack);
+    await decided(stack, paid, 'reject');
+    await refund(stack, paid, 1);
+    return stack.untilStatus(paid.id, 'partially_refunded');
   },
   'refunded-elsewhere': async (stack) => {
     const paid = await payNew(stack);
@@ -258,6 +271,14 @@ async function refundedInAftercare(stack: Stack, ordered: Ordered): Promise<Chec
   for (const amount of [1, 2, 3, 4]) await refund(stack, paid, amount);
   await next;
   return stack.until(id, ({ refunded_amount, payment }) => refunded_amount === 10 && payment !== null);
+}
+
+/** A refund above the limit of its requester waits, until a second person decides. */
+async function decided(stack: Stack, { reference }: CheckoutJson, decision: 'approve' | 'reject'): Promise<void> {
+  const workflow = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
+  const request = { key: 'one', amount: 50_000, reason: null, by: 'clerk', limit: 49_999 };
+  await workflow.executeUpdate(refundUpdate, { args: [request] });
+  await workflow.executeUpdate(decideRefund, { args: [{ key: 'one', decision, reason: null, by: 'manager' }] });
 }
 
 function refund(stack: Stack, { id }: CheckoutJson, amount?: number) {

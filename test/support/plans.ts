@@ -41,13 +41,16 @@ export async function withLateFirst<T>(
   create: (body: PlanBody) => Promise<T>,
 ): Promise<T> {
   loseCreate(stack, 'reset_before');
-  let late: Promise<void> | undefined;
-  const off = stack.sandbox.on('committed', ({ method, route }) => {
-    if (method === 'POST' && route === '/schedules') late ??= Promise.resolve().then(() => comesLate(stack, body));
+  const late = new Promise<void>((resolve, reject) => {
+    const off = stack.sandbox.on('committed', ({ method, route }) => {
+      if (method !== 'POST' || route !== '/schedules') return;
+      off();
+      Promise.resolve()
+        .then(() => comesLate(stack, body))
+        .then(resolve, reject);
+    });
   });
-  const answer = await create(body);
-  off();
-  await late;
+  const [answer] = await Promise.all([create(body), late]);
   return answer;
 }
 

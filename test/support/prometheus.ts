@@ -24,9 +24,16 @@ export function readMetrics(text: string): Families {
   return families;
 }
 
-/** The value of one series, or null when it is not there. */
+/** Metrics without the label of the account `default`, which most series of a test have. */
+export function withoutAccount(text: string): string {
+  return text.replaceAll(/account="default",|,account="default"|\{account="default"\}/g, '');
+}
+
+/** The value of one series of the account `default`, or null when it is not there. @param series without its account */
 export function valueOf(text: string, series: string): number | null {
-  const line = text.split('\n').find((one) => one.startsWith(`${series} `));
+  const line = withoutAccount(text)
+    .split('\n')
+    .find((one) => one.startsWith(`${series} `));
   return line === undefined ? null : Number(line.slice(series.length + 1));
 }
 

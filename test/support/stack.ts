@@ -3,8 +3,8 @@ import { apiSettings, startApi, type RunningApi } from '@tillflow/api';
 import { createSandbox, type Sandbox, type SandboxOptions } from '@tillflow/sandbox';
 import { checkoutWorkflowId, parseCheckoutId } from '@tillflow/domain';
 import { programLogger } from '@tillflow/telemetry';
-import { openTemporal, type Temporal } from '@tillflow/temporal';
-import { startWorker, workerSettings, type RunningWorker } from '@tillflow/worker';
+import { Accounts, openTemporal, type Temporal } from '@tillflow/temporal';
+import { startWorker, Workers, workerSettings, type RunningWorker } from '@tillflow/worker';
 import type { Checkout, CheckoutMemo, CheckoutResult, TimelineEntry } from '@tillflow/workflows';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
 import type { Logger } from 'pino';
@@ -103,7 +103,8 @@ export class Stack {
   async #start(): Promise<void> {
     const { webhookUrl, worker } = this.options;
     this.temporal = await openTemporal(workerSettings(this.workerEnvironment()));
-    this.api = await startApi(apiSettings(this.apiEnvironment()), this.logger);
+    const accounts = new Accounts(this.apiEnvironment(), apiSettings);
+    this.api = await startApi(accounts.default.settings, this.logger, accounts);
     if (webhookUrl !== null) this.sendWebhooksTo(webhookUrl ?? `${this.api.url}/webhooks/provider`);
     if (worker !== false) await this.startWorker();
   }
@@ -142,7 +143,15 @@ export class Stack {
   }
 
   async startWorker(): Promise<void> {
-    this.#worker = await startWorker(workerSettings(this.workerEnvironment()), this.logger);
+    const environment = this.workerEnvironment();
+    if (environment['ACCOUNTS_FILE'] === undefined) {
+      this.#worker = await startWorker(workerSettings(environment), this.logger);
+      return;
+    }
+    const workers = new Workers(new Accounts(environment, workerSettings), this.logger);
+    await workers.begin();
+    await workers.ready;
+    this.#worker = workers;
   }
 
   async stopWorker(): Promise<void> {
@@ -228,7 +237,7 @@ export class Stack {
   }
 
   /** Opens a checkout as a till does: it repeats the request after a 503 or a lost connection. */
-  begin(fields: Readonly<Record<string, unknown>> = {}): Promise<Answer> {
+  begin(fields: Readonly<Record<string, unknown>> = {}, timeoutMs = 60_000): Promise<Answer> {
     const reference = newReference();
     return eventually(
       async () => {
@@ -236,7 +245,7 @@ export class Stack {
         if (answer.status === 503) throw new Error(JSON.stringify(answer.body));
         return answer;
       },
-      { timeoutMs: 60_000 },
+      { timeoutMs },
     );
   }
 

@@ -50,7 +50,7 @@ def before_load_schema(context, raw_schema):
 def before_call(context, case, kwargs):
     if not is_valid(case):
         return
-    if case.operation.label == "POST /webhooks/provider":
+    if case.operation.label in ("POST /webhooks/provider", "POST /webhooks/provider/{account}"):
         sign(case)
     elif case.operation.label == "PATCH /v1/account" and "webhook_uri" in case.body:
         case.body["webhook_uri"] = os.environ["WEBHOOK_URI"]

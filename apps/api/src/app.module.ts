@@ -1,14 +1,17 @@
 import { Module, type DynamicModule, type Type } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PaymentsClient } from '@tillflow/payments-client';
-import type { Temporal } from '@tillflow/temporal';
+import { ConfiguredKeys, type Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { AccountController } from './account/account.controller.js';
 import { AccountService } from './account/account.service.js';
+import { Neighbours } from './accounts/neighbours.js';
 import { Acceptance } from './availability/acceptance.js';
 import { AvailabilityController } from './availability/availability.controller.js';
 import { AvailabilityService } from './availability/availability.service.js';
 import { ProviderStatus } from './availability/provider-status.js';
+import { KeyController } from './auth/key.controller.js';
+import { PlaceGuard } from './auth/place.guard.js';
 import { Signatures } from './auth/signatures.js';
 import { SignedLinks } from './auth/signed-links.js';
 import { AttemptsService } from './checkouts/attempts.service.js';
@@ -62,7 +65,6 @@ import { placesIn } from './settings.js';
 import { CounterLinksController, CounterSessionsController } from './counter/counter.controller.js';
 import { CounterService } from './counter/counter.service.js';
 import { OpenLinks } from './counter/open-links.js';
-import { TillGuard } from './counter/till.guard.js';
 import { TillTokens } from './counter/till-tokens.js';
 import { Cursors } from './shared/cursors.js';
 import { StreamsController } from './streams/streams.controller.js';
@@ -102,6 +104,8 @@ const RESOURCE_PROVIDERS = [
 
 export type AppParts = {
   readonly settings: Settings;
+  readonly keys: ConfiguredKeys;
+  readonly neighbours: Neighbours;
   readonly limits: Limits;
   readonly temporal: Temporal;
   readonly provider: PaymentsClient;
@@ -123,18 +127,21 @@ export const CONTROLLERS: Type[] = [
   EventEndpointsController,
   CounterLinksController,
   CounterSessionsController,
+  KeyController,
   ErrorsController,
   ...RESOURCE_CONTROLLERS,
 ];
 
 @Module({})
 export class AppModule {
-  static of({ settings, limits, temporal, provider, logger }: AppParts): DynamicModule {
+  static of({ settings, keys, neighbours, limits, temporal, provider, logger }: AppParts): DynamicModule {
     return {
       module: AppModule,
       controllers: CONTROLLERS,
       providers: [
         { provide: Settings, useValue: settings },
+        { provide: ConfiguredKeys, useValue: keys },
+        { provide: Neighbours, useValue: neighbours },
         { provide: Limits, useValue: limits },
         { provide: TemporalAccess, useValue: new TemporalAccess(temporal, placesIn(settings.values)) },
         { provide: PaymentsClient, useValue: provider },
@@ -174,7 +181,7 @@ export class AppModule {
         TillTokens,
         OpenLinks,
         CounterService,
-        { provide: APP_GUARD, useClass: TillGuard },
+        { provide: APP_GUARD, useClass: PlaceGuard },
         ...RESOURCE_PROVIDERS,
       ],
     };

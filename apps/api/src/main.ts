@@ -1,13 +1,14 @@
 import 'reflect-metadata';
 import { logReady, programLogger } from '@tillflow/telemetry';
-import { SettingsError } from '@tillflow/temporal';
+import { Accounts, SettingsError } from '@tillflow/temporal';
 import { startApi } from './app.js';
 import { apiSettings } from './settings.js';
 
 async function main(): Promise<void> {
-  const settings = apiSettings(process.env);
+  const accounts = new Accounts(process.env, apiSettings);
+  const { settings } = accounts.default;
   const logger = programLogger('api', settings.LOG_LEVEL);
-  const api = await startApi(settings, logger);
+  const api = await startApi(settings, logger, accounts);
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       logger.info({ signal }, 'stopping');

@@ -1,3 +1,4 @@
+import { accountOf } from '@tillflow/domain';
 import type { ApiSettings } from './settings.js';
 
 /** The program's settings. This class is their injection token. */
@@ -5,6 +6,11 @@ export class Settings {
   #listeningAt: string | undefined;
 
   constructor(readonly values: ApiSettings) {}
+
+  /** The account that this part of the API serves: it has a task queue of its own. */
+  get account(): string {
+    return accountOf(this.values.TEMPORAL_TASK_QUEUE);
+  }
 
   /** The base of links: `PUBLIC_URL`, or the address at which the server listens. No trailing slash. */
   get publicUrl(): string {

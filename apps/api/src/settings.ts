@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os';
-import { CURRENCIES, isCurrency } from '@tillflow/domain';
 import {
-  businessDaySettings,
+  accountSettings,
+  keySettings,
   eventNetworks,
   flag,
   integer,
@@ -10,24 +10,18 @@ import {
   temporalSettings,
   unsafeWithLiveKey,
 } from '@tillflow/temporal';
-import { DEFAULT_POLICY, DEFAULT_RECONCILE_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
+import { DEFAULT_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
 import { z } from 'zod';
-import { apiKeys } from './auth/api-keys.js';
 import { trustProxy } from './edge/client-address.js';
 import { isImageHost } from './checkouts/image-hosts.js';
 import type { Places } from './temporal/temporal.provider.js';
 
-const BASE64 =
-  /^(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$|^(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)$/;
 const DAY_MS = 86_400_000;
-/** Characters. */
-const MAX_SHOP_LINE = 100;
-const MAX_ADDRESS_LINES = 6;
 const HTTP_URL = z.url({ protocol: /^https?$/ });
 
 const schema = z.object({
   ...temporalSettings,
-  ...businessDaySettings,
+  ...accountSettings,
   PORT: integer(3000, 0, 65_535),
   HOST: z.string().default('127.0.0.1'),
   /** The address at which tills and browsers reach the API. The API writes it into links. */
@@ -35,34 +29,18 @@ const schema = z.object({
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
-  API_KEYS: apiKeys,
+  ...keySettings,
   /** Signs links, cursors and codec addresses. Several, comma-separated: the first signs, all verify. */
   URL_SIGNING_KEY: list().refine(
     (secrets) => secrets.every(({ length }) => length >= 32),
     'each must have at least 32 characters',
   ),
-  PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   /** Hosts from which the API may fetch QR images. Unset: the provider's own hosts (`ImageHosts`). */
   QR_IMAGE_HOSTS: list()
     .refine((hosts) => hosts.every(isImageHost), 'each must be host or host:port')
     .optional(),
-  PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
-  /** The version date of the provider's API, the same as the worker's. Unset: the version of the account. */
-  PROVIDER_API_VERSION: z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
-    .optional(),
-  /**
-   * As the worker's: requests per second to the provider, divided by the number of processes that share them. 0: no
-   * limit.
-   */
-  PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
+  /** How many processes share `PROVIDER_REQUESTS_PER_SECOND`. Each gets an equal part. */
   PROVIDER_PROCESSES: integer(1, 1, 1_000),
-  /** Several while one is rotated. `off` when the provider does not sign. A webhook is only a hint in any case. */
-  PROVIDER_WEBHOOK_SECRET: list().refine(
-    (secrets) => (secrets.length === 1 && secrets[0] === 'off') || secrets.every((secret) => BASE64.test(secret)),
-    'each must be base64, or off alone',
-  ),
   /** The addresses of the Temporal UI, whose pages may call the codec. Comma-separated. */
   TEMPORAL_UI_URL: list()
     .refine((urls) => urls.every((url) => HTTP_URL.safeParse(url).success), 'must be http(s) addresses')
@@ -93,28 +71,6 @@ const schema = z.object({
   METRICS_OPEN: flag(false),
   /** The API reads business metrics from Temporal at most this often. */
   METRICS_REFRESH_MS: integer(15_000, 100, 3_600_000),
-  /** The currencies of checkouts. The API refuses any other. */
-  CURRENCIES: list()
-    .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
-    .transform((codes) => codes.filter(isCurrency))
-    .default([...CURRENCIES]),
-  /** The shop, as receipts show it. Unset: receipts show none. */
-  SHOP_NAME: printable(MAX_SHOP_LINE).optional(),
-  /** Its lines, separated by `|`. */
-  SHOP_ADDRESS: printable(MAX_SHOP_LINE * MAX_ADDRESS_LINES)
-    .transform((text) =>
-      text
-        .split('|')
-        .map((line) => line.trim())
-        .filter((line) => line !== ''),
-    )
-    .refine(({ length }) => length <= MAX_ADDRESS_LINES, `must have at most ${MAX_ADDRESS_LINES} lines`)
-    .default([]),
-  SHOP_TAX_ID: printable(MAX_SHOP_LINE).optional(),
-  /** The QR network that customers pay through, as receipts name it. */
-  QR_NETWORK_NAME: printable(MAX_SHOP_LINE).optional(),
-  /** A reconciliation does not compare a payment that is younger than this. The next one does. */
-  RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
   /**
    * How long a request may take. Less than the limit of a proxy: when the provider is slow, the API answers 202 before.
    */
@@ -158,18 +114,8 @@ const schema = z.object({
     .refine((parts) => parts.every((part) => /^\d{1,9}$/.test(part)), 'must be whole numbers, comma-separated')
     .transform((parts) => parts.map(Number))
     .default([...DEFAULT_POLICY.lookupDelaysMs]),
-  POLL_INTERVAL_MS: integer(DEFAULT_POLICY.pollIntervalMs, 10, DAY_MS),
-  /** The same while the event tail runs. */
-  RELAXED_POLL_INTERVAL_MS: integer(300_000, 10, DAY_MS),
   ATTENTION_AFTER_MS: integer(DEFAULT_POLICY.attentionAfterMs, 10, DAY_MS),
-  UNPAID_GRACE_MS: integer(DEFAULT_POLICY.unpaidGraceMs, 0, 30 * DAY_MS),
-  /**
-   * Money that arrives after the end was reported: `return` refunds or voids it, `keep` leaves the decision to a
-   * person.
-   */
-  LATE_PAYMENT: z.enum(['return', 'keep']).default(DEFAULT_POLICY.latePayment),
   SECOND_LOOK_MS: integer(DEFAULT_POLICY.lateEffectCheckMs, 0, DAY_MS),
-  VOID_DATE_OFFSET_MINUTES: integer(DEFAULT_POLICY.voidDateOffsetMinutes, -720, 840),
   /** Paid checkouts continue as aftercare within this time after the void cut-off, each at its own time. */
   AFTERCARE_SPREAD_MS: integer(DEFAULT_POLICY.aftercareSpreadMs, 0, DAY_MS),
   LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
@@ -179,7 +125,12 @@ export type ApiSettings = z.output<typeof schema>;
 
 /** @throws {SettingsError} with every mistake, and with every setting that is unsafe with a live key. */
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
-  return readSettings(schema, environment, unsafeWithLiveKey);
+  return readSettings(schema, environment, (given) => [
+    ...(given['API_KEYS'] === undefined && given['KEYS_FILE'] === undefined
+      ? ['API_KEYS: is needed, or KEYS_FILE']
+      : []),
+    ...unsafeWithLiveKey(given),
+  ]);
 }
 
 /**
@@ -196,14 +147,6 @@ export function placesIn(settings: ApiSettings): Places {
     hint: settings.TEMPORAL_MAX_HINTS,
     background: BACKGROUND_PLACES + settings.TEMPORAL_MAX_WRITES,
   };
-}
-
-/** Text without control characters, of at most `max` characters. */
-function printable(max: number) {
-  return z
-    .string()
-    .max(max, `must have at most ${max} characters`)
-    .refine((text) => !/[\p{Cs}\p{Cc}]/u.test(text), 'must be one line without control characters');
 }
 
 function isOrigin(text: string): boolean {

@@ -59,6 +59,11 @@ const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
       'The worker did not send a call in time, because of its clock or its load. The provider was not called, and no money moved.',
     remedy: 'Run `pnpm tillflow doctor` and check clocks and workers. See the runbook "A worker is late".',
   },
+  approval_needed: {
+    means:
+      'A refund is above the limit of the key that asked for it. No money moves before a second person approves it.',
+    remedy: 'Approve or reject it: `pnpm tillflow approvals`. After 24 hours it is rejected.',
+  },
   provider_unreachable: {
     means: 'The provider has not answered for a while. Nothing is lost, and Tillflow continues when it answers.',
     remedy:

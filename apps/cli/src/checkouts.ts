@@ -1,6 +1,5 @@
 import {
   checkoutWorkflowId,
-  DEFAULT_ACCOUNT,
   isReference,
   MAX_SLIP_REFERENCE,
   parseCheckoutId,
@@ -20,7 +19,7 @@ const MOST_NAMED = 10;
  * @throws {CheckoutNotFoundError}
  */
 export async function findCheckout(checkouts: Checkouts, text: string): Promise<StoredCheckout> {
-  const keys = keysOf(text);
+  const keys = keysOf(text, checkouts.account);
   if (keys.length === 0) throw new UsageError(`${text} is neither the id of a checkout (chk_…) nor a reference`);
   const found = await Promise.all(keys.map((key) => retrieve(checkouts, key)));
   const [checkout, other] = found.filter((one) => one !== null);
@@ -40,12 +39,9 @@ async function retrieve(checkouts: Checkouts, key: CheckoutKey): Promise<StoredC
   }
 }
 
-function keysOf(text: string): CheckoutKey[] {
+function keysOf(text: string, account: string): CheckoutKey[] {
   const named = parseCheckoutId(text);
-  return [
-    ...(named === null ? [] : [named]),
-    ...(isReference(text) ? [{ account: DEFAULT_ACCOUNT, reference: text }] : []),
-  ];
+  return [...(named?.account === account ? [named] : []), ...(isReference(text) ? [{ account, reference: text }] : [])];
 }
 
 /**
@@ -57,7 +53,7 @@ export async function findByAnyName(checkouts: Checkouts, text: string): Promise
   try {
     return await findCheckout(checkouts, text);
   } catch (error) {
-    if (!(error instanceof CheckoutNotFoundError) && keysOf(text).length > 0) throw error;
+    if (!(error instanceof CheckoutNotFoundError) && keysOf(text, checkouts.account).length > 0) throw error;
     if (text.length > MAX_SLIP_REFERENCE) throw error;
     const unreadable: string[] = [];
     const list = new CheckoutList(checkouts, { payment_reference: text }, (workflow) => unreadable.push(workflow));

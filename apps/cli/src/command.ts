@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { environmentOf } from './accounts.js';
 
 /** The exit codes of every command. */
 export const EXIT = {
@@ -40,7 +41,10 @@ export type Report = {
 type Call<O extends Options> = {
   readonly values: Values<O>;
   readonly positionals: readonly string[];
+  /** As the account of the command sees it. A command for all accounts gets it as it is. */
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** The value of `--account`. */
+  readonly account: string | undefined;
   /** Shows the progress to a person who waits. */
   readonly progress: (line: string) => void;
   /** Reports a problem while the command goes on, also when standard error is a log. */
@@ -57,6 +61,8 @@ type Definition<O extends Options> = {
   readonly details: readonly string[];
   /** The number of arguments that are not options: one number, or each that is possible. */
   readonly takes: number | readonly number[];
+  /** Without `--account`, the command is about all accounts. Absent: about the account `default`. */
+  readonly isForAll?: true;
   readonly options: O;
   /** @throws {UsageError} @throws {UnreachableError} and any error of Temporal's client. */
   run(call: Call<O>): Promise<Report>;
@@ -72,7 +78,7 @@ export type Command = Pick<Definition<Options>, 'name' | 'synopsis' | 'summary' 
   ): Promise<Report>;
 };
 
-/** Adds `--json` to the options. A command that changes something declares `--dry-run` itself. */
+/** Adds `--json` and `--account` to the options. A command that changes something declares `--dry-run` itself. */
 export function command<const O extends Options>(definition: Definition<O>): Command {
   const { name, synopsis, summary, details } = definition;
   const takes = [definition.takes].flat();
@@ -88,7 +94,16 @@ export function command<const O extends Options>(definition: Definition<O>): Com
         throw new UsageError(`${name} takes ${counts} argument${takes.at(-1) === 1 ? '' : 's'}`);
       }
       // parseArgs returns these values, but its types are wider.
-      return definition.run({ values: values as Values<O>, positionals, environment, progress, warn });
+      const { account, ...others } = values as Values<O> & { readonly account?: string };
+      const seen = definition.isForAll === true ? environment : environmentOf(environment, account, warn);
+      return definition.run({
+        values: others as unknown as Values<O>,
+        positionals,
+        environment: seen,
+        account,
+        progress,
+        warn,
+      });
     },
   };
 }
@@ -111,7 +126,7 @@ function parseStrictly(args: readonly string[], options: Options) {
       args: [...args],
       allowPositionals: true,
       tokens: true,
-      options: { ...options, json: { type: 'boolean' } },
+      options: { ...options, json: { type: 'boolean' }, account: { type: 'string' } },
     });
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error));

@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os';
+import { hostname, userInfo } from 'node:os';
 import type { Resolution } from '@tillflow/workflows';
 import { UsageError } from './command.js';
 
@@ -9,6 +9,11 @@ const NOT_ONE_LINE = /[\p{Cs}\p{Cc}]/u;
 /** The user who runs the command line, as the timeline and Temporal's history show it: `cli:` and the user name. */
 export function operator(): string {
   return `cli:${userName()}`;
+}
+
+/** The requester of a message to a checkout: the operator, and the machine. */
+export function requester(): { readonly by: string; readonly origin: string } {
+  return { by: operator(), origin: hostname() };
 }
 
 function userName(): string {
@@ -49,8 +54,8 @@ export function resolutionOf(
   if (chosen !== 1) throw new UsageError(`${commandName} needs exactly one of --look, --adopt and --abandon`);
   if (reason.trim() === '') throw new UsageError(`${commandName} needs a --reason`);
   checkReason(reason);
-  const by = operator();
-  if (adopt === undefined) return { action: look === true ? 'look' : 'abandon', reason, by };
+  const asked = requester();
+  if (adopt === undefined) return { action: look === true ? 'look' : 'abandon', reason, ...asked };
   if (!adoptable.test(adopt)) throw new UsageError(`--adopt needs the id ${ofWhat}`);
-  return { action: 'adopt', id: adopt, reason, by };
+  return { action: 'adopt', id: adopt, reason, ...asked };
 }

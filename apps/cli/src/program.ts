@@ -1,6 +1,8 @@
 import { escapeControls } from '@tillflow/telemetry';
 import { isTemporalFailure, SettingsError } from '@tillflow/temporal';
 import type { Command, Report } from './command.js';
+import { approvals } from './commands/approvals.js';
+import { audit } from './commands/audit.js';
 import { backfill } from './commands/backfill.js';
 import { breaks } from './commands/breaks.js';
 import { counterLink } from './commands/counter-link.js';
@@ -26,6 +28,8 @@ const COMMANDS: readonly Command[] = [
   show,
   resolve,
   refund,
+  approvals,
+  audit,
   reconcile,
   breaks,
   day,
@@ -128,6 +132,8 @@ function usage(): string {
     ...columns(rows),
     '',
     'Every command accepts --help and --json. The settings are the same as those of the API and the worker.',
+    'With ACCOUNTS_FILE, --account <name> chooses an account: without it, setup and doctor are about all of them, and the',
+    'other commands about the account default.',
     '',
     'Exit codes:',
     `  ${EXIT.ok}  done, without a finding`,

@@ -1,5 +1,6 @@
-import { CURRENCIES, isCurrency } from '@tillflow/domain';
+import { accountOf, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import {
+  accountSettings,
   businessDaySettings,
   flag,
   integer,
@@ -32,7 +33,7 @@ export function daySettings(environment: Environment): z.output<typeof daySchema
 const providerSchema = z.object({
   ...temporalSettings,
   ...businessDaySettings,
-  PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }).optional(),
+  PROVIDER_BASE_URL: accountSettings.PROVIDER_BASE_URL.optional(),
   PROVIDER_SECRET_KEY: z.string().optional(),
   PROVIDER_PUBLIC_KEY: z.string().optional(),
   PROVIDER_WEBHOOK_SECRET: list().optional(),
@@ -47,10 +48,7 @@ const providerSchema = z.object({
     .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
     .transform((url) => url.replace(/\/+$/, ''))
     .optional(),
-  CURRENCIES: list()
-    .refine((codes) => codes.every(isCurrency), `each must be one of ${CURRENCIES.join(', ')}`)
-    .transform((codes) => codes.filter(isCurrency))
-    .default([...CURRENCIES]),
+  CURRENCIES: accountSettings.CURRENCIES,
   WORKER_BUILD_ID: z.string().optional(),
   WORKER_HOST: z.string().default('127.0.0.1'),
   WORKER_HEALTH_PORT: integer(0, 0, 65_535),
@@ -77,18 +75,28 @@ export function safeProviderSettings(environment: Environment): ProviderSettings
 
 /** As the API's, where a command writes links to the API. */
 const linkSchema = z.object({
+  TEMPORAL_TASK_QUEUE: temporalSettings.TEMPORAL_TASK_QUEUE,
   PUBLIC_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
   URL_SIGNING_KEY: list(),
 });
 
 /** How the API's links begin (without a slash at the end), and the secret that signs them. @throws {SettingsError} */
-export function linkSettings(environment: Environment): { readonly base: string; readonly secret: string } {
-  const { PUBLIC_URL, URL_SIGNING_KEY } = readSettings(linkSchema, environment);
+export function linkSettings(environment: Environment): {
+  readonly base: string;
+  readonly secret: string;
+  readonly account: string;
+} {
+  const { PUBLIC_URL, URL_SIGNING_KEY, TEMPORAL_TASK_QUEUE } = readSettings(linkSchema, environment);
   const [secret = ''] = URL_SIGNING_KEY;
-  return { base: PUBLIC_URL.replace(/\/+$/, ''), secret };
+  return { base: PUBLIC_URL.replace(/\/+$/, ''), secret, account: accountOf(TEMPORAL_TASK_QUEUE) };
 }
 
 /** The address for the provider's webhooks. Undefined when the API's address is unknown. */
-export function webhookAddress({ PUBLIC_URL }: Pick<ProviderSettings, 'PUBLIC_URL'>): string | undefined {
-  return PUBLIC_URL === undefined ? undefined : `${PUBLIC_URL}/webhooks/provider`;
+export function webhookAddress({
+  PUBLIC_URL,
+  TEMPORAL_TASK_QUEUE,
+}: Pick<ProviderSettings, 'PUBLIC_URL' | 'TEMPORAL_TASK_QUEUE'>): string | undefined {
+  const account = accountOf(TEMPORAL_TASK_QUEUE);
+  const path = account === DEFAULT_ACCOUNT ? '/webhooks/provider' : `/webhooks/provider/${account}`;
+  return PUBLIC_URL === undefined ? undefined : `${PUBLIC_URL}${path}`;
 }

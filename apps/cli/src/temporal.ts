@@ -1,3 +1,4 @@
+import { accountOf } from '@tillflow/domain';
 import {
   activePollers,
   Checkouts,
@@ -27,7 +28,8 @@ export async function withTemporal<T>(settings: TemporalSettings, work: (engine:
   const temporal = await openTemporal(settings);
   try {
     await reach(temporal, settings);
-    return await work({ temporal, checkouts: new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS }) });
+    const account = accountOf(settings.TEMPORAL_TASK_QUEUE);
+    return await work({ temporal, checkouts: new Checkouts(temporal, { account, readWithinMs: READ_WITHIN_MS }) });
   } finally {
     await temporal.close();
   }

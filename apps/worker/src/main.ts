@@ -1,5 +1,5 @@
 import { countProviderCalls, logReady, processMetrics, programLogger } from '@tillflow/telemetry';
-import { SettingsError } from '@tillflow/temporal';
+import { Accounts, SettingsError } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { measureClocks } from './clocks/clocks.js';
 import { serveHealth, type State } from './health.js';
@@ -7,9 +7,11 @@ import { countDeliveries } from './outgoing-events/metrics.js';
 import { installRuntime } from './runtime.js';
 import { workerSettings, type WorkerSettings } from './settings.js';
 import type { StartRetries } from './temporal-connection.js';
-import { openWorker, type RunningWorker } from './worker.js';
+import type { RunningWorker } from './worker.js';
+import { Workers } from './workers.js';
 
-async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
+async function main(accounts: Accounts<WorkerSettings>, logger: Logger): Promise<void> {
+  const { settings } = accounts.default;
   installRuntime(logger, settings);
   const stopping = stopOnSignal(logger);
   const registry = processMetrics();
@@ -21,10 +23,16 @@ async function main(settings: WorkerSettings, logger: Logger): Promise<void> {
   const health = port === 0 ? undefined : await serveHealth(host, port, { state: () => stateOf(worker), registry });
   if (health !== undefined) logger.info({ url: health.url }, 'health and metrics are served');
   try {
-    const opening = openWorker(settings, logger, { retries: startRetries(logger, stopping) });
-    worker = await Promise.race([opening, untilAborted(stopping)]);
-    // No call is in flight yet, and opening a connection cannot be aborted.
-    if (worker === undefined) process.exit(0);
+    const workers = new Workers(accounts, logger, { retries: startRetries(logger, stopping) });
+    const opening = workers.begin();
+    await Promise.race([opening, untilAborted(stopping)]);
+    if (stopping.aborted) {
+      opening.catch(() => undefined);
+      // The worker of one account may take work already. Opening a connection cannot be aborted.
+      await workers.stop();
+      process.exit(0);
+    }
+    worker = workers;
     await run(worker, settings, logger, stopping);
   } finally {
     health?.close();
@@ -86,9 +94,9 @@ async function stateOf(worker: RunningWorker | undefined): Promise<State> {
 
 let logger: Logger | undefined;
 try {
-  const settings = workerSettings(process.env);
-  logger = programLogger('worker', settings.LOG_LEVEL);
-  await main(settings, logger);
+  const accounts = new Accounts(process.env, workerSettings);
+  logger = programLogger('worker', accounts.default.settings.LOG_LEVEL);
+  await main(accounts, logger);
 } catch (error) {
   if (logger === undefined || error instanceof SettingsError) process.stderr.write(`${messageOf(error)}\n`);
   else logger.fatal({ err: error }, messageOf(error));

@@ -1,8 +1,9 @@
 import {
-  businessDaySettings,
+  accountSettings,
   eventNetworks,
   flag,
   integer,
+  keySettings,
   readSettings,
   temporalSettings,
   unsafeWithLiveKey,
@@ -11,16 +12,11 @@ import { z } from 'zod';
 
 const schema = z.object({
   ...temporalSettings,
-  ...businessDaySettings,
-  PROVIDER_BASE_URL: z.url({ protocol: /^https?$/, error: 'must be an http(s) address' }),
-  PROVIDER_SECRET_KEY: z.string('is needed').regex(/^skey_/, 'must be a secret key (skey_…)'),
-  PROVIDER_API_VERSION: z
-    .string()
-    .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a date')
-    .optional(),
-  /** Requests per second to the provider, of all workers together; 0 is no limit. */
-  PROVIDER_REQUESTS_PER_SECOND: integer(0, 0, 100_000),
-  /** How many processes share this limit. Each gets an equal part. */
+  ...accountSettings,
+  ...keySettings,
+  /** Only the API needs them. */
+  PROVIDER_WEBHOOK_SECRET: accountSettings.PROVIDER_WEBHOOK_SECRET.optional(),
+  /** How many processes share `PROVIDER_REQUESTS_PER_SECOND`. Each gets an equal part. */
   PROVIDER_PROCESSES: integer(1, 1, 1_000),
   /** The pause between two passes of the event tail. */
   EVENT_TAIL_INTERVAL_MS: integer(15_000, 100, 3_600_000),
@@ -28,14 +24,10 @@ const schema = z.object({
   EVENT_TAIL_OVERLAP_MS: integer(60_000, 0, 86_400_000),
   /** How far back the first event tail begins. */
   EVENT_TAIL_LOOKBACK_MS: integer(86_400_000, 0, 31 * 86_400_000),
-  /** The longest time from a payment to the day of its payout; later is a break. 0: any time. */
-  RECONCILE_SETTLEMENT_DAYS: integer(8, 0, 365),
   /** The networks that events may go to, besides public addresses. */
   EVENT_ENDPOINT_NETWORKS: eventNetworks,
   /** How long a stopping worker waits for calls in flight; above the longest activity. */
   SHUTDOWN_GRACE_MS: integer(30_000, 0, 600_000),
-  /** Checkouts kept in memory, 0.24 MB each (`pnpm bench cache`). How to choose: docs/production.md. */
-  MAX_CACHED_WORKFLOWS: integer(2_000, 10, 100_000),
   /** A worker whose clock is further than this from Temporal's takes no work. */
   MAX_CLOCK_OFFSET_MS: integer(30_000, 1_000, 86_400_000),
   /**

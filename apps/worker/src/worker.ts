@@ -1,13 +1,17 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Worker, type NativeConnection, type WorkerOptions } from '@temporalio/worker';
+import { accountOf, DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { PaymentsClient, systemClock } from '@tillflow/payments-client';
 import {
+  businessDayRule,
+  ConfiguredKeys,
   dataConverter,
   EventEndpoints,
   isEncrypting,
   openTemporal,
   Seal,
+  setUpSchedules,
   warnIfUnencrypted,
   type Temporal,
 } from '@tillflow/temporal';
@@ -69,6 +73,8 @@ export type StartOptions = {
   readonly bundlePath?: string;
   /** Retries while Temporal cannot be reached; absent: the failure is thrown. */
   readonly retries?: StartRetries;
+  /** The keys that all workers of this process share. Absent: the worker reads them itself. */
+  readonly keys?: ConfiguredKeys;
 };
 
 /**
@@ -93,16 +99,27 @@ export async function startWorker(
 export async function openWorker(
   settings: WorkerSettings,
   logger: Logger,
-  { bundlePath, retries }: StartOptions = {},
+  { bundlePath, retries, keys: sharedKeys }: StartOptions = {},
 ): Promise<RunningWorker> {
   warnIfUnencrypted(settings, logger);
+  const account = accountOf(settings.TEMPORAL_TASK_QUEUE);
+  const keys = sharedKeys ?? new ConfiguredKeys(settings, logger);
+  const closeKeys = (): void => (sharedKeys === undefined ? keys.close() : undefined);
   const temporal = await openTemporal(settings);
   const connected = await closingOnFailure(
-    () => temporal.close(),
-    () => withRetries(retries, temporal, settings, () => connect(temporal, settings, logger)),
+    async () => {
+      closeKeys();
+      await temporal.close();
+    },
+    () =>
+      withRetries(retries, temporal, settings, async () => {
+        await setUpAccount(temporal, account, settings);
+        return connect(temporal, settings, logger);
+      }),
   );
   const { connection, clocks } = connected;
   const client = new PaymentsClient({
+    name: account,
     baseUrl: settings.PROVIDER_BASE_URL,
     secretKey: settings.PROVIDER_SECRET_KEY,
     logger,
@@ -119,7 +136,7 @@ export async function openWorker(
       logger.warn({ workflow_id, err }, 'an event endpoint cannot be decrypted, and gets no events'),
   );
   const presence = new EndpointPresence(endpoints, logger);
-  const options = workerOptions({ ...connected, temporal, client, presence }, settings, bundlePath);
+  const options = workerOptions({ ...connected, temporal, client, presence, keys }, settings, bundlePath);
   const eventOptions = eventWorkerOptions({ ...connected, temporal, endpoints }, settings);
   const [work, eventWork] = [options, eventOptions].map(
     (each) =>
@@ -130,6 +147,7 @@ export async function openWorker(
   ) as [Work, Work];
   const ended = Promise.all([endedWith(work, eventWork), endedWith(eventWork, work)]).then(() => undefined);
   const stopped = thenClose(ended, async () => {
+    closeKeys();
     await presence.end();
     await clocks.end();
     await temporal.close();
@@ -150,14 +168,24 @@ export async function openWorker(
   };
 }
 
+/** An account can be added while everything runs: `tillflow setup` did not know it. */
+async function setUpAccount(temporal: Temporal, account: string, settings: WorkerSettings): Promise<void> {
+  if (account === DEFAULT_ACCOUNT) return;
+  await setUpSchedules(temporal, settings.TEMPORAL_TASK_QUEUE, {
+    dryRun: false,
+    businessDays: businessDayRule(settings),
+  });
+}
+
 type Parts = Connected & {
   readonly temporal: Temporal;
   readonly client: PaymentsClient;
   readonly presence: EndpointPresence;
+  readonly keys: ConfiguredKeys;
 };
 
 function workerOptions(
-  { connection, clocks, identity, temporal, client, presence }: Parts,
+  { connection, clocks, identity, temporal, client, presence, keys }: Parts,
   settings: WorkerSettings,
   bundlePath: string | undefined,
 ): WorkerOptions {
@@ -171,7 +199,13 @@ function workerOptions(
     workflowBundle: { codePath },
     dataConverter: dataConverter(settings),
     activities: {
-      ...paymentActivities(client, livemode, () => presence.hasEndpoints()),
+      ...paymentActivities(
+        client,
+        livemode,
+        () => presence.hasEndpoints(),
+        () => (keys.hasFile ? keys.ring : null),
+        accountOf(settings.TEMPORAL_TASK_QUEUE),
+      ),
       ...reconciliationActivities(client, temporal, settings, livemode),
       ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
       ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),

@@ -1,6 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { checkoutId, checkoutWorkflowId, isReference, parseCheckoutId, parseCheckoutWorkflowId } from './ids.js';
+import {
+  accountOf,
+  checkoutId,
+  checkoutWorkflowId,
+  installationQueue,
+  isReference,
+  parseCheckoutId,
+  parseCheckoutWorkflowId,
+  queueOfAccount,
+} from './ids.js';
 
 const reference = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/);
 const account = fc.stringMatching(/^[a-z0-9-]{1,32}$/);
@@ -73,4 +82,13 @@ it.each([
   'reconcile/default/a',
 ])('parseCheckoutWorkflowId is null for %j', (id) => {
   expect(parseCheckoutWorkflowId(id)).toBeNull();
+});
+
+describe('the task queue of an account', () => {
+  it('names the account, and that of default is the queue of the installation', () => {
+    expect(queueOfAccount('tillflow', 'default')).toBe('tillflow');
+    const queue = queueOfAccount('stage', 'siam');
+    expect([queue, accountOf(queue), installationQueue(queue)]).toEqual(['stage/account/siam', 'siam', 'stage']);
+    expect([accountOf('tillflow'), installationQueue('tillflow')]).toEqual(['default', 'tillflow']);
+  });
 });

@@ -20,8 +20,9 @@ export type CheckoutId = string & { readonly [checkoutIdBrand]: true };
 export const DEFAULT_ACCOUNT = 'default';
 
 export const REFERENCE = /^[A-Za-z0-9._-]{1,64}$/;
-/** Contains no underscore, so that the first underscore after the prefix ends it. */
-const ACCOUNT = /^[a-z0-9-]{1,32}$/;
+/** Contains no underscore, so that the first underscore after the prefix of an id ends it. */
+export const ACCOUNT = /^[a-z0-9-]{1,32}$/;
+const ACCOUNT_QUEUE = /^(.+)\/account\/([a-z0-9-]{1,32})$/;
 export const CHECKOUT_ID = /^chk_([a-z0-9-]{1,32})_([A-Za-z0-9._-]{1,64})$/;
 const WORKFLOW_ID = /^checkout\/([a-z0-9-]{1,32})\/([A-Za-z0-9._-]{1,64})$/;
 
@@ -56,6 +57,25 @@ function keyOf(match: RegExpExecArray | null): CheckoutKey | null {
   if (match === null) return null;
   const [account, reference] = match.slice(1) as [string, string];
   return { account, reference };
+}
+
+/**
+ * The task queue of an account. Each account has a queue of its own, with its own workers, schedules and event tail, so
+ * that an account whose provider is down slows no other.
+ * @param taskQueue of the installation, which is that of the account `default`
+ */
+export function queueOfAccount(taskQueue: string, account: string): string {
+  return account === DEFAULT_ACCOUNT ? taskQueue : `${taskQueue}/account/${account}`;
+}
+
+/** The account that a task queue belongs to. */
+export function accountOf(taskQueue: string): string {
+  return ACCOUNT_QUEUE.exec(taskQueue)?.[2] ?? DEFAULT_ACCOUNT;
+}
+
+/** The task queue of the installation that an account's queue belongs to. */
+export function installationQueue(taskQueue: string): string {
+  return ACCOUNT_QUEUE.exec(taskQueue)?.[1] ?? taskQueue;
 }
 
 /** The prefix of refund keys that Tillflow makes. A caller's key must not begin with it. */

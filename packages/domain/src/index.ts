@@ -16,21 +16,25 @@ export {
 export { applyChargeStatus, chargeStatus, isFinalCharge, type ChargeStatus } from './charge.js';
 export { CHECKOUT_STATUSES, isAwaitingPayment, isCheckoutStatus, isPaid, type CheckoutStatus } from './checkout.js';
 export {
+  ACCOUNT,
+  accountOf,
   CHECKOUT_ID,
   checkoutId,
   checkoutWorkflowId,
   DEFAULT_ACCOUNT,
+  installationQueue,
   isReference,
   MAX_SLIP_REFERENCE,
   slipReference,
   parseCheckoutId,
   parseCheckoutWorkflowId,
+  queueOfAccount,
   REFERENCE,
   type CheckoutId,
   type CheckoutKey,
   OWN_KEY_PREFIX,
 } from './ids.js';
-export { formatInstant, instant, parseInstant, plus, type Instant } from './instant.js';
+export { formatInstant, instant, isInstant, parseInstant, plus, type Instant } from './instant.js';
 export {
   chargeLimits,
   CURRENCIES,
@@ -45,12 +49,14 @@ export {
 export {
   describeRefusal,
   leftToRefund,
+  limitIn,
   refundKind,
   refuseNewRefund,
   refuseRefund,
   refuseRepetition,
   type KnownRefund,
   type RefundablePayment,
+  type RefundLimit,
   type RefundRefusal,
 } from './refund.js';
 export { mayChangeCheckout, routeEvent, type RoutedEvent } from './routing.js';

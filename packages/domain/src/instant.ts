@@ -27,6 +27,16 @@ export function parseInstant(text: string): Instant {
   return instant(milliseconds);
 }
 
+/** Whether {@link parseInstant} reads the text. */
+export function isInstant(text: string): boolean {
+  try {
+    parseInstant(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** JavaScript reads 30 February as 2 March. */
 function isCalendarDay(day: string): boolean {
   const midnight = new Date(`${day}T00:00:00Z`);

@@ -35,6 +35,17 @@ export type KnownRefund = {
   readonly asked?: number | null | undefined;
 };
 
+/**
+ * The sum that one requester may refund of one checkout without a second person, in the smallest currency unit: of every
+ * currency, or of each. Null: no limit.
+ */
+export type RefundLimit = number | Readonly<Partial<Record<Currency, number>>> | null;
+
+/** The limit in one currency. A currency that the limit does not name needs a second person for every sum. */
+export function limitIn(limit: RefundLimit, currency: Currency): number | null {
+  return limit === null || typeof limit === 'number' ? limit : (limit[currency] ?? 0);
+}
+
 /** What can still be refunded, in the smallest currency unit; never negative. */
 export function leftToRefund({ paid, returned, pending }: Omit<RefundablePayment, 'paidAt'>): number {
   return Math.max(0, paid - returned - pending);

@@ -33,14 +33,15 @@ export type RoutedEvent = {
 /**
  * Routes an event, even one that does not match its documented form: an event is only a reason to retrieve its record.
  * Null when the event concerns no record.
+ * @param account whose events are routed: a checkout of another account is foreign
  */
-export function routeEvent(event: unknown): RoutedEvent | null {
+export function routeEvent(event: unknown, account = DEFAULT_ACCOUNT): RoutedEvent | null {
   if (!isObject(event) || !isObject(event['data'])) return null;
   const { data } = event;
   const { metadata } = data;
   const named = isObject(metadata) ? textOf(metadata['checkout']) : '';
   const key = parseCheckoutId(named);
-  const checkout = key?.account === DEFAULT_ACCOUNT ? key : null;
+  const checkout = key?.account === account ? key : null;
   // When the metadata name a checkout of another system, the charge belongs to none of Tillflow's checkouts.
   const isForeign = checkout === null && named !== '';
   return {

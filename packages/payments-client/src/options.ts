@@ -16,6 +16,8 @@ export type KeyKind = 'secret' | 'public';
 
 /** Settings of a {@link PaymentsClient}. */
 export interface PaymentsClientOptions {
+  /** Names the client in its reports, where a process has several. */
+  name?: string | undefined;
   /** Base address, http or https. Its path, if any, is kept. */
   baseUrl: string;
   /** Signs every call, unless the call says otherwise. */
@@ -77,6 +79,7 @@ export interface RequestOptions {
 
 /** {@link PaymentsClientOptions}, checked and with defaults. */
 export interface Settings {
+  name: string | undefined;
   origin: string;
   basePath: string;
   secretKey: string;
@@ -136,6 +139,7 @@ export function resolveSettings(options: PaymentsClientOptions): Settings {
   if (url === null || mistakes.length > 0) throw new ConfigurationError(mistakes);
 
   return {
+    name: options.name,
     origin: url.origin,
     basePath: url.pathname.replace(/\/+$/, ''),
     secretKey: options.secretKey,

@@ -161,7 +161,12 @@ describe('a refund', () => {
     const waiting = refundOf({ status: 'needs_approval' as Refund['status'] });
     const { tillflow, seen } = await api(json(202, waiting));
     const call = tillflow().checkouts.refund(ID, {}, withKey);
-    await expect(call).rejects.toMatchObject({ code: 'refund_needs_approval', money: 'unknown', refund: waiting });
+    await expect(call).rejects.toMatchObject({
+      code: 'refund_needs_approval',
+      money: 'unknown',
+      message: expect.stringContaining('No money has moved yet.') as unknown,
+      refund: waiting,
+    });
     expect(seen).toHaveLength(1);
   });
 

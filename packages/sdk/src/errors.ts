@@ -156,14 +156,15 @@ export class NotRefundedError extends TillflowError {
   constructor(refund: Refund) {
     const status: string = refund.status;
     const why = refund.failure_message ?? refund.failure_code;
-    super({
+    const details: ErrorDetails = {
       code: `refund_${status}`,
       // A refund that is not rejected may still be made.
       money: status === 'rejected' ? 'not_moved' : 'unknown',
       detail: `The refund ${refund.key} is ${status}${why === null ? '.' : `: ${why}.`}`,
       repeatWith: { idempotencyKey: refund.key },
       refund,
-    });
+    };
+    super(details, status === 'needs_approval' ? NEEDS_APPROVAL : undefined);
   }
 }
 
@@ -174,6 +175,8 @@ const SENTENCES: Readonly<Record<Exclude<Money, 'unknown'>, string>> = {
 };
 
 const UNPAID = 'Not paid. Tillflow returns a payment that comes later, unless the operator keeps late payments.';
+const NEEDS_APPROVAL =
+  'No money has moved yet. It moves when another person approves the refund: listRefunds shows whether that has happened.';
 const PAID_LATE =
   'A payment came after this end, and is being returned. Read the checkout until it is refunded or paid.';
 

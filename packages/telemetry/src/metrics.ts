@@ -14,35 +14,37 @@ export function processMetrics(): Registry {
 const DURATIONS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
 /**
- * Counts this process's calls to the provider. Labels are the route's template and the outcome, never an id.
+ * Counts this process's calls to the provider. Labels are the account, the route's template and the outcome, never an id.
+ * @param only the account whose calls count; absent: all of them, each with its account
  * @returns a function that stops the counting
  */
-export function countProviderCalls(registry: Registry): () => void {
+export function countProviderCalls(registry: Registry, only?: string): () => void {
   const calls = new Counter({
     name: 'tillflow_provider_calls_total',
     help: 'Calls to the provider by outcome: done, rejected, not_sent or unknown.',
-    labelNames: ['method', 'route', 'outcome'],
+    labelNames: ['account', 'method', 'route', 'outcome'],
     registers: [registry],
   });
   const requests = new Counter({
     name: 'tillflow_provider_requests_total',
     help: 'Requests sent for these calls, retries included.',
-    labelNames: ['method', 'route'],
+    labelNames: ['account', 'method', 'route'],
     registers: [registry],
   });
   const durations = new Histogram({
     name: 'tillflow_provider_call_duration_seconds',
     help: 'From call to answer, waits between attempts included.',
-    labelNames: ['method', 'route'],
+    labelNames: ['account', 'method', 'route'],
     buckets: DURATIONS,
     registers: [registry],
   });
   const listener = (message: unknown): void => {
     // Only the client publishes on this channel.
-    const { method, route, outcome, attempts, durationMs } = message as RequestReport;
-    calls.inc({ method, route, outcome });
-    requests.inc({ method, route }, attempts);
-    durations.observe({ method, route }, durationMs / 1_000);
+    const { client: account = 'default', method, route, outcome, attempts, durationMs } = message as RequestReport;
+    if (only !== undefined && only !== account) return;
+    calls.inc({ account, method, route, outcome });
+    requests.inc({ account, method, route }, attempts);
+    durations.observe({ account, method, route }, durationMs / 1_000);
   };
   subscribe(REQUEST_CHANNEL, listener);
   return () => unsubscribe(REQUEST_CHANNEL, listener);

@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto';
-import { DEFAULT_ACCOUNT, factsOf, withAcknowledgement, type Acknowledgement, type Break } from '@tillflow/domain';
+import {
+  accountOf,
+  DEFAULT_ACCOUNT,
+  factsOf,
+  withAcknowledgement,
+  type Acknowledgement,
+  type Break,
+} from '@tillflow/domain';
 import { ACKNOWLEDGEMENT_WORKFLOW, acknowledgementWorkflowId, type AcknowledgementMemo } from '@tillflow/workflows';
 import { within, type Bounded } from './connection/bounded-call.js';
 import type { Temporal } from './connection/connection.js';
@@ -32,7 +39,7 @@ export class Acknowledgements {
    */
   async add(one: Break, { by, reason }: Pick<Acknowledgement, 'by' | 'reason'>): Promise<Acknowledgement> {
     const { workflow } = this.temporal.client;
-    const workflowId = acknowledgementId(one);
+    const workflowId = acknowledgementId(one, accountOf(this.options.taskQueue));
     const acknowledgement = { by, at: new Date().toISOString(), reason };
     const about = one.checkout_id ?? one.charge_id ?? one.receipt_id ?? one.transaction_id ?? '';
     await this.#within(() =>
@@ -55,7 +62,7 @@ export class Acknowledgements {
    * made.
    */
   async mark(breaks: readonly Break[]): Promise<Break[]> {
-    const ids = breaks.map(acknowledgementId);
+    const ids = breaks.map((one) => acknowledgementId(one, accountOf(this.options.taskQueue)));
     const known = await this.#find([...new Set(ids)]);
     return breaks.map((one, index) => withAcknowledgement(one, known.get(ids[index] ?? '') ?? null));
   }
@@ -88,11 +95,8 @@ export class Acknowledgements {
  * The workflow that keeps the acknowledgement of a break. Temporal does not encrypt its id, so it contains a hash of
  * the break.
  */
-export function acknowledgementId(one: Break): string {
-  return acknowledgementWorkflowId(
-    DEFAULT_ACCOUNT,
-    createHash('sha256').update(factsOf(one)).digest('hex').slice(0, 32),
-  );
+export function acknowledgementId(one: Break, account = DEFAULT_ACCOUNT): string {
+  return acknowledgementWorkflowId(account, createHash('sha256').update(factsOf(one)).digest('hex').slice(0, 32));
 }
 
 function acknowledgementIn(memo: Record<string, unknown> | undefined): Acknowledgement | null {

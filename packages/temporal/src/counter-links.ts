@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { accountOf } from '@tillflow/domain';
 import {
   COUNTER_LINK_WORKFLOW,
   counterLinkWorkflowId,
@@ -35,8 +35,9 @@ export function counterAddress(
   base: string,
   { id, terminal, store, expires_at }: CounterLink,
   sign: (parts: readonly unknown[]) => string,
+  account?: string,
 ): string {
-  const session = { link: id, terminal, store, expires: Date.parse(expires_at) / 1_000 };
+  const session = { link: id, terminal, store, expires: Date.parse(expires_at) / 1_000, account };
   // A browser sends no fragment to any server.
   return `${base}/counter#${writeTillToken(session, sign)}`;
 }
@@ -82,6 +83,19 @@ export class CounterLinks {
     }
   }
 
+  /** The valid link with this id; null when there is none. */
+  async get(id: string): Promise<CounterLink | null> {
+    try {
+      const { memo } = await this.#within('read', () =>
+        this.temporal.client.workflow.getHandle(this.#workflowId(id)).describe(),
+      );
+      return (memo as CounterLinkMemo).link;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError || isClosed(error)) return null;
+      throw error;
+    }
+  }
+
   /** The valid links, the newest first. A list may lag a moment behind. */
   async list(): Promise<CounterLink[]> {
     const { client } = this.temporal;
@@ -106,7 +120,8 @@ export class CounterLinks {
   }
 
   #workflowId(id: string): string {
-    return nameOnQueue(counterLinkWorkflowId(DEFAULT_ACCOUNT, id), this.options.taskQueue);
+    const { taskQueue } = this.options;
+    return nameOnQueue(counterLinkWorkflowId(accountOf(taskQueue), id), taskQueue);
   }
 
   #within<T>(kind: 'read' | 'write' | 'list', work: () => Promise<T>): Promise<T> {

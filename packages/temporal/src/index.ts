@@ -1,3 +1,6 @@
+export { accountSettings } from './accounts/account-settings.js';
+export { Accounts } from './accounts/accounts.js';
+export { isSame, type Account, type Environment } from './accounts/accounts-file.js';
 export { acknowledgementId, Acknowledgements } from './acknowledgements.js';
 export type { Payload } from '@temporalio/common';
 export {
@@ -38,6 +41,7 @@ export { checkoutsChanged, checkoutsChangedAgain, checkoutsWithEvents } from './
 export { addNetwork, isIn } from './settings/networks.js';
 export { counterAddress, CounterLinks, newCounterLink } from './counter-links.js';
 export { DayReports, type DayReport } from './day-reports.js';
+export { AuditTrail, type AuditQuery, type AuditRecord } from './audit.js';
 export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
 export {
@@ -47,6 +51,13 @@ export {
   type FullReconciliation,
   type StoredReconciliation,
 } from './reconciliations.js';
+export { apiKeys } from './keys/api-keys.js';
+export { ConfiguredKeys, keySettings } from './keys/configured-keys.js';
+export { refundRightsOf } from './keys/refund-rights.js';
+export { hasExpired, KeyRing, SCOPES, type Key, type Scope } from './keys/keys.js';
+export { openKeysFile } from './keys/keys-file.js';
+export { describeMistake, FileMistakesError, type Mistake } from './settings/lined-file.js';
+export type { WatchedFile } from './settings/watched-file.js';
 export { isLiveKey, isProviderPlain, isPublished, publishedSecrets, unsafeWithLiveKey } from './settings/live-key.js';
 export {
   businessDayRule,
@@ -60,9 +71,18 @@ export {
   type BusinessDaySettings,
   type TemporalSettings,
 } from './settings/settings.js';
-export { nameOnQueue, pausedSchedules, setUpSchedules } from './setup/schedules.js';
+export { nameOnQueue, pausedSchedules, scheduleIdOf, setUpSchedules } from './setup/schedules.js';
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup/setup.js';
-export { COUNTER_LINK, readTillToken, tillNameOf, writeTillToken, type Till, type TillSession } from './tills.js';
+export {
+  accountInTillToken,
+  COUNTER_LINK,
+  isWithin,
+  readTillToken,
+  writeTillToken,
+  type Place,
+  type Till,
+  type TillSession,
+} from './tills.js';
 export {
   clockName,
   readTemporalClock,

@@ -1,5 +1,5 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { accountOf } from '@tillflow/domain';
 import { PAUSE_WORKFLOW, pauseWorkflowId, type PauseMemo } from '@tillflow/workflows';
 import { within, type Bounded } from './connection/bounded-call.js';
 import type { Temporal } from './connection/connection.js';
@@ -31,7 +31,7 @@ export class Pauses {
       readonly bounded?: Bounded;
     },
   ) {
-    this.#workflowId = nameOnQueue(pauseWorkflowId(DEFAULT_ACCOUNT), options.taskQueue);
+    this.#workflowId = nameOnQueue(pauseWorkflowId(accountOf(options.taskQueue)), options.taskQueue);
   }
 
   /** Null while nothing is paused. A pause whose memo cannot be decrypted counts, without its reason. */

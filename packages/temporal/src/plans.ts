@@ -1,5 +1,5 @@
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { accountOf } from '@tillflow/domain';
 import {
   COMMAND_WORKFLOW,
   resolvePlan,
@@ -31,15 +31,17 @@ export type PlanResolved =
   /** No such request exists, or it has ended. */
   | { readonly kind: 'closed' };
 
-/** The workflow ids of plans that are being created begin with it. */
-const PREFIX = `command/${DEFAULT_ACCOUNT}/create_plan/`;
-
 /** Plans that are being created, as Temporal stores them. Throws what Temporal's client throws. */
 export class PendingPlans {
+  /** The workflow ids of plans that are being created begin with it. */
+  readonly #prefix: string;
+
   constructor(
     private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
     private readonly options: { readonly taskQueue: string; readonly readWithinMs: number },
-  ) {}
+  ) {
+    this.#prefix = `command/${accountOf(options.taskQueue)}/create_plan/`;
+  }
 
   /** All plans with an unknown outcome, those that wait for a decision first. */
   async list(onUnreadable: OnUnreadable): Promise<PendingPlan[]> {
@@ -48,13 +50,13 @@ export class PendingPlans {
       `WorkflowType = '${COMMAND_WORKFLOW}'`,
       `ExecutionStatus = 'Running'`,
       `TaskQueue = '${this.options.taskQueue}'`,
-      `WorkflowId STARTS_WITH '${PREFIX}'`,
+      `WorkflowId STARTS_WITH '${this.#prefix}'`,
     ].join(' AND ');
     const runs = await listRuns(client, query, (call) => within(connection, this.options.readWithinMs, call));
     const plans = (await decodeRuns(client, runs, onUnreadable)).map(({ workflowId, memo }): PendingPlan => {
       // Only Tillflow writes the memo.
       const { audit, undecided = null } = memo as CommandMemo;
-      return { id: workflowId.slice(PREFIX.length), asked_at: audit.asked_at, by: audit.by, undecided };
+      return { id: workflowId.slice(this.#prefix.length), asked_at: audit.asked_at, by: audit.by, undecided };
     });
     return plans.toSorted((a, b) => Number(b.undecided !== null) - Number(a.undecided !== null));
   }
@@ -64,7 +66,7 @@ export class PendingPlans {
    * out.
    */
   async resolve(id: string, resolution: Resolution, withinMs: number): Promise<PlanResolved> {
-    const workflow = this.temporal.client.workflow.getHandle(`${PREFIX}${id}`);
+    const workflow = this.temporal.client.workflow.getHandle(`${this.#prefix}${id}`);
     try {
       const answer = await within(this.temporal.connection, withinMs, () =>
         workflow.executeUpdate(resolvePlan, { args: [resolution] }),

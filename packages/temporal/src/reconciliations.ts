@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
   type WorkflowExecutionInfo,
 } from '@temporalio/client';
-import { DEFAULT_ACCOUNT, type Acknowledgement, type Break, type Window } from '@tillflow/domain';
+import { accountOf, type Acknowledgement, type Break, type Window } from '@tillflow/domain';
 import {
   emptySummary,
   RECONCILE_WORKFLOW,
@@ -19,7 +19,7 @@ import { Acknowledgements, type RunOptions } from './acknowledgements.js';
 import { within } from './connection/bounded-call.js';
 import type { Temporal } from './connection/connection.js';
 import { decodeRun, listPage, type RunPage } from './listed-runs.js';
-import { nameOnQueue, RECONCILE_DAILY } from './setup/schedules.js';
+import { RECONCILE_DAILY, scheduleIdOf } from './setup/schedules.js';
 
 /** One run, as Temporal stores it. */
 export type StoredReconciliation = {
@@ -50,7 +50,6 @@ type Run = { readonly workflowId: string; readonly runId: string };
 
 const ID = /^rec_([A-Za-z0-9:.-]{1,64})_([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const DAILY = 'daily-';
-const ON_REQUEST = `reconcile/${DEFAULT_ACCOUNT}/`;
 /** A result is one payload of up to 2 MB. */
 const RESULT_WITHIN_MS = 10_000;
 const RUNS_PER_PAGE = 100;
@@ -203,20 +202,25 @@ export class Reconciliations {
     const { daily } = this;
     const name = workflowId.startsWith(daily)
       ? `${DAILY}${workflowId.slice(daily.length)}`
-      : workflowId.slice(ON_REQUEST.length);
+      : workflowId.slice(this.onRequest.length);
     return `rec_${name}_${runId}`;
   }
 
   #runOf(id: string): Run | null {
     const [, name, runId] = ID.exec(id) ?? [];
     if (name === undefined || runId === undefined) return null;
-    const workflowId = name.startsWith(DAILY) ? `${this.daily}${name.slice(DAILY.length)}` : `${ON_REQUEST}${name}`;
+    const workflowId = name.startsWith(DAILY) ? `${this.daily}${name.slice(DAILY.length)}` : `${this.onRequest}${name}`;
     return { workflowId, runId };
   }
 
   /** The ids of the workflows that the Schedule starts begin with it; the scheduled time follows. */
   private get daily(): string {
-    return `${nameOnQueue(RECONCILE_DAILY, this.options.taskQueue)}-`;
+    return `${scheduleIdOf(RECONCILE_DAILY, this.options.taskQueue)}-`;
+  }
+
+  /** The ids of the workflows that a person starts begin with it. */
+  private get onRequest(): string {
+    return `reconcile/${accountOf(this.options.taskQueue)}/`;
   }
 
   #withinReadTime<T>(work: () => Promise<T>): Promise<T> {

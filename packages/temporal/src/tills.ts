@@ -1,3 +1,4 @@
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import type { CheckoutIntent, Store } from '@tillflow/workflows';
 
 /** The till that a link of the counter opens. */
@@ -6,12 +7,24 @@ export type Till = { readonly terminal: string; readonly store: Store | null };
 /** The purpose of the signature of a link's token. A session's token has another one. */
 export const COUNTER_LINK = 'counter link';
 
-/** Names the till of a checkout, or of a session: two checkouts with the same name belong to the same till. */
-export function tillNameOf({
-  terminal,
-  store = null,
-}: Pick<CheckoutIntent, 'terminal'> & Partial<Pick<Till, 'store'>>): string {
-  return JSON.stringify([store?.id ?? null, terminal]);
+/**
+ * Where a caller may act: in these stores, and at these tills. Null: in all of them. The store null stands for checkouts
+ * without a store.
+ */
+export type Place = {
+  readonly stores: readonly (string | null)[] | null;
+  readonly terminals: readonly string[] | null;
+};
+
+/** Whether a checkout or a till is at a place. Undefined stands for every place. */
+export function isWithin(
+  place: Place | undefined,
+  { terminal, store = null }: Pick<CheckoutIntent, 'terminal'> & Partial<Pick<Till, 'store'>>,
+): boolean {
+  if (place === undefined) return true;
+  const { stores, terminals } = place;
+  const isInStore = stores === null || stores.includes(store?.id ?? null);
+  return isInStore && (terminals === null || (terminal !== null && terminals.includes(terminal)));
 }
 
 /** The right to sell at one till. */
@@ -20,11 +33,14 @@ export type TillSession = Till & {
   readonly link: string;
   /** Unix seconds. */
   readonly expires: number;
+  /** Absent: the account `default`. */
+  readonly account?: string | undefined;
 };
 
-/** What the signature of a token covers. */
-function partsOf({ link, terminal, store, expires }: TillSession): readonly unknown[] {
-  return [link, terminal, store?.id ?? null, store?.name ?? null, expires];
+/** What the signature of a token covers. The token of a further account names it, so that the API finds the account's part. */
+function partsOf({ link, terminal, store, expires, account }: TillSession): readonly unknown[] {
+  const parts = [link, terminal, store?.id ?? null, store?.name ?? null, expires];
+  return account === undefined || account === DEFAULT_ACCOUNT ? parts : [...parts, account];
 }
 
 /** A token that gives the right. @param sign signs for one purpose: a link's token, or a session's */
@@ -42,8 +58,19 @@ export function readTillToken(
   const parts = parsed(Buffer.from(content, 'base64url').toString());
   if (!Array.isArray(parts) || !verify(given, parts)) return null;
   // Only Tillflow signs, so the form needs no check.
-  const [link, terminal, store, name, expires] = parts as [string, string, string | null, string | null, number];
-  return { link, terminal, store: store === null ? null : { id: store, name }, expires };
+  const [link, terminal, store, name, expires, account] = parts as Parts;
+  const till = { terminal, store: store === null ? null : { id: store, name } };
+  return { link, ...till, expires, ...(account === undefined ? {} : { account }) };
+}
+
+type Parts = [string, string, string | null, string | null, number, string?];
+
+/** The account that a token names. Its signature is not checked: the account's own part of the API does that. */
+export function accountInTillToken(token: string): string {
+  const [content = ''] = token.split('.');
+  const parts = parsed(Buffer.from(content, 'base64url').toString());
+  const account: unknown = Array.isArray(parts) ? parts[5] : undefined;
+  return typeof account === 'string' ? account : DEFAULT_ACCOUNT;
 }
 
 function parsed(text: string): unknown {

@@ -1,6 +1,8 @@
 export { RECONCILIATION } from './checkout/model/timeline.js';
 export type {
   ChargeFacts,
+  RefundRights,
+  RefundRightsCall,
   CreateChargeCall,
   CreateSourceCall,
   ExpireChargeCall,
@@ -58,6 +60,7 @@ export {
   hint,
   newAttempt,
   newAttemptRequest,
+  decideRefund,
   refund,
   refundRequest,
   resolve,
@@ -67,6 +70,7 @@ export {
   type CheckoutInput,
   type Hint,
   type NewAttemptRequest,
+  type RefundDecision,
   type RefundRequest,
   type Refusal,
 } from './checkout/messages.js';
@@ -87,6 +91,7 @@ export {
   initialState,
   refundablePayment,
   toCheckout,
+  isDecidedAs,
   toRefund,
   type Attention,
   type AttentionCode,

@@ -1,7 +1,6 @@
 import { Body, Controller, Get, Patch, Post, Res } from '@nestjs/common';
 import type { Account, AccountVersions } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { pendingChange, type PendingChange } from '../commands/commands.schema.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
@@ -24,7 +23,6 @@ export class AccountController {
   constructor(private readonly account: AccountService) {}
 
   @Get()
-  @Requires('ops')
   @Describes('getAccount', `Reads the merchant's settings at the provider`, READ_PROBLEMS)
   @Answers(200, 'The account as the provider shows it', accountReply)
   get(): Promise<Account> {
@@ -32,7 +30,6 @@ export class AccountController {
   }
 
   @Patch()
-  @Requires('ops')
   @Describes(
     'updateAccount',
     'Changes settings at the provider. Fields that are left out keep their values',
@@ -51,7 +48,6 @@ export class AccountController {
   }
 
   @Get('api-versions')
-  @Requires('ops')
   @Describes('listApiVersions', "Lists the versions of the provider's API", READ_PROBLEMS)
   @Answers(200, 'The account, and the versions that it can use', accountVersionsReply)
   versions(): Promise<AccountVersions> {
@@ -59,7 +55,6 @@ export class AccountController {
   }
 
   @Post('api-version')
-  @Requires('ops')
   @Describes('upgradeApiVersion', 'Moves the account to the newest version of the API', CHANGE_PROBLEMS)
   @Answers(200, 'The account with its new version', accountReply)
   @Answers(202, 'The outcome is not known yet. Repeat the request', pendingChange)

@@ -1,5 +1,6 @@
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import type { FastifyRequest } from 'fastify';
-import type { TillSession } from '@tillflow/temporal';
+import { hasExpired as keyHasExpired, type ConfiguredKeys, type Key, type TillSession } from '@tillflow/temporal';
 import type { CodecLinks } from '../codec/codec-links.js';
 import { hasExpired, type TillTokens } from '../counter/till-tokens.js';
 import { addressKey } from '../edge/client-address.js';
@@ -8,8 +9,7 @@ import type { Bucket, Limits } from '../edge/limits.js';
 import { Problem } from '../problems/problem.js';
 import type { Settings } from '../providers.js';
 import type { Access } from './access.js';
-import { findKey, mayActAs, type ApiKey } from './api-keys.js';
-import { linkCaller, tillCaller, type Caller } from './caller.js';
+import { linkCaller, placeOf, tillCaller, type Caller } from './caller.js';
 import type { LinkState, SignedLinks } from './signed-links.js';
 
 const NO_LINK: LinkState = { kind: 'none' };
@@ -19,10 +19,11 @@ const LINK_REFUSED: Readonly<Record<'invalid' | 'expired', string>> = {
   expired: 'The link has expired. Read the checkout for a new one',
 };
 
-const BEARER = /^bearer +(\S+)$/i;
+export const BEARER = /^bearer +(\S+)$/i;
 
 type Parts = {
   readonly settings: Settings;
+  readonly keys: ConfiguredKeys;
   readonly limits: Limits;
   readonly links: SignedLinks;
   readonly codecLinks: CodecLinks;
@@ -30,7 +31,7 @@ type Parts = {
 };
 
 /** What a request shows of its caller. At most one is given. */
-type Credentials = { readonly key: ApiKey | null; readonly till: TillSession | null; readonly link: LinkState };
+type Credentials = { readonly key: Key | null; readonly till: TillSession | null; readonly link: LinkState };
 
 /**
  * Decides from the headers of a request who the caller is, whether the caller exceeds a limit, and whether the route is
@@ -46,8 +47,9 @@ export class Admission {
   admit(request: Caller): void {
     const { access } = request.routeOptions.config;
     const token = tokenOf(request);
-    const key = token === null ? null : findKey(this.parts.settings.values.API_KEYS, token);
+    const key = token === null ? null : this.#keyOf(token);
     const till = token === null || key !== null ? null : this.parts.tillTokens.inSession(token);
+    if (token !== null && key === null && till === null) request.hasWrongKey = true;
     const link = key === null && till === null ? this.#linkOf(request, access) : NO_LINK;
     if (access?.isUnlimited !== true) this.#count(request, { key, till, link });
     if (request.is404) return;
@@ -59,7 +61,13 @@ export class Admission {
       if (link.expires !== null) request.linkExpires = link.expires;
     } else if (!this.#wantsKey(access)) return;
     else if (till !== null) enter(request, till, access);
-    else request.caller = nameOf(key, access, request);
+    else enterWithKey(request, key, access);
+  }
+
+  /** A key of another account is unknown here. */
+  #keyOf(token: string): Key | null {
+    const key = this.parts.keys.find(token);
+    return key?.account === this.parts.settings.account ? key : null;
   }
 
   #count(request: Caller, { key, till, link }: Credentials): void {
@@ -86,8 +94,8 @@ export class Admission {
     return codecLinks.isValid(token, Date.now()) ? { kind: 'valid', expires: null } : NO_LINK;
   }
 
-  #wantsKey({ role, or }: Access): boolean {
-    return role !== null && !(or === 'METRICS_OPEN' && this.parts.settings.values.METRICS_OPEN);
+  #wantsKey({ scope, or }: Access): boolean {
+    return scope !== null && !(or === 'METRICS_OPEN' && this.parts.settings.values.METRICS_OPEN);
   }
 }
 
@@ -111,11 +119,23 @@ function enter(request: Caller, till: TillSession, { till: isForTills }: Access)
   request.caller = tillCaller(till);
 }
 
-function nameOf(key: ApiKey | null, { role, or }: Access, { headers }: FastifyRequest): string {
-  if (key === null) throw new Problem('unauthorized', whyNoKey(or, headers.authorization));
-  if (role === 'till' || (role !== null && !mayActAs(key.role, role)))
-    throw new Problem('forbidden', `The role of this key is not allowed to do this`);
-  return key.name;
+/** @throws {Problem} `unauthorized` without a valid key, `forbidden` for a key that is not allowed to do this */
+function enterWithKey(request: Caller, key: Key | null, { scope, and, or, place, isOfInstallation }: Access): void {
+  if (key === null) throw new Problem('unauthorized', whyNoKey(or, request.headers.authorization));
+  if (keyHasExpired(key, Date.now())) throw new Problem('unauthorized', 'The key has expired');
+  request.key = key;
+  request.caller = key.name;
+  if (scope === 'session') throw new Problem('forbidden', 'Only a session of the counter is allowed to do this');
+  for (const needed of [scope, and]) {
+    if (needed === undefined || needed === null || needed === 'any' || key.scopes.includes(needed)) continue;
+    throw new Problem('forbidden', `The key does not have the scope ${needed}`);
+  }
+  if (isOfInstallation === true && key.account !== DEFAULT_ACCOUNT) {
+    throw new Problem('forbidden', 'This concerns the whole installation: it needs a key of the account default');
+  }
+  if (place === undefined && placeOf(request) !== undefined) {
+    throw new Problem('forbidden', 'The key is for some stores or tills, and this concerns the whole account');
+  }
 }
 
 function whyNoKey(or: Access['or'], authorization = ''): string {

@@ -14,8 +14,8 @@ export type Purpose = 'link' | 'codec' | 'cursor' | typeof COUNTER_LINK | 'count
 export class Signatures {
   readonly #keys: readonly Buffer[];
 
-  constructor({ values }: Settings) {
-    this.#keys = values.URL_SIGNING_KEY.map(signingKey);
+  constructor({ values, account }: Settings) {
+    this.#keys = values.URL_SIGNING_KEY.map((secret) => signingKey(secret, account));
   }
 
   /** As {@link signature}. */

@@ -1,5 +1,4 @@
 import { Controller, Get } from '@nestjs/common';
-import { OWN_TILL, Requires } from '../auth/access.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { availabilityReply, type AvailabilityReply } from './availability.schema.js';
 import { AvailabilityService } from './availability.service.js';
@@ -10,7 +9,6 @@ export class AvailabilityController {
   constructor(private readonly availability: AvailabilityService) {}
 
   @Get()
-  @Requires('checkout', OWN_TILL)
   @Describes('getAvailability', 'Says whether new payments are possible now', [])
   @Answers(200, 'Whether new checkouts make sense, the state of the provider, and the currencies', availabilityReply)
   get(): Promise<AvailabilityReply> {

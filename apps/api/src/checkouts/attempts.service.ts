@@ -34,13 +34,13 @@ export class AttemptsService {
    * @throws {Problem} `not_found`, `already_paid`, `checkout_closed`, `attempt_unknown`, `too_many_attempts`,
    * `not_accepting`.
    */
-  async open(id: string, request: NewAttempt, { by }: Asker): Promise<AskedAttempt> {
+  async open(id: string, request: NewAttempt, { by, origin }: Asker): Promise<AskedAttempt> {
     const key = keyOf(id);
     const after = request.after ?? newestAttempt(await this.repository.get(key));
     const pause = await this.acceptance.pause();
     if (pause !== null && wouldStart(await this.repository.get(key), after)) throw notAccepting(pause);
     const { answer: asked } = await this.#inFlight.join(`${id} ${after}`, () =>
-      this.repository.newAttempt(key, { after, by }, timeBeforeFollowUp()),
+      this.repository.newAttempt(key, { after, by, origin }, timeBeforeFollowUp()),
     );
     if (asked.kind === 'refused') throw refusal(asked);
     const stored = await afterWrite(this.repository.get(key));

@@ -1,6 +1,5 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { OWN_TILL, Requires, RequiresKeyOrLink } from '../auth/access.js';
 import { AskedBy, type Asker, type Caller } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag, type Link } from '../openapi/decorators.js';
 import { CHECKOUT_PROBLEMS } from '../openapi/problem-sets.js';
@@ -54,7 +53,6 @@ export class CheckoutsController {
   ) {}
 
   @Post()
-  @Requires('checkout', OWN_TILL)
   @Describes('createCheckout', 'Creates a checkout, or answers with the one that already has this reference', [
     'reference_conflict',
     'amount_out_of_range',
@@ -85,7 +83,6 @@ export class CheckoutsController {
   }
 
   @Get()
-  @Requires('checkout', OWN_TILL)
   @Describes('listCheckouts', 'Lists checkouts', ['temporal_unavailable', 'overloaded'])
   @Answers(
     200,
@@ -97,7 +94,6 @@ export class CheckoutsController {
   }
 
   @Get(':id')
-  @Requires('checkout', OWN_TILL)
   @Describes('getCheckout', 'Reads a checkout, with `wait` once it has changed', CHECKOUT_PROBLEMS)
   @Answers(200, 'The checkout in its latest known state', checkoutReply)
   get(
@@ -110,7 +106,6 @@ export class CheckoutsController {
 
   @Post(':id/cancel')
   @HttpCode(200)
-  @Requires('checkout', OWN_TILL)
   @Describes('cancelCheckout', 'Ends an unpaid checkout', [...CHECKOUT_PROBLEMS, 'already_paid'])
   @Answers(200, 'The checkout, which accepts no payment any more', checkoutReply, AT_LOCATION)
   @Answers(202, 'The customer may be confirming the payment. Read `location`', checkoutReply, AT_LOCATION)
@@ -125,7 +120,6 @@ export class CheckoutsController {
   }
 
   @Post(':id/attempts')
-  @Requires('checkout', OWN_TILL)
   @Describes('createAttempt', 'Creates a new attempt in place of an open, expired or failed one', [
     ...CHECKOUT_PROBLEMS,
     'already_paid',
@@ -158,7 +152,6 @@ export class CheckoutsController {
   }
 
   @Get(':id/timeline')
-  @Requires('checkout')
   @Describes('getTimeline', 'Reads the timeline of a checkout', CHECKOUT_PROBLEMS)
   @Answers(200, 'The entries of the timeline, the oldest first', timelineReply)
   timeline(@Param({ schema: checkoutPath }) { id }: CheckoutPath): Promise<TimelineReply> {
@@ -166,7 +159,6 @@ export class CheckoutsController {
   }
 
   @Get(':id/qr')
-  @RequiresKeyOrLink('checkout', OWN_TILL)
   @Describes('getQrImage', 'Reads the QR code as an image', [...CHECKOUT_PROBLEMS, 'qr_gone', 'provider_unavailable'])
   @AnswersWith(200, 'The image', { content: { 'image/svg+xml': {}, 'image/png': {}, 'image/jpeg': {} } })
   async qr(

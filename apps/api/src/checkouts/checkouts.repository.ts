@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import {
   checkoutId,
   checkoutWorkflowId,
-  DEFAULT_ACCOUNT,
   parseCheckoutId,
   type CheckoutKey,
   type CheckoutStatus,
@@ -18,7 +17,14 @@ import {
   type StoredCheckout,
   type UnreadablePayloadError,
 } from '@tillflow/temporal';
-import type { Attributed, Hint, NewAttemptRequest, RefundRequest, StoredRefund } from '@tillflow/workflows';
+import type {
+  Attributed,
+  Hint,
+  NewAttemptRequest,
+  RefundDecision,
+  RefundRequest,
+  StoredRefund,
+} from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { CheckoutChanges, type Change } from './checkout-changes.js';
 import { Problem } from '../problems/problem.js';
@@ -48,12 +54,14 @@ export class CheckoutsRepository {
     private readonly changes: CheckoutChanges,
   ) {
     const readWithinMs = Math.min(Math.max(settings.values.ANSWER_WITHIN_MS, LEAST_READ_MS), READ_WITHIN_MS);
+    const { account } = settings;
     this.#checkouts = new Checkouts(temporal, {
+      account,
       readWithinMs,
       hintWithinMs: HINT_WITHIN_MS,
       bounded: temporal.within,
     });
-    this.#inBackground = new Checkouts(temporal, { readWithinMs, bounded: temporal.inBackground });
+    this.#inBackground = new Checkouts(temporal, { account, readWithinMs, bounded: temporal.inBackground });
   }
 
   /** Requests the end of an unpaid checkout. */
@@ -71,24 +79,32 @@ export class CheckoutsRepository {
     return this.#announced(key, 'changed', () => this.#checkouts.refund(key, request, withinMs));
   }
 
+  /** Decides about a refund that waits for a second person. */
+  decideRefund(key: CheckoutKey, decision: RefundDecision, withinMs: number): Promise<RequestResult<StoredRefund>> {
+    return this.#announced(key, 'changed', () => this.#checkouts.decideRefund(key, decision, withinMs));
+  }
+
   /** @returns true once Temporal has stored the hint; false when no open checkout has this key. */
   hint(key: CheckoutKey, hint: Hint): Promise<boolean> {
     return this.#announced(key, 'messaged', () => this.#checkouts.hint(key, hint));
   }
 
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
-  get(key: CheckoutKey): Promise<StoredCheckout> {
+  async get(key: CheckoutKey): Promise<StoredCheckout> {
+    this.#mustBeOwn(key);
     addCorrelation({ workflow_id: checkoutWorkflowId(key) });
     return asked(() => this.#checkouts.get(key));
   }
 
   /** As {@link get}, for streams and links: no request waits for it. */
-  getInBackground(key: CheckoutKey): Promise<StoredCheckout> {
+  async getInBackground(key: CheckoutKey): Promise<StoredCheckout> {
+    this.#mustBeOwn(key);
     return asked(() => this.#inBackground.get(key));
   }
 
   /** Yields the checkout as soon as it has changed: see {@link Checkouts.follow}. */
   follow(key: CheckoutKey, over: AbortSignal): AsyncIterable<StoredCheckout> {
+    this.#mustBeOwn(key);
     return this.#inBackground.follow(key, over);
   }
 
@@ -120,12 +136,18 @@ export class CheckoutsRepository {
     return asked(() => new CheckoutList(this.#checkouts, filters, this.#leaveOut).page(limit, place));
   }
 
+  /** No account reaches a checkout of another one. @throws {Problem} `not_found` */
+  #mustBeOwn({ account }: CheckoutKey): void {
+    if (account !== this.settings.account) throw notFound();
+  }
+
   readonly #leaveOut = (workflow: string, err: UnreadablePayloadError): void => {
     this.logger.error({ err, workflow_id: workflow }, 'a checkout cannot be read, and a list leaves it out');
   };
 
   /** @throws {Problem} `temporal_unavailable`: the change may have happened. The same request again is safe. */
   async #announced<T>(key: CheckoutKey, change: Change, work: () => Promise<T>): Promise<T> {
+    this.#mustBeOwn(key);
     addCorrelation({ workflow_id: checkoutWorkflowId(key) });
     try {
       return await asked(work);
@@ -146,6 +168,10 @@ async function asked<T>(work: () => Promise<T>): Promise<T> {
 /** @throws {Problem} `not_found` when the text is not the id of a checkout. */
 export function keyOf(id: string): CheckoutKey {
   const key = parseCheckoutId(id);
-  if (key === null || key.account !== DEFAULT_ACCOUNT) throw new Problem('not_found', 'No checkout has this id');
+  if (key === null) throw notFound();
   return key;
+}
+
+function notFound(): Problem {
+  return new Problem('not_found', 'No checkout has this id');
 }

@@ -324,6 +324,10 @@ export const timelineReply = z
             .meta({
               description: `Who asked for it: ${ASKER}. Missing when it followed from a payment, a time or an answer, or when the requester was not recorded`,
             }),
+          origin: z
+            .string()
+            .optional()
+            .meta({ description: 'From where: the address of the client, or the machine of the command line' }),
         })
         .meta({ id: 'TimelineEntry' }),
     ),
@@ -334,7 +338,7 @@ export const timelineReply = z
     examples: [
       {
         data: [
-          { at: '2026-11-21T05:30:18.021Z', what: 'opened', by: 'till-7' },
+          { at: '2026-11-21T05:30:18.021Z', what: 'opened', by: 'till-7', origin: '203.0.113.7' },
           { at: '2026-11-21T05:30:18.264Z', what: 'charge_created', detail: 'chrg_test_ym45mfiva1bdny558nb' },
         ],
         next_cursor: null,

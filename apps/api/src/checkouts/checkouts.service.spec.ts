@@ -19,8 +19,12 @@ import { CheckoutPresenter } from './presenter.js';
 import type { SourceCheck } from './source-check.js';
 import type { BeginOutcome, CheckoutStarts } from './starts.js';
 
-const ASKER: Asker = { by: 'till-7', requestId: 'one' };
-const SESSION: Asker = { ...ASKER, till: { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 } };
+const ASKER: Asker = { by: 'till-7', origin: '127.0.0.1', requestId: 'one' };
+const SESSION: Asker = {
+  ...ASKER,
+  till: { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 },
+  place: { stores: [null], terminals: ['till-7'] },
+};
 
 /** A service whose Temporal confirms no start. `meanwhile` runs before it fails. */
 function service(meanwhile: () => void) {

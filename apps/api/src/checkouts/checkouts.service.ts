@@ -3,7 +3,6 @@ import { Injectable } from '@nestjs/common';
 import {
   chargeLimits,
   checkoutId,
-  DEFAULT_ACCOUNT,
   formatInstant,
   formatMoney,
   instant,
@@ -15,10 +14,18 @@ import {
   type Currency,
   type Money,
 } from '@tillflow/domain';
-import { readPlace, tillNameOf, writePlace, type Pause, type StoredCheckout, type Till } from '@tillflow/temporal';
-import { initialState, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
+import {
+  isWithin,
+  readPlace,
+  writePlace,
+  type Pause,
+  type Place,
+  type StoredCheckout,
+  type Till,
+} from '@tillflow/temporal';
+import { initialState, type Attributed, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
 import { currentBudget, timeBeforeFollowUp, timeBeforeRead } from '../temporal/request-budget.js';
-import type { Asker } from '../auth/caller.js';
+import { describePlace, type Asker } from '../auth/caller.js';
 import { Acceptance, notAccepting } from '../availability/acceptance.js';
 import { Problem } from '../problems/problem.js';
 import { checkoutPolicy } from '../settings.js';
@@ -63,24 +70,24 @@ export class CheckoutsService {
    * and it may still begin.
    * @throws {Problem} `unsupported_currency`, `amount_out_of_range`, `source_mismatch`, `reference_conflict`;
    * `not_accepting`, `overloaded`, `temporal_unavailable`: the checkout did not begin; `forbidden` for a session of the
-   * counter that names a till, a store or a source.
+   * counter that names a till, a store or a source, and for a key that names a till of another place.
    */
-  async begin(given: CreateCheckout, { by, till }: Asker): Promise<Begun> {
-    const request = till === undefined ? given : atTill(given, till);
+  async begin(given: CreateCheckout, { by, origin, till, place }: Asker): Promise<Begun> {
+    const request = till === undefined ? within(place, given) : atTill(given, till);
     const money = chargeable(request.amount, request.currency, this.settings.values.CURRENCIES);
-    const intent = toIntent(request, money);
+    const intent = toIntent(this.settings.account, request, money);
     const requestNonce = randomUUID();
     // Simultaneous requests for the same checkout share one start.
     const sameRequest = JSON.stringify([intent.id, money, request.source]);
     const { answer: stored } = await this.#beginning.join(sameRequest, () =>
-      this.#begin(request, money, { intent, by }, requestNonce),
+      this.#begin(request, money, { intent, by, origin }, requestNonce),
     );
     if (stored === null) {
       const expected = this.#expected(intent);
       // The reference may belong to a checkout of another till, which the link would show.
-      return { checkout: till === undefined ? expected : { ...expected, events_url: null }, status: 202 };
+      return { checkout: place === undefined ? expected : { ...expected, events_url: null }, status: 202 };
     }
-    if (till !== undefined && tillNameOf(stored.intent) !== tillNameOf(till)) {
+    if (!isWithin(place, stored.intent)) {
       throw new Problem(
         'reference_conflict',
         `The reference ${intent.reference} belongs to a checkout of another till`,
@@ -104,9 +111,9 @@ export class CheckoutsService {
   }
 
   /** In one order across all pages: open checkouts, then ended ones, each part with the newest first. */
-  async list({ limit, cursor, ...given }: ListCheckouts, { till }: Pick<Asker, 'till'>): Promise<CheckoutsReply> {
-    const own = till && { terminal: till.terminal, store: till.store?.id ?? null };
-    const filters = { ...given, ...own };
+  async list({ limit, cursor, ...given }: ListCheckouts, { till, place }: Asker): Promise<CheckoutsReply> {
+    // The pages of the counter name no till: a session always means its own.
+    const filters = { ...given, ...(till && { terminal: undefined, store: undefined }), place };
     const list = ['checkouts', JSON.stringify(filters)];
     const token = cursor === undefined ? null : this.cursors.read(cursor, list).token;
     const { data, next } = await this.repository.list(filters, limit, token === null ? null : readPlace(token));
@@ -117,9 +124,12 @@ export class CheckoutsService {
   }
 
   /** @throws {Problem} `already_paid` when the customer has paid first. */
-  async cancel(id: string, { by }: Asker): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
+  async cancel(
+    id: string,
+    { by, origin }: Asker,
+  ): Promise<{ readonly checkout: CheckoutReply; readonly status: 200 | 202 }> {
     const key = keyOf(id);
-    const asked = await this.repository.cancel(key, { by }, timeBeforeFollowUp());
+    const asked = await this.repository.cancel(key, { by, origin }, timeBeforeFollowUp());
     if (asked.kind === 'refused') throw refusal(asked);
     const stored = await afterWrite(this.repository.get(key));
     const { status, paid_at } = stored.state;
@@ -144,13 +154,14 @@ export class CheckoutsService {
   async #begin(
     request: CreateCheckout,
     money: Money,
-    { intent, by }: Pick<CheckoutInput, 'by'> & { readonly intent: CheckoutIntent },
+    { intent, by, origin }: Attributed & { readonly intent: CheckoutIntent },
     requestNonce: string,
   ): Promise<StoredCheckout | null> {
     const pause = await this.acceptance.pause();
     if (pause !== null) return this.#begunBefore(intent, pause);
     if (request.source !== undefined) await this.#sourceMustFit(request.source, money, intent);
-    const input = { by, policy: checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake }) };
+    const policy = checkoutPolicy(this.settings.values, { hasTail: this.tail.isAwake });
+    const input: CheckoutInput = { by, origin, policy, limits: true };
     const start = { intent, requestNonce, input };
     const begun = await this.starts.begin(start, timeBeforeRead());
     if (begun.kind === 'opened') return begun.checkout;
@@ -215,6 +226,23 @@ function chargeable(amount: number, currency: string, sold: readonly Currency[])
   );
 }
 
+/**
+ * A key of some stores or tills sells there. Where it has one store or one till, a request that names none means that.
+ * @throws {Problem} `forbidden`
+ */
+function within(place: Place | undefined, request: CreateCheckout): CreateCheckout {
+  if (place === undefined) return request;
+  const { stores, terminals } = place;
+  const store = request.store ?? (stores?.length === 1 && stores[0] ? { id: stores[0], name: undefined } : undefined);
+  const terminal = request.terminal ?? (terminals?.length === 1 ? terminals[0] : undefined);
+  if (
+    !isWithin(place, { terminal: terminal ?? null, store: store ? { id: store.id, name: store.name ?? null } : null })
+  ) {
+    throw new Problem('forbidden', `The key sells only at ${describePlace(place)}`);
+  }
+  return { ...request, terminal, store };
+}
+
 /** A session of the counter sells at its own till. @throws {Problem} `forbidden` */
 function atTill(request: CreateCheckout, { terminal, store }: Till): CreateCheckout {
   if (request.terminal !== undefined || request.store !== undefined || request.source !== undefined) {
@@ -224,8 +252,8 @@ function atTill(request: CreateCheckout, { terminal, store }: Till): CreateCheck
   return { ...request, terminal, ...(store === null ? {} : { store: { id: store.id, name } }) };
 }
 
-function toIntent(request: CreateCheckout, { amount, currency }: Money): CheckoutIntent {
-  const key = { account: DEFAULT_ACCOUNT, reference: request.reference };
+function toIntent(account: string, request: CreateCheckout, { amount, currency }: Money): CheckoutIntent {
+  const key = { account, reference: request.reference };
   return {
     id: checkoutId(key),
     ...key,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { checkoutPath } from './checkouts.schema.js';
 import { ASKER, currency, keyText, nextCursor, providerId, text, time } from '../shared/fields.schema.js';
 
 export const createRefund = z
@@ -15,6 +16,18 @@ export const createRefund = z
   .meta({ id: 'CreateRefund', examples: [{ amount: 50_000, reason: 'One coffee was cold' }] });
 export type CreateRefund = z.output<typeof createRefund>;
 
+export const refundPath = checkoutPath.extend({
+  key: keyText.meta({ description: 'The Idempotency-Key of the refund', examples: ['return-17'] }),
+});
+export type RefundPath = z.output<typeof refundPath>;
+
+export const decideRefund = z
+  .strictObject({ reason: text(200).optional().meta({ description: 'Stored in the timeline, for people' }) })
+  // The body may be left out.
+  .default({})
+  .meta({ id: 'DecideRefund', examples: [{ reason: 'The manager has seen the receipt' }] });
+export type DecideRefund = z.output<typeof decideRefund>;
+
 export const refundReply = z
   .object({
     id: providerId.nullable().meta({ description: "The provider's id. Null until it is known" }),
@@ -23,8 +36,9 @@ export const refundReply = z
     amount: z.int().positive().meta({ description: 'In the smallest currency unit' }),
     currency,
     kind: z.enum(['void', 'refund']).meta({ description: 'While the refund is pending: the expected kind' }),
-    status: z.enum(['pending', 'succeeded', 'rejected']).meta({
-      description: '`pending`: the outcome is not known yet. `rejected`: the provider refused it, and no money moved',
+    status: z.enum(['pending', 'needs_approval', 'succeeded', 'rejected']).meta({
+      description:
+        '`pending`: the outcome is not known yet. `needs_approval`: a second person must approve it. `rejected`: no money moved, because the provider or the second person refused it, or no one approved it in time',
     }),
     reason: z.string().nullable(),
     failure_code: z.string().nullable(),
@@ -33,6 +47,13 @@ export const refundReply = z
       .string()
       .nullable()
       .meta({ description: `Who asked for it: ${ASKER}. Null when it is not known` }),
+    approved_by: z
+      .string()
+      .nullable()
+      .meta({ description: 'The second person who approved it: the name of a key, or `cli:<user>`' }),
+    approval_until: time
+      .nullable()
+      .meta({ description: 'With `needs_approval`: the refund is rejected at this time. Null: it waits for no one' }),
     created_at: time,
   })
   .meta({
@@ -50,6 +71,8 @@ export const refundReply = z
         failure_code: null,
         failure_message: null,
         requested_by: 'till-7',
+        approved_by: null,
+        approval_until: null,
         created_at: '2026-11-21T06:02:11.480Z',
       },
     ],

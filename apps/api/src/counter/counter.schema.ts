@@ -76,6 +76,7 @@ export const openSession = z
 export type OpenSession = z.output<typeof openSession>;
 
 const sessionFields = {
+  account: z.string().meta({ description: 'The account at the provider' }),
   terminal: z.string(),
   store: storeReply,
   shop: z.string().nullable().meta({ description: 'The name of the merchant, `SHOP_NAME`' }),
@@ -85,6 +86,7 @@ const sessionFields = {
 };
 
 const session = {
+  account: 'default',
   terminal: 'till-7',
   store: { id: 'silom', name: 'Silom Road' },
   shop: 'Coffee and more',

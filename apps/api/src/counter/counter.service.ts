@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { businessDayOf, instant } from '@tillflow/domain';
-import { businessDayRule, CounterLinks, newCounterLink, type TillSession } from '@tillflow/temporal';
-import type { Asker } from '../auth/caller.js';
+import { businessDayRule, CounterLinks, isWithin, newCounterLink, type TillSession } from '@tillflow/temporal';
+import { describePlace, type Asker } from '../auth/caller.js';
 import { DayReportsService } from '../day-reports/day-reports.service.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
@@ -30,9 +30,14 @@ export class CounterService {
     this.#links = new CounterLinks(temporal, { taskQueue, readWithinMs: WITHIN_MS, bounded: temporal.within });
   }
 
-  async createLink({ terminal, store, expires_in }: CreateLink, { by }: Asker): Promise<LinkReply> {
+  /** A link expires with the key that creates it. @throws {Problem} `forbidden` for a key of other stores or tills */
+  async createLink({ terminal, store, expires_in }: CreateLink, { by, key, place }: Asker): Promise<LinkReply> {
     const till = { terminal, store: store === undefined ? null : { id: store.id, name: store.name ?? null } };
-    const link = newCounterLink(till, expires_in, by);
+    if (place !== undefined && !isWithin(place, till)) {
+      throw new Problem('forbidden', `The key sells only at ${describePlace(place)}`);
+    }
+    const left = Math.floor(((key?.notAfter ?? Number.POSITIVE_INFINITY) - Date.now()) / 1_000);
+    const link = newCounterLink(till, Math.min(expires_in, left), by);
     await asked(() => this.#links.create(link));
     return { ...link, url: this.tokens.address(this.settings.publicUrl, link) };
   }
@@ -41,9 +46,11 @@ export class CounterService {
     return { data: await asked(() => this.#links.list()), next_cursor: null };
   }
 
-  /** @throws {Problem} `not_found` when no valid link has this id */
-  async revoke(id: string, { by }: Asker): Promise<void> {
-    const isRevoked = await asked(() => this.#links.revoke(id, by));
+  /** @throws {Problem} `not_found` when no valid link has this id, or only one that the key may not see */
+  async revoke(id: string, { by, place }: Asker): Promise<void> {
+    const link = place === undefined ? undefined : await asked(() => this.#links.get(id));
+    const isReached = place === undefined || (link && isWithin(place, link)) === true;
+    const isRevoked = isReached && (await asked(() => this.#links.revoke(id, by)));
     this.openLinks.forget(id);
     if (!isRevoked) throw new Problem('not_found', 'No valid link has this id');
   }
@@ -59,6 +66,7 @@ export class CounterService {
   session({ terminal, store, expires }: TillSession): SessionReply {
     const { SHOP_NAME, CURRENCIES } = this.settings.values;
     return {
+      account: this.settings.account,
       terminal,
       store,
       shop: SHOP_NAME ?? null,

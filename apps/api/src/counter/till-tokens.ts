@@ -2,15 +2,20 @@ import { Injectable } from '@nestjs/common';
 import { COUNTER_LINK, counterAddress, readTillToken, writeTillToken, type TillSession } from '@tillflow/temporal';
 import type { CounterLink } from '@tillflow/workflows';
 import { Signatures } from '../auth/signatures.js';
+import { Settings } from '../providers.js';
 
 /** Sessions of the counter: each is a bearer token that the API signs, and gives the rights of one till. */
 @Injectable()
 export class TillTokens {
-  constructor(private readonly signatures: Signatures) {}
+  constructor(
+    private readonly signatures: Signatures,
+    private readonly settings: Settings,
+  ) {}
 
   /** @param base of the address, without a slash at its end */
   address(base: string, link: CounterLink): string {
-    return counterAddress(base, link, (parts) => this.signatures.sign(COUNTER_LINK, parts));
+    const sign = (parts: readonly unknown[]): string => this.signatures.sign(COUNTER_LINK, parts);
+    return counterAddress(base, link, sign, this.settings.account);
   }
 
   sessionToken(session: TillSession): string {
@@ -32,7 +37,7 @@ export class TillTokens {
 }
 
 /** Tells a session from a key at a glance, in a log of another system too. */
-const SESSION = 'tills_';
+export const SESSION = 'tills_';
 
 export function hasExpired({ expires }: TillSession, now = Date.now()): boolean {
   return now >= expires * 1_000;

@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Param, Patch, Query, Res } from '@nestjs/common';
 import type { Card, Customer } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { pendingChange, removed, type PendingChange, type Removed } from '../commands/commands.schema.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
@@ -26,7 +25,6 @@ export class CustomersController {
   constructor(private readonly customers: CustomersService) {}
 
   @Get()
-  @Requires('ops')
   @Describes('getCustomer', 'Reads a customer and the cards', READ_PROBLEMS)
   @Answers(200, 'The customer as the provider shows it', customerReply)
   get(@Param({ schema: customerPath }) { id }: CustomerPath): Promise<Customer> {
@@ -34,7 +32,6 @@ export class CustomersController {
   }
 
   @Get('cards')
-  @Requires('ops')
   @Describes('listCards', 'Lists the cards of a customer', READ_PROBLEMS)
   @Answers(200, 'One page of cards', cardsReply)
   cards(
@@ -45,7 +42,6 @@ export class CustomersController {
   }
 
   @Get('cards/:card_id')
-  @Requires('ops')
   @Describes('getCard', 'Reads a card', READ_PROBLEMS)
   @Answers(200, 'The card as the provider shows it', cardReply)
   card(@Param({ schema: cardPath }) path: CardPath): Promise<Card> {
@@ -53,7 +49,6 @@ export class CustomersController {
   }
 
   @Patch('cards/:card_id')
-  @Requires('ops')
   @Describes('updateCard', 'Changes a card', [...COMMAND_PROBLEMS, 'change_in_progress'])
   @Answers(200, 'The card after the change', cardReply)
   @Answers(202, 'The outcome is not known yet. Repeat the request', pendingChange)
@@ -69,7 +64,6 @@ export class CustomersController {
   }
 
   @Delete('cards/:card_id')
-  @Requires('ops')
   @Describes('removeCard', 'Removes a card, so that it cannot be charged again', COMMAND_PROBLEMS)
   @Answers(200, 'The card is removed', removed)
   @Answers(202, 'The outcome is not known yet. Repeat the request', pendingChange)

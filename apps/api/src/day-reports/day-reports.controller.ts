@@ -2,7 +2,6 @@ import { Controller, Get, Headers, Param, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { dayToCsv } from '@tillflow/domain';
 import { z } from 'zod';
-import { Requires } from '../auth/access.js';
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
   dayReportCsvExample,
@@ -25,7 +24,6 @@ export class DayReportsController {
   constructor(private readonly reports: DayReportsService) {}
 
   @Get(':date')
-  @Requires('ops')
   @Describes('getDayReport', 'Reads the totals of a business day for each store, till and currency', [
     'checkout_unreadable',
     'not_acceptable',

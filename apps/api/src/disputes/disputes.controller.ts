@@ -1,7 +1,6 @@
 import { Controller, Delete, Get, Param, Post, Query, Req, Res } from '@nestjs/common';
 import type { Document, Dispute } from '@tillflow/payments-client';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Requires, RequiresForFiles } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { pendingChange, removed, type PendingChange, type Removed } from '../commands/commands.schema.js';
 import { Answers, Describes, Tag, type Link } from '../openapi/decorators.js';
@@ -39,7 +38,6 @@ export class DisputesController {
   ) {}
 
   @Get()
-  @Requires('ops')
   @Describes('getDispute', 'Reads a dispute', READ_PROBLEMS)
   @Answers(200, 'The dispute as the provider shows it', disputeReply)
   get(@Param({ schema: disputePath }) { id }: DisputePath): Promise<Dispute> {
@@ -47,7 +45,6 @@ export class DisputesController {
   }
 
   @Post('evidence')
-  @RequiresForFiles('ops')
   @Describes(
     'addEvidence',
     'Adds documents to a dispute: PNG, JPEG or PDF, at most 10 MB each, at most 10 in a request',
@@ -87,7 +84,6 @@ export class DisputesController {
   }
 
   @Get('evidence')
-  @Requires('ops')
   @Describes('listEvidence', 'Lists the documents of a dispute', READ_PROBLEMS)
   @Answers(200, 'One page of documents', documentsReply)
   documents(
@@ -98,7 +94,6 @@ export class DisputesController {
   }
 
   @Get('evidence/:document_id')
-  @Requires('ops')
   @Describes('getEvidence', 'Reads a document of a dispute', READ_PROBLEMS)
   @Answers(200, 'The document as the provider shows it', documentReply)
   document(@Param({ schema: documentPath }) path: DocumentPath): Promise<Document> {
@@ -106,7 +101,6 @@ export class DisputesController {
   }
 
   @Delete('evidence/:document_id')
-  @Requires('ops')
   @Describes('removeEvidence', 'Removes a document from a dispute', [...COMMAND_PROBLEMS, 'documents_locked'])
   @Answers(200, 'The document is removed', removed)
   @Answers(202, 'The outcome is not known yet. Repeat the request', pendingChange)

@@ -1,11 +1,22 @@
 import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { correlate, type Correlation } from '@tillflow/telemetry';
-import { fastify, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import type { ConfiguredKeys } from '@tillflow/temporal';
+import {
+  fastify,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
 import type { Logger } from 'pino';
 import { budgetOf, withBudget } from '../temporal/request-budget.js';
 import { Admission } from '../auth/admission.js';
+import { auditOf } from '../auth/audit.js';
 import { keyNameOf, type Caller } from '../auth/caller.js';
+import { WrongKeys } from '../auth/wrong-keys.js';
+import { addressKey } from './client-address.js';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import { CodecLinks } from '../codec/codec-links.js';
@@ -23,7 +34,15 @@ import { refuseUnfitNames } from './json.js';
 import type { Limits } from './limits.js';
 import { Unreadable } from './unreadable.js';
 
-type Parts = { readonly settings: Settings; readonly limits: Limits; readonly logger: Logger };
+type Parts = {
+  readonly settings: Settings;
+  readonly keys: ConfiguredKeys;
+  readonly limits: Limits;
+  readonly logger: Logger;
+};
+
+/** Handles a request from its headers to its answer. */
+export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 /** How long a caller should wait after a 202. Seconds. */
 const POLL_AFTER_S = 1;
@@ -39,21 +58,43 @@ export class Edge {
   readonly server: FastifyInstance;
   readonly problems: ProblemFilter;
   readonly #admission: Admission;
+  readonly #wrongKeys = new WrongKeys();
   readonly #settings: Settings;
   readonly #logger: Logger;
   readonly #correlations = new WeakMap<FastifyRequest, Correlation>();
   #metrics: Metrics | undefined;
+  #handle: Handler = () => undefined;
 
-  constructor({ settings, limits, logger }: Parts) {
+  /**
+   * @param elsewhere who else handles a request; undefined: this server does. Absent: the server handles all requests, and
+   *   is one that the framework makes
+   */
+  constructor(
+    { settings, keys, limits, logger }: Parts,
+    elsewhere?: (request: IncomingMessage) => Handler | undefined,
+  ) {
     this.#settings = settings;
     this.#logger = logger;
     this.problems = new ProblemFilter(settings, logger);
     const signatures = new Signatures(settings);
     const links = new SignedLinks(signatures, settings);
     const codecLinks = new CodecLinks(signatures, settings);
-    this.#admission = new Admission({ settings, limits, links, codecLinks, tillTokens: new TillTokens(signatures) });
+    this.#admission = new Admission({
+      settings,
+      keys,
+      limits,
+      links,
+      codecLinks,
+      tillTokens: new TillTokens(signatures, settings),
+    });
     const unreadable = new Unreadable(settings);
     const { BODY_LIMIT_BYTES, REQUEST_TIMEOUT_MS, TRUST_PROXY, TEMPORAL_UI_URL, CORS_ORIGINS } = settings.values;
+    const http = {
+      headersTimeout: REQUEST_TIMEOUT_MS,
+      connectionsCheckingInterval: Math.min(REQUEST_TIMEOUT_MS, HEADS_CHECKED_EVERY_MS),
+      // Node would refuse a missing host with an empty answer.
+      requireHostHeader: false,
+    };
     this.server = fastify({
       bodyLimit: BODY_LIMIT_BYTES,
       genReqId: () => randomUUID(),
@@ -62,19 +103,27 @@ export class Edge {
       trustProxy: TRUST_PROXY ?? false,
       frameworkErrors: (error, request, reply) => this.#refuseUnrouted(error, request, reply),
       clientErrorHandler: unreadable.refuse,
-      http: {
-        headersTimeout: REQUEST_TIMEOUT_MS,
-        connectionsCheckingInterval: Math.min(REQUEST_TIMEOUT_MS, HEADS_CHECKED_EVERY_MS),
-        // Node would refuse a missing host with an empty answer.
-        requireHostHeader: false,
-      },
+      // With a server of its own, the framework listens at one address of a host name only.
+      ...(elsewhere === undefined
+        ? { http }
+        : {
+            serverFactory: (handle: Handler, options: FastifyServerOptions) => {
+              this.#handle = handle;
+              const server = createServer(http, (request, response) =>
+                (elsewhere(request) ?? handle)(request, response),
+              );
+              return withLimits(server, options);
+            },
+          }),
     });
     unreadable.watch(this.server);
     decideExpectations(this.server);
     // Before the framework's own hooks, so that every answer has these headers, also a refusal.
     allowCodecOrigins(this.server, TEMPORAL_UI_URL);
     allowOrigins(this.server, CORS_ORIGINS);
-    this.server.addHook('onRequest', (request, reply, done) => done(this.#refusalOf(request, reply)));
+    this.server.addHook('onRequest', (request, reply, done) =>
+      this.#slowly(request, this.#refusalOf(request, reply), done),
+    );
     // Not earlier: reading a body loses the context.
     this.server.addHook('preHandler', (request: Caller, reply, done) => {
       const fields: Correlation = { request_id: request.id };
@@ -92,6 +141,11 @@ export class Edge {
       this.#log(request, reply);
       done();
     });
+  }
+
+  /** Handles a request that another server has received. */
+  handle(request: IncomingMessage, response: ServerResponse): void {
+    this.#handle(request, response);
   }
 
   /** Counts answers from now on. */
@@ -113,6 +167,12 @@ export class Edge {
     // Many clients send `Content-Type: application/json` with a POST without a body.
     if (!hasBody(request.raw)) delete request.headers['content-type'];
     return refusal;
+  }
+
+  /** An address that tries keys gets its answers later. */
+  #slowly(request: Caller, refusal: Problem | undefined, done: (refusal?: Problem) => void): void {
+    if (request.hasWrongKey === true) this.#wrongKeys.answer(addressKey(request.ip), () => done(refusal));
+    else done(refusal);
   }
 
   /** Only a caller who may send files has the time of an upload. */
@@ -153,7 +213,17 @@ export class Edge {
       },
       'request',
     );
+    const audit = auditOf(request, reply);
+    if (audit !== undefined) this.#logger.info({ request_id: request.id, audit }, 'audit');
   }
+}
+
+/** As the framework does with a server that it creates itself. */
+function withLimits(server: Server, options: FastifyServerOptions): Server {
+  const { keepAliveTimeout, requestTimeout, connectionTimeout } = options;
+  if (keepAliveTimeout !== undefined) server.keepAliveTimeout = keepAliveTimeout;
+  if (requestTimeout !== undefined) server.requestTimeout = requestTimeout;
+  return server.setTimeout(connectionTimeout ?? 0);
 }
 
 /** @throws every error that is not a problem */

@@ -6,20 +6,28 @@ const OTHERS = 'others';
 /** The requests that a caller may make in one second, and those that are left in this one. */
 export type Share = { readonly limit: number; readonly remaining: number };
 
-/** Counts the requests of each caller, and starts again every second. Its memory is bounded. */
+/** Counts the requests of each caller, and starts again after each window: every second. Its memory is bounded. */
 export class Bucket {
   #since = Number.NEGATIVE_INFINITY;
   readonly #counts = new Map<string, number>();
 
-  /** @param limit per caller and second. */
-  constructor(private readonly limit: number) {}
+  /** @param limit per caller and window. @param windowMs in milliseconds */
+  constructor(
+    private readonly limit: number,
+    private readonly windowMs = WINDOW_MS,
+  ) {}
 
   /** Counts one request. @returns false when the caller exceeds the limit. */
   take(caller: string, now = performance.now()): boolean {
+    return this.excess(caller, now) === 0;
+  }
+
+  /** Counts one request. @returns how many the caller has made beyond the limit */
+  excess(caller: string, now = performance.now()): number {
     const key = this.#keyOf(caller, now);
     const count = (this.#counts.get(key) ?? 0) + 1;
     this.#counts.set(key, count);
-    return count <= this.limit;
+    return Math.max(0, count - this.limit);
   }
 
   /** The requests that the caller can still make in this second. Does not count one. */
@@ -40,7 +48,7 @@ export class Bucket {
   }
 
   #keyOf(caller: string, now: number): string {
-    if (now - this.#since >= WINDOW_MS) {
+    if (now - this.#since >= this.windowMs) {
       this.#since = now;
       this.#counts.clear();
     }

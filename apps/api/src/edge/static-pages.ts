@@ -15,7 +15,7 @@ export type StaticPage = {
 
 export function servePage(server: FastifyInstance, { path, type, bytes, gzip, policy, headers }: StaticPage): void {
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`;
-  server.get(path, { config: { access: { role: null } } }, (request, reply) => {
+  server.get(path, { config: { access: { scope: null } } }, (request, reply) => {
     void reply.headers({ etag, 'cache-control': 'no-cache', ...headers });
     if (policy !== undefined) void reply.header('content-security-policy', policy);
     if (isKnown(request.headers['if-none-match'], etag)) return reply.status(304).send();

@@ -43,9 +43,9 @@ export class EndpointLinks implements OnApplicationShutdown {
 
   /** Of this API. */
   get own(): EventLinks {
-    const { publicUrl, values } = this.settings;
+    const { publicUrl, values, account } = this.settings;
     const [signingSecret = ''] = values.URL_SIGNING_KEY;
-    return eventLinks(publicUrl, signingSecret);
+    return eventLinks(publicUrl, signingSecret, account);
   }
 
   /** Call it when the API listens: before, its address may not be known. */

@@ -1,6 +1,5 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
@@ -40,7 +39,6 @@ export class EventEndpointsController {
   constructor(private readonly endpoints: EventEndpointsService) {}
 
   @Post()
-  @Requires('ops')
   @Describes('createEventEndpoint', 'Creates an endpoint, which gets the events of checkouts from now on', [
     'endpoint_refused',
     'too_many_endpoints',
@@ -59,7 +57,6 @@ export class EventEndpointsController {
   }
 
   @Get()
-  @Requires('ops')
   @Describes('listEventEndpoints', 'Lists the endpoints', ['temporal_unavailable', 'overloaded'])
   @Answers(200, 'All endpoints, the oldest first', endpointsReply)
   list(): Promise<EndpointsReply> {
@@ -67,7 +64,6 @@ export class EventEndpointsController {
   }
 
   @Get(':id')
-  @Requires('ops')
   @Describes('getEventEndpoint', 'Reads an endpoint', PROBLEMS)
   @Answers(200, 'The endpoint', endpointReply)
   get(@Param({ schema: endpointPath }) { id }: EndpointPath): Promise<EndpointReply> {
@@ -75,7 +71,6 @@ export class EventEndpointsController {
   }
 
   @Patch(':id')
-  @Requires('ops')
   @Describes('updateEventEndpoint', 'Changes an endpoint, or enables or disables it', [...PROBLEMS, 'endpoint_refused'])
   @Answers(200, 'The endpoint as it is now', endpointReply)
   change(
@@ -88,7 +83,6 @@ export class EventEndpointsController {
 
   @Delete(':id')
   @HttpCode(204)
-  @Requires('ops')
   @Describes(
     'deleteEventEndpoint',
     'Deletes an endpoint. Deliveries that are in progress may still arrive for some seconds',
@@ -101,7 +95,6 @@ export class EventEndpointsController {
 
   @Post(':id/rotate-secret')
   @HttpCode(200)
-  @Requires('ops')
   @Describes(
     'rotateEventEndpointSecret',
     'Makes a new secret. For 24 hours, the new and the old one sign. After a 503, repeat the request: the secret may have changed without an answer',
@@ -114,7 +107,6 @@ export class EventEndpointsController {
 
   @Post(':id/test')
   @HttpCode(202)
-  @Requires('ops')
   @Describes('testEventEndpoint', 'Sends an event of the type `endpoint.test`', PROBLEMS)
   @Answers(202, 'It is being sent. `listEventDeliveries` shows the answer', testReply, {
     links: [{ operationId: 'listEventDeliveries', parameters: { id: '$request.path.id' } }],
@@ -125,7 +117,6 @@ export class EventEndpointsController {
 
   @Post(':id/replay')
   @HttpCode(202)
-  @Requires('ops')
   @Describes(
     'replayEvents',
     'Sends the newest event of each checkout that had one in a time range, the newest first',
@@ -141,7 +132,6 @@ export class EventEndpointsController {
   }
 
   @Get(':id/deliveries')
-  @Requires('ops')
   @Describes('listEventDeliveries', 'Lists the deliveries of the last seven days', PROBLEMS)
   @Answers(
     200,

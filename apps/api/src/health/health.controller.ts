@@ -1,6 +1,5 @@
 import { Controller, Get } from '@nestjs/common';
 import { z } from 'zod';
-import { OpenUnlimited } from '../auth/access.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { Problem } from '../problems/problem.js';
 import { Readiness } from './readiness.js';
@@ -13,7 +12,6 @@ export class HealthController {
   constructor(private readonly readiness: Readiness) {}
 
   @Get('live')
-  @OpenUnlimited()
   @Describes('getLiveness', 'Says whether the process answers', [])
   @Answers(200, 'The process answers', health)
   live(): { status: 'ok' } {
@@ -21,7 +19,6 @@ export class HealthController {
   }
 
   @Get('ready')
-  @OpenUnlimited()
   @Describes('getReadiness', 'Says whether the API can work', ['temporal_unavailable'])
   @Answers(200, 'Temporal answers as well', health)
   async ready(): Promise<{ status: 'ok' }> {

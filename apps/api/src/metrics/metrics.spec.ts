@@ -1,8 +1,10 @@
 import { expect, it } from 'vitest';
+import { Settings } from '../providers.js';
+import type { ApiSettings } from '../settings.js';
 import { Metrics } from './metrics.js';
 
 it('the request metric has one label value for all unknown methods and routes', async () => {
-  const metrics = new Metrics();
+  const metrics = new Metrics(new Settings({ TEMPORAL_TASK_QUEUE: 'tillflow' } as ApiSettings));
   try {
     for (const method of ['PROPFIND', 'MKCOL', 'TRACE']) metrics.answered(method, undefined, 405, 1);
     metrics.answered('GET', '/v1/checkouts', 200, 1);
@@ -11,8 +13,8 @@ it('the request metric has one label value for all unknown methods and routes', 
       ([, labels]) => labels,
     );
     expect(series).toEqual([
-      'method="other",route="other",status="405"',
-      'method="GET",route="/v1/checkouts",status="200"',
+      'account="default",method="other",route="other",status="405"',
+      'account="default",method="GET",route="/v1/checkouts",status="200"',
     ]);
   } finally {
     metrics.onApplicationShutdown();

@@ -1,6 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { countProviderCalls, processMetrics } from '@tillflow/telemetry';
-import { Counter, Histogram } from 'prom-client';
+import { Counter, Histogram, Registry } from 'prom-client';
+import { Settings } from '../providers.js';
 
 /** Seconds. */
 const ANSWER_TIMES = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
@@ -11,39 +13,48 @@ const METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PAT
 /** The label for every unknown method or route. */
 const OTHER = 'other';
 
-/** Counters of this process. Labels are fixed words and route templates, never ids. */
+/** Counters of one account in this process. Labels are its name, fixed words and route templates, never ids. */
 @Injectable()
 export class Metrics implements OnApplicationShutdown {
-  readonly registry = processMetrics();
-  readonly #endCounting = countProviderCalls(this.registry);
+  readonly registry: Registry;
+  readonly #endCounting: () => void;
 
-  readonly #requests = new Histogram({
-    name: 'tillflow_http_request_duration_seconds',
-    help: 'Requests answered by the API. A stream counts until it ends.',
-    labelNames: ['method', 'route', 'status'],
-    buckets: ANSWER_TIMES,
-    registers: [this.registry],
-  });
-  readonly #webhooks = new Counter({
-    name: 'tillflow_webhooks_total',
-    help: 'Webhooks by outcome: hinted, coalesced and ignored were accepted; refused and failed were not.',
-    labelNames: ['result'],
-    registers: [this.registry],
-  });
-  readonly #refusals = new Counter({
-    name: 'tillflow_webhook_refusals_total',
-    help: 'Webhooks whose signature was refused, by reason.',
-    labelNames: ['reason'],
-    registers: [this.registry],
-  });
-  readonly #lags = new Histogram({
-    name: 'tillflow_webhook_lag_seconds',
-    help: "From the event, by the provider's clock, until Temporal stored its hint.",
-    buckets: LAGS,
-    registers: [this.registry],
-  });
+  readonly #requests: Histogram<'method' | 'route' | 'status'>;
+  readonly #webhooks: Counter<'result'>;
+  readonly #refusals: Counter<'reason'>;
+  readonly #lags: Histogram;
 
-  constructor() {
+  /** The metrics of the process itself are those of the account `default`. */
+  constructor({ account }: Settings) {
+    this.registry = account === DEFAULT_ACCOUNT ? processMetrics() : new Registry();
+    this.registry.setDefaultLabels({ account });
+    this.#endCounting = countProviderCalls(this.registry, account);
+    this.#requests = new Histogram({
+      name: 'tillflow_http_request_duration_seconds',
+      help: 'Requests answered by the API. A stream counts until it ends.',
+      labelNames: ['method', 'route', 'status'],
+      buckets: ANSWER_TIMES,
+      registers: [this.registry],
+    });
+    this.#webhooks = new Counter({
+      name: 'tillflow_webhooks_total',
+      help: 'Webhooks by outcome: hinted, coalesced and ignored were accepted; refused and failed were not.',
+      labelNames: ['result'],
+      registers: [this.registry],
+    });
+    this.#refusals = new Counter({
+      name: 'tillflow_webhook_refusals_total',
+      help: 'Webhooks whose signature was refused, by reason.',
+      labelNames: ['reason'],
+      registers: [this.registry],
+    });
+    this.#lags = new Histogram({
+      name: 'tillflow_webhook_lag_seconds',
+      help: "From the event, by the provider's clock, until Temporal stored its hint.",
+      buckets: LAGS,
+      registers: [this.registry],
+    });
+
     // Exported from the start, so that the first one is an increase.
     for (const result of ['hinted', 'coalesced', 'ignored', 'refused', 'failed'] as const)
       this.#webhooks.inc({ result }, 0);

@@ -1,5 +1,6 @@
-import { SetMetadata } from '@nestjs/common';
+import { applyDecorators, SetMetadata } from '@nestjs/common';
 import type { z } from 'zod';
+import { Admits, type OperationId } from '../auth/access.js';
 import type { ProblemCode } from '../problems/catalog.js';
 
 /** Under these names the document finds what the decorators say. */
@@ -52,16 +53,17 @@ export type AnswerHeader = 'Location' | 'Content-Disposition' | 'Content-Languag
 export const Tag = (name: string): ClassDecorator => SetMetadata(TAG_METADATA, name);
 
 /**
- * Describes an operation and names its own problems. The document adds the problems that follow from the route: its
- * access and its body.
+ * Describes an operation, names its own problems, and opens its route to those who may call it (`auth/access.ts`). The
+ * document adds the problems that follow from the route: its access and its body.
  */
 export function Describes(
-  operationId: string,
+  operationId: OperationId,
   summary: string,
   problems: readonly ProblemCode[],
   takes: Pick<OperationMetadata, 'headers' | 'body'> = {},
 ): MethodDecorator {
-  return SetMetadata(OPERATION_METADATA, { operationId, summary, problems, ...takes } satisfies OperationMetadata);
+  const operation: OperationMetadata = { operationId, summary, problems, ...takes };
+  return applyDecorators(Admits(operationId), SetMetadata(OPERATION_METADATA, operation));
 }
 
 /** A JSON answer. */

@@ -18,6 +18,7 @@ const TAGS = {
   refunds: 'Refunds and voids',
   events: 'Endpoints of other systems, which get the events of checkouts',
   counter: 'The page at which a person sells',
+  keys: 'What a key may do',
   reconciliations: "Comparisons of Tillflow's records with the provider's",
   'recurring plans': 'Recurring charges and transfers',
   disputes: 'Disputes and their evidence',
@@ -31,7 +32,11 @@ const TAGS = {
 };
 
 const SECURITY_SCHEMES = {
-  key: { type: 'http', scheme: 'bearer', description: 'A key from `API_KEYS`' },
+  key: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A key from `API_KEYS` or `KEYS_FILE`, with the scope that the operation names',
+  },
   tillSession: { type: 'http', scheme: 'bearer', description: 'A session of the counter, for its own till' },
   linkExpires: { type: 'apiKey', in: 'query', name: 'expires', description: 'Part of a link that the API signed' },
   linkSignature: { type: 'apiKey', in: 'query', name: 'sig', description: 'Part of a link that the API signed' },
@@ -77,10 +82,10 @@ function operationOf(route: Route, schemas: Schemas, responses: Responses): Json
   };
 }
 
-function securityOf({ role, or, till }: Access): readonly Json[] {
-  if (role === null) return [];
+function securityOf({ scope, and, or, till }: Access): readonly Json[] {
+  if (scope === null) return [];
   return [
-    ...(role === 'till' ? [] : [{ key: [] }]),
+    ...(scope === 'session' ? [] : [{ key: scope === 'any' ? [] : [scope, ...(and === undefined ? [] : [and])] }]),
     ...(or === 'signed link' ? [{ linkExpires: [], linkSignature: [] }] : []),
     ...(till === true ? [{ tillSession: [] }] : []),
   ];

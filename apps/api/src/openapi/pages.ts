@@ -53,5 +53,5 @@ export async function serveDescription(server: FastifyInstance, document: unknow
     await asset('favicon-32x32.png', 'image/png'),
   ];
   for (const page of pages) servePage(server, page);
-  server.get('/docs/', { config: { access: { role: null } } }, (_, reply) => reply.redirect('../docs', 308));
+  server.get('/docs/', { config: { access: { scope: null } } }, (_, reply) => reply.redirect('../docs', 308));
 }

@@ -93,7 +93,7 @@ function problemsOf({ access, operation, body }: Route): ReadonlySet<ProblemCode
   return new Set<ProblemCode>([
     'invalid_request',
     ...operation.problems,
-    ...(access.role === null ? [] : (['unauthorized', 'forbidden'] as const)),
+    ...(access.scope === null ? [] : (['unauthorized', 'forbidden'] as const)),
     ...(access.isUnlimited === true ? [] : (['rate_limited'] as const)),
     ...(takesBody ? (['unsupported_media_type'] as const) : []),
     ...(takesBody && access.body !== 'files' ? (['body_too_large'] as const) : []),

@@ -1,7 +1,6 @@
 import { Body, Controller, Delete, Get, Headers, Param, Post, Query, Res } from '@nestjs/common';
 import type { Occurrence, Schedule } from '@tillflow/payments-client';
 import type { FastifyReply } from 'fastify';
-import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { idempotencyKeyHeader, optionalIdempotencyKey } from '../shared/idempotency-key.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
@@ -34,7 +33,6 @@ export class PlansController {
   constructor(private readonly plans: PlansService) {}
 
   @Post()
-  @Requires('ops')
   @Describes(
     'createRecurringPlan',
     'Creates a recurring plan, which charges a card or transfers money on a schedule',
@@ -67,7 +65,6 @@ export class PlansController {
   }
 
   @Get()
-  @Requires('ops')
   @Describes('listRecurringPlans', 'Lists plans, or searches plans of charges', READ_PROBLEMS)
   @Answers(200, 'One page of plans', plansReply)
   list(@Query({ schema: listPlans }) query: ListPlans): Promise<Page<Schedule>> {
@@ -75,7 +72,6 @@ export class PlansController {
   }
 
   @Get(':id')
-  @Requires('ops')
   @Describes('getRecurringPlan', 'Reads a plan with its occurrences and their results', READ_PROBLEMS)
   @Answers(200, 'The plan as the provider shows it now', planReply)
   get(@Param({ schema: planPath }) { id }: PlanPath): Promise<Schedule> {
@@ -83,7 +79,6 @@ export class PlansController {
   }
 
   @Get(':id/occurrences')
-  @Requires('ops')
   @Describes('listOccurrences', 'Lists the days on which a plan was or is due', READ_PROBLEMS)
   @Answers(200, 'One page of occurrences', occurrencesReply)
   occurrences(
@@ -94,7 +89,6 @@ export class PlansController {
   }
 
   @Delete(':id')
-  @Requires('ops')
   @Describes('stopRecurringPlan', 'Ends a plan: it makes no further charges or transfers', COMMAND_PROBLEMS)
   @Answers(200, 'The ended plan, which makes no further charges or transfers', planReply)
   @Answers(202, 'The outcome is not known yet. Repeat the request', pendingPlan)

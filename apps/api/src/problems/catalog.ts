@@ -64,10 +64,19 @@ export const PROBLEMS = {
   forbidden: {
     status: 403,
     title: 'The key is not allowed to do this',
-    meaning: 'The key is known, but its role does not permit this route.',
+    meaning:
+      'The key is known, but it does not have the scope that the route needs, or it is for some stores or tills only.',
     money: UNTOUCHED,
-    action: 'Use a key with the role that the route needs.',
-    example: 'The role of this key is not allowed to do this',
+    action: 'Use a key that may do this. `GET /v1/me` says what a key may do.',
+    example: 'The key does not have the scope refunds:write',
+  },
+  second_person_required: {
+    status: 403,
+    title: 'Another key must approve the refund',
+    meaning: 'The key that asked for a refund cannot approve or reject it.',
+    money: UNTOUCHED,
+    action: 'Let a second person decide, with another key that has the scope `refunds:approve`.',
+    example: 'Another key than the one that asked for the refund must decide',
   },
   not_found: {
     status: 404,
@@ -174,8 +183,8 @@ export const PROBLEMS = {
     status: 409,
     title: 'The refund is not made',
     meaning:
-      'The receipt of a refund exists only once the provider has made the refund. This one is pending or rejected.',
-    money: 'A pending refund may still be made. A rejected one moved no money.',
+      'The receipt of a refund exists only once the provider has made the refund. This one is pending, waits for approval, or is rejected.',
+    money: 'A pending refund, and one that waits for approval, may still be made. A rejected one moved no money.',
     action: 'Read the refund until its `status` is `succeeded`, then ask for its receipt.',
     example: 'The refund is pending',
   },
@@ -204,6 +213,14 @@ export const PROBLEMS = {
     action:
       'Return the rest in another way, or in the dashboard of the provider. Tillflow takes over refunds that are made there.',
     example: 'A checkout may have 100 refunds',
+  },
+  refund_decided: {
+    status: 409,
+    title: 'The refund does not wait for approval',
+    meaning: 'The refund was approved or rejected before, it needed no approval, or its 24 hours are over.',
+    money: 'This request changed nothing.',
+    action: 'Read the refund: `status` says what became of it. To refund after a rejection, use another key.',
+    example: 'The refund does not wait for approval: it is rejected',
   },
   reconciliation_incomplete: {
     status: 409,

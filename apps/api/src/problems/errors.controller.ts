@@ -1,5 +1,5 @@
 import { Controller, Get, Header, Param } from '@nestjs/common';
-import { Open } from '../auth/access.js';
+import { Admits } from '../auth/access.js';
 import { isProblemCode } from './catalog.js';
 import { errorPage } from './page.js';
 import { Problem } from './problem.js';
@@ -8,7 +8,7 @@ import { Problem } from './problem.js';
 @Controller('errors')
 export class ErrorsController {
   @Get(':code')
-  @Open()
+  @Admits('explainProblem')
   @Header('content-type', 'text/plain; charset=utf-8')
   explain(@Param('code') code: string): string {
     if (!isProblemCode(code)) throw new Problem('not_found', 'No error has this code');

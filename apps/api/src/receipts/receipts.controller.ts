@@ -1,7 +1,6 @@
 import { Controller, Get, Headers, Param, Query, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { OWN_TILL, RequiresKeyOrLink } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
 import { checkoutPath, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
@@ -28,7 +27,6 @@ export class ReceiptsController {
   constructor(private readonly receipts: ReceiptsService) {}
 
   @Get()
-  @RequiresKeyOrLink('checkout', OWN_TILL)
   @Describes(
     'getCheckoutReceipt',
     'Reads the receipt of the payment or of a refund. The till marks a second print as a copy: each read gives the same receipt',

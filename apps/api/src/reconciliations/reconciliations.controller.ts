@@ -1,7 +1,6 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { Requires } from '../auth/access.js';
 import { AskedBy, type Asker } from '../auth/caller.js';
 import { Answers, AnswersWith, Describes, Tag } from '../openapi/decorators.js';
 import {
@@ -44,7 +43,6 @@ export class ReconciliationsController {
 
   @Post()
   @HttpCode(202)
-  @Requires('ops')
   @Describes('startReconciliation', "Compares the payments of a window with the provider's records", [
     'temporal_unavailable',
   ])
@@ -65,7 +63,6 @@ export class ReconciliationsController {
   }
 
   @Get()
-  @Requires('ops')
   @Describes('listReconciliations', 'Lists reconciliations', ['temporal_unavailable'])
   @Answers(200, 'Running reconciliations first, then the newest', reconciliationsReply)
   list(@Query({ schema: listReconciliations }) query: ListReconciliations): Promise<ReconciliationsReply> {
@@ -73,7 +70,6 @@ export class ReconciliationsController {
   }
 
   @Get(':id')
-  @Requires('ops')
   @Describes('getReconciliation', 'Reads a reconciliation', ['not_found', 'temporal_unavailable'])
   @Answers(200, 'The reconciliation and what it has found', reconciliationReply)
   get(@Param({ schema: reconciliationPath }) { id }: ReconciliationPath): Promise<ReconciliationReply> {
@@ -81,7 +77,6 @@ export class ReconciliationsController {
   }
 
   @Get(':id/export')
-  @Requires('ops')
   @Describes('exportReconciliation', 'Exports what a reconciliation found, with totals for each currency', [
     'not_found',
     'reconciliation_incomplete',
@@ -107,7 +102,6 @@ export class ReconciliationsController {
 
   @Post(':id/breaks/:n/acknowledge')
   @HttpCode(200)
-  @Requires('ops')
   @Describes('acknowledgeBreak', 'Acknowledges a break, so that later reconciliations do not report it', [
     'not_found',
     'reconciliation_incomplete',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DEFAULT_ACCOUNT, parseInstant, returnedOn, toCsv, type Break } from '@tillflow/domain';
+import { parseInstant, returnedOn, toCsv, type Break } from '@tillflow/domain';
 import {
   ReconciliationNotFoundError,
   Reconciliations,
@@ -47,7 +47,7 @@ export class ReconciliationsService {
     const window = { from: parseInstant(from), to: parseInstant(to) };
     const policy = { youngMs: this.settings.values.RECONCILE_MIN_AGE_MS };
     const { id, status } = await temporal(
-      this.#reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run, policy }, by),
+      this.#reconciliations.start({ account: this.settings.account, ...window, dry_run, policy }, by),
     );
     return { id, status, location: locationOf(id) };
   }

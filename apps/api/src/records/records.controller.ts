@@ -1,6 +1,5 @@
 import { Controller, Get, Param, Query } from '@nestjs/common';
 import type { Event, Receipt, Transaction } from '@tillflow/payments-client';
-import { Requires } from '../auth/access.js';
 import { Answers, Describes, Tag } from '../openapi/decorators.js';
 import { READ_PROBLEMS } from '../openapi/problem-sets.js';
 import { listQuery, type ListQuery, type Page } from '../provider/lists.schema.js';
@@ -26,7 +25,6 @@ export class RecordsController {
   constructor(private readonly records: RecordsService) {}
 
   @Get('receipts')
-  @Requires('ops')
   @Describes('listReceipts', 'Lists or searches receipts', READ_PROBLEMS)
   @Answers(200, 'One page of receipts', receiptsReply)
   receipts(@Query({ schema: listReceipts }) query: ListReceipts): Promise<Page<Receipt>> {
@@ -34,7 +32,6 @@ export class RecordsController {
   }
 
   @Get('receipts/:id')
-  @Requires('ops')
   @Describes('getReceipt', 'Reads a receipt', READ_PROBLEMS)
   @Answers(200, 'The receipt as the provider shows it', receiptReply)
   receipt(@Param({ schema: recordPath }) { id }: RecordPath): Promise<Receipt> {
@@ -42,7 +39,6 @@ export class RecordsController {
   }
 
   @Get('transactions')
-  @Requires('ops')
   @Describes('listTransactions', 'Lists movements of the balance', READ_PROBLEMS)
   @Answers(200, 'One page of transactions', transactionsReply)
   transactions(@Query({ schema: listQuery }) query: ListQuery): Promise<Page<Transaction>> {
@@ -50,7 +46,6 @@ export class RecordsController {
   }
 
   @Get('transactions/:id')
-  @Requires('ops')
   @Describes('getTransaction', 'Reads a transaction', READ_PROBLEMS)
   @Answers(200, 'The transaction as the provider shows it', transactionReply)
   transaction(@Param({ schema: recordPath }) { id }: RecordPath): Promise<Transaction> {
@@ -58,7 +53,6 @@ export class RecordsController {
   }
 
   @Get('provider-events')
-  @Requires('ops')
   @Describes('listProviderEvents', 'Lists events of the provider', READ_PROBLEMS)
   @Answers(200, 'One page of events', providerEventsReply)
   events(@Query({ schema: listEvents }) query: ListEvents): Promise<Page<Event>> {
@@ -66,7 +60,6 @@ export class RecordsController {
   }
 
   @Get('provider-events/:id')
-  @Requires('ops')
   @Describes('getProviderEvent', 'Reads an event of the provider', READ_PROBLEMS)
   @Answers(200, 'The event as the provider shows it', providerEventReply)
   event(@Param({ schema: recordPath }) { id }: RecordPath): Promise<Event> {

@@ -1,6 +1,6 @@
 import { Controller, Get, Head, Headers, HttpCode, Param, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { OWN_TILL, RequiresKeyOrLink } from '../auth/access.js';
+import { Admits } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
 import { checkoutPath, checkoutEvent, type CheckoutPath } from '../checkouts/checkouts.schema.js';
 import { AnswersWith, Describes, Tag } from '../openapi/decorators.js';
@@ -26,7 +26,7 @@ export class StreamsController {
   /** Declared before `GET`. Otherwise the router would answer HEAD with the stream of `GET`, which does not end. */
   @Head()
   @HttpCode(200)
-  @RequiresKeyOrLink('checkout')
+  @Admits('watchCheckout')
   async head(
     @Param({ schema: checkoutPath }) { id }: CheckoutPath,
     @Req() { linkExpires }: Caller,
@@ -37,7 +37,6 @@ export class StreamsController {
   }
 
   @Get()
-  @RequiresKeyOrLink('checkout', OWN_TILL)
   @Describes(
     'watchCheckout',
     'Streams the changes of a checkout as server-sent events',
@@ -70,6 +69,7 @@ export class StreamsController {
       seen: lastEventId(seen),
       link: request.linkExpires === undefined ? null : { expires: request.linkExpires, address: request.ip },
       till: request.till ?? null,
+      key: request.key ?? null,
       connection: reply.raw,
     });
     if (stream === null) {

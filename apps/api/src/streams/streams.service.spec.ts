@@ -3,7 +3,7 @@ import { initialState } from '@tillflow/workflows';
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import type { StoredCheckout } from '@tillflow/temporal';
+import type { ConfiguredKeys, Key, StoredCheckout } from '@tillflow/temporal';
 import { SignedLinks } from '../auth/signed-links.js';
 import { Signatures } from '../auth/signatures.js';
 import type { CheckoutsRepository } from '../checkouts/checkouts.repository.js';
@@ -56,10 +56,19 @@ function service(limit = 10) {
     revoke.add(one);
     return () => void revoke.delete(one);
   };
-  const streams = new StreamsService(repository, reads, presenter, watches, { hold } as OpenLinks, settings);
+  const keys = { isInForce: vi.fn<() => boolean>(() => true) };
+  const streams = new StreamsService(
+    repository,
+    reads,
+    presenter,
+    watches,
+    { hold } as OpenLinks,
+    keys as unknown as ConfiguredKeys,
+    settings,
+  );
   const open = (request: Partial<StreamRequest> = {}): Promise<EventStream | null> =>
-    streams.open({ id: ID, seen: null, link: null, till: null, connection: NOWHERE, ...request });
-  return { stored, get, changes, streams, open, revoke };
+    streams.open({ id: ID, seen: null, link: null, till: null, key: null, connection: NOWHERE, ...request });
+  return { stored, get, changes, streams, open, revoke, keys };
 }
 
 /** The ids of the events that a reader of the stream gets. */
@@ -262,6 +271,17 @@ describe('streams by links', () => {
 
 describe('streams of a session of the counter', () => {
   const till = { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 };
+
+  it('ends with its next heartbeat when its key is not in force any more', async () => {
+    const { open, keys } = service();
+    const stream = await open({ key: { name: 'till-7' } as Key });
+    stream?.resume();
+    await pass(15_000);
+    expect(stream?.readableEnded).toBe(false);
+    keys.isInForce.mockReturnValue(false);
+    await pass(15_000);
+    expect(stream?.readableEnded).toBe(true);
+  });
 
   it('end when its link ends', async () => {
     const { open, revoke } = service();

@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { CheckoutKey } from '@tillflow/domain';
-import type { StoredCheckout, TillSession } from '@tillflow/temporal';
+import { ConfiguredKeys, type Key, type StoredCheckout, type TillSession } from '@tillflow/temporal';
 import { addressKey } from '../edge/client-address.js';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
 import { LinkReads } from '../checkouts/link-reads.js';
@@ -20,6 +20,8 @@ export type StreamRequest = {
   readonly link: StreamLink | null;
   /** The session of the counter that opened it. The stream ends with it. */
   readonly till: TillSession | null;
+  /** The key that opened it. The stream ends soon after the key has expired or is gone. */
+  readonly key: Key | null;
   readonly connection: Connection;
 };
 
@@ -52,6 +54,7 @@ export class StreamsService implements BeforeApplicationShutdown {
     private readonly presenter: CheckoutPresenter,
     private readonly watches: Watches,
     private readonly openLinks: OpenLinks,
+    private readonly keys: ConfiguredKeys,
     private readonly settings: Settings,
   ) {
     this.#places = new Places(settings.values.STREAM_LIMIT);
@@ -63,7 +66,7 @@ export class StreamsService implements BeforeApplicationShutdown {
    * @throws {Problem} `not_found`, `too_many_streams`, `temporal_unavailable`.
    */
   async open(request: StreamRequest): Promise<EventStream | null> {
-    const { id, seen, link, till, connection } = request;
+    const { id, seen, link, till, key: opener, connection } = request;
     const key = keyOf(id);
     const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : addressKey(link.address) });
     if (leave === null) {
@@ -74,7 +77,7 @@ export class StreamsService implements BeforeApplicationShutdown {
       const checkout = await this.#read(key, link !== null);
       const isNews = seen === null || seen < checkout.version;
       if (checkout.closed && (link !== null || !isNews)) return null;
-      stream = this.#begin(connection);
+      stream = this.#begin(connection, opener);
       stream.once('close', leave);
       if (till !== null) this.#endWith(till, stream);
       const show = this.#showing(stream, link);
@@ -105,10 +108,11 @@ export class StreamsService implements BeforeApplicationShutdown {
     return isByLink ? this.linkReads.get(key) : this.repository.get(key);
   }
 
-  /** A stream that disconnects its reader when the reader stops reading. */
-  #begin(connection: Connection): EventStream {
+  /** A stream that disconnects its reader when the reader stops reading, and ends when its key is not in force any more. */
+  #begin(connection: Connection, key: Key | null): EventStream {
     const progress = new ReaderProgress(connection);
     const stream = new EventStream(this.settings.values.STREAM_HEARTBEAT_MS, () => {
+      if (key !== null && !this.keys.isInForce(key)) stream.finish();
       if (!progress.hasStopped()) return;
       connection.destroy();
       stream.destroy();

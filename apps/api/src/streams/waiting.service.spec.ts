@@ -65,7 +65,7 @@ function service(limit = 1_000) {
   };
   const waiting = new WaitingService(repository, presenter, watches, { hold } as OpenLinks, settings);
   const request = (query: ReadCheckout, by = 'till-7', till?: TillSession): Promise<CheckoutReply> =>
-    waiting.get(ID, query, { by, requestId: 'one', till });
+    waiting.get(ID, query, { by, origin: '127.0.0.1', requestId: 'one', till });
   const ask = (query: ReadCheckout, by?: string, till?: TillSession): Asked => {
     const asked: Asked = { answer: null };
     request(query, by, till).then(
@@ -246,7 +246,9 @@ describe('a waiting request', () => {
     const { stored, reads, waiting, ask } = service(2);
     const response = new EventEmitter();
     const left = withBudget(budgetOf(response as ServerResponse, 3_500), () =>
-      waiting.get(ID, { wait: 25, after_version: 1 }, { by: 'till-7', requestId: 'one' }).catch(() => 'refused'),
+      waiting
+        .get(ID, { wait: 25, after_version: 1 }, { by: 'till-7', origin: '127.0.0.1', requestId: 'one' })
+        .catch(() => 'refused'),
     );
     await settled();
     response.emit('close');

@@ -1,6 +1,6 @@
 import { Injectable, type BeforeApplicationShutdown } from '@nestjs/common';
 import type { CheckoutKey } from '@tillflow/domain';
-import type { StoredCheckout } from '@tillflow/temporal';
+import { isWithin, type StoredCheckout } from '@tillflow/temporal';
 import type { Asker } from '../auth/caller.js';
 import { CheckoutsRepository, keyOf } from '../checkouts/checkouts.repository.js';
 import type { CheckoutReply, ReadCheckout } from '../checkouts/checkouts.schema.js';
@@ -38,14 +38,18 @@ export class WaitingService implements BeforeApplicationShutdown {
    * checkout whose request got 202; `overloaded`, also when too many requests wait; `checkout_unreadable`,
    * `temporal_unavailable`: only when the checkout was not read once; `unauthorized` when the link of the session ends.
    */
-  async get(id: string, { wait, after_version }: ReadCheckout, { by, till }: Asker): Promise<CheckoutReply> {
+  async get(id: string, { wait, after_version }: ReadCheckout, { by, till, place }: Asker): Promise<CheckoutReply> {
     const key = keyOf(id);
-    if (wait === undefined || this.#isStopping) return this.presenter.present(await this.repository.get(key));
+    const shown = (stored: StoredCheckout): CheckoutReply => {
+      if (!isWithin(place, stored.intent)) throw new Problem('not_found', 'No checkout has this id');
+      return this.presenter.present(stored);
+    };
+    if (wait === undefined || this.#isStopping) return shown(await this.repository.get(key));
     const leave = this.#take(by);
     const request = new WaitingRequest(after_version);
     const release = till === undefined ? null : this.openLinks.hold(till, (why) => request.refuse(why));
     try {
-      return this.presenter.present(await this.#changed(key, request, wait * 1_000));
+      return shown(await this.#changed(key, request, wait * 1_000));
     } finally {
       release?.();
       leave();

@@ -49,5 +49,7 @@ export function retryAfterSeconds(): number {
 export function refusal({ code, reason }: Extract<RequestResult<unknown>, { kind: 'refused' }>): Problem {
   // The schema refuses both before the workflow can.
   if (code === 'invalid_refund' || code === 'invalid_resolution') return new Problem('invalid_request', reason);
+  if (code === 'refund_unknown') return new Problem('not_found', reason);
+  if (code === 'may_not_approve') return new Problem('forbidden', reason);
   return new Problem(code, reason);
 }

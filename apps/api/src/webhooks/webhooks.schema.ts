@@ -1,3 +1,4 @@
+import { ACCOUNT } from '@tillflow/domain';
 import { z } from 'zod';
 import type { RequestHeader } from '../openapi/decorators.js';
 
@@ -17,6 +18,14 @@ export const SIGNATURE_HEADERS: readonly RequestHeader[] = [
     schema: z.string().meta({ pattern: '^\\d{1,12}$' }),
   },
 ];
+
+export const webhookPath = z.object({
+  account: z
+    .string()
+    .regex(ACCOUNT)
+    .meta({ description: 'The name of the account', examples: ['singapore'] }),
+});
+export type WebhookPath = z.output<typeof webhookPath>;
 
 /** The API reads the bytes itself, after it has checked their signature. */
 export const webhookBody = z.looseObject({}).meta({

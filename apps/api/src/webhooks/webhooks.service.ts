@@ -44,7 +44,7 @@ export class WebhooksService {
   async receive(delivery: Delivery): Promise<WebhookReceipt> {
     const sent = this.#isSigned ? this.#verified(delivery) : this.#unsigned(delivery);
     try {
-      const taken = await this.#take(routeEvent(sent), delivery.address);
+      const taken = await this.#take(routeEvent(sent, this.settings.account), delivery.address);
       this.metrics.webhookTaken(taken.outcome);
       if (taken.outcome !== 'ignored') this.metrics.webhookHinted(instantOf(sent), Date.now());
       return taken;
@@ -52,6 +52,13 @@ export class WebhooksService {
       this.metrics.webhookFailed();
       throw error;
     }
+  }
+
+  /** Counts a webhook for an account that does not exist. Its sender may try names. */
+  refuseUnknown(address: string): Problem {
+    return this.limits.refusedWebhooks.take(address)
+      ? new Problem('not_found', 'No account has this name')
+      : tooMany('Too many webhooks for unknown accounts');
   }
 
   /** False when the provider does not sign. Then anyone can send webhooks. */

@@ -79,8 +79,9 @@ function linkFor(terminal: string, { store, 'store-name': name, days }: LinkOpti
   return newCounterLink(till, count * DAY_S, operator());
 }
 
-function addressOf(link: CounterLink, { base, secret }: ReturnType<typeof linkSettings>): string {
-  return counterAddress(base, link, (parts) => signature(signingKey(secret), COUNTER_LINK, parts));
+function addressOf(link: CounterLink, { base, secret, account }: ReturnType<typeof linkSettings>): string {
+  const sign = (parts: readonly unknown[]): string => signature(signingKey(secret, account), COUNTER_LINK, parts);
+  return counterAddress(base, link, sign, account);
 }
 
 function created(link: CounterLink, url: string | null): Report {

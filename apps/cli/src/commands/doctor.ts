@@ -1,3 +1,4 @@
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { PaymentsError } from '@tillflow/payments-client';
 import {
   businessDayRule,
@@ -6,7 +7,9 @@ import {
   isTemporalFailure,
   readTemporalClock,
   workerClocks,
+  type Environment,
 } from '@tillflow/temporal';
+import { environmentsOf } from '../accounts.js';
 import { command, EXIT, UnreachableError } from '../command.js';
 import { checkClocks, readHttpClock, temporalNow, type NamedReading, type Readings } from '../doctor/clocks.js';
 import { checkConfiguration } from '../doctor/configuration.js';
@@ -39,18 +42,14 @@ export const doctor = command({
     'the programs still start; it does not change the exit code. Exit code 3: Temporal cannot be reached.',
   ],
   takes: 0,
+  isForAll: true,
   options: {},
-  async run({ environment }) {
-    const settings = providerSettings(environment);
-    const [provider, temporal] = await Promise.all([examineProvider(settings), examineTemporal(settings)]);
-    const clocks = checkClocks({ ...temporal.clocks, others: provider.clocks });
-    const checks = [
-      checkKeys(settings),
-      checkConfiguration(settings, environment),
-      ...provider.checks,
-      ...temporal.checks,
-      clocks,
-    ];
+  async run({ environment, account: only }) {
+    const { accounts, names, mistakes } = environmentsOf(environment, only);
+    const examined = [...accounts].map(async ([account, own]) =>
+      (await examine(own, names)).map((check) => (account === DEFAULT_ACCOUNT ? check : ofAccount(account, check))),
+    );
+    const checks = [...checkAccounts(environment, mistakes), ...(await Promise.all(examined)).flat()];
     const findings = checks.flatMap((check) => check.findings);
     const warnings = checks.flatMap((check) => check.warnings ?? []);
     const isUnreachable = findings.some(({ code }) => code === TEMPORAL_UNREACHABLE);
@@ -70,6 +69,37 @@ export const doctor = command({
     };
   },
 });
+
+/** @param accounts the names that keys may have; null when they are not known */
+async function examine(environment: Environment, accounts: readonly string[] | null): Promise<readonly Check[]> {
+  const settings = providerSettings(environment);
+  const [provider, temporal] = await Promise.all([examineProvider(settings), examineTemporal(settings)]);
+  return [
+    checkKeys(settings),
+    checkConfiguration(settings, environment, accounts),
+    ...provider.checks,
+    ...temporal.checks,
+    checkClocks({ ...temporal.clocks, others: provider.clocks }),
+  ];
+}
+
+/** A check of a further account. */
+function ofAccount(account: string, { area, findings, warnings = [], seen }: Check): Check {
+  const named = (finding: Finding): Finding => ({ ...finding, what: `${account}: ${finding.what}` });
+  return { area: `${account}: ${area}`, findings: findings.map(named), warnings: warnings.map(named), seen };
+}
+
+function checkAccounts({ ACCOUNTS_FILE: path = '' }: Environment, mistakes: readonly string[]): readonly Check[] {
+  if (path === '') return [];
+  const findings = mistakes.map((what) => ({
+    code: 'accounts_file_wrong',
+    what,
+    means:
+      'Running programs keep the last good accounts. A program that starts now ends with exit code 2. Only the account of the environment was checked.',
+    remedy: 'Correct the line. Running programs read the file when it changes.',
+  }));
+  return [{ area: 'accounts', findings, seen: mistakes.length > 0 ? 'wrong' : 'read' }];
+}
 
 async function examineProvider(given: ProviderSettings): Promise<Examined<readonly NamedReading[]>> {
   const settings = withUsableKeys(given);

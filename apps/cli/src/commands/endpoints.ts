@@ -206,8 +206,8 @@ function listed(memos: readonly EventEndpointMemo[]): Report {
 
 /** @throws {SettingsError} */
 function linksIn(environment: Readonly<Record<string, string | undefined>>): EventLinks {
-  const { base, secret } = linkSettings(environment);
-  return eventLinks(base, secret);
+  const { base, secret, account } = linkSettings(environment);
+  return eventLinks(base, secret, account);
 }
 
 type Values = { readonly [name in 'url' | 'events' | 'description']?: string };

@@ -50,7 +50,7 @@ export const list = command({
     if (store !== undefined && !isReference(store)) throw new UsageError(`--store must be the id of a store`);
     const limit = limitOf(values.limit ?? '50');
     const listed = await withTemporal(cliSettings(environment), ({ checkouts }) =>
-      read(checkouts, { status, attention, store, terminal }, limit),
+      readCheckouts(checkouts, { status, attention, store, terminal }, limit),
     );
     return {
       exit: EXIT.ok,
@@ -60,7 +60,8 @@ export const list = command({
   },
 });
 
-async function read(checkouts: Checkouts, filters: CheckoutFilters, limit: number): Promise<Listed> {
+/** The first checkouts that match. */
+export async function readCheckouts(checkouts: Checkouts, filters: CheckoutFilters, limit: number): Promise<Listed> {
   const unreadable: string[] = [];
   const list = new CheckoutList(checkouts, filters, (workflow) => unreadable.push(workflow));
   const found: StoredCheckout[] = [];

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_ACCOUNT, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
+import { accountOf, parseInstant, returnedOn, type Instant } from '@tillflow/domain';
 import { Reconciliations, type FullReconciliation } from '@tillflow/temporal';
 import { breakTables, numbered } from '../breaks.js';
 import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
@@ -38,7 +38,10 @@ export const reconcile = command({
       const options = { taskQueue: settings.TEMPORAL_TASK_QUEUE, readWithinMs: READ_WITHIN_MS };
       const reconciliations = new Reconciliations(temporal, options);
       const dryRun = values['dry-run'] === true;
-      const { id } = await reconciliations.start({ account: DEFAULT_ACCOUNT, ...window, dry_run: dryRun }, operator());
+      const { id } = await reconciliations.start(
+        { account: accountOf(settings.TEMPORAL_TASK_QUEUE), ...window, dry_run: dryRun },
+        operator(),
+      );
       progress(`${id} is running`);
       return toReport(
         await untilEnded(reconciliations, id, {

@@ -11,7 +11,7 @@ import { toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@
 import { readAmount, type WrittenAmount } from '../amount.js';
 import { findCheckout } from '../checkouts.js';
 import { command, EXIT, type Report, UsageError } from '../command.js';
-import { checkReason, operator } from '../operator.js';
+import { checkReason, requester } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { utc } from '../text.js';
 import { withTemporal } from '../temporal.js';
@@ -69,6 +69,7 @@ type Written = {
   readonly amount: WrittenAmount | null;
   readonly reason: string | null;
   readonly by: string;
+  readonly origin: string;
 };
 
 function requestOf(values: { readonly key?: string; readonly amount?: string; readonly reason?: string }): Written {
@@ -77,7 +78,7 @@ function requestOf(values: { readonly key?: string; readonly amount?: string; re
     throw new UsageError(`--key must be 1 to 128 visible ASCII characters, and not begin with ${OWN_KEY_PREFIX}`);
   }
   if (reason !== null) checkReason(reason);
-  return { key, amount: amount === undefined ? null : readAmount('--amount', amount), reason, by: operator() };
+  return { key, amount: amount === undefined ? null : readAmount('--amount', amount), reason, ...requester() };
 }
 
 function reportOf(asked: RequestResult<StoredRefund>, { key, amount }: RefundRequest, before: StoredCheckout): Report {
@@ -141,6 +142,12 @@ function answered(entry: StoredRefund, before: StoredRefund | undefined): Report
       };
     case 'pending':
       return pending(json, key);
+    case 'needs_approval':
+      return {
+        exit: EXIT.finding,
+        json,
+        lines: [`${money(amount, currency)} needs the approval of another person: \`pnpm tillflow approvals\`.`],
+      };
   }
 }
 

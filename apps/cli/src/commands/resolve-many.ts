@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isCheckoutStatus, isReference, parseInstant } from '@tillflow/domain';
+import { isCheckoutStatus, isInstant, isReference } from '@tillflow/domain';
 import {
   countOpenWhere,
   isOpenWhere,
@@ -241,18 +241,9 @@ const FILTERS: Readonly<Record<string, (value: string) => boolean>> = {
   status: isCheckoutStatus,
   store: isReference,
   terminal: (value) => value !== '',
-  from: isTime,
-  to: isTime,
+  from: isInstant,
+  to: isInstant,
 };
-
-function isTime(text: string): boolean {
-  try {
-    parseInstant(text);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** @throws {UsageError} */
 function rateOf(text = String(DEFAULT_RATE)): number {

@@ -1,6 +1,14 @@
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
-import { businessDayRule, retryUntilDone, setUpNamespace, setUpSchedules, type SetupStep } from '@tillflow/temporal';
+import {
+  businessDayRule,
+  retryUntilDone,
+  SettingsError,
+  setUpNamespace,
+  setUpSchedules,
+  type SetupStep,
+} from '@tillflow/temporal';
 import { searchAttributes } from '@tillflow/workflows';
+import { environmentsOf } from '../accounts.js';
 import { command, EXIT, UnreachableError, UsageError } from '../command.js';
 import { isUnreachable, openProvider } from '../provider.js';
 import { safeProviderSettings, webhookAddress, type ProviderSettings } from '../settings.js';
@@ -20,27 +28,34 @@ export const setup = command({
     '  --dry-run          show what would be done',
     '  --wait <seconds>   how long to try again while Temporal cannot be reached; default: 60; 0: try once',
     '',
-    'The webhook address is PUBLIC_URL plus /webhooks/provider. It is set only when PUBLIC_URL, PROVIDER_BASE_URL and',
-    'PROVIDER_SECRET_KEY are set. Otherwise the provider is not changed.',
+    'The webhook address is PUBLIC_URL plus /webhooks/provider, and plus /<account> for a further account. It is set only',
+    'when PUBLIC_URL, PROVIDER_BASE_URL and PROVIDER_SECRET_KEY are set. Otherwise the provider is not changed.',
   ],
   takes: 0,
+  isForAll: true,
   options: { 'dry-run': { type: 'boolean' }, wait: { type: 'string' } },
-  async run({ values, environment, warn }) {
-    const settings = safeProviderSettings(environment);
+  async run({ values, environment, account, warn }) {
+    const { accounts, mistakes } = environmentsOf(environment, account);
+    if (mistakes.length > 0) throw new SettingsError(mistakes);
+    // All of them first, so that wrong settings of one account stop the command before it changes anything.
+    const all = [...accounts.values()].map((own) => safeProviderSettings(own));
     const options = { dryRun: values['dry-run'] === true };
     const waitMs = toSeconds(values.wait) * 1_000;
-    // Before Temporal, so that wrong settings of the provider stop the command before it changes anything.
-    const provider = webhookAddress(settings) === undefined ? null : openProvider(settings);
-    const steps = await closing(provider, async () => [
-      ...(await waiting(waitMs, warn, () => setUpTemporal(settings, options))),
-      ...(await setUpWebhooks(provider, settings, options)),
-    ]);
+    const steps: SetupStep[] = [];
+    for (const settings of all) {
+      // Before Temporal, for the same reason.
+      const provider = webhookAddress(settings) === undefined ? null : openProvider(settings);
+      await closing(provider, async () => {
+        steps.push(...(await waiting(waitMs, warn, () => setUpTemporal(settings, options))));
+        steps.push(...(await setUpWebhooks(provider, settings, options)));
+      });
+    }
     return {
       exit: EXIT.ok,
       json: { steps },
       lines:
         steps.length === 0
-          ? [`${settings.TEMPORAL_NAMESPACE}: nothing to do`]
+          ? [`${all[0]?.TEMPORAL_NAMESPACE ?? 'default'}: nothing to do`]
           : steps.map(({ what, done }) => `${done ? 'done' : 'would'}: ${what}`),
     };
   },

@@ -105,14 +105,27 @@ function attempts({ state }: StoredCheckout): string[][] {
 }
 
 function refunds({ refunds: all }: StoredCheckout): string[][] {
-  return all.map(({ kind, status, amount, currency, id, key, reason, failure_code: code, requested_by: by }) => [
-    kind,
-    status,
-    money(amount, currency),
-    id ?? 'no id yet',
-    `key ${key}`,
-    phrase(byWhom(by), reason, code),
-  ]);
+  return all.map(
+    ({
+      kind,
+      status,
+      amount,
+      currency,
+      id,
+      key,
+      reason,
+      failure_code: code,
+      requested_by: by,
+      approved_by: approver,
+    }) => [
+      kind,
+      status,
+      money(amount, currency),
+      id ?? 'no id yet',
+      `key ${key}`,
+      phrase(byWhom(by), approver === undefined ? undefined : `approved by ${approver}`, reason, code),
+    ],
+  );
 }
 
 function byWhom(by: string | undefined): string | undefined {

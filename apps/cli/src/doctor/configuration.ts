@@ -1,4 +1,15 @@
-import { isLiveKey, isProviderPlain, isPublished, publishedSecrets, usesTls } from '@tillflow/temporal';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import {
+  apiKeys,
+  describeMistake,
+  FileMistakesError,
+  isLiveKey,
+  isProviderPlain,
+  isPublished,
+  openKeysFile,
+  publishedSecrets,
+  usesTls,
+} from '@tillflow/temporal';
 import type { ProviderSettings } from '../settings.js';
 import type { Check, Finding } from './finding.js';
 
@@ -8,7 +19,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * Checks the settings without any request. With a live key, an unsafe setting that API and worker refuse is a finding.
  * Every other unsafe setting is a warning, because a sandbox on this machine needs none of them.
  */
-export function checkConfiguration(settings: ProviderSettings, environment: Environment): Check {
+export function checkConfiguration(
+  settings: ProviderSettings,
+  environment: Environment,
+  accounts: readonly string[] | null = [DEFAULT_ACCOUNT],
+): Check {
   const { PROVIDER_BASE_URL: provider, PROVIDER_SECRET_KEY: key } = settings;
   const isRefused = key !== undefined && isLiveKey(key);
   // Requests to a sandbox on this machine do not cross a network.
@@ -21,7 +36,7 @@ export function checkConfiguration(settings: ProviderSettings, environment: Envi
     ...open(settings),
   ];
   const warnings = isRefused ? started : [...refused, ...started];
-  const findings = isRefused ? refused : [];
+  const findings = [...(isRefused ? refused : []), ...keysFileWrong(environment, isRefused, accounts)];
   const count = findings.length + warnings.length;
   const seen = count === 0 ? 'nothing is open, unsigned or unencrypted' : `unsafe settings: ${count}`;
   return { area: 'configuration', findings, warnings, seen };
@@ -51,6 +66,25 @@ function secretsPublished(environment: Environment): Finding[] {
       remedy: 'Create your own secrets. See docs/operations.md, "A key leaked".',
     },
   ];
+}
+
+function keysFileWrong(environment: Environment, isLive: boolean, accounts: readonly string[] | null): Finding[] {
+  const { KEYS_FILE: path = '', API_KEYS: own = '' } = environment;
+  if (path === '' || accounts === null) return [];
+  try {
+    openKeysFile(path, () => ({ accounts, others: apiKeys.safeParse(own).data ?? [], isLive }));
+    return [];
+  } catch (error) {
+    if (!(error instanceof FileMistakesError)) throw error;
+    return [
+      {
+        code: 'keys_file_wrong',
+        what: `KEYS_FILE is wrong: ${error.mistakes.map(describeMistake).join('; ')}`,
+        means: 'A running API keeps the last good keys. An API that starts now ends with exit code 2.',
+        remedy: 'Correct the lines. A running API reads the file when it changes.',
+      },
+    ];
+  }
 }
 
 function databasePublished(environment: Environment): Finding[] {

@@ -3,6 +3,8 @@ import type { ServerClock } from './server-clock.js';
 
 /** Source: `CounterSession` in docs/openapi.json. */
 export type Session = {
+  /** The account at the provider. Absent with an API that has only one. */
+  readonly account?: string;
   readonly terminal: string;
   readonly store: { readonly id: string; readonly name: string | null } | null;
   /** The name of the merchant. */

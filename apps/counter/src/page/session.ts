@@ -5,6 +5,9 @@ import type { Device } from './device.js';
 /** The rights of a device: a bearer token, and the till that it is for. */
 export type Rights = { readonly token: string; readonly session: Session };
 
+/** What devices keep of its tills has names without an account, as it always had. */
+const DEFAULT_ACCOUNT = 'default';
+
 /** What a page begins with: the token of a link, or else the session that the device has kept. */
 export type Start = { readonly link: string } | { readonly token: string };
 
@@ -35,7 +38,8 @@ export function isSessionEnd(error: unknown): boolean {
   return error instanceof TillflowError && (error.code === 'unauthorized' || error.code === 'forbidden');
 }
 
-/** The till in the names of what the device keeps. */
-export function nameOf({ store, terminal }: Session): string {
-  return `${store?.id ?? ''}/${terminal}`;
+/** The till in the names of what the device keeps. Tills of two accounts may have one name. */
+export function nameOf({ account = DEFAULT_ACCOUNT, store, terminal }: Session): string {
+  const till = `${store?.id ?? ''}/${terminal}`;
+  return account === DEFAULT_ACCOUNT ? till : `${account}/${till}`;
 }

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
-import { formatInstant, parseInstant, plus } from '@tillflow/domain';
+import { DEFAULT_ACCOUNT, formatInstant, parseInstant, plus } from '@tillflow/domain';
 import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
+import { refundRightsOf, type KeyRing } from '@tillflow/temporal';
 import type {
   ChargeFacts,
   FindChargesCall,
@@ -28,11 +29,15 @@ const MAX_SEARCHED = 1_000;
  * The activities of a checkout: each makes one call of the client, and returns its result or its typed failure.
  * @param livemode whether the client's key is a live one: a charge of the other mode is not the checkout's
  * @param isFollowed whether an event endpoint waits for the events of checkouts
+ * @param keys the keys whose refunds have limits; null where none has one
+ * @param account whose checkouts these are
  */
 export function paymentActivities(
   client: PaymentsClient,
   livemode: boolean,
   isFollowed: () => boolean = () => false,
+  keys: () => KeyRing | null = () => null,
+  account = DEFAULT_ACCOUNT,
 ): PaymentActivities {
   const followed = (): Followed => (isFollowed() ? { isFollowed: true } : {});
   const factsOf = (charge: Charge): ChargeFacts => toFacts(charge, livemode);
@@ -101,6 +106,8 @@ export function paymentActivities(
           ...followed(),
         };
       }, isSecondTry),
+
+    refundRights: (call) => Promise.resolve(refundRightsOf(keys(), account, call, Date.now())),
 
     findCharges: (call) =>
       read(async (options) => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { accountOf } from '@tillflow/domain';
 import { clockName, readTemporalClock, type Offsets, type Reading, type Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { Gauge, type Registry } from 'prom-client';
@@ -28,10 +29,11 @@ type ClockSettings = Pick<WorkerSettings, 'TEMPORAL_TASK_QUEUE' | 'MAX_CLOCK_OFF
  * large, the worker takes no work.
  */
 export class Clocks {
-  readonly provider = new ProviderClock();
+  readonly provider: ProviderClock;
   readonly #temporalClock: TemporalClock;
   readonly #ending = new AbortController();
   readonly #watching: Promise<void>;
+  readonly maxOffsetMs: number;
   #isRight: boolean;
   #onTurn: (() => void)[] = [];
 
@@ -49,15 +51,17 @@ export class Clocks {
         throw new ClockUnreadError('Temporal does not list the poller, so its clock cannot be read');
       return reading;
     };
-    return new Clocks(await firstReadings(read, logger), read, settings.MAX_CLOCK_OFFSET_MS, logger);
+    return new Clocks(await firstReadings(read, logger), read, settings, logger);
   }
 
   private constructor(
     clock: TemporalClock,
     private readonly read: (offsets: Offsets) => Promise<Reading>,
-    readonly maxOffsetMs: number,
+    { TEMPORAL_TASK_QUEUE, MAX_CLOCK_OFFSET_MS }: ClockSettings,
     private readonly logger: Logger,
   ) {
+    this.provider = new ProviderClock(undefined, accountOf(TEMPORAL_TASK_QUEUE));
+    this.maxOffsetMs = MAX_CLOCK_OFFSET_MS;
     this.#temporalClock = clock;
     this.#isRight = true;
     this.#judge();

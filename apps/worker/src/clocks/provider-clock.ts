@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { REQUEST_CHANNEL, type RequestReport } from '@tillflow/payments-client';
 import { MACHINE, nearestToZero, type Machine } from './temporal-clock.js';
 
@@ -12,7 +13,11 @@ export class ProviderClock {
    */
   offset: number | null = null;
 
-  constructor(private readonly machine: Machine = MACHINE) {
+  /** @param account whose provider it is */
+  constructor(
+    private readonly machine: Machine = MACHINE,
+    private readonly account = DEFAULT_ACCOUNT,
+  ) {
     subscribe(REQUEST_CHANNEL, this.#read);
   }
 
@@ -22,8 +27,8 @@ export class ProviderClock {
 
   readonly #read = (message: unknown): void => {
     // Only the client publishes on this channel.
-    const { date, durationMs } = message as RequestReport;
-    if (date === undefined) return;
+    const { client = DEFAULT_ACCOUNT, date, durationMs } = message as RequestReport;
+    if (date === undefined || client !== this.account) return;
     const now = this.machine.wall();
     this.offset = nearestToZero(now - durationMs - (date + HTTP_DATE_STEP_MS), now - date);
   };

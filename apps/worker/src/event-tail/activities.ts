@@ -1,6 +1,6 @@
 import { activityInfo, Context, log } from '@temporalio/activity';
 import type { Client } from '@temporalio/client';
-import { formatInstant, instant, plus } from '@tillflow/domain';
+import { accountOf, formatInstant, instant, plus } from '@tillflow/domain';
 import { PaymentsError, type PaymentsClient } from '@tillflow/payments-client';
 import { isTemporalDown } from '@tillflow/temporal';
 import type { EventTailActivities } from '@tillflow/workflows';
@@ -31,6 +31,7 @@ export type EventTailParts = {
 export function eventTailActivities({ client, provider, livemode, settings }: EventTailParts): EventTailActivities {
   const handled = new HandledEvents(MAX_HANDLED_EVENTS);
   const checkouts = new TailCheckouts(client, settings.TEMPORAL_TASK_QUEUE);
+  const account = accountOf(settings.TEMPORAL_TASK_QUEUE);
   return {
     recallTail: () => recallTail(client, settings.TEMPORAL_TASK_QUEUE, activityInfo().workflowExecution?.runId ?? null),
 
@@ -41,9 +42,10 @@ export function eventTailActivities({ client, provider, livemode, settings }: Ev
       const first = formatInstant(plus(instant(Date.now()), -settings.EVENT_TAIL_LOOKBACK_MS));
       const pass = new Pass(
         {
+          account,
           provider,
           checkouts,
-          delivery: new Delivery(checkouts, provider, livemode, signal),
+          delivery: new Delivery(checkouts, provider, livemode, signal, account),
           handled,
           remembered: new Set(remembered),
           again,

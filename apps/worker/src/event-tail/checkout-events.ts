@@ -25,8 +25,12 @@ export function changesOf({ key, subject, also }: CheckoutEvent): readonly Chang
 }
 
 /** Null when the event changes no checkout. An unreadable event is a reason to retrieve the charge that it names. */
-export function toCheckoutEvent(listed: ListedEvent, before: UnplacedEvent | null): CheckoutEvent | null {
-  const routed = routeEvent(listed instanceof UnreadableRecord ? listed.json : listed);
+export function toCheckoutEvent(
+  listed: ListedEvent,
+  before: UnplacedEvent | null,
+  account?: string,
+): CheckoutEvent | null {
+  const routed = routeEvent(listed instanceof UnreadableRecord ? listed.json : listed, account);
   if (routed === null || !mayChangeCheckout(routed)) return null;
   return { ...routed, id: listed.id, also: [], createdAt: createdAtOf(listed) ?? null, before };
 }

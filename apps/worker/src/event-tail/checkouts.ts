@@ -1,5 +1,5 @@
 import type { Client, WorkflowExecutionDescription } from '@temporalio/client';
-import { instant, parseCheckoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
+import { accountOf, instant, parseCheckoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
 import {
   checkoutStart,
   decodeRunWithoutMemo,
@@ -63,12 +63,13 @@ export class TailCheckouts {
   async findByCharges(chargeIds: readonly string[]): Promise<ReadonlyMap<string, CheckoutKey>> {
     const found = new Map<string, CheckoutKey>();
     for (let start = 0; start < chargeIds.length; start += SEARCH_SIZE) {
-      const query = openCheckoutsOfCharges(chargeIds.slice(start, start + SEARCH_SIZE));
+      const query = openCheckoutsOfCharges(chargeIds.slice(start, start + SEARCH_SIZE), accountOf(this.taskQueue));
       for (const run of await listRuns(this.client, query)) {
         const { workflowId, typedSearchAttributes } = await decodeRunWithoutMemo(this.client, run);
         const key = parseCheckoutWorkflowId(workflowId);
         const charges = typedSearchAttributes.get(searchAttributes.chargeId) ?? [];
-        if (key !== null) for (const id of charges) found.set(id, key);
+        if (key?.account !== accountOf(this.taskQueue)) continue;
+        for (const id of charges) found.set(id, key);
       }
     }
     return found;

@@ -91,7 +91,7 @@ function deliveryTo({ found, charge = {}, takesHints = true }: World) {
     return { id: 'chrg_1', livemode: false, metadata: { checkout: intent.id }, status: 'successful', ...charge };
   };
   const provider = { charges: { retrieve } };
-  const delivery = new Delivery(checkouts as never, provider as never, false, new AbortController().signal);
+  const delivery = new Delivery(checkouts as never, provider as never, false, new AbortController().signal, 'default');
   return { done, deliver: (one: CheckoutEvent) => delivery.deliver(one, new Map()) };
 }
 

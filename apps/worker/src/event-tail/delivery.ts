@@ -1,4 +1,4 @@
-import { checkoutId, DEFAULT_ACCOUNT, isFinalCharge, parseCheckoutId, type CheckoutKey } from '@tillflow/domain';
+import { checkoutId, isFinalCharge, parseCheckoutId, type CheckoutKey } from '@tillflow/domain';
 import { NotFoundError, PaymentsError, type Charge, type PaymentsClient } from '@tillflow/payments-client';
 import { isTemporalDown } from '@tillflow/temporal';
 import {
@@ -43,6 +43,7 @@ export class Delivery {
     private readonly provider: PaymentsClient,
     private readonly livemode: boolean,
     private readonly signal: AbortSignal,
+    private readonly account: string,
   ) {}
 
   /**
@@ -84,7 +85,7 @@ export class Delivery {
     if (subject === chargeId && showsMetadata) return null;
     const charge = await this.#retrieve(chargeId);
     const named = parseCheckoutId(charge === null ? '' : (toFacts(charge, this.livemode).checkoutId ?? ''));
-    return named?.account === DEFAULT_ACCOUNT ? named : null;
+    return named?.account === this.account ? named : null;
   }
 
   /** The checkout accepts no hint. Only a payment that it does not show needs action. */

@@ -70,6 +70,7 @@ function passOver({
   const retrieve = async () => answer(retrieved);
   const pass = new Pass(
     {
+      account: 'default',
       provider: { events: { iterateTolerant: iterate, retrieve }, schedules: { listOccurrences } } as never,
       checkouts: { findByCharges: async () => new Map() } as never,
       delivery: {

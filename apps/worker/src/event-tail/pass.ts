@@ -47,6 +47,8 @@ const READ_LIMITS = { timeoutMs: 3_000, deadlineMs: 5_000 } as const;
 export type Progress = Omit<EventsRead, 'intervalMs' | 'failure'>;
 
 export type PassParts = {
+  /** The account whose events these are. */
+  readonly account: string;
   readonly provider: PaymentsClient;
   readonly checkouts: TailCheckouts;
   readonly delivery: Delivery;
@@ -151,13 +153,13 @@ export class Pass {
    * store about it: the result of this activity may be lost, and the event must then be found again.
    */
   async #handle(events: readonly ListedEvent[]): Promise<void> {
-    const toDeliver = events.flatMap((one) => toCheckoutEvent(one, this.#retried.get(one.id) ?? null) ?? []);
+    const { account, handled, remembered } = this.parts;
+    const toDeliver = events.flatMap((one) => toCheckoutEvent(one, this.#retried.get(one.id) ?? null, account) ?? []);
     await this.#deliverAll(mergeByCharge(toDeliver));
-    const notices = new Map(events.map((one): [string, TailNotice[]] => [one.id, noticesOf(one)]));
+    const notices = new Map(events.map((one): [string, TailNotice[]] => [one.id, noticesOf(one, account)]));
     for (const one of events) if (one instanceof UnreadableRecord) this.#retryUnreadable(one);
     for (const [id, ofPlan] of await this.#checkPlans(events)) notices.get(id)?.push(...ofPlan);
     this.#notices = latestNotices([...this.#notices, ...[...notices.values()].flat()]);
-    const { handled, remembered } = this.parts;
     for (const one of events) {
       const isStored = notices.get(one.id)?.every(({ event_id }) => remembered.has(event_id)) ?? true;
       if (isStored && !this.#unplaced.has(one.id)) handled.add(one.id, createdAtOf(one));
@@ -193,7 +195,7 @@ export class Pass {
 
   /** An unreadable event that names neither checkout nor charge may become readable. */
   #retryUnreadable(record: UnreadableRecord): void {
-    const { isRouted, ...subject } = subjectOfUnreadable(record);
+    const { isRouted, ...subject } = subjectOfUnreadable(record, this.parts.account);
     if (!isRouted && record.hasOwnId) this.#retryLater(subject, `unreadable: ${record.error.message}`);
   }
 
@@ -255,7 +257,7 @@ async function forEachConcurrently<T>(items: readonly T[], work: (item: T) => Pr
   await Promise.all(runners).finally(() => left.splice(0));
 }
 
-function noticesOf(listed: ListedEvent): TailNotice[] {
-  const notice = listed instanceof UnreadableRecord ? noticeOfUnreadable(listed) : noticeOf(listed);
+function noticesOf(listed: ListedEvent, account: string): TailNotice[] {
+  const notice = listed instanceof UnreadableRecord ? noticeOfUnreadable(listed, account) : noticeOf(listed);
   return notice === null ? [] : [notice];
 }

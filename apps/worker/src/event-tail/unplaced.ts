@@ -39,8 +39,8 @@ type UnreadableSubject = EventSubject & {
   readonly isRouted: boolean;
 };
 
-export function subjectOfUnreadable({ id, json }: UnreadableRecord): UnreadableSubject {
-  const { checkout = null, chargeId = null, subject = '' } = routeEvent(json) ?? {};
+export function subjectOfUnreadable({ id, json }: UnreadableRecord, account?: string): UnreadableSubject {
+  const { checkout = null, chargeId = null, subject = '' } = routeEvent(json, account) ?? {};
   return {
     event_id: id,
     event_key: textOf(json, 'key') ?? 'unknown',
@@ -53,8 +53,8 @@ export function subjectOfUnreadable({ id, json }: UnreadableRecord): UnreadableS
 }
 
 /** Every unreadable event gives a notice: Tillflow cannot know what else the event says. */
-export function noticeOfUnreadable(record: UnreadableRecord): TailNotice {
-  const { event_key, created_at, checkout_id, charge_id, isRouted } = subjectOfUnreadable(record);
+export function noticeOfUnreadable(record: UnreadableRecord, account?: string): TailNotice {
+  const { event_key, created_at, checkout_id, charge_id, isRouted } = subjectOfUnreadable(record, account);
   const next = isRouted
     ? 'Tillflow retrieves the record that the event names.'
     : record.hasOwnId

@@ -1,4 +1,5 @@
 import { channel, subscribe } from 'node:diagnostics_channel';
+import { DEFAULT_ACCOUNT, parseCheckoutId } from '@tillflow/domain';
 import type { DeliveryRecord } from '@tillflow/workflows';
 import { Counter, Histogram, type Registry } from 'prom-client';
 
@@ -14,25 +15,27 @@ export function reportDelivery(record: DeliveryRecord, delayMs: number): void {
   DELIVERIES.publish({ record, delayMs } satisfies Report);
 }
 
-/** Counts the deliveries of this process. Labels are results, never an endpoint or an id. */
+/** Counts the deliveries of this process. Labels are accounts and results, never an endpoint or an id. */
 export function countDeliveries(registry: Registry): void {
   const registers = [registry];
   const deliveries = new Counter({
     name: 'tillflow_event_deliveries_total',
     help: 'Deliveries of events: accepted, refused by an answer that is not 2xx, or unanswered.',
-    labelNames: ['result'],
+    labelNames: ['account', 'result'],
     registers,
   });
   const delays = new Histogram({
     name: 'tillflow_event_delivery_delay_seconds',
     help: 'From an event of a checkout to its accepted delivery.',
+    labelNames: ['account'],
     buckets: DELAYS,
     registers,
   });
   subscribe(DELIVERIES.name, (message) => {
     const { record, delayMs } = message as Report;
     const isAccepted = record.next === undefined && record.error === undefined;
-    deliveries.inc({ result: isAccepted ? 'accepted' : record.status === null ? 'unanswered' : 'refused' });
-    if (isAccepted) delays.observe(Math.max(0, delayMs) / 1_000);
+    const account = parseCheckoutId(record.checkout ?? '')?.account ?? DEFAULT_ACCOUNT;
+    deliveries.inc({ account, result: isAccepted ? 'accepted' : record.status === null ? 'unanswered' : 'refused' });
+    if (isAccepted) delays.observe({ account }, Math.max(0, delayMs) / 1_000);
   });
 }

@@ -14,7 +14,7 @@ export type TillflowRefund = {
   readonly key: string;
   readonly chargeId: string;
   readonly amount: number;
-  readonly status: 'pending' | 'succeeded' | 'rejected';
+  readonly status: 'pending' | 'needs_approval' | 'succeeded' | 'rejected';
 };
 
 /** A checkout, reduced to what is compared. */

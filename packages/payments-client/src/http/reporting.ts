@@ -6,6 +6,8 @@ import type { Clock } from './deadline.js';
 
 /** Published once for each call, after its last attempt, on {@link REQUEST_CHANNEL}. Contains no id and no key. */
 export interface RequestReport {
+  /** The name of the client; undefined for a client without one. */
+  client: string | undefined;
   method: string;
   /** Path template, e.g. `/charges/{id}/expire`. */
   route: string;
@@ -42,10 +44,12 @@ export interface CallProgress {
 export class CallReporter {
   readonly #logger: Logger | undefined;
   readonly #clock: Clock;
+  readonly #client: string | undefined;
 
-  constructor(logger: Logger | undefined, clock: Clock) {
+  constructor(logger: Logger | undefined, clock: Clock, client: string | undefined) {
     this.#logger = logger;
     this.#clock = clock;
+    this.#client = client;
   }
 
   retrying({ method, route }: Route, attempt: number, failure: PaymentsError, delayMs: number): void {
@@ -61,7 +65,9 @@ export class CallReporter {
     const durationMs = this.#clock.monotonic() - startedAt;
     const outcome = failure?.outcome ?? 'done';
     const report = { method, route, status, attempts, outcome, code: failure?.code, durationMs } as const;
-    if (requests.hasSubscribers) requests.publish({ ...report, date: epochMs(date) } satisfies RequestReport);
+    if (requests.hasSubscribers) {
+      requests.publish({ client: this.#client, ...report, date: epochMs(date) } satisfies RequestReport);
+    }
     if (this.#logger === undefined) return;
     const fields = { ...report, requestId };
     // A call that may have changed something deserves a line each time; a GET does not.

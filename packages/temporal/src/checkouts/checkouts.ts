@@ -1,7 +1,14 @@
 import { WorkflowUpdateFailedError, type WorkflowHandle } from '@temporalio/client';
-import { checkoutId, checkoutWorkflowId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
+import {
+  checkoutId,
+  checkoutWorkflowId,
+  DEFAULT_ACCOUNT,
+  type CheckoutKey,
+  type CheckoutStatus,
+} from '@tillflow/domain';
 import {
   cancel,
+  decideRefund,
   newAttempt,
   refund,
   resolve,
@@ -9,6 +16,7 @@ import {
   type Hint,
   type NewAttemptRequest,
   type Refusal,
+  type RefundDecision,
   type RefundRequest,
   type Resolution,
   type StoredRefund,
@@ -55,6 +63,8 @@ export class NotAcceptedError extends Error {
 }
 
 export type CheckoutsOptions = {
+  /** The account of the checkouts. Default: `default`. */
+  readonly account?: string;
   /** How long a read or a signal may take, in milliseconds. */
   readonly readWithinMs: number;
   /** How long a hint and its search may take, in milliseconds; absent: as long as a read. */
@@ -82,6 +92,11 @@ export class Checkouts {
     private readonly options: CheckoutsOptions,
   ) {
     this.#bounded = options.bounded ?? ((_kind, milliseconds, work) => within(temporal.connection, milliseconds, work));
+  }
+
+  /** Lists contain only checkouts of this account. */
+  get account(): string {
+    return this.options.account ?? DEFAULT_ACCOUNT;
   }
 
   /** @throws {CheckoutNotFoundError} @throws {UnreadablePayloadError} when its encryption key is not configured. */
@@ -170,8 +185,9 @@ export class Checkouts {
    * @param chargeId letters, digits and underscores only: it becomes part of a search query.
    */
   async findByCharge(chargeId: string, onUnreadable: OnUnreadable): Promise<CheckoutKey | null> {
-    const { data } = await this.page(openCheckoutsOfCharges([chargeId]), 1, null, onUnreadable, 'hint');
-    return data[0]?.intent ?? null;
+    const { data } = await this.page(openCheckoutsOfCharges([chargeId], this.account), 1, null, onUnreadable, 'hint');
+    const owner = data[0]?.intent ?? null;
+    return owner?.account === this.account ? owner : null;
   }
 
   /** Requests the end of an unpaid checkout. */
@@ -201,6 +217,19 @@ export class Checkouts {
       withinMs,
       (workflow) => workflow.executeUpdate(refund, { args: [request] }),
       () => this.#makeDurable(key, (stored) => durableRefund(stored, request)),
+    );
+  }
+
+  /**
+   * Sends a second person's decision about a refund; the answer is the refund. `undecided`: no worker accepted it in time.
+   * It may be lost, and the same decision again is safe.
+   */
+  decideRefund(key: CheckoutKey, decision: RefundDecision, withinMs: number): Promise<RequestResult<StoredRefund>> {
+    return this.#ask(
+      key,
+      withinMs,
+      (workflow) => workflow.executeUpdate(decideRefund, { args: [decision] }),
+      async () => ({ kind: (await this.get(key)).closed ? 'closed' : 'undecided' }),
     );
   }
 

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 
 /** The parameters of a route. */
 export type RouteParams = Readonly<Record<string, string>>;
@@ -6,9 +7,10 @@ export type RouteParams = Readonly<Record<string, string>>;
 /** Writes the address of a route. @param expires Unix seconds */
 export type LinkTo = (template: string, params: RouteParams, expires: number) => string;
 
-/** The key that signs, made from a secret of `URL_SIGNING_KEY`. */
-export function signingKey(secret: string): Buffer {
-  return createHash('sha256').update(secret).digest();
+/** The key that signs, made from a secret of `URL_SIGNING_KEY`. What one account signs is not valid for another. */
+export function signingKey(secret: string, account = DEFAULT_ACCOUNT): Buffer {
+  const key = createHash('sha256').update(secret).digest();
+  return account === DEFAULT_ACCOUNT ? key : createHmac('sha256', key).update(`account ${account}`).digest();
 }
 
 /** HMAC-SHA256 in base64url: 43 characters. JSON keeps the parts apart: no two lists of parts have the same text. */

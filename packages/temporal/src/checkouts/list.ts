@@ -4,6 +4,7 @@ import type { StoredCheckout } from './checkout-workflow.js';
 import type { Checkouts } from './checkouts.js';
 import { newestWindow, type Window } from './creation-window.js';
 import { firstPlace, type ListPlace } from './list-position.js';
+import { isWithin } from '../tills.js';
 import { partsOf, type CheckoutFilters } from './queries.js';
 
 /** One page, and where the next one begins; null at the end. A page may be short of its limit and not be the last. */
@@ -21,11 +22,15 @@ const MAX_READ = 400;
  * or comes in its place. No checkout is shown twice, even when it ends meanwhile.
  */
 export class CheckoutList {
+  private readonly filters: CheckoutFilters;
+
   constructor(
     private readonly checkouts: Checkouts,
-    private readonly filters: CheckoutFilters,
+    filters: CheckoutFilters,
     private readonly onUnreadable: OnUnreadable,
-  ) {}
+  ) {
+    this.filters = { ...filters, account: checkouts.account };
+  }
 
   async page(limit: number, from: ListPlace | null): Promise<ListPage> {
     const data: StoredCheckout[] = [];
@@ -74,11 +79,13 @@ export class CheckoutList {
   }
 
   #matches({ intent, state }: StoredCheckout, { part, began, shown }: ListPlace): boolean {
-    const { status, store, terminal, from, to } = this.filters;
+    const { account, status, store, terminal, place, from, to } = this.filters;
     const at = Date.parse(intent.created_at);
     // A database may compare names without their case.
+    if (account !== undefined && account !== intent.account) return false;
     if (store !== undefined && store !== (intent.store?.id ?? null)) return false;
     if (terminal !== undefined && terminal !== intent.terminal) return false;
+    if (!isWithin(place, intent)) return false;
     if (from !== undefined && at < parseInstant(from)) return false;
     if (to !== undefined && at > parseInstant(to)) return false;
     // The attribute does not distinguish creating from awaiting_payment, and may lag: the memo decides.

@@ -1,14 +1,19 @@
 import { isAwaitingPayment, parseInstant, slipReference, type CheckoutStatus } from '@tillflow/domain';
 import { AFTERCARE_WORKFLOW, CHECKOUT_WORKFLOW, searchable, searchAttributes } from '@tillflow/workflows';
+import type { Place } from '../tills.js';
 import type { Window } from './creation-window.js';
 
 /** Selects checkouts. `from` and `to` are ISO 8601, by creation. */
 export type CheckoutFilters = {
+  /** Only checkouts of this account. */
+  readonly account?: string | undefined;
   readonly status?: CheckoutStatus | undefined;
   readonly reference?: string | undefined;
   /** The store's id, null for checkouts without a store; and the till as its requests name it. */
   readonly store?: string | null | undefined;
   readonly terminal?: string | undefined;
+  /** Only checkouts at this place, besides the other filters. */
+  readonly place?: Place | undefined;
   /** Any reference of the payment, as a customer's slip shows it. */
   readonly payment_reference?: string | undefined;
   readonly from?: string | undefined;
@@ -66,6 +71,7 @@ function part(filters: CheckoutFilters, condition: string | null, isOpen: boolea
 function selectedBy(filters: CheckoutFilters): readonly string[] {
   const { from, to, payment_reference: slip } = filters;
   return [
+    ...(filters.account === undefined ? [] : [ofAccount(filters.account)]),
     ...(filters.reference === undefined ? [] : [`${reference.name} = '${filters.reference}'`]),
     ...atPlace(filters),
     ...(slip === undefined ? [] : [`${chargeId.name} = '${searchable(slipReference(slip))}'`]),
@@ -73,6 +79,10 @@ function selectedBy(filters: CheckoutFilters): readonly string[] {
     ...(to === undefined ? [] : [`${createdAt.name} < ${at(seconds(to) + 1)}`]),
     ...(filters.attention === true ? [`${attention.name} IS NOT NULL`] : []),
   ];
+}
+
+function ofAccount(account: string): string {
+  return `WorkflowId STARTS_WITH 'checkout/${account}/'`;
 }
 
 function hasStatus(wanted: CheckoutStatus): string {
@@ -86,12 +96,33 @@ export function runningWhere(filters: CheckoutFilters, taskQueue: string): strin
   return [IS_CHECKOUT, RUNNING, `TaskQueue = '${taskQueue}'`, ...selectedBy(filters), ...ofStatus].join(' AND ');
 }
 
-function atPlace(filters: Pick<CheckoutFilters, 'store' | 'terminal'>): string[] {
-  const inStore = filters.store === null ? 'IS NULL' : `= '${filters.store}'`;
+function atPlace(filters: Pick<CheckoutFilters, 'store' | 'terminal' | 'place'>): string[] {
+  const { stores = null, terminals = null } = filters.place ?? {};
   return [
-    ...(filters.store === undefined ? [] : [`${store.name} ${inStore}`]),
-    ...(filters.terminal === undefined ? [] : [`${terminal.name} = '${searchable(filters.terminal)}'`]),
+    ...(filters.store === undefined ? [] : [inStores([filters.store])]),
+    ...(filters.terminal === undefined ? [] : [atTerminals([filters.terminal])]),
+    ...(stores === null ? [] : [inStores(stores)]),
+    ...(terminals === null ? [] : [atTerminals(terminals)]),
   ];
+}
+
+function inStores(ids: readonly (string | null)[]): string {
+  const named = ids.filter((id) => id !== null);
+  const conditions = [
+    ...(named.length === 0 ? [] : [isOneOf(store.name, named)]),
+    ...(named.length === ids.length ? [] : [`${store.name} IS NULL`]),
+  ];
+  return conditions.length === 1 ? conditions.join('') : `(${conditions.join(' OR ')})`;
+}
+
+function atTerminals(names: readonly string[]): string {
+  return isOneOf(terminal.name, names.map(searchable));
+}
+
+function isOneOf(attribute: string, values: readonly string[]): string {
+  return values.length === 1
+    ? `${attribute} = '${values[0]}'`
+    : `${attribute} IN (${values.map((value) => `'${value}'`).join(', ')})`;
 }
 
 function seconds(time: string): number {
@@ -120,9 +151,14 @@ export function stuckWorkflows(taskQueue: string): string {
   return [`TaskQueue = '${taskQueue}'`, RUNNING, 'TemporalReportedProblems IS NOT NULL'].join(' AND ');
 }
 
-/** Open checkouts that have one of these charges. @param ids letters, digits and underscores only */
-export function openCheckoutsOfCharges(ids: readonly string[]): string {
-  return [IS_CHECKOUT, RUNNING, `${chargeId.name} IN (${ids.map((id) => `'${id}'`).join(', ')})`].join(' AND ');
+/** Open checkouts of an account that have one of these charges. @param ids letters, digits and underscores only */
+export function openCheckoutsOfCharges(ids: readonly string[], account: string): string {
+  return [
+    IS_CHECKOUT,
+    RUNNING,
+    ofAccount(account),
+    `${chargeId.name} IN (${ids.map((id) => `'${id}'`).join(', ')})`,
+  ].join(' AND ');
 }
 
 export type PaidFilters = Pick<CheckoutFilters, 'store' | 'terminal'>;

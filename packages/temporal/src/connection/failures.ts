@@ -37,6 +37,10 @@ const REFUSALS: Readonly<Record<Refusal, true>> = {
   refund_exceeds_paid: true,
   idempotency_conflict: true,
   too_many_refunds: true,
+  refund_unknown: true,
+  refund_decided: true,
+  second_person_required: true,
+  may_not_approve: true,
   invalid_refund: true,
   invalid_resolution: true,
 };

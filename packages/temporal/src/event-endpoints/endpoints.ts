@@ -6,7 +6,7 @@ import {
   type WorkflowHandle,
 } from '@temporalio/client';
 import type { ApplicationFailure } from '@temporalio/common';
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { accountOf } from '@tillflow/domain';
 import {
   changeEndpoint,
   EVENT_ENDPOINT_WORKFLOW,
@@ -280,7 +280,8 @@ export class EventEndpoints {
   }
 
   get #feedId(): string {
-    return nameOnQueue(eventFeedWorkflowId(DEFAULT_ACCOUNT), this.options.taskQueue);
+    const { taskQueue } = this.options;
+    return nameOnQueue(eventFeedWorkflowId(accountOf(taskQueue)), taskQueue);
   }
 
   get #query(): string {
@@ -292,7 +293,8 @@ export class EventEndpoints {
   }
 
   #workflowId(slot: number): string {
-    return nameOnQueue(eventEndpointWorkflowId(DEFAULT_ACCOUNT, slot), this.options.taskQueue);
+    const { taskQueue } = this.options;
+    return nameOnQueue(eventEndpointWorkflowId(accountOf(taskQueue), slot), taskQueue);
   }
 
   #workflowIdOf(id: string): string | null {

@@ -14,8 +14,8 @@ export type SealedSecret = { readonly secret: string; readonly sealed: string };
 export type EventLinks = EndpointSecrets['links'];
 
 /** How the API writes links. @param signingSecret the first secret of `URL_SIGNING_KEY` */
-export function eventLinks(publicUrl: string, signingSecret: string): EventLinks {
-  return { base: publicUrl, key: signingKey(signingSecret).toString('base64') };
+export function eventLinks(publicUrl: string, signingSecret: string, account?: string): EventLinks {
+  return { base: publicUrl, key: signingKey(signingSecret, account).toString('base64') };
 }
 
 /** The secrets of endpoints. They are stored sealed, together with how links are written. */

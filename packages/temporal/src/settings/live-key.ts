@@ -35,9 +35,13 @@ export function isLiveKey(key: string): boolean {
 export function isPublished(setting: string, environment: Environment): boolean {
   const value = environment[setting] ?? '';
   return value.split(',').some((entry) => {
-    const secret = entry.slice(entry.lastIndexOf(':') + 1).trim();
-    return PUBLISHED.has(secret) || PUBLISHED.has(secret.toLowerCase());
+    return isPublishedSecret(entry.slice(entry.lastIndexOf(':') + 1).trim());
   });
+}
+
+/** Whether docker-compose.yml contains this secret, or the hash of this key. */
+export function isPublishedSecret(secret: string): boolean {
+  return PUBLISHED.has(secret) || PUBLISHED.has(secret.toLowerCase());
 }
 
 /** The settings of Tillflow's programs whose secrets docker-compose.yml contains. */

@@ -1,6 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { isGrpcServiceError } from '@temporalio/client';
-import { instant, latestBeginning, UTC_DAYS, type BusinessDayRule } from '@tillflow/domain';
+import {
+  accountOf,
+  DEFAULT_ACCOUNT,
+  installationQueue,
+  instant,
+  latestBeginning,
+  UTC_DAYS,
+  type BusinessDayRule,
+} from '@tillflow/domain';
 import type { Temporal } from '../connection/connection.js';
 import { msToTs } from '../connection/sdk-internals.js';
 import { DEFAULT_TASK_QUEUE } from '../settings/settings.js';
@@ -8,7 +16,7 @@ import type { SetupStep } from './setup.js';
 
 /** A workflow that a Temporal Schedule starts, without input. */
 type ScheduleDefinition = {
-  /** The id of the Schedule, without the queue: see {@link nameOnQueue}. The id of each run adds the scheduled time. */
+  /** The id of the Schedule, without account and queue: see {@link scheduleIdOf}. The id of each run adds the scheduled time. */
   readonly name: string;
   /** The workflow's type, as the bundle exports it. */
   readonly workflowType: string;
@@ -58,11 +66,18 @@ const schedulesFor = (businessDays: BusinessDayRule): readonly ScheduleDefinitio
 ];
 
 /**
- * The id of a Schedule or singleton workflow on a task queue: without the queue's name on the default queue, with it on
- * any other queue, so that two stacks can share a namespace.
+ * The id of a singleton workflow on a task queue: without the queue's name on the default queue, with it on any other
+ * queue, so that two stacks can share a namespace. The id already names its account.
  */
 export function nameOnQueue(name: string, taskQueue: string): string {
-  return taskQueue === DEFAULT_TASK_QUEUE ? name : `${name}@${taskQueue}`;
+  const queue = installationQueue(taskQueue);
+  return queue === DEFAULT_TASK_QUEUE ? name : `${name}@${queue}`;
+}
+
+/** The id of a Schedule on a task queue, as {@link nameOnQueue}. Those of further accounts name the account. */
+export function scheduleIdOf(name: string, taskQueue: string): string {
+  const account = accountOf(taskQueue);
+  return nameOnQueue(account === DEFAULT_ACCOUNT ? name : `${name}/${account}`, taskQueue);
 }
 
 /**
@@ -82,7 +97,7 @@ export async function setUpSchedules(
   const { workflowService } = temporal.connection;
   const steps: SetupStep[] = [];
   for (const definition of schedulesFor(options.businessDays ?? UTC_DAYS)) {
-    const scheduleId = nameOnQueue(definition.name, taskQueue);
+    const scheduleId = scheduleIdOf(definition.name, taskQueue);
     const present = await describe(temporal, scheduleId);
     if (present !== null && isAsDefined(present, definition, taskQueue)) continue;
     const schedule = toSchedule(definition, taskQueue);
@@ -113,7 +128,7 @@ export async function pausedSchedules(
 ): Promise<{ readonly scheduleId: string; readonly note: string }[]> {
   const paused: { readonly scheduleId: string; readonly note: string }[] = [];
   for (const { name } of schedulesFor(UTC_DAYS)) {
-    const scheduleId = nameOnQueue(name, taskQueue);
+    const scheduleId = scheduleIdOf(name, taskQueue);
     const state = (await describe(temporal, scheduleId))?.schedule?.state;
     if (state?.paused === true) paused.push({ scheduleId, note: state.notes ?? '' });
   }
@@ -147,7 +162,7 @@ function toSchedule(definition: ScheduleDefinition, taskQueue: string): Schedule
     spec: { interval: [{ interval: msToTs(everyMs), phase: msToTs(offsetMs) }] },
     action: {
       startWorkflow: {
-        workflowId: nameOnQueue(name, taskQueue),
+        workflowId: scheduleIdOf(name, taskQueue),
         workflowType: { name: workflowType },
         taskQueue: { name: taskQueue },
         userMetadata: { summary: textPayload(summary) },
@@ -166,7 +181,7 @@ function isAsDefined({ schedule }: Description, definition: ScheduleDefinition, 
     others.length === 0 &&
     milliseconds(interval?.interval) === definition.everyMs &&
     milliseconds(interval?.phase) === definition.offsetMs &&
-    workflowId === nameOnQueue(definition.name, taskQueue) &&
+    workflowId === scheduleIdOf(definition.name, taskQueue) &&
     workflowType?.name === definition.workflowType &&
     queue?.name === taskQueue &&
     Number(policies?.overlapPolicy) === OVERLAP_SKIP &&

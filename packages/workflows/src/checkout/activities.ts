@@ -2,7 +2,7 @@ import type { Currency } from '@tillflow/domain';
 import type { Outcome } from '../shared/outcome.js';
 import type { SendWindow } from '../shared/policy.js';
 import type { PaymentDetails } from './payment.js';
-import type { Store } from './types.js';
+import type { CheckoutIntent, Store } from './types.js';
 
 export type CreateSourceCall = SendWindow & {
   /** Smallest currency unit. */
@@ -110,6 +110,23 @@ export type ChargeFacts = {
   readonly canVoid: boolean;
 } & Followed;
 
+/** Asks for {@link RefundRights}. */
+export type RefundRightsCall = Pick<CheckoutIntent, 'currency' | 'terminal'> & {
+  /** Who asks, as `Attributed` spells it; null: it is not known. */
+  readonly by: string | null;
+  readonly store: Store | null;
+};
+
+/** What someone may do with the refunds of a checkout. */
+export type RefundRights = {
+  /**
+   * The sum that it may refund of this checkout without a second person, in the smallest currency unit. Null: no limit.
+   */
+  readonly limit: number | null;
+  /** Whether it may decide about a refund that another one asked for. */
+  readonly approves: boolean;
+};
+
 /** What the workflows ask the worker for. Mutating calls are tried once and answer with an {@link Outcome}. */
 export type PaymentActivities = {
   createSource(call: CreateSourceCall): Promise<Outcome<{ readonly sourceId: string }>>;
@@ -117,6 +134,8 @@ export type PaymentActivities = {
   expireCharge(call: ExpireChargeCall): Promise<Outcome<ChargeFacts>>;
   createRefund(call: CreateRefundCall): Promise<Outcome<RefundFacts>>;
   retrieveCharge(call: RetrieveChargeCall): Promise<ChargeFacts>;
+  /** As the worker's keys say now. Calls no other system. */
+  refundRights(call: RefundRightsCall): Promise<RefundRights>;
   /**
    * The checkout's charges. Empty only when the provider also says that no charge used the source. Fails when the
    * source is used and its charge is not listed yet.

@@ -1,4 +1,4 @@
-import { formatInstant } from '@tillflow/domain';
+import { formatInstant, limitIn } from '@tillflow/domain';
 import {
   allHandlersFinished,
   ApplicationFailure,
@@ -15,6 +15,7 @@ import {
   begin,
   cancel,
   cancelRequest,
+  decideRefund,
   hint,
   newAttempt,
   newAttemptRequest,
@@ -24,18 +25,20 @@ import {
   view,
   type Begun,
   type NewAttemptRequest,
+  type RefundDecision,
   type RefundRequest,
   type Refused,
 } from './messages.js';
 import type { CheckoutModel } from './model/checkout-model.js';
-import type { CheckoutMemo, StoredRefund } from './types.js';
+import { refundRights } from './refund-rights.js';
+import type { CheckoutIntent, CheckoutMemo, StoredRefund } from './types.js';
 
 /** Updates that wait at the same time. The server accepts ten; `begin` is one of them. */
 const MAX_WAITING = 6;
 
 /** Sets every handler. Called before the first await, because an update that finds no handler is refused. */
-export function handleMessages(model: CheckoutModel): Messages {
-  const messages = new Messages(model);
+export function handleMessages(model: CheckoutModel, hasLimits: () => boolean): Messages {
+  const messages = new Messages(model, hasLimits);
   messages.setHandlers();
   return messages;
 }
@@ -63,7 +66,11 @@ class Messages {
   /** The other updates that wait, the longest first. */
   readonly #waiting = new Set<symbol>();
 
-  constructor(private readonly model: CheckoutModel) {}
+  /** @param hasLimits whether refunds have limits from here on */
+  constructor(
+    private readonly model: CheckoutModel,
+    private readonly hasLimits: () => boolean,
+  ) {}
 
   setHandlers(): void {
     const { model } = this;
@@ -81,6 +88,10 @@ class Messages {
     setHandler(refund, (request) => this.#refund(request), {
       validator: (request) => throwIf(model.refuseRefund(clock(), request)),
     });
+    setHandler(decideRefund, (decision) => this.#decideRefund(decision), {
+      // Whether the requester may decide is asked afterwards: a validator cannot wait.
+      validator: (decision) => throwIf(model.refuseDecision(clock(), decision, true)),
+    });
     setHandler(
       resolve,
       async (resolution) => {
@@ -92,7 +103,12 @@ class Messages {
     );
     setHandler(cancelRequest, (request) => this.#applySignal(() => model.requestCancel(clock(), request)));
     setHandler(newAttemptRequest, (request) => this.#applySignal(() => model.requestAttempt(clock(), request)));
-    setHandler(refundRequest, (request) => this.#applySignal(() => model.requestRefundBySignal(clock(), request)));
+    // Without limits, the handler ends at once, as it did in the histories of older versions.
+    setHandler(refundRequest, (request) =>
+      this.hasLimits()
+        ? this.#refundBySignal(request)
+        : this.#applySignal(() => model.requestRefundBySignal(clock(), request)),
+    );
     setHandler(hint, (received) => this.#applySignal(() => model.hint(clock(), received)));
     setHandler(view, () => model.view(clock()));
     setDefaultSignalHandler((name) => log.warn('No handler accepts this signal', { signal: name }));
@@ -191,11 +207,43 @@ class Messages {
 
   async #refund(request: RefundRequest): Promise<StoredRefund> {
     const { model } = this;
+    const limit = this.hasLimits() ? await this.#limitOf(request) : null;
     throwIf(model.refuseRefund(clock(), request));
-    this.apply(() => model.requestRefund(clock(), request));
-    await this.#until(() => model.refund(request.key)?.status !== 'pending' && this.#isPublished);
-    const entry = model.refund(request.key);
-    if (entry === null) throw ApplicationFailure.nonRetryable(`No refund ${request.key} at ${formatInstant(clock())}`);
+    this.apply(() => model.requestRefund(clock(), request, limit));
+    await this.#until(() => this.#isDecided(request.key));
+    return this.#decided(request.key);
+  }
+
+  async #refundBySignal(request: RefundRequest): Promise<void> {
+    const limit = await this.#limitOf(request);
+    this.#applySignal(() => this.model.requestRefundBySignal(clock(), request, limit));
+  }
+
+  async #decideRefund(decision: RefundDecision): Promise<StoredRefund> {
+    const { model } = this;
+    const { approves } = await refundRights(model.intent, decision);
+    throwIf(model.refuseDecision(clock(), decision, approves));
+    this.apply(() => model.decideRefund(clock(), decision));
+    await this.#until(() => this.#isDecided(decision.key));
+    return this.#decided(decision.key);
+  }
+
+  /** The lower one of what the API and the worker know; null: no limit. */
+  async #limitOf(request: RefundRequest): Promise<number | null> {
+    const { intent } = this.model;
+    const { limit } = await refundRights(intent, request);
+    const known = [limit, givenLimit(request, intent)].filter((one) => one !== null);
+    return known.length === 0 ? null : Math.min(...known);
+  }
+
+  /** The outcome of the refund is known and published, or it waits for a second person. */
+  #isDecided(key: string): boolean {
+    return this.model.refund(key)?.status !== 'pending' && this.#isPublished;
+  }
+
+  #decided(key: string): StoredRefund {
+    const entry = this.model.refund(key);
+    if (entry === null) throw ApplicationFailure.nonRetryable(`No refund ${key} at ${formatInstant(clock())}`);
     return entry;
   }
 
@@ -216,6 +264,13 @@ class Messages {
     );
     this.#waiting.delete(turn);
   }
+}
+
+/** The limit that the API sent along. A message that is sent by hand may have none, or anything: then it is 0. */
+function givenLimit(request: RefundRequest | undefined, { currency }: CheckoutIntent): number | null {
+  const limit: unknown = limitIn(request?.limit ?? null, currency);
+  if (limit === null) return null;
+  return typeof limit === 'number' && Number.isSafeInteger(limit) && limit >= 0 ? limit : 0;
 }
 
 /** @throws {ApplicationFailure} with the refusal's code as its type: the update fails, and the workflow continues. */

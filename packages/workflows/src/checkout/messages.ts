@@ -1,4 +1,4 @@
-import type { CheckoutStatus } from '@tillflow/domain';
+import type { CheckoutStatus, RefundLimit } from '@tillflow/domain';
 import { defineQuery, defineSignal, defineUpdate } from '@temporalio/workflow';
 import type { Attributed } from '../shared/requester.js';
 import type { Resolution } from '../shared/resolution.js';
@@ -12,6 +12,9 @@ export const CHECKOUT_WORKFLOW = 'checkout';
 /** A paid checkout continues as this type, under the same id. Both types answer every message. */
 export const AFTERCARE_WORKFLOW = 'aftercare';
 
+/** Refunds have limits from the start of the run. Absent: an older version began it, so they have from the next one on. */
+export type Limited = { readonly limits?: true };
+
 /** How a checkout starts. `by` requested it. The intent is in the memo. */
 export type CheckoutInput = Attributed & {
   /**
@@ -23,10 +26,10 @@ export type CheckoutInput = Attributed & {
   readonly policy?: Partial<CheckoutPolicy>;
   /** What an earlier run of the same checkout knew, when it continued as new. */
   readonly resume?: ModelState;
-};
+} & Limited;
 
 /** Intent and timeline are in the memo. The input stays small, because this run stays open for a year. */
-export type AftercareInput = {
+export type AftercareInput = Limited & {
   readonly state: Snapshot;
   /** What differs from `DEFAULT_POLICY`. */
   readonly policy?: Partial<CheckoutPolicy>;
@@ -55,8 +58,18 @@ export type RefundRequest = Attributed & {
   /** Smallest currency unit; null: all that is left. */
   readonly amount: number | null;
   readonly reason: string | null;
+  /** The requester's limit as the API knows it; absent: none. The worker may know a lower one. */
+  readonly limit?: RefundLimit;
   /** Distinguishes requests with the same key: only the request that opened the refund answers 201. */
   readonly nonce?: string;
+};
+
+/** A second person decides about a refund that waits for approval. */
+export type RefundDecision = Attributed & {
+  readonly key: string;
+  readonly decision: 'approve' | 'reject';
+  /** For people. */
+  readonly reason: string | null;
 };
 
 /** Why an update was refused: the `type` of its `ApplicationFailure`. Nothing was changed. */
@@ -71,6 +84,10 @@ export type Refusal =
   | 'idempotency_conflict'
   | 'too_many_refunds'
   | 'invalid_refund'
+  | 'refund_unknown'
+  | 'refund_decided'
+  | 'second_person_required'
+  | 'may_not_approve'
   | 'invalid_resolution';
 
 /** `message` is for people, and names the times and amounts that decide. */
@@ -116,11 +133,19 @@ export const newAttemptRequest = defineSignal<[NewAttemptRequest]>('newAttemptRe
 
 /**
  * Returns money: by a void where the whole untouched amount can still be voided, else by a refund. Answers with the
- * refund, which is `pending` only while its outcome is unknown. The same key answers with the same refund.
+ * refund, which is `pending` only while its outcome is unknown, and `needs_approval` while a second person has to decide.
+ * The same key answers with the same refund.
  * @throws ApplicationFailure `not_paid`, `refund_window_closed`, `refund_exceeds_paid`, `idempotency_conflict`,
  * `too_many_refunds`, `invalid_refund`.
  */
 export const refund = defineUpdate<StoredRefund, [RefundRequest]>('refund');
+
+/**
+ * A second person lets a refund go ahead that waits for approval, or ends it. Answers with the refund: after an approval
+ * as {@link refund} does. The same decision again answers the same.
+ * @throws ApplicationFailure `refund_unknown`, `refund_decided`, `second_person_required`, `may_not_approve`.
+ */
+export const decideRefund = defineUpdate<StoredRefund, [RefundDecision]>('decideRefund');
 
 /** The same as {@link refund}, made durable. A refusal goes into the timeline. */
 export const refundRequest = defineSignal<[RefundRequest]>('refundRequest');

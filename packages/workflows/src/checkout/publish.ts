@@ -124,10 +124,10 @@ function detailsOf(model: CheckoutModel, state: CheckoutState): string {
     ...(state.paid_at === null ? [] : [`Paid at ${state.paid_at}`]),
     ...(returned === 0 ? [] : [`Refunded: ${formatMoney({ amount: returned, currency })}`]),
     ...model.refunds
-      .filter(({ status }) => status === 'pending')
+      .filter(({ status }) => status === 'pending' || status === 'needs_approval')
       .map(
-        ({ amount, key, requested_by: by }) =>
-          `Pending refund of ${formatMoney({ amount, currency })}${by === undefined ? '' : ` by ${by}`}: \`${key}\``,
+        ({ amount, key, status, requested_by: by }) =>
+          `${status === 'pending' ? 'Pending refund' : 'Refund that needs approval'} of ${formatMoney({ amount, currency })}${by === undefined ? '' : ` by ${by}`}: \`${key}\``,
       ),
     ...(state.attention === null ? [] : [`**Attention** since ${state.attention.since}: ${state.attention.detail}`]),
     `Next: ${nextOf(model, state)}`,

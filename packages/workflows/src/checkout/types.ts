@@ -88,6 +88,8 @@ export const ATTENTION_CODES = [
   'worker_late',
   /** The provider has not answered for a while. Settles itself. */
   'provider_unreachable',
+  /** A refund waits for a second person. Settles itself: at the latest after 24 hours, when the refund is rejected. */
+  'approval_needed',
 ] as const;
 export type AttentionCode = (typeof ATTENTION_CODES)[number];
 
@@ -123,6 +125,8 @@ export type TimelineEntry = {
    * requester was not recorded.
    */
   readonly by?: string;
+  /** From where, as `Attributed` says. */
+  readonly origin?: string;
 };
 
 /** A refund or a void. Wire names. */
@@ -140,7 +144,7 @@ export type Refund = {
   readonly currency: Currency;
   /** While it is pending: what it is expected to be. */
   readonly kind: 'void' | 'refund';
-  readonly status: 'pending' | 'succeeded' | 'rejected';
+  readonly status: 'pending' | 'needs_approval' | 'succeeded' | 'rejected';
   /** The caller's words, or why Tillflow returns the money. */
   readonly reason: string | null;
   /** The provider's code and words when it is rejected, or when a void was refused and a refund took its place. */
@@ -148,12 +152,18 @@ export type Refund = {
   readonly failure_message: string | null;
   /** Who requested it, as `Attributed` spells it; null when that is not known, as of one made elsewhere. */
   readonly requested_by: string | null;
+  /** The second person who let it go ahead; null: none, or none yet. */
+  readonly approved_by: string | null;
+  /** While it waits for approval: it is rejected at this time. ISO 8601 UTC; null: it does not wait. */
+  readonly approval_until: string | null;
   readonly created_at: string;
 };
 
 /** A refund in the memo. Callers see only {@link Refund} of it. */
-export type StoredRefund = Omit<Refund, 'requested_by'> & {
+export type StoredRefund = Omit<Refund, 'requested_by' | 'approved_by' | 'approval_until'> & {
   readonly requested_by?: string | undefined;
+  readonly approved_by?: string | undefined;
+  readonly approval_until?: string | undefined;
   /** The amount that was requested. Absent: all that was left. */
   readonly asked?: number | undefined;
   /** {@link RefundRequest.nonce} of the request that opened it. */
@@ -207,8 +217,21 @@ export function initialState(intent: CheckoutIntent): CheckoutState {
 export function toRefund(stored: StoredRefund): Refund {
   const { id, key, charge_id, amount, currency, kind, status, reason } = stored;
   const { failure_code, failure_message, requested_by = null, created_at } = stored;
+  const { approved_by = null, approval_until = null } = stored;
   const money = { charge_id, amount, currency };
-  return { id, key, ...money, kind, status, reason, failure_code, failure_message, requested_by, created_at };
+  const why = { reason, failure_code, failure_message };
+  return { id, key, ...money, kind, status, ...why, requested_by, approved_by, approval_until, created_at };
+}
+
+/** The `failure_code` of a refund that the second person rejected. */
+export const NOT_APPROVED = 'not_approved';
+
+/** Whether a second person has made this decision about a refund. */
+export function isDecidedAs(
+  { approved_by, failure_code }: Pick<StoredRefund, 'approved_by' | 'failure_code'>,
+  decision: 'approve' | 'reject',
+): boolean {
+  return decision === 'approve' ? approved_by !== undefined : failure_code === NOT_APPROVED;
 }
 
 /** The charge whose payment counts; null while nothing is paid. Where two were paid, the timeline says which. */
@@ -222,14 +245,14 @@ export function acceptedChargeOf(
   return noted ?? paid[0] ?? null;
 }
 
-/** The sum of a charge's refunds with this status, in the smallest currency unit. */
+/** The sum of a charge's refunds with one of these statuses, in the smallest currency unit. */
 export function sumOfRefunds(
   refunds: readonly StoredRefund[],
   chargeId: string | null,
-  status: StoredRefund['status'],
+  ...statuses: readonly StoredRefund['status'][]
 ): number {
   return refunds
-    .filter((refund) => refund.charge_id === chargeId && refund.status === status)
+    .filter((refund) => refund.charge_id === chargeId && statuses.includes(refund.status))
     .reduce((sum, { amount }) => sum + amount, 0);
 }
 
@@ -241,7 +264,7 @@ export function refundablePayment({ intent, state, timeline, refunds }: Publishe
   return {
     paid: paidAt === null ? 0 : intent.amount,
     returned: state.refunded_amount,
-    pending: sumOfRefunds(refunds, acceptedChargeOf(state, timeline), 'pending'),
+    pending: sumOfRefunds(refunds, acceptedChargeOf(state, timeline), 'pending', 'needs_approval'),
     paidAt,
   };
 }

@@ -9,6 +9,7 @@ import { restore } from './model/snapshot.js';
 import { DEFAULT_POLICY } from './policy.js';
 import { localCalls, regularCalls } from './provider-calls.js';
 import { memoOf, publish, searchAttributesOf } from './publish.js';
+import { hasLimits } from './refund-rights.js';
 import type { CheckoutMemo, CheckoutResult } from './types.js';
 
 /** How the two workflow types differ. */
@@ -17,6 +18,8 @@ type Kind = {
   readonly calls: ProviderCalls;
   /** Version 0.1 may have begun the run: it then waits with a `condition`, in whose order of commands it replays. */
   readonly mayBeOld: boolean;
+  /** Refunds have limits in this run from here on. */
+  readonly hasLimits: () => boolean;
   /** Continues as new: when the history is long, and when {@link isDue}. */
   readonly continueAsNew: () => Promise<never>;
   /** Whether it is time to continue as new although the history is short. */
@@ -38,13 +41,15 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
   return run(model, {
     calls: input.intent === undefined ? localCalls() : regularCalls,
     mayBeOld: input.intent !== undefined,
+    hasLimits: () => hasLimits(input),
     continueAsNew: () =>
       model.isPaid
         ? makeContinueAsNewFunc<typeof aftercare>({ ...nextRun(model), workflowType: AFTERCARE_WORKFLOW })({
             state: model.snapshot,
             ...(input.policy === undefined ? {} : { policy }),
+            limits: true,
           })
-        : makeContinueAsNewFunc<typeof checkout>(nextRun(model))({ ...input, resume: model.state }),
+        : makeContinueAsNewFunc<typeof checkout>(nextRun(model))({ ...input, resume: model.state, limits: true }),
     isDue: () => model.isReadyForAftercare(clock()),
   });
 }
@@ -62,7 +67,9 @@ export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   return run(model, {
     calls: regularCalls,
     mayBeOld: true,
-    continueAsNew: () => makeContinueAsNewFunc<typeof aftercare>(nextRun(model))({ ...input, state: model.snapshot }),
+    hasLimits: () => hasLimits(input),
+    continueAsNew: () =>
+      makeContinueAsNewFunc<typeof aftercare>(nextRun(model))({ ...input, state: model.snapshot, limits: true }),
     isDue: () => false,
   });
 }
@@ -74,8 +81,11 @@ function nextRun(model: CheckoutModel) {
 }
 
 /** Both workflow types are this loop, so whichever runs answers every message. */
-function run(model: CheckoutModel, { calls, mayBeOld, continueAsNew, isDue }: Kind): Promise<CheckoutResult> {
-  const messages = handleMessages(model);
+function run(
+  model: CheckoutModel,
+  { calls, mayBeOld, hasLimits: areRefundsLimited, continueAsNew, isDue }: Kind,
+): Promise<CheckoutResult> {
+  const messages = handleMessages(model, areRefundsLimited);
   // A payment may be in flight: a cancellation in the Temporal UI requests the same orderly end as the update `cancel`.
   CancellationScope.current().cancelRequested.catch(() =>
     messages.apply(() => model.requestCancel(clock(), { by: TEMPORAL_CANCEL })),

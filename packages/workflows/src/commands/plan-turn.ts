@@ -1,6 +1,14 @@
-import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { accountOf } from '@tillflow/domain';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
-import { condition, defineSignal, setCurrentDetails, setHandler, sleep, startChild } from '@temporalio/workflow';
+import {
+  condition,
+  defineSignal,
+  setCurrentDetails,
+  setHandler,
+  sleep,
+  startChild,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { CallPolicy } from '../shared/policy.js';
 import { pauseAfter } from './make-change.js';
 
@@ -34,7 +42,7 @@ export async function inTurn<T>(content: string, policy: CallPolicy, work: () =>
 }
 
 async function takeTurn(content: string, policy: CallPolicy) {
-  const workflowId = ['command', DEFAULT_ACCOUNT, 'plan_turn', content].join('/');
+  const workflowId = ['command', accountOf(workflowInfo().taskQueue), 'plan_turn', content].join('/');
   for (let tries = 1; ; tries += 1) {
     try {
       return await startChild(PLAN_TURN_WORKFLOW, {

@@ -1,7 +1,7 @@
 import {
   beginningOf,
   comparable,
-  DEFAULT_ACCOUNT,
+  accountOf,
   formatMoney,
   healsByRetrieve,
   instant,
@@ -99,7 +99,7 @@ async function daily(): Promise<ReconcileInput> {
     const summary = 'Find the business days since the last daily run';
     const { youngMs } = DEFAULT_RECONCILE_POLICY;
     const window = await worker.dailyWindow.executeWithOptions({ summary }, [{ due: dueAt(), youngMs }]);
-    return { account: DEFAULT_ACCOUNT, ...window, dry_run: false };
+    return { account: accountOf(workflowInfo().taskQueue), ...window, dry_run: false };
   }
   const before = endOfDay(dueAt());
   const summary = 'Find the last daily run';

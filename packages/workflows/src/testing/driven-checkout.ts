@@ -103,8 +103,17 @@ export class DrivenCheckout {
     this.model.applyRetrieve(this.now, this.now, 'chrg_1', { unseen: 'no answer', code });
   }
 
-  askRefund(key: string, amount: number | null): void {
-    this.model.requestRefund(this.now, { key, amount, reason: null });
+  /** @param limit what the requester may refund without a second person; null: no limit */
+  askRefund(key: string, amount: number | null, by?: string, limit: number | null = null): void {
+    this.model.requestRefund(this.now, { key, amount, reason: null, by }, limit);
+  }
+
+  /** Decides as a key that may approve. @returns why the decision is refused; null: it is carried out. */
+  decideRefund(key: string, decision: 'approve' | 'reject', by: string | undefined, mayApprove = true): string | null {
+    const request = { key, decision, reason: null, by };
+    const refused = this.model.refuseDecision(this.now, request, mayApprove);
+    if (refused === null) this.model.decideRefund(this.now, request);
+    return refused?.code ?? null;
   }
 
   /** Up to the call that makes the next refund: the charge is retrieved, and allows it. */

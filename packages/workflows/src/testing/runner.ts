@@ -143,8 +143,9 @@ export class Scenario extends SimulatedProvider {
     this.model.hint(this.now, { eventId: this.id('evnt'), eventKey, chargeId });
   }
 
-  requestRefund(key: string, amount: number | null): void {
-    this.model.requestRefund(this.now, { key, amount, reason: null });
+  /** @param limit what the requester may refund without a second person; null: no limit */
+  requestRefund(key: string, amount: number | null, by?: string, limit: number | null = null): void {
+    this.model.requestRefund(this.now, { key, amount, reason: null, by }, limit);
   }
 
   lookUp(reason = 'a test'): void {

@@ -1,10 +1,10 @@
 import { instant, parseInstant, type Instant } from '@tillflow/domain';
 import { isDisbelieved, saysItDoesNotExist, type Lookup } from '../../shared/lookup.js';
 import type { Outcome } from '../../shared/outcome.js';
-import { askerOf, RECONCILED, type Attributed } from '../../shared/requester.js';
+import { RECONCILED, requesterOf, type Attributed } from '../../shared/requester.js';
 import type { Resolution } from '../../shared/resolution.js';
 import type { ChargeFacts, RefundFacts } from '../activities.js';
-import type { Hint, NewAttemptRequest, RefundRequest, Refused } from '../messages.js';
+import type { Hint, NewAttemptRequest, RefundDecision, RefundRequest, Refused } from '../messages.js';
 import type { CheckoutPolicy } from '../policy.js';
 import type { CheckoutIntent } from '../types.js';
 import { deadlinesOf } from './deadlines.js';
@@ -40,7 +40,7 @@ export class CheckoutModel extends KnownCheckout {
   /** The customer's time starts with the request, even when the first workflow task comes late. */
   static open(intent: CheckoutIntent, policy: CheckoutPolicy, now: Instant, request?: Attributed): CheckoutModel {
     const model = new CheckoutModel(intent, policy, emptyState());
-    model.note(now, 'opened', undefined, askerOf(request));
+    model.note(now, 'opened', undefined, requesterOf(request));
     model.parts.creation.start(now, instant(Math.min(parseInstant(intent.created_at), now)), intent.source);
     return model;
   }
@@ -61,7 +61,7 @@ export class CheckoutModel extends KnownCheckout {
     if (this.parts.attempts.isCancelRequested || this.isPaid || this.isEnded) return;
     this.parts.attempts.requestCancel();
     this.parts.creation.continueNow(now);
-    this.note(now, 'cancel_requested', undefined, askerOf(request));
+    this.note(now, 'cancel_requested', undefined, requesterOf(request));
   }
 
   /** @returns why no attempt can follow attempt `after`; null when one can, or already does. */
@@ -75,7 +75,7 @@ export class CheckoutModel extends KnownCheckout {
     if (after !== this.attempt.number || isRequested || this.refuseAttempt({ after }) !== null) return;
     this.parts.attempts.requestNext();
     this.parts.creation.continueNow(now);
-    this.note(now, 'attempt_requested', `after attempt ${after}`, askerOf(request));
+    this.note(now, 'attempt_requested', `after attempt ${after}`, requesterOf(request));
   }
 
   /** @returns why this refund is refused; null when it is not, or when it was requested before. */
@@ -83,15 +83,26 @@ export class CheckoutModel extends KnownCheckout {
     return this.parts.refunds.refuse(now, this.parts.charges.accepted, request);
   }
 
-  requestRefund(now: Instant, request: RefundRequest): void {
-    if (this.refuseRefund(now, request) === null) this.parts.refunds.request(now, this.parts.charges.accepted, request);
+  /** @param limit what the requester may refund of this checkout without a second person; see `Refunds.request` */
+  requestRefund(now: Instant, request: RefundRequest, limit: number | null = null): void {
+    if (this.refuseRefund(now, request) !== null) return;
+    this.parts.refunds.request(now, this.parts.charges.accepted, request, limit);
   }
 
   /** The same when no caller waits for the answer: a refusal goes into the timeline. */
-  requestRefundBySignal(now: Instant, request: RefundRequest): void {
+  requestRefundBySignal(now: Instant, request: RefundRequest, limit: number | null = null): void {
     const refused = this.refuseRefund(now, request);
-    if (refused === null) this.requestRefund(now, request);
-    else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`, askerOf(request));
+    if (refused === null) this.requestRefund(now, request, limit);
+    else this.note(now, 'refund_refused', `${request.key}: ${refused.code}`, requesterOf(request));
+  }
+
+  /** @returns why this decision about a refund is refused; null when it is not, or when it was made before. */
+  refuseDecision(now: Instant, decision: RefundDecision, mayApprove: boolean): Refused | null {
+    return this.parts.refunds.refuseDecision(now, decision, mayApprove);
+  }
+
+  decideRefund(now: Instant, decision: RefundDecision): void {
+    this.parts.refunds.decide(now, decision);
   }
 
   /**
@@ -100,7 +111,7 @@ export class CheckoutModel extends KnownCheckout {
   hint(now: Instant, { eventId, eventKey, chargeId = null, transactionId }: Hint): void {
     // The provider repeats webhooks; this one says nothing new.
     if (eventKey === COMPLETION && this.parts.charges.isKnownPaid(chargeId)) return;
-    if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, RECONCILED);
+    if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, { by: RECONCILED });
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
     this.parts.charges.hint(now, chargeId, { isPayment: eventKey === COMPLETION, transactionId });
     if (this.parts.creation.isUnknown) this.parts.creation.continueNow(now);
@@ -114,8 +125,8 @@ export class CheckoutModel extends KnownCheckout {
 
   resolve(now: Instant, resolution: Resolution): void {
     const { action, reason } = resolution;
-    const by = askerOf(resolution);
-    this.note(now, 'resolve', `${action}${action === 'adopt' ? ` ${resolution.id}` : ''}: ${reason}`, by);
+    const requester = requesterOf(resolution);
+    this.note(now, 'resolve', `${action}${action === 'adopt' ? ` ${resolution.id}` : ''}: ${reason}`, requester);
     if (action === 'abandon') {
       this.parts.creation.abandon(now);
       this.parts.charges.abandon(now);
@@ -126,7 +137,7 @@ export class CheckoutModel extends KnownCheckout {
     this.parts.charges.retrieveAll(now);
     this.parts.creation.checkForLateEffectNow(now);
     this.parts.creation.continueNow(now);
-    this.parts.returns.retry(now, by);
+    this.parts.returns.retry(now, requester.by);
     this.parts.refunding.lookupNow(now);
     if (resolution.action !== 'adopt') return;
     if (resolution.id.startsWith('rfnd_')) this.parts.refunding.adopt(resolution.id);
@@ -141,6 +152,7 @@ export class CheckoutModel extends KnownCheckout {
     this.#openNextAttempt(now);
     this.parts.charges.retrieveOneLastTime(now);
     this.parts.returns.request(now);
+    this.parts.refunds.advanceTo(now);
     this.parts.refunding.startNext(now);
     const lasting = lastingAttention(this.state, this.policy, now);
     for (const code of LASTING_CODES) {
@@ -153,9 +165,9 @@ export class CheckoutModel extends KnownCheckout {
 
   /** The most urgent step that is due, or how long none is. */
   nextStep(now: Instant): Step {
-    const { creation, charges, refunding } = this.parts;
+    const { creation, charges, refunds, refunding } = this.parts;
     const steps = [...creation.due(), ...charges.due(now), ...creation.lateEffectCheckDue(now), ...refunding.due()];
-    return nextStepOf(steps, deadlinesOf(this, this.isAftercare), now);
+    return nextStepOf([...steps, ...refunds.due()], deadlinesOf(this, this.isAftercare), now);
   }
 
   // --- The outcomes of steps ---
@@ -223,8 +235,8 @@ export class CheckoutModel extends KnownCheckout {
     published.version += 1;
   }
 
-  note(now: Instant, what: string, detail?: string, by?: string): void {
-    this.parts.timeline.note(now, what, detail, by);
+  note(now: Instant, what: string, detail?: string, requester?: Attributed): void {
+    this.parts.timeline.note(now, what, detail, requester);
   }
 
   #applyRetrieved(now: Instant, retrievedAt: Instant, asked: string, facts: ChargeFacts): void {

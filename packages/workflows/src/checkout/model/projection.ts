@@ -115,7 +115,7 @@ function toAttemptView(attempt: Attempt, { attempts, creation }: Readonly<ModelS
 }
 
 export function toStoredRefund(entry: Readonly<RefundEntry>, { currency }: CheckoutIntent): StoredRefund {
-  const { requestedBy, asked, nonce } = entry;
+  const { requestedBy, approvedBy, approvalUntil, asked, nonce } = entry;
   return {
     id: entry.id,
     key: entry.key,
@@ -129,6 +129,8 @@ export function toStoredRefund(entry: Readonly<RefundEntry>, { currency }: Check
     failure_message: entry.failureMessage,
     created_at: formatInstant(instant(entry.createdAt)),
     ...(requestedBy === undefined ? {} : { requested_by: requestedBy }),
+    ...(approvedBy === undefined ? {} : { approved_by: approvedBy }),
+    ...(approvalUntil === undefined ? {} : { approval_until: formatInstant(instant(approvalUntil)) }),
     ...(asked === null ? {} : { asked }),
     ...(nonce === undefined ? {} : { nonce }),
   };

@@ -24,7 +24,7 @@ describe('the state from which a checkout reopens', () => {
 
   it('a reopened checkout has the policy of the closed run, or none', () => {
     const memo = { intent, requestNonce: 'o' };
-    expect(Object.keys(reopen(memo, undefined, late, NOW))).toEqual(['resume']);
+    expect(Object.keys(reopen(memo, undefined, late, NOW))).toEqual(['resume', 'limits']);
     expect(reopen(memo, { latePayment: 'keep' }, late, NOW).policy).toEqual({ latePayment: 'keep' });
   });
 

@@ -34,7 +34,7 @@ export function reopen(
   late: LateCharge,
   now: Instant,
 ): CheckoutInput {
-  return { ...(policy === undefined ? {} : { policy }), resume: stateOf(memo, policy, late, now) };
+  return { ...(policy === undefined ? {} : { policy }), resume: stateOf(memo, policy, late, now), limits: true };
 }
 
 /**
@@ -95,7 +95,11 @@ function stateOf(
       .map((id) => ({ id, retrieveAt: now, tries: 0 })),
     refunds: refunds.map((refund) => toEntry(refund, now, inFlightUntil)),
     published: { status: state.status, version },
-    attentions: state.attention === null ? [] : [{ ...state.attention, about: accepted ?? '' }],
+    // A refund that waits raises its attention again.
+    attentions:
+      state.attention === null || state.attention.code === 'approval_needed'
+        ? []
+        : [{ ...state.attention, about: accepted ?? '' }],
     timeline: [...timeline, reopening(late, now)],
   };
 }
@@ -161,6 +165,8 @@ function toEntry(refund: StoredRefund, now: Instant, inFlightUntil: Instant): Re
     id,
     by,
     requestedBy: refund.requested_by,
+    ...(refund.approved_by === undefined ? {} : { approvedBy: refund.approved_by }),
+    ...(refund.approval_until === undefined ? {} : { approvalUntil: parseInstant(refund.approval_until) }),
     nonce: refund.nonce,
     reason: refund.reason,
     failureCode: refund.failure_code,

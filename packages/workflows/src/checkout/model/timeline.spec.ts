@@ -15,14 +15,23 @@ function fullTimeline(webhookAt: number | null): Timeline {
 
 describe('a timeline', () => {
   it.each([
-    ['without detail', [], {}],
-    ['with a detail', ['chrg_1'], { detail: 'chrg_1' }],
-    ['with a detail and a requester', ['chrg_1', 'cli:ann'], { detail: 'chrg_1', by: 'cli:ann' }],
-    ['with a requester', [undefined, 'cli:ann'], { by: 'cli:ann' }],
-  ] as const)('a timeline notes an entry %s', (_, [detail, by]: readonly (string | undefined)[], shown) => {
+    ['without detail', undefined, {}, {}],
+    ['with a detail', 'chrg_1', {}, { detail: 'chrg_1' }],
+    ['with a detail and a requester', 'chrg_1', { by: 'cli:ann' }, { detail: 'chrg_1', by: 'cli:ann' }],
+    ['with a requester and its machine', undefined, { by: 'cli:ann', origin: 'm1' }, { by: 'cli:ann', origin: 'm1' }],
+  ])('a timeline notes an entry %s', (_, detail, requester, shown) => {
     const timeline = new Timeline([]);
-    timeline.note(START, 'paid', detail, by);
+    timeline.note(START, 'paid', detail, requester);
     expect(timeline.all).toStrictEqual([{ at: '2026-03-10T09:00:00.000Z', what: 'paid', ...shown }]);
+  });
+
+  it('a timeline that is full of requests keeps their first half and the newest, and drops what no one requested', () => {
+    const timeline = new Timeline([]);
+    for (let count = 0; count < FULL; count += 1) timeline.note(START, 'refund_requested', String(count), { by: 'a' });
+    timeline.note(START, 'refunded', 'one');
+    expect(timeline.all.some(({ what }) => what === 'refunded')).toBe(false);
+    timeline.note(START, 'refund_requested', 'new', { by: 'a' });
+    expect([timeline.all.length, timeline.all[0]?.detail, timeline.all.at(-1)?.detail]).toEqual([FULL, '0', 'new']);
   });
 
   it.each([

@@ -1,10 +1,14 @@
 import { formatInstant, type Instant } from '@tillflow/domain';
+import type { Attributed } from '../../shared/requester.js';
 import type { TimelineEntry } from '../types.js';
 
 /** A hint of this kind comes from a reconciliation, not from an event of the provider. */
 export const RECONCILIATION = 'reconciliation';
 
-/** Beyond this many entries, the timeline drops webhooks first, then entries in the middle: the memo stays small. */
+/**
+ * Beyond this many entries, the timeline drops webhooks first, then entries in the middle, those of requests last: the
+ * memo stays small.
+ */
 const TIMELINE_LIMIT = 60;
 
 /** What happened to the checkout, oldest entry first. */
@@ -15,16 +19,19 @@ export class Timeline {
     return this.entries;
   }
 
-  /** @param by who requested it, when a person or another system did. */
-  note(now: Instant, what: string, detail?: string, by?: string): void {
+  /** @param requester who requested it and from where, when a person or another system did. */
+  note(now: Instant, what: string, detail?: string, { by, origin }: Attributed = {}): void {
     this.entries.push({
       at: formatInstant(now),
       what,
       ...(detail === undefined ? {} : { detail }),
       ...(by === undefined ? {} : { by }),
+      ...(origin === undefined ? {} : { origin }),
     });
     if (this.entries.length <= TIMELINE_LIMIT) return;
     const webhook = this.entries.findIndex((entry) => entry.what === 'webhook');
-    this.entries.splice(webhook === -1 ? TIMELINE_LIMIT / 2 : webhook, 1);
+    const middle = TIMELINE_LIMIT / 2;
+    const unasked = this.entries.findIndex((entry, index) => index >= middle && entry.by === undefined);
+    this.entries.splice([webhook, unasked, middle].find((index) => index !== -1) ?? middle, 1);
   }
 }

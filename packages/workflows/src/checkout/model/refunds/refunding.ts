@@ -202,7 +202,7 @@ export class Refunding {
       this.#reject(now, entry, { code: refusal.code, message: describeRefusal(refusal, intent.currency) });
       return;
     }
-    this.refunds.decide(entry.key, amount, refundKind(payment, amount, facts.canVoid && !call.voidRefused));
+    this.refunds.determine(entry.key, amount, refundKind(payment, amount, facts.canVoid && !call.voidRefused));
     call.stage = 'send';
     call.dueAt = now;
   }

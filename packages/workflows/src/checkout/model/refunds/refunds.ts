@@ -6,6 +6,7 @@ import {
   leftToRefund,
   OWN_KEY_PREFIX,
   plus,
+  refundableUntil,
   refundKind,
   refuseNewRefund,
   refuseRepetition,
@@ -15,14 +16,19 @@ import {
   type RefundRefusal,
 } from '@tillflow/domain';
 import type { RefundFacts } from '../../activities.js';
-import type { RefundRequest, Refused } from '../../messages.js';
+import type { RefundDecision, RefundRequest, Refused } from '../../messages.js';
 import { lookupDelay } from '../../../shared/policy.js';
-import { askerOf } from '../../../shared/requester.js';
+import { askerOf, requesterOf, type Attributed } from '../../../shared/requester.js';
+import { isDecidedAs, NOT_APPROVED } from '../../types.js';
 import type { Charge } from '../charges/polling.js';
 import type { ModelContext } from '../context.js';
+import type { Due } from '../schedule.js';
 
 /** A refused return is tried again at this index of the lookup delays: after 1 h, then daily. */
 const RETURN_AGAIN = 4;
+
+/** How long a refund waits for a second person, in milliseconds. */
+const APPROVE_WITHIN_MS = 24 * 3_600_000;
 
 /** One refund or void. Amounts are in the smallest currency unit, instants in milliseconds since 1970 (UTC). */
 export type RefundEntry = {
@@ -32,13 +38,17 @@ export type RefundEntry = {
   /** The amount that was requested; null: all that was left. */
   asked: number | null;
   kind: 'void' | 'refund';
-  status: 'pending' | 'succeeded' | 'rejected';
+  status: 'pending' | 'needs_approval' | 'succeeded' | 'rejected';
   /** The provider's id; null until it is known. */
   id: string | null;
   /** `tillflow`: a late or second payment that Tillflow returns. `elsewhere`: made in the provider's dashboard. */
   by: 'caller' | 'tillflow' | 'elsewhere';
   /** As `Attributed` spells it. Absent: not known. */
   requestedBy?: string | undefined;
+  /** The second person who let it go ahead, as `Attributed` spells it. */
+  approvedBy?: string | undefined;
+  /** While it needs approval: it is rejected at this time. */
+  approvalUntil?: number | undefined;
   /** `RefundRequest.nonce` of the request that opened it. */
   nonce?: string | undefined;
   reason: string | null;
@@ -53,7 +63,12 @@ export type RefundEntry = {
 };
 
 type Paid = Pick<Charge, 'id' | 'refunded' | 'paidAt'>;
-type Requested = Pick<RefundEntry, 'key' | 'asked' | 'amount' | 'by' | 'requestedBy' | 'nonce' | 'reason'>;
+type Requested = Pick<RefundEntry, 'key' | 'asked' | 'amount' | 'by' | 'requestedBy' | 'nonce' | 'reason'> & {
+  /** The sum of the requester's refunds is above its limit. */
+  readonly isAboveLimit?: boolean;
+  /** From where it was requested, as `Attributed` says. */
+  readonly origin?: string | undefined;
+};
 type Failure = { readonly code: string; readonly message: string };
 
 /** Every refund of the checkout's charges. The returned and the pending amounts together never exceed the payment. */
@@ -98,13 +113,87 @@ export class Refunds {
     return leftToRefund(this.#paymentOf(charge, now));
   }
 
-  /** Adds a refund that {@link refuse} accepts. The same key again changes nothing. */
-  request(now: Instant, accepted: Paid | null, request: RefundRequest): void {
-    const { key, amount, reason, nonce } = request;
+  /**
+   * Adds a refund that {@link refuse} accepts. The same key again changes nothing.
+   * @param limit the sum that the requester may refund of this checkout without a second person, in the smallest currency
+   *   unit; null: no limit
+   */
+  request(now: Instant, accepted: Paid | null, request: RefundRequest, limit: number | null): void {
+    const { key, amount: asked, reason, nonce } = request;
     if (accepted === null || this.#get(key) !== undefined) return;
-    const whole = amount ?? this.left(now, accepted);
-    const requestedBy = askerOf(request);
-    this.#add(now, accepted, { key, asked: amount, amount: whole, by: 'caller', requestedBy, nonce, reason });
+    const amount = asked ?? this.left(now, accepted);
+    const { by: requestedBy, origin } = requesterOf(request);
+    const isAboveLimit = limit !== null && this.#refundedBy(requestedBy, now) + amount > limit;
+    this.#add(now, accepted, { key, asked, amount, by: 'caller', requestedBy, origin, nonce, reason, isAboveLimit });
+  }
+
+  /** @returns why this decision is refused; null when it is possible, or when it was made before. */
+  refuseDecision(now: Instant, decision: RefundDecision, mayApprove: boolean): Refused | null {
+    if (!isDecision(decision))
+      return { code: 'invalid_refund', message: 'A decision names a key, and approve or reject' };
+    const { key } = decision;
+    const entry = this.#get(key);
+    if (entry === undefined) return { code: 'refund_unknown', message: `No refund has the key ${key}` };
+    const by = askerOf(decision);
+    if (!mayApprove) return { code: 'may_not_approve', message: `${by ?? 'The requester'} may not approve refunds` };
+    if (by === undefined || by === entry.requestedBy) {
+      return {
+        code: 'second_person_required',
+        message: 'Another key than the one that asked for the refund must decide',
+      };
+    }
+    const { approvedBy, failureCode } = entry;
+    const made = { approved_by: approvedBy, failure_code: failureCode };
+    if (isWaiting(entry, now) || isDecidedAs(made, decision.decision)) return null;
+    return { code: 'refund_decided', message: `The refund does not wait for approval: it is ${entry.status}` };
+  }
+
+  /** Carries out a decision that {@link refuseDecision} accepts. The same decision again changes nothing. */
+  decide(now: Instant, decision: RefundDecision): void {
+    const { key, reason } = decision;
+    const entry = this.#get(key);
+    if (entry?.status !== 'needs_approval') return;
+    const requester = requesterOf(decision);
+    const { by } = requester;
+    // A message that is sent by hand may have no reason.
+    const why = (reason ?? '') === '' ? '' : `: ${reason}`;
+    if (decision.decision === 'approve') {
+      this.#endApproval(entry, 'pending');
+      entry.approvedBy = by;
+      this.context.timeline.note(now, 'refund_approved', `${key}${why}`, requester);
+    } else {
+      this.#endApproval(entry, 'rejected');
+      this.#fail(
+        now,
+        entry,
+        { code: NOT_APPROVED, message: `${by ?? 'A person'} did not approve it${why}` },
+        requester,
+      );
+    }
+  }
+
+  /** Shows the refunds that wait for approval to people, and rejects those that have waited too long. */
+  advanceTo(now: Instant): void {
+    for (const entry of this.entries) {
+      if (entry.status !== 'needs_approval') continue;
+      const { key, amount, requestedBy = 'an unknown requester' } = entry;
+      if (isWaiting(entry, now)) {
+        const detail = `${requestedBy} asks for a refund of ${this.#money(amount)}, which needs the approval of another key: ${key}`;
+        this.context.attentions.raise(now, 'approval_needed', detail, key);
+        continue;
+      }
+      this.#endApproval(entry, 'rejected');
+      this.#fail(now, entry, { code: 'approval_expired', message: 'No second person approved it in time' });
+    }
+  }
+
+  /** When refunds that wait for approval are rejected. */
+  due(): Due[] {
+    return this.entries.flatMap(({ status, approvalUntil }): Due[] =>
+      status === 'needs_approval' && approvalUntil !== undefined
+        ? [{ at: instant(approvalUntil), why: 'then reject a refund that was not approved' }]
+        : [],
+    );
   }
 
   /** Returns a payment that Tillflow does not accept. @param amount in the smallest currency unit. */
@@ -137,8 +226,8 @@ export class Refunds {
     if (index !== -1) this.entries.splice(index, 1);
   }
 
-  /** The retrieved charge decides the amount and the kind just before the refund is sent. */
-  decide(key: string, amount: number, kind: RefundEntry['kind']): void {
+  /** The retrieved charge determines the amount and the kind just before the refund is sent. */
+  determine(key: string, amount: number, kind: RefundEntry['kind']): void {
     this.#change(key, { amount, kind });
   }
 
@@ -159,13 +248,10 @@ export class Refunds {
 
   /** A refused return is tried again until the refund window closes, and operators see it. */
   reject(now: Instant, key: string, charge: Paid | undefined, { code, message }: Failure): void {
-    const { intent, policy, timeline, attentions } = this.context;
+    const { intent, policy, attentions } = this.context;
     const entry = this.#get(key);
     if (entry === undefined) return;
-    entry.status = 'rejected';
-    entry.failureCode = code;
-    entry.failureMessage = message;
-    timeline.note(now, 'refund_rejected', `${key}: ${code}`);
+    this.#fail(now, entry, { code, message });
     const isLeft = charge !== undefined && returnedAmount(this.entries, charge) < intent.amount;
     if (entry.by !== 'tillflow' || !isLeft) return;
     const isOpen = code !== 'refund_window_closed';
@@ -178,11 +264,32 @@ export class Refunds {
   /** @param amount the rest of the payment, in the smallest currency unit. */
   retryReturn(now: Instant, key: string, amount: number, by: string | undefined): void {
     this.#change(key, { amount, status: 'pending', retryAt: null });
-    this.context.timeline.note(now, 'refund_requested', `${key}: again`, by);
+    this.context.timeline.note(now, 'refund_requested', `${key}: again`, { by });
   }
 
   setInFlightUntil(key: string, until: number): void {
     this.#change(key, { inFlightUntil: until });
+  }
+
+  #endApproval(entry: RefundEntry, status: 'pending' | 'rejected'): void {
+    entry.status = status;
+    delete entry.approvalUntil;
+    this.context.attentions.settle('approval_needed', entry.key);
+  }
+
+  #fail(now: Instant, entry: RefundEntry, { code, message }: Failure, requester?: Attributed): void {
+    Object.assign(entry, { status: 'rejected', failureCode: code, failureMessage: message } as const);
+    this.context.timeline.note(now, 'refund_rejected', `${entry.key}: ${code}`, requester);
+  }
+
+  /** What one requester has refunded, or is refunding. What waits for approval does not count yet. */
+  #refundedBy(requestedBy: string | undefined, now: Instant): number {
+    return this.entries
+      .filter(
+        (entry) => entry.by === 'caller' && entry.requestedBy === requestedBy && entry.status !== 'needs_approval',
+      )
+      .filter((entry) => entry.status === 'succeeded' || isPending(entry, now))
+      .reduce((sum, { amount }) => sum + amount, 0);
   }
 
   #get(key: string): RefundEntry | undefined {
@@ -209,10 +316,18 @@ export class Refunds {
     const payment = { paid: intent.amount, returned: returnedAmount(this.entries, charge) };
     const canVoid = isVoidable(instant(charge.paidAt ?? now), now, voidRule(policy.voidDateOffsetMinutes));
     const kind = refundKind(payment, requested.amount, canVoid);
-    const more = { chargeId: charge.id, kind, status: 'pending', id: null, createdAt: now } as const;
-    this.entries.push({ ...requested, ...more, ...NOT_REFUSED });
-    const why = requested.by === 'tillflow' ? `, ${requested.reason ?? ''}` : '';
-    timeline.note(now, 'refund_requested', `${this.#money(requested.amount)}${why}`, requested.requestedBy);
+    const { isAboveLimit = false, origin, ...asked } = requested;
+    const approval = isAboveLimit
+      ? ({ status: 'needs_approval', approvalUntil: this.#approvalUntil(now, charge) } as const)
+      : ({ status: 'pending' } as const);
+    this.entries.push({ ...asked, ...approval, chargeId: charge.id, kind, id: null, createdAt: now, ...NOT_REFUSED });
+    const why = asked.by === 'tillflow' ? `, ${asked.reason ?? ''}` : isAboveLimit ? ', needs approval' : '';
+    timeline.note(now, 'refund_requested', `${this.#money(asked.amount)}${why}`, { by: asked.requestedBy, origin });
+  }
+
+  /** After the refund window, an approval would come too late. */
+  #approvalUntil(now: Instant, { paidAt }: Paid): number {
+    return Math.min(now + APPROVE_WITHIN_MS, refundableUntil(instant(paidAt ?? now)));
   }
 
   #described(refusal: RefundRefusal | null): Refused | null {
@@ -256,9 +371,23 @@ export function succeededAmount(entries: readonly Readonly<RefundEntry>[], charg
   return sumOf(entries, chargeId, ({ status }) => status === 'succeeded');
 }
 
+/** A second person can still approve or reject it. */
+function isWaiting({ status, approvalUntil = 0 }: Readonly<RefundEntry>, now: Instant): boolean {
+  return status === 'needs_approval' && now < approvalUntil;
+}
+
+/** A message that is sent by hand can contain anything, or nothing. */
+function isDecision(given: unknown): given is RefundDecision {
+  if (typeof given !== 'object' || given === null) return false;
+  const { key, decision, reason = null } = given as Partial<Record<keyof RefundDecision, unknown>>;
+  const isReason = reason === null || typeof reason === 'string';
+  return typeof key === 'string' && (decision === 'approve' || decision === 'reject') && isReason;
+}
+
 /**
  * Its money may still be returned: the refund is not decided, or an operator gave it up while the call was in flight.
  */
 function isPending({ status, inFlightUntil }: Readonly<RefundEntry>, now: Instant): boolean {
-  return status === 'pending' || (status === 'rejected' && inFlightUntil !== null && now < inFlightUntil);
+  const isOpen = status === 'pending' || status === 'needs_approval';
+  return isOpen || (status === 'rejected' && inFlightUntil !== null && now < inFlightUntil);
 }

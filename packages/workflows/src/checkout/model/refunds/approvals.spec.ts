@@ -1,0 +1,297 @@
+import { plus } from '@tillflow/domain';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DrivenCheckout } from '../../../testing/driven-checkout.js';
+import { CHANGE_FAULTS, Scenario } from '../../../testing/runner.js';
+import { AMOUNT } from '../../../testing/sample-intent.js';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../testing/simulated-provider.js';
+import { settle } from '../../../testing/simulation.js';
+import type { RefundDecision } from '../../messages.js';
+
+const LIMIT = 50_000;
+const MONEY = ['refund_requested', 'refund_approved', 'refund_rejected', 'refunded', 'attention'];
+
+/** The clerk asks for THB 600, above its limit of THB 500. */
+function waiting(): DrivenCheckout {
+  const checkout = DrivenCheckout.paid();
+  checkout.askRefund('k', 60_000, 'clerk', LIMIT);
+  return checkout;
+}
+
+const statusOf = (checkout: DrivenCheckout, key = 'k') => checkout.model.refund(key)?.status;
+
+describe('a refund above the limit of its requester', () => {
+  it('waits for a second person, and no call is made', () => {
+    const checkout = waiting();
+    expect(checkout.step.do).toBe('wait');
+    expect(checkout.model.refund('k')).toMatchObject({
+      status: 'needs_approval',
+      requested_by: 'clerk',
+      approval_until: new Date(checkout.now + DAY).toISOString(),
+    });
+    expect(checkout.view.attention).toMatchObject({
+      code: 'approval_needed',
+      detail: 'clerk asks for a refund of THB 600.00, which needs the approval of another key: k',
+    });
+  });
+
+  it('is made once another key has approved it, also when it approves twice', () => {
+    const checkout = waiting();
+    expect(checkout.decideRefund('k', 'approve', 'manager')).toBeNull();
+    expect(checkout.decideRefund('k', 'approve', 'manager')).toBeNull();
+    expect(checkout.model.refund('k')).toMatchObject({ status: 'pending', approved_by: 'manager' });
+    expect(checkout.sendRefund()).toMatchObject({ do: 'createRefund', key: 'k', amount: 60_000 });
+    expect(checkout.view.attention).toBeNull();
+    expect(checkout.timeline(...MONEY).map(({ what, by }) => [what, by])).toEqual([
+      ['refund_requested', 'clerk'],
+      ['refund_approved', 'manager'],
+    ]);
+  });
+
+  it('is never made once another key has rejected it', () => {
+    const checkout = waiting();
+    expect(checkout.decideRefund('k', 'reject', 'manager')).toBeNull();
+    expect(checkout.decideRefund('k', 'reject', 'manager')).toBeNull();
+    expect(checkout.decideRefund('k', 'approve', 'manager')).toBe('refund_decided');
+    expect(checkout.model.refund('k')).toMatchObject({
+      status: 'rejected',
+      failure_code: 'not_approved',
+      failure_message: 'manager did not approve it',
+    });
+    expect(checkout.step.do).toBe('wait');
+    expect(checkout.timeline('refund_rejected')).toEqual([
+      { what: 'refund_rejected', detail: 'k: not_approved', by: 'manager' },
+    ]);
+  });
+
+  it('is rejected after 24 hours, and not a moment before', () => {
+    const checkout = waiting();
+    const { step } = checkout;
+    expect(step.do).toBe('wait');
+    checkout.pass(DAY - 1);
+    expect([checkout.step.do, statusOf(checkout)]).toEqual(['wait', 'needs_approval']);
+    checkout.pass(1);
+    expect(checkout.decideRefund('k', 'approve', 'manager')).toBe('refund_decided');
+    checkout.model.advanceTo(checkout.now);
+    expect(checkout.model.refund('k')).toMatchObject({ status: 'rejected', failure_code: 'approval_expired' });
+    expect(checkout.view.attention).toBeNull();
+  });
+
+  it('wakes the checkout when its time is over', () => {
+    const checkout = waiting();
+    const until = checkout.now + DAY;
+    for (;;) {
+      const { step } = checkout;
+      if (step.do !== 'wait' || statusOf(checkout) !== 'needs_approval') break;
+      checkout.now = step.until;
+    }
+    expect([statusOf(checkout), checkout.now]).toEqual(['rejected', until]);
+  });
+
+  it('waits no longer than the refund window', () => {
+    const checkout = DrivenCheckout.paid();
+    const until = Date.parse(checkout.view.refundable_until ?? '');
+    checkout.pass(until - HOUR - checkout.now);
+    checkout.askRefund('k', 60_000, 'clerk', LIMIT);
+    expect(checkout.model.refund('k')?.approval_until).toBe(new Date(until).toISOString());
+  });
+
+  it.each([
+    ['the key that asked for it', 'clerk', true, 'second_person_required'],
+    ['a requester without a name', undefined, true, 'second_person_required'],
+    ['a key that may not approve', 'other', false, 'may_not_approve'],
+  ])('cannot be decided by %s', (_, by, mayApprove, code) => {
+    const checkout = waiting();
+    expect(checkout.decideRefund('k', 'approve', by, mayApprove)).toBe(code);
+    expect(checkout.decideRefund('k', 'reject', by, mayApprove)).toBe(code);
+    expect(statusOf(checkout)).toBe('needs_approval');
+  });
+
+  it('reserves its amount until it is decided', () => {
+    const checkout = waiting();
+    const more = { key: 'more', amount: AMOUNT - 60_000 + 1, reason: null };
+    expect(checkout.model.refuseRefund(checkout.now, more)?.code).toBe('refund_exceeds_paid');
+    checkout.decideRefund('k', 'reject', 'manager');
+    expect(checkout.model.refuseRefund(checkout.now, more)).toBeNull();
+  });
+
+  it('still waits after an operator has abandoned everything else', () => {
+    const checkout = waiting();
+    checkout.model.advanceTo(checkout.now);
+    checkout.model.resolve(checkout.now, { action: 'abandon', reason: 'a test' });
+    checkout.model.advanceTo(checkout.now);
+    expect([statusOf(checkout), checkout.view.attention?.code]).toEqual(['needs_approval', 'approval_needed']);
+  });
+});
+
+describe('the limit of a requester', () => {
+  it('permits a sum up to the limit, over several refunds', () => {
+    const checkout = DrivenCheckout.paid();
+    checkout.askRefund('a', 20_000, 'clerk', LIMIT);
+    checkout.askRefund('b', 30_000, 'clerk', LIMIT);
+    checkout.askRefund('c', 1, 'clerk', LIMIT);
+    expect(['a', 'b', 'c'].map((key) => statusOf(checkout, key))).toEqual(['pending', 'pending', 'needs_approval']);
+  });
+
+  it('counts the refunds of that requester only, and none that waits or was rejected', () => {
+    const checkout = waiting();
+    checkout.askRefund('a', 50_000, 'other', LIMIT);
+    checkout.decideRefund('k', 'reject', 'manager');
+    checkout.askRefund('b', 50_000, 'clerk', LIMIT);
+    expect(['a', 'b'].map((key) => statusOf(checkout, key))).toEqual(['pending', 'pending']);
+  });
+
+  it('counts a refund that was approved', () => {
+    const checkout = waiting();
+    checkout.decideRefund('k', 'approve', 'manager');
+    checkout.askRefund('a', 1, 'clerk', LIMIT);
+    expect(statusOf(checkout, 'a')).toBe('needs_approval');
+  });
+
+  it('counts a refund that was given up while it could still be made', () => {
+    const checkout = DrivenCheckout.paid();
+    checkout.askRefund('a', 50_000, 'clerk', LIMIT);
+    checkout.sendRefund();
+    checkout.model.resolve(checkout.now, { action: 'abandon', reason: 'no answer' });
+    checkout.askRefund('b', 50_000, 'clerk', LIMIT);
+    expect(statusOf(checkout, 'b')).toBe('needs_approval');
+  });
+
+  it('of 0 permits nothing alone; without a limit, all that is left is refunded at once', () => {
+    const checkout = DrivenCheckout.paid();
+    checkout.askRefund('a', 1, 'clerk', 0);
+    checkout.askRefund('b', null, 'manager', null);
+    expect([statusOf(checkout, 'a'), statusOf(checkout, 'b')]).toEqual(['needs_approval', 'pending']);
+    expect(checkout.model.refund('b')?.amount).toBe(AMOUNT - 1);
+  });
+
+  it('changes nothing about a refund that was requested before', () => {
+    const checkout = DrivenCheckout.paid();
+    checkout.askRefund('k', 60_000, 'clerk');
+    checkout.askRefund('k', 60_000, 'clerk', 0);
+    expect(statusOf(checkout)).toBe('pending');
+    expect(checkout.sendRefund()).toMatchObject({ do: 'createRefund', key: 'k' });
+  });
+});
+
+const RUNS = Number(process.env['RUNS'] ?? (process.env['FULL'] === '1' ? 10_000 : 300));
+const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+/** `cashier` may refund nothing alone; `boss` has no limit. */
+const LIMITS: Readonly<Record<string, number | null>> = { clerk: LIMIT, cashier: 0, boss: null };
+const APPROVERS: ReadonlySet<string> = new Set(['clerk', 'boss', 'manager']);
+const PEOPLE = [...Object.keys(LIMITS), 'manager'];
+
+const key = fc.constantFrom('a', 'b', 'c', 'd');
+const action = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('refund' as const),
+      key,
+      amount: fc.constantFrom(null, 1, 20_000, LIMIT, LIMIT + 1, 100_000),
+      by: fc.constantFrom(...Object.keys(LIMITS)),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('decide' as const),
+      key,
+      decision: fc.constantFrom<RefundDecision['decision']>('approve', 'approve', 'reject'),
+      by: fc.constantFrom(...PEOPLE),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      ms: fc.constantFrom(SECOND, MINUTE, 23 * HOUR, DAY, 366 * DAY),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('restart' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('abandon' as const) }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ do: fc.constant('refund at the dashboard' as const), amount: fc.constantFrom(1, 70_000) }),
+  },
+);
+
+it(`no refund exceeds a limit without an approval, whatever is requested, decided and lost (${RUNS} sequences, SEED=${SEED})`, async () => {
+  const changes = fc.array(fc.constantFrom('none' as const, 'none' as const, ...CHANGE_FAULTS), { maxLength: 12 });
+  let waited = 0;
+  let approvedAndMade = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(action, { minLength: 2, maxLength: 16 }), changes, async (actions, faults) => {
+      const scenario = await Scenario.paid();
+      const fault = faults.values();
+      scenario.drawChangeFault = () => fault.next().value ?? 'none';
+      /** What this test saw itself: who asked first for a key, and which decision was accepted while it waited. */
+      const requesters = new Map<string, string>();
+      const decisions = new Map<string, string>();
+      const check = (): void => {
+        for (const [by, limit] of Object.entries(LIMITS)) {
+          const alone = scenario.refunds.filter(
+            (made) => made.key !== null && requesters.get(made.key) === by && !decisions.has(made.key),
+          );
+          // A call that takes effect long after it was given up makes one refund twice. Another test counts those.
+          const amounts = new Map(alone.map((made) => [made.key, made.amount]));
+          const sum = [...amounts.values()].reduce((all, one) => all + one, 0);
+          if (limit !== null) expect(sum).toBeLessThanOrEqual(limit);
+        }
+        for (const made of scenario.refunds) if (made.key !== null) expect(decisions.get(made.key)).not.toBe('reject');
+      };
+      for (const one of actions) {
+        scenario.note(JSON.stringify(one));
+        const { model, now } = scenario;
+        if (one.do === 'refund') {
+          const isNew = model.refund(one.key) === null;
+          scenario.requestRefund(one.key, one.amount, one.by, LIMITS[one.by] ?? null);
+          if (isNew && model.refund(one.key) !== null) requesters.set(one.key, one.by);
+          if (isNew && model.refund(one.key)?.status === 'needs_approval') waited += 1;
+        } else if (one.do === 'decide') {
+          const wasWaiting = model.refund(one.key)?.status === 'needs_approval';
+          const decision = { key: one.key, decision: one.decision, reason: null, by: one.by };
+          const refused = model.refuseDecision(now, decision, APPROVERS.has(one.by));
+          if (refused === null) model.decideRefund(now, decision);
+          if (refused === null && wasWaiting) {
+            expect(APPROVERS.has(one.by) && requesters.get(one.key) !== one.by).toBe(true);
+            decisions.set(one.key, one.decision);
+          }
+        } else if (one.do === 'refund at the dashboard') {
+          const [charge] = scenario.charges;
+          if (charge !== undefined) scenario.makeRefund(charge, one.amount, false, null);
+        } else if (one.do === 'abandon') {
+          model.resolve(now, { action: 'abandon', reason: 'a test' });
+        } else if (one.do === 'restart') {
+          scenario.restart();
+        }
+        await scenario.pass(one.do === 'wait' ? one.ms : SECOND);
+        check();
+      }
+      await settle(scenario, 2 * DAY);
+      check();
+      const open = scenario.model.refunds.filter(({ status }) => status === 'needs_approval');
+      expect(open).toEqual([]);
+      approvedAndMade += scenario.refunds.filter(
+        ({ key: of }) => of !== null && decisions.get(of) === 'approve',
+      ).length;
+    }),
+    { numRuns: RUNS, seed: SEED },
+  );
+  expect(waited).toBeGreaterThan(RUNS / 4);
+  expect(approvedAndMade).toBeGreaterThan(RUNS / 30);
+});
+
+it('a refund waits again after its closed checkout is opened again', async () => {
+  const scenario = await Scenario.paid();
+  scenario.requestRefund('k', 60_000, 'clerk', LIMIT);
+  await scenario.pass(SECOND);
+  const [charge] = scenario.charges;
+  if (charge === undefined) throw new Error('There is no charge');
+  scenario.reopen(charge);
+  expect(scenario.model.refund('k')).toMatchObject({ status: 'needs_approval', requested_by: 'clerk' });
+  await scenario.pass(plus(scenario.now, DAY) - scenario.now);
+  expect(scenario.model.refund('k')).toMatchObject({ status: 'rejected', failure_code: 'approval_expired' });
+  expect(scenario.refunds).toEqual([]);
+});
