@@ -391,7 +391,11 @@ describe('ACCOUNTS_FILE', () => {
 
   it('with mistakes changes nothing, and names each with its line', async () => {
     accounts.writeText('singapore:\n  secret_key: skey_test_other\n  refunds: often\nUPPER: {}\nparis: {}\n');
-    await eventually(() => {
+    const counted = async () =>
+      /^tillflow_settings_file_mistakes\{file="ACCOUNTS_FILE",account="default"\} (\d+)/m.exec(
+        (await as<string>('bangkok', 'GET', '/metrics')).body,
+      )?.[1];
+    await eventually(async () => {
       const line = stack.logs.findLast((text) => text.includes('ACCOUNTS_FILE is wrong'));
       const { mistakes } = JSON.parse(line ?? '{}') as { mistakes: string[] };
       expect(mistakes).toEqual(
@@ -401,10 +405,12 @@ describe('ACCOUNTS_FILE', () => {
           'line 5: paris: PROVIDER_SECRET_KEY: is needed',
         ]),
       );
+      expect(await counted()).toBe(String(mistakes.length));
     });
     expect((await sell('singapore', 'SGD')).status).toBe(201);
     const { code, out } = await tillflow(['doctor', '--json'], operatorOf(stack));
     expect([code, out.includes('accounts_file_wrong')]).toEqual([1, true]);
     accounts.write({ singapore: ofSingapore() });
+    await eventually(async () => expect(await counted()).toBe('0'));
   });
 });

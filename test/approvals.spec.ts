@@ -14,6 +14,7 @@ const entries: readonly KeyEntry[] = [
   { name: 'clerk', scopes: [...SHOP, 'refunds:approve'], refund_limit: LIMIT },
   { name: 'manager', scopes: ['refunds:approve'] },
   { name: 'reader', scopes: SHOP },
+  { name: 'office', scopes: ['ops'] },
   { name: 'elsewhere', scopes: [...SHOP, 'refunds:approve'], stores: ['siam'] },
 ];
 
@@ -265,5 +266,37 @@ describe('the audit', () => {
     expect(await audit('--key', 'manager')).toMatchObject([{ by: 'manager', what: 'refund_rejected' }]);
     expect(await audit('--key', 'reader')).toEqual([]);
     expect((await run(['audit', '--from', since], operatorOf(stack))).exit).toBe(2);
+  });
+
+  it('has what was created, changed and ended beside the checkouts', async () => {
+    const begin = new Date().toISOString();
+    const { body: link } = await as<{ id: string }>('clerk', 'POST', '/v1/counter-links', { terminal: 'till-7' });
+    await as('clerk', 'DELETE', `/v1/counter-links/${link.id}`);
+    const { body: endpoint } = await as<{ id: string }>('office', 'POST', '/v1/event-endpoints', {
+      url: 'https://orders.invalid/secret-path',
+    });
+    const path = `/v1/event-endpoints/${endpoint.id}`;
+    await as('office', 'PATCH', path, { description: 'orders', enabled: false });
+    await as('office', 'POST', `${path}/rotate-secret`);
+    await as('office', 'DELETE', path);
+    expect((await run(['pause', '--reason', 'a move'], operatorOf(stack))).exit).toBe(0);
+    expect((await run(['resume'], operatorOf(stack))).exit).toBe(0);
+    const here = expect.stringMatching(/^cli:/) as unknown;
+    const paused = { by: here, target: 'all checkouts' };
+    const expected = [
+      { by: 'clerk', target: link.id, what: 'create_counter_link', detail: 'till-7' },
+      { by: 'clerk', target: link.id, what: 'revoke_counter_link' },
+      { by: 'office', target: endpoint.id, what: 'create_endpoint', detail: 'https://orders.invalid' },
+      { by: 'office', origin: '127.0.0.1', what: 'change_endpoint', detail: 'description, disabled' },
+      { by: 'office', origin: '127.0.0.1', what: 'change_endpoint', detail: 'secret' },
+      { by: 'office', target: endpoint.id, what: 'delete_endpoint' },
+      { ...paused, what: 'pause', detail: 'a move' },
+      { ...paused, what: 'resume' },
+    ];
+    await eventually(async () => {
+      const to = new Date(Date.now() + 60_000).toISOString();
+      const { out } = await run(['audit', '--from', begin, '--to', to, '--json'], operatorOf(stack));
+      expect((JSON.parse(out) as { data: unknown }).data).toMatchObject(expected);
+    });
   });
 });

@@ -288,6 +288,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     ],
   },
   {
+    alert: 'TillflowSettingsFileWrong',
+    fires: [stays('tillflow_settings_file_mistakes{file="KEYS_FILE"}', 2)],
+    labels: { file: 'KEYS_FILE' },
+    summary: 'KEYS_FILE has 2 mistakes, and its last good content stays in force',
+    quiet: [stays('tillflow_settings_file_mistakes{file="KEYS_FILE"}', 0)],
+  },
+  {
     alert: 'TillflowSlotsUsedUp',
     fires: [stays('temporal_worker_task_slots_available{worker_type="ActivityWorker"}', 0)],
     labels: { worker_type: 'ActivityWorker' },

@@ -120,7 +120,7 @@ export const EVENT_PATHS: Readonly<Record<string, EventPath>> = {
     }),
   'endpoint-secret-rotated': (stack) =>
     withEndpoint(stack, undefined, async ({ receiver, endpoints, id }) => {
-      await endpoints.rotate(id, sealerOf(stack), linksOf(stack), BY);
+      await endpoints.rotate(id, sealerOf(stack), linksOf(stack), { by: BY });
       await delivered(receiver, (await stack.create()).body, 'awaiting_payment');
     }),
 };

@@ -1,4 +1,4 @@
-import { countProviderCalls, logReady, processMetrics, programLogger } from '@tillflow/telemetry';
+import { countProviderCalls, logReady, processMetrics, programLogger, showFileMistakes } from '@tillflow/telemetry';
 import { Accounts, SettingsError } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { measureClocks } from './clocks/clocks.js';
@@ -24,6 +24,7 @@ async function main(accounts: Accounts<WorkerSettings>, logger: Logger): Promise
   if (health !== undefined) logger.info({ url: health.url }, 'health and metrics are served');
   try {
     const workers = new Workers(accounts, logger, { retries: startRetries(logger, stopping) });
+    showFileMistakes(registry, () => workers.fileMistakes);
     const opening = workers.begin();
     await Promise.race([opening, untilAborted(stopping)]);
     if (stopping.aborted) {

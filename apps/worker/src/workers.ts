@@ -50,6 +50,11 @@ export class Workers implements RunningWorker {
     });
   }
 
+  /** The mistakes in each settings file that keep its present content out of force. */
+  get fileMistakes() {
+    return this.#keys.mistakes;
+  }
+
   get clocks() {
     return this.#default.clocks;
   }

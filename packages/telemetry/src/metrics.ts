@@ -1,6 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { REQUEST_CHANNEL, type RequestReport } from '@tillflow/payments-client';
-import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 
 /** A new registry with the metrics of this process: memory, CPU and the lag of its event loop. */
 export function processMetrics(): Registry {
@@ -8,6 +8,20 @@ export function processMetrics(): Registry {
   // The default of 10 ms costs an idle process noticeable CPU.
   collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 100 });
   return registry;
+}
+
+/** @param read the number of mistakes in each settings file that is read again when it changes, by the name of its setting */
+export function showFileMistakes(registry: Registry, read: () => Readonly<Record<string, number>>): void {
+  const gauge = new Gauge({
+    name: 'tillflow_settings_file_mistakes',
+    help: 'Mistakes in a settings file that has changed. Above 0, its last good content stays in force.',
+    labelNames: ['file'],
+    registers: [],
+    collect() {
+      for (const [file, count] of Object.entries(read())) this.set({ file }, count);
+    },
+  });
+  registry.registerMetric(gauge);
 }
 
 /** Seconds. A call may take as long as its deadline, 30 s. */

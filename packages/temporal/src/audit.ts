@@ -4,12 +4,15 @@ import {
   CHECKOUT_WORKFLOW,
   COMMAND_WORKFLOW,
   COUNTER_LINK_WORKFLOW,
+  EVENT_ENDPOINT_WORKFLOW,
+  originOf,
   PAUSE_WORKFLOW,
   RECONCILE_WORKFLOW,
   searchAttributes,
   type AcknowledgementMemo,
   type CommandMemo,
   type CounterLinkMemo,
+  type EventEndpointMemo,
   type PauseMemo,
   type ReconcileMemo,
   type StoredRefund,
@@ -44,11 +47,13 @@ const PAGE = 500;
 /** What Tillflow does on its own is no request. */
 const OWN = 'auto:';
 const CHECKOUTS = `WorkflowType IN ('${CHECKOUT_WORKFLOW}', '${AFTERCARE_WORKFLOW}')`;
+/** Each of these ends only when a person or another system terminates it. */
+const ENDED_BY_REQUEST = [COUNTER_LINK_WORKFLOW, EVENT_ENDPOINT_WORKFLOW, PAUSE_WORKFLOW];
 const OTHERS = [ACKNOWLEDGEMENT_WORKFLOW, COMMAND_WORKFLOW, COUNTER_LINK_WORKFLOW, PAUSE_WORKFLOW, RECONCILE_WORKFLOW];
 
 /**
  * Everything that people and other systems asked for, as Temporal stores it: requests to checkouts, changes of the
- * provider's records, links to counters, pauses and reconciliations. It reads every checkout that was open in this time,
+ * provider's records, links to counters, endpoints of events, pauses and reconciliations. It reads every checkout that was open in this time,
  * because a payment can be refunded for a year. Throws what Temporal's client throws: see `isTemporalFailure`.
  */
 export class AuditTrail {
@@ -72,12 +77,47 @@ export class AuditTrail {
       const checkouts = runs.flatMap(({ memo }) => toStored({ memo, isRunning: true }) ?? []);
       yield checkouts.flatMap(requestsOf).filter(isWanted);
     }
-    const types = OTHERS.map((type) => `'${type}'`).join(', ');
     const started = `StartTime >= '${from}' AND StartTime < '${to}'`;
-    for await (const page of this.#pages(`${ofAccount} AND WorkflowType IN (${types}) AND ${started}`)) {
+    for await (const page of this.#pages(`${ofAccount} AND ${typeIn(OTHERS)} AND ${started}`)) {
       const runs = await decodeRuns(this.temporal.client, page, onUnreadable);
       yield runs.flatMap((run) => startOf(run) ?? []).filter(isWanted);
     }
+    const endpoints = `WorkflowType = '${EVENT_ENDPOINT_WORKFLOW}' AND StartTime < '${to}' AND ${wasOpen}`;
+    for await (const page of this.#pages(`${ofAccount} AND ${endpoints}`)) {
+      const runs = await decodeRuns(this.temporal.client, page, onUnreadable);
+      yield runs.flatMap(changesOf).filter(isWanted);
+    }
+    const ended = `ExecutionStatus = 'Terminated' AND CloseTime >= '${from}' AND CloseTime < '${to}'`;
+    for await (const page of this.#pages(`${ofAccount} AND ${typeIn(ENDED_BY_REQUEST)} AND ${ended}`)) {
+      const runs = await decodeRuns(this.temporal.client, page, onUnreadable);
+      const ends: AuditRecord[] = [];
+      for (const run of runs) ends.push(await this.#endOf(run));
+      yield ends.filter(isWanted);
+    }
+  }
+
+  /** Who terminated a run: the last event of its history says it. */
+  async #endOf({ type, workflowId, runId, memo, closeTime }: Run): Promise<AuditRecord> {
+    const { client } = this.temporal;
+    const { history } = await this.#call(() =>
+      client.workflowService.getWorkflowExecutionHistoryReverse({
+        namespace: client.options.namespace,
+        execution: { workflowId, runId },
+        maximumPageSize: 1,
+      }),
+    );
+    const reason = history?.events?.[0]?.workflowExecutionTerminatedEventAttributes?.reason ?? '';
+    const by = /^(?:Resumed|Revoked|Deleted) by (.+)$/s.exec(reason)?.[1];
+    return {
+      at: (closeTime ?? new Date(0)).toISOString(),
+      // Temporal's own tools can terminate it, too.
+      by: by ?? 'temporal:terminate',
+      origin: null,
+      what: END_OF[type] ?? 'terminate',
+      target: targetOf(type, memo),
+      detail: by === undefined && reason !== '' ? reason : null,
+      outcome: 'done',
+    };
   }
 
   async *#pages(query: string): AsyncGenerator<RunPage['runs']> {
@@ -131,6 +171,35 @@ function outcomeOf({ what }: TimelineEntry, refund: StoredRefund | undefined, st
 
 type Run = Awaited<ReturnType<typeof decodeRuns>>[number];
 
+const typeIn = (types: readonly string[]): string => `WorkflowType IN (${types.map((type) => `'${type}'`).join(', ')})`;
+
+const END_OF: Readonly<Record<string, string>> = {
+  [COUNTER_LINK_WORKFLOW]: 'revoke_counter_link',
+  [EVENT_ENDPOINT_WORKFLOW]: 'delete_endpoint',
+  [PAUSE_WORKFLOW]: 'resume',
+};
+
+/** What a pause is about. */
+const ALL_CHECKOUTS = 'all checkouts';
+
+function targetOf(type: string, memo: Run['memo']): string {
+  if (type === COUNTER_LINK_WORKFLOW) return (memo as CounterLinkMemo).link.id;
+  if (type === EVENT_ENDPOINT_WORKFLOW) return (memo as EventEndpointMemo).endpoint.id;
+  return ALL_CHECKOUTS;
+}
+
+/** The creation of an endpoint, and its newest changes. */
+function changesOf({ memo }: Run): AuditRecord[] {
+  const { endpoint, changes = [] } = memo as EventEndpointMemo;
+  const common = { target: endpoint.id, outcome: 'done' };
+  const made = changes.flatMap(({ at, by, origin = null, what }): AuditRecord[] =>
+    by === undefined ? [] : [{ ...common, at, by, origin, what: 'change_endpoint', detail: what.join(', ') }],
+  );
+  const { created_at: at, created_by: by } = endpoint;
+  if (by === null) return made;
+  return [{ ...common, at, by, origin: null, what: 'create_endpoint', detail: originOf(endpoint.url) }, ...made];
+}
+
 /** Who started another workflow than a checkout. Null: a Schedule did, or it was not recorded. */
 function startOf({ type, memo, status, workflowId, startTime }: Run): AuditRecord | null {
   const outcome = status.name.toLowerCase();
@@ -160,7 +229,7 @@ function startOf({ type, memo, status, workflowId, startTime }: Run): AuditRecor
     }
     case PAUSE_WORKFLOW: {
       const { since, by, reason } = memo as PauseMemo;
-      return { ...common, at: since, by, what: 'pause', target: 'all checkouts', detail: reason };
+      return { ...common, at: since, by, what: 'pause', target: ALL_CHECKOUTS, detail: reason };
     }
     case RECONCILE_WORKFLOW: {
       const { by, reconciliation } = memo as ReconcileMemo;

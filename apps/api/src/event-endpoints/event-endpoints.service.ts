@@ -65,10 +65,14 @@ export class EventEndpointsService {
   }
 
   /** @throws {Problem} `endpoint_refused`. */
-  async change(id: string, { enabled, events, ...others }: ChangeEndpoint, { by }: Asker): Promise<EndpointReply> {
+  async change(
+    id: string,
+    { enabled, events, ...others }: ChangeEndpoint,
+    { by, origin }: Asker,
+  ): Promise<EndpointReply> {
     if (others.url !== undefined) await this.#mustBeAllowed(others.url);
     const settings = { ...others, ...(events === undefined ? {} : { events: eventsOf(events) }) };
-    const change = { by, settings, ...(enabled === undefined ? {} : { enabled }) };
+    const change = { by, origin, settings, ...(enabled === undefined ? {} : { enabled }) };
     return toReply(found(await asked(this.#endpoints.change(id, change))));
   }
 
@@ -76,8 +80,8 @@ export class EventEndpointsService {
     if (!(await asked(this.#endpoints.remove(id, by)))) throw notFound();
   }
 
-  async rotate(id: string, { by }: Asker): Promise<EndpointWithSecret> {
-    const rotated = this.#endpoints.rotate(id, this.#sealer, this.links.own, by).catch((error: unknown) => {
+  async rotate(id: string, { by, origin }: Asker): Promise<EndpointWithSecret> {
+    const rotated = this.#endpoints.rotate(id, this.#sealer, this.links.own, { by, origin }).catch((error: unknown) => {
       if (error instanceof SecretsReplacedError) throw new Problem('overloaded', 'Other requests replace this secret');
       throw error;
     });

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
-import { countProviderCalls, processMetrics } from '@tillflow/telemetry';
+import { countProviderCalls, processMetrics, showFileMistakes } from '@tillflow/telemetry';
+import { ConfiguredKeys } from '@tillflow/temporal';
 import { Counter, Histogram, Registry } from 'prom-client';
 import { Settings } from '../providers.js';
 
@@ -25,8 +26,10 @@ export class Metrics implements OnApplicationShutdown {
   readonly #lags: Histogram;
 
   /** The metrics of the process itself are those of the account `default`. */
-  constructor({ account }: Settings) {
-    this.registry = account === DEFAULT_ACCOUNT ? processMetrics() : new Registry();
+  constructor({ account }: Settings, keys: ConfiguredKeys) {
+    const isDefault = account === DEFAULT_ACCOUNT;
+    this.registry = isDefault ? processMetrics() : new Registry();
+    if (isDefault) showFileMistakes(this.registry, () => keys.mistakes);
     this.registry.setDefaultLabels({ account });
     this.#endCounting = countProviderCalls(this.registry, account);
     this.#requests = new Histogram({

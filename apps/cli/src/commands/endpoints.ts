@@ -21,7 +21,7 @@ import {
 } from '@tillflow/workflows';
 import { z } from 'zod';
 import { command, EXIT, UsageError, type Report } from '../command.js';
-import { operator } from '../operator.js';
+import { operator, requester } from '../operator.js';
 import { linkSettings } from '../settings.js';
 import { READ_WITHIN_MS, withTemporal } from '../temporal.js';
 import { columns, utc } from '../text.js';
@@ -136,17 +136,17 @@ async function act(
   const by = operator();
   switch (action) {
     case 'change':
-      await all.change(id, { by, settings });
+      await all.change(id, { ...requester(), settings });
       return done(`changed: ${id}`, { id });
     case 'enable':
     case 'disable':
-      await all.change(id, { by, enabled: action === 'enable' });
+      await all.change(id, { ...requester(), enabled: action === 'enable' });
       return done(`${action}d: ${id}`, { id });
     case 'delete':
       await all.remove(id, by);
       return done(`deleted: ${id}`, { id });
     case 'rotate': {
-      const rotated = await all.rotate(id, sealer, links(), by);
+      const rotated = await all.rotate(id, sealer, links(), requester());
       return rotated === null ? missing(id) : done(`secret: ${rotated.secret}`, { id, secret: rotated.secret });
     }
     case 'test': {

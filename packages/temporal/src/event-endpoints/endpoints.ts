@@ -20,6 +20,7 @@ import {
   SEALED_MEANWHILE,
   testEndpoint,
   wake,
+  type Attributed,
   type EndpointChange,
   type EndpointPolicy,
   type EventEndpointMemo,
@@ -160,14 +161,14 @@ export class EventEndpoints {
     id: string,
     sealer: EndpointSealer,
     links: EventLinks,
-    by: string,
+    requester: Attributed,
   ): Promise<{ readonly memo: EventEndpointMemo; readonly secret: string } | null> {
     for (let tries = 1; ; tries += 1) {
       const stored = await this.get(id);
       if (stored === null) return null;
       const { secret, sealed } = await sealer.rotate(stored.sealed, links, Date.now());
       try {
-        const memo = await this.change(id, { by, sealed: { before: stored.sealed, after: sealed } });
+        const memo = await this.change(id, { ...requester, sealed: { before: stored.sealed, after: sealed } });
         return memo === null ? null : { memo, secret };
       } catch (error) {
         if (error instanceof SecretsReplacedError) {

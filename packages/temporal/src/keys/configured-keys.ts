@@ -24,8 +24,15 @@ type KeySettings = {
   readonly PROVIDER_SECRET_KEY: string;
 };
 
-/** @property isLive real money moves in one of them */
-type AccountNames = { readonly names: readonly string[]; readonly isLive: boolean };
+/**
+ * @property isLive real money moves in one of them
+ * @property mistakes why the present content of `ACCOUNTS_FILE` is not in force
+ */
+type KnownAccounts = {
+  readonly names: readonly string[];
+  readonly isLive: boolean;
+  readonly mistakes: readonly unknown[];
+};
 
 type Logger = { info(message: string): void; error(fields: object, message: string): void };
 
@@ -41,7 +48,11 @@ export class ConfiguredKeys {
   constructor(
     { API_KEYS, KEYS_FILE, PROVIDER_SECRET_KEY }: KeySettings,
     logger: Logger,
-    accounts: AccountNames = { names: [DEFAULT_ACCOUNT], isLive: isLiveKey(PROVIDER_SECRET_KEY) },
+    private readonly accounts: KnownAccounts = {
+      names: [DEFAULT_ACCOUNT],
+      isLive: isLiveKey(PROVIDER_SECRET_KEY),
+      mistakes: [],
+    },
   ) {
     this.#own = new KeyRing(API_KEYS);
     if (KEYS_FILE === undefined) return;
@@ -87,6 +98,11 @@ export class ConfiguredKeys {
   /** Whether there is a `KEYS_FILE`: only its keys have limits. */
   get hasFile(): boolean {
     return this.#file !== undefined;
+  }
+
+  /** The mistakes in each file that keep its present content out of force. */
+  get mistakes(): Readonly<Record<'KEYS_FILE' | 'ACCOUNTS_FILE', number>> {
+    return { KEYS_FILE: this.#file?.mistakes.length ?? 0, ACCOUNTS_FILE: this.accounts.mistakes.length };
   }
 
   get ring(): KeyRing {

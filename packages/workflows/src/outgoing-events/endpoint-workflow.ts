@@ -16,6 +16,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
+import { requesterOf } from '../shared/requester.js';
 import type { OutgoingEventActivities } from './activities.js';
 import { emptyEndpoint, Endpoint, type Waiting } from './endpoint.js';
 import {
@@ -23,6 +24,7 @@ import {
   DEFAULT_ENDPOINT_POLICY,
   due,
   eventQueue,
+  MAX_CHANGES,
   originOf,
   OTHER_ENDPOINT,
   replay,
@@ -32,6 +34,7 @@ import {
   type EndpointHealth,
   type EventEndpointInput,
   type EventEndpointMemo,
+  type MadeChange,
 } from './messages.js';
 
 /** Batches in flight at one time: a delivery that hangs delays only the other deliveries of its batch and checkout. */
@@ -203,10 +206,14 @@ class Running {
     this.#hasNew = true;
   }
 
-  #change({ settings, enabled, sealed }: EndpointChange): void {
+  #change(change: EndpointChange): void {
+    const { settings, enabled, sealed } = change;
     const memo = this.#memo;
-    const endpoint = { ...memo.endpoint, ...settings, updated_at: text(clock()) };
-    upsertMemo({ endpoint, ...(sealed === undefined ? {} : { sealed: sealed.after }) });
+    const at = text(clock());
+    const endpoint = { ...memo.endpoint, ...settings, updated_at: at };
+    const made: MadeChange = { ...requesterOf(change), at, what: partsOf(change) };
+    const changes = [...(memo.changes ?? []), made].slice(-MAX_CHANGES);
+    upsertMemo({ endpoint, changes, ...(sealed === undefined ? {} : { sealed: sealed.after }) });
     // The receiver may now accept what it did not accept before.
     if (settings?.url !== undefined || sealed !== undefined) this.endpoint.retry(clock());
     if (enabled === true) this.endpoint.enable(clock(), memo.since ?? 0);
@@ -287,6 +294,11 @@ class Running {
     const { endpoint, sealed } = this.#memo;
     return { endpoint: endpoint.id, url: endpoint.url, sealed, retryDelaysMs: this.retryDelaysMs };
   }
+}
+
+function partsOf({ settings = {}, enabled, sealed }: EndpointChange): string[] {
+  const switched = enabled === undefined ? [] : [enabled ? 'enabled' : 'disabled'];
+  return [...Object.keys(settings), ...switched, ...(sealed === undefined ? [] : ['secret'])];
 }
 
 /** After an activity has failed for good, its work stays due. @throws every other error */

@@ -74,7 +74,19 @@ export type EventEndpointMemo = {
   /** The secrets and how links are written, sealed: {@link EndpointSecrets}. */
   readonly sealed: string;
   readonly health?: EndpointHealth;
+  /** What people changed, the newest last: at most {@link MAX_CHANGES}. */
+  readonly changes?: readonly MadeChange[];
 };
+
+/** A change of an endpoint, for the audit. It has no value that was sent. */
+export type MadeChange = Attributed & {
+  readonly at: string;
+  /** What was changed: names of settings, `enabled`, `disabled` or `secret`. */
+  readonly what: readonly string[];
+};
+
+/** The most changes that the memo of an endpoint keeps. */
+export const MAX_CHANGES = 20;
 
 export type EndpointHealth = {
   /** Null while it is enabled. */
