@@ -32,12 +32,12 @@ export default defineConfig({
     // Specs with a stack spend most of their time waiting. Six processes keep two cores busy; each takes up to 1 GB.
     maxWorkers: Math.max(6, availableParallelism()),
     // On a machine that is busy with something else, a test may take three times as long as usual.
-    testTimeout: 180_000,
+    testTimeout: 300_000,
     // Most of the time of concurrent tests is spent waiting: for a heartbeat to be missed, a window to pass.
     maxConcurrency: 10,
-    hookTimeout: 180_000,
+    hookTimeout: 300_000,
     // A state that is waited for comes late on a busy machine.
-    expect: { poll: { timeout: 60_000, interval: 100 } },
+    expect: { poll: { timeout: 90_000, interval: 100 } },
     tags: [
       {
         name: 'full',

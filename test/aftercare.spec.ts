@@ -215,7 +215,7 @@ describe('another attempt', () => {
     await stack.untilStatus(body.id, 'paid');
     stack.sandbox.mark(old ?? '', { status: 'successful', force: true });
     await expect
-      .poll(() => stack.chargesOf(body.id).map(({ refunded_amount }) => refunded_amount), { timeout: 20_000 })
+      .poll(() => stack.chargesOf(body.id).map(({ refunded_amount }) => refunded_amount))
       .toEqual([150_000, 0]);
     const after = await stack.until(body.id, ({ attention }) => attention === null);
     expect(after).toMatchObject({ status: 'paid', refunded_amount: 0 });

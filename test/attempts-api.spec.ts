@@ -141,7 +141,7 @@ describe('a new attempt that takes long', () => {
     expect(slow.body.location).toMatch(/\?wait=\d+&after_version=\d+$/);
     // Durable in the memo: the workflow took it before the provider was slow.
     await expect
-      .poll(async () => (await stack.memoOf(body.id)).state?.attempts, { timeout: 20_000 })
+      .poll(async () => (await stack.memoOf(body.id)).state?.attempts)
       .toMatchObject([{ number: 1 }, { number: 2, status: 'pending' }]);
     await stack.until(body.id, ({ qr, attempts }) => attempts.length === 2 && qr !== null);
     const there = await again(body.id, { after: 1 });

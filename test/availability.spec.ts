@@ -26,7 +26,7 @@ type Availability = {
 };
 
 const REASON = 'the provider moves house';
-const SLOW = { timeout: 120_000 };
+const SLOW = { timeout: 300_000 };
 
 const newKey = (): string => `k${Date.now()}:${randomBytes(32).toString('base64')}`;
 

@@ -56,7 +56,7 @@ const operate = (...args: readonly string[]) => tillflow(args, operatorOf(stack)
 const untilAcknowledged = (id: string, count: number): Promise<void> =>
   expect.poll(async () => (await reconciliations.get(id)).acknowledged_count).toBe(count);
 
-describe('an acknowledged break', { timeout: 120_000 }, () => {
+describe('an acknowledged break', { timeout: 300_000 }, () => {
   it('stays apart in later reconciliations, until one of its amounts changes', async () => {
     const [known, other] = [await paid(), await paid()];
     raiseFee(known, 500);
@@ -150,7 +150,7 @@ describe('an acknowledged break', { timeout: 120_000 }, () => {
   });
 });
 
-it('a refund made outside names who made it at the provider', { timeout: 60_000 }, async () => {
+it('a refund made outside names who made it at the provider', { timeout: 300_000 }, async () => {
   const checkout = await paid();
   await stack.refundElsewhere(chargeIdOf(checkout), 20_000);
   const found = breakOf(await reconciliations.run(), checkout);
@@ -161,7 +161,7 @@ it('a refund made outside names who made it at the provider', { timeout: 60_000 
   expect(actor_uid).toMatch(/^user_/);
 });
 
-it('an invoice and the credit note that takes it back are no break', { timeout: 60_000 }, async () => {
+it('an invoice and the credit note that takes it back are no break', { timeout: 300_000 }, async () => {
   const invoice = { charge_fee: 12_345, vat: 864 };
   stack.sandbox.seedRecords({
     receipts: [invoice, { ...invoice, credit_note: true }, { currency: 'SGD', ...invoice }],

@@ -267,13 +267,13 @@ describe('the list of checkouts', () => {
     const { body } = await stack.create();
     const found = async (query: Record<string, string>): Promise<string[]> =>
       (await page({ reference: body.reference, ...query })).data.map(({ id }) => id);
-    await expect.poll(() => found({}), { timeout: 5_000 }).toEqual([body.id]);
+    await expect.poll(() => found({})).toEqual([body.id]);
     expect(await found({ status: 'awaiting_payment' })).toEqual([body.id]);
     expect(await found({ status: 'creating' })).toEqual([]);
     expect(await found({ status: 'paid' })).toEqual([]);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const paid = await stack.untilStatus(body.id, 'paid');
-    await expect.poll(() => found({ status: 'paid' }), { timeout: 5_000 }).toEqual([body.id]);
+    await expect.poll(() => found({ status: 'paid' })).toEqual([body.id]);
     expect((await page({ reference: body.reference })).data).toEqual([paid]);
   });
 
@@ -308,7 +308,7 @@ describe('the list of checkouts', () => {
     for (const [status, { body }] of Object.entries(all)) {
       const found = async (wanted: string): Promise<CheckoutJson[]> =>
         (await page({ reference: body.reference, status: wanted })).data;
-      await expect.poll(() => found(status), { timeout: 5_000 }).toMatchObject([{ id: body.id, status }]);
+      await expect.poll(() => found(status)).toMatchObject([{ id: body.id, status }]);
       for (const other of Object.keys(all)) if (other !== status) expect(await found(other)).toEqual([]);
       // Runs that continued as new are one checkout.
       expect((await page({ reference: body.reference })).data).toHaveLength(1);

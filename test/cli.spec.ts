@@ -228,7 +228,7 @@ describe('tillflow list and tillflow show', () => {
         const ids = (await listed('--limit', '10000')).data.map(({ id }) => id);
         for (const { id } of paid) expect(ids).toContain(id);
       },
-      { timeout: 20_000 },
+      { timeout: 90_000 },
     );
     const few = await listed('--limit', '2');
     expect(few.more).toBe(true);
@@ -584,14 +584,14 @@ describe('tillflow backfill and tillflow notices', () => {
           expect(notices).toHaveLength(1);
           return notices[0]?.id ?? '';
         },
-        { timeout: 30_000 },
+        { timeout: 90_000 },
       );
       const dismiss = ['notices', '--dismiss', noticed, '--reason', 'evidence was sent'];
       expect((await operateTailed(...dismiss, '--dry-run')).out).toContain('would dismiss');
       expect((await operateTailed('notices')).out).toContain(noticed);
       expect((await operateTailed(...dismiss)).code).toBe(0);
       await vi.waitFor(async () => expect((await operateTailed('notices')).out).toBe('No notices.\n'), {
-        timeout: 30_000,
+        timeout: 90_000,
       });
       expect((await operateTailed(...dismiss)).code).toBe(1);
 
@@ -612,14 +612,14 @@ describe('tillflow backfill and tillflow notices', () => {
       tailed.sandbox.mark(paid?.id ?? '', { status: 'successful' });
       const event = tailed.sandbox.state(['events']).events?.at(-1)?.id ?? '';
       const shown = new RegExp(`^${event} .* charge.complete of chk_default_gone: checkout_missing`, 'm');
-      await vi.waitFor(async () => expect((await operateTailed('notices')).out).toMatch(shown), { timeout: 30_000 });
+      await vi.waitFor(async () => expect((await operateTailed('notices')).out).toMatch(shown), { timeout: 90_000 });
       const giveUp = ['notices', '--dismiss', event, '--reason', 'another stage'];
       expect(await operateTailed(...giveUp)).toMatchObject({
         code: 0,
         out: expect.stringContaining('checkout_missing'),
       });
       await vi.waitFor(async () => expect((await operateTailed('notices')).out).toBe('No notices.\n'), {
-        timeout: 30_000,
+        timeout: 90_000,
       });
     } finally {
       await tail.stop();

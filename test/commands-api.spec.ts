@@ -144,7 +144,7 @@ describe('a card', () => {
         expect(other).toMatchObject({ status: 409, body: { code: 'change_in_progress' } });
         expect(other.body.detail).not.toContain('Phuket');
         const joined = change('Phuket');
-        await expect.poll(() => own.logs.join('').includes('"joined":true'), { timeout: 20_000 }).toBe(true);
+        await expect.poll(() => own.logs.join('').includes('"joined":true')).toBe(true);
         release();
         expect((await first).body).toMatchObject({ city: 'Phuket' });
         expect((await joined).body).toMatchObject({ city: 'Phuket' });
@@ -161,7 +161,7 @@ describe('a card', () => {
     const pending = await stack.withApi(IMPATIENT, ask);
     expect(pending).toMatchObject({ status: 202, body: { status: 'pending' } });
     stack.sandbox.faults.clear();
-    await expect.poll(async () => (await ask()).status, { timeout: 30_000 }).toBe(200);
+    await expect.poll(async () => (await ask()).status).toBe(200);
   });
 });
 
@@ -251,7 +251,7 @@ describe('a command', () => {
       expect(pending.status).toBe(202);
       await start();
       const city = async () => (await asOperator<CardJson>(idle, 'GET', path)).body.city;
-      await expect.poll(city, { timeout: 30_000 }).toBe('Ranong');
+      await expect.poll(city).toBe('Ranong');
     });
   });
 
@@ -263,7 +263,7 @@ describe('a command', () => {
       idle.sandbox.faults.add({ method: 'PATCH', path: CARD_ROUTE, action: 'status', status: 429, times: 6 });
       await start();
       const city = async () => (await asOperator<CardJson>(idle, 'GET', path)).body.city;
-      await expect.poll(city, { timeout: 30_000 }).toBe('Ranong');
+      await expect.poll(city).toBe('Ranong');
       expect(idle.requests(`PATCH ${CARD_ROUTE}`).length).toBe(7);
     });
   });

@@ -109,7 +109,7 @@ describe.each(PLACES)('with the screen of the customer %s, both pages are soon r
     await pages.counter.close();
   });
 
-  it('after a restart of the API', { ...FULL, timeout: 120_000 }, async () => {
+  it('after a restart of the API', { ...FULL, timeout: 300_000 }, async () => {
     const pages = await shop.openBoth(place);
     const checkout = await openSale(pages);
     shop.line.cut();
@@ -146,7 +146,7 @@ describe.each(PLACES)('with the screen of the customer %s, both pages are soon r
 
   it.each(Object.entries(SALE_STATES))(
     'after a reload of a sale that is %s',
-    { ...FULL, timeout: 120_000 },
+    { ...FULL, timeout: 300_000 },
     async (_, state) => {
       const pages = await shop.openBoth(place);
       try {

@@ -198,7 +198,7 @@ describe('the report of a business day', () => {
       const run = await reconciliations.completed(await reconciliations.start(window));
       expect(run.breaks).toHaveLength(1);
       await expect
-        .poll(async () => (await report(yesterday.date)).body, { timeout: 20_000 })
+        .poll(async () => (await report(yesterday.date)).body)
         .toMatchObject({ reconciliation_id: run.id, breaks: run.breaks });
       expect(await tillflow(['day', yesterday.date], operatorOf(stack))).toMatchObject({ code: 1 });
     });

@@ -80,7 +80,7 @@ it('pnpm dev restarts a killed worker, also during its start, and leaves no proc
     await until(() => count('The worker ended unexpectedly') === 1);
     const next = await vi.waitUntil(() => workersMarked(mark).find((pid) => pid !== worker), {
       interval: 10,
-      timeout: 20_000,
+      timeout: 90_000,
     });
     process.kill(next, 'SIGKILL');
     await until(() => count('worker ready') === 2);

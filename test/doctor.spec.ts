@@ -263,7 +263,7 @@ describe('tillflow doctor finds', () => {
         expect(found.code).toBe(1);
         return found;
       },
-      { timeout: 50_000 },
+      { timeout: 90_000 },
     );
     const missing = findings.filter((finding) => finding.code === 'search_attribute_missing').map(({ what }) => what);
     expect(missing).toContainEqual(expect.stringContaining('CheckoutStatus'));
@@ -394,7 +394,7 @@ describe.concurrent('tillflow doctor finds', () => {
       try {
         const both = async (): Promise<void> =>
           expect(codesOf(await examine({}, { of: mixed }))).toEqual(['version_skew']);
-        await vi.waitFor(both, { timeout: 50_000 });
+        await vi.waitFor(both, { timeout: 90_000 });
       } finally {
         await second.stop();
       }

@@ -166,7 +166,7 @@ describe('with PAYLOAD_KEYS', () => {
         if (!activity?.heartbeatDetails) throw new Error('No heartbeat yet');
         return payloadsIn(activity.heartbeatDetails);
       },
-      { timeout: 20_000, interval: 50 },
+      { timeout: 90_000, interval: 50 },
     );
     expect(beats.map(({ encoding }) => encoding)).toEqual(['binary/encrypted']);
     await stack.until(body.id, ({ qr }) => qr !== null);
@@ -237,7 +237,7 @@ it('a checkout whose key is missing waits, and is paid when the key is back', as
           .fetchHistory();
         return events?.some((event) => event.workflowTaskFailedEventAttributes) === true;
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 90_000, interval: 100 },
     );
     await stack.restartWith({ PAYLOAD_KEYS: `${fresh},${old}` });
     expect(await stack.untilStatus(body.id, 'paid')).toMatchObject(PERSONAL);

@@ -32,7 +32,7 @@ const startWithBug = (): Promise<RunningWorker> =>
 describe('workflow code with an endless loop', () => {
   it(
     'ends one worker; the next one fails the task, and carries out all other checkouts',
-    { ...FULL, timeout: 120_000 },
+    { ...FULL, timeout: 300_000 },
     async () => {
       const first = await startWithBug();
       const ended = Promise.allSettled([first.stopped]);

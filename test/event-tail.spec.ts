@@ -113,7 +113,7 @@ describe('the event tail', () => {
       const { body } = await stack.get<{ data: CheckoutJson[] }>(`/v1/checkouts?reference=${reference}${query}`);
       return body.data.map(({ status }) => status);
     };
-    await expect.poll(() => listed(''), { timeout: 20_000 }).toEqual(['refunded']);
+    await expect.poll(() => listed('')).toEqual(['refunded']);
     expect(await listed('&status=failed')).toEqual([]);
     expect(await listed('&status=refunded')).toEqual(['refunded']);
   });
@@ -155,7 +155,7 @@ describe('the event tail', () => {
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'status', status: 500 });
     payLate(stack, closed);
     const remembered = async () => ((await tail.memo()).unplaced ?? []).map(({ charge_id }) => charge_id);
-    await expect.poll(remembered, { timeout: 60_000 }).toContain(chargeIdOf(closed));
+    await expect.poll(remembered).toContain(chargeIdOf(closed));
     expect((await tail.memo()).unplaced).toContainEqual(
       expect.objectContaining({ checkout_id: closed.id, event_key: 'charge.complete', tries: 1 }),
     );
@@ -165,7 +165,7 @@ describe('the event tail', () => {
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     await stack.untilStatus(closed.id, 'refunded', 60_000);
-    await expect.poll(remembered, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(remembered).toEqual([]);
   });
 
   it('refunds nothing for a checkout that it cannot find, and adds a notice', async () => {
@@ -174,7 +174,7 @@ describe('the event tail', () => {
     stack.sandbox.mark(charge, { status: 'successful' });
     const notices = async () => (await tail.memo()).notices;
     const notice = { code: 'checkout_missing', charge_id: charge, checkout_id: missing };
-    await expect.poll(notices, { timeout: 20_000 }).toContainEqual(expect.objectContaining(notice));
+    await expect.poll(notices).toContainEqual(expect.objectContaining(notice));
     expect((await tail.memo()).unplaced).toContainEqual(expect.objectContaining({ checkout_id: missing }));
     expect(stack.sandbox.state(['charges']).charges?.find(({ id }) => id === charge)?.refunded_amount).toBe(0);
   });
@@ -183,9 +183,9 @@ describe('the event tail', () => {
     const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'dispute_opened');
     const [dispute = ''] = disputes;
-    await expect.poll(notices, { timeout: 20_000 }).toMatchObject([{ subject: dispute, since: expect.any(String) }]);
+    await expect.poll(notices).toMatchObject([{ subject: dispute, since: expect.any(String) }]);
     await tail.handle.signal(dismissNotice, { id: `dispute_opened:${dispute}`, reason: 'answered by post' });
-    await expect.poll(notices, { timeout: 20_000 }).toEqual([]);
+    await expect.poll(notices).toEqual([]);
     await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] });
     expect(await notices()).toEqual([]);
   });
@@ -200,17 +200,17 @@ describe('the event tail', () => {
   it('shows `failing` when the provider refuses its requests, and continues afterwards', async () => {
     stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401 });
     const failing = async () => (await tail.memo()).failing ?? null;
-    await expect.poll(failing, { timeout: 20_000 }).toMatchObject({ code: 'authentication_failure' });
+    await expect.poll(failing).toMatchObject({ code: 'authentication_failure' });
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     stack.sandbox.faults.clear();
     await stack.untilStatus(body.id, 'paid');
-    await expect.poll(failing, { timeout: 20_000 }).toBeNull();
+    await expect.poll(failing).toBeNull();
   });
 
   it('is found by the API and the command line, which read its memo', async () => {
     const found = async () => (await findTailOf(stack))?.memo.pass?.interval_ms;
-    await expect.poll(found, { timeout: 20_000 }).toBe(200);
+    await expect.poll(found).toBe(200);
   });
 
   it('adds notices for a plan that failed, and for one that the provider suspended', async () => {
@@ -221,9 +221,9 @@ describe('the event tail', () => {
     const [plan = ''] = schedules;
     const codes = async () =>
       ((await tail.memo()).notices ?? []).filter(({ plan_id }) => plan_id === plan).map(({ code }) => code);
-    await expect.poll(codes, { timeout: 20_000 }).toEqual(['plan_occurrence_failed']);
+    await expect.poll(codes).toEqual(['plan_occurrence_failed']);
     stack.sandbox.advance(3 * 86_400);
-    await expect.poll(codes, { timeout: 20_000 }).toContain('plan_suspended');
+    await expect.poll(codes).toContain('plan_suspended');
     // The occurrences that were still to come.
     expect(await codes()).toContain('plan_occurrence_skipped');
   });
@@ -244,7 +244,7 @@ describe('a tail that ended', () => {
   const runningTails = async () =>
     (await schedule().describe()).info.runningActions.map(({ workflow }) => workflow.workflowId);
   const onlyTail = async () => {
-    await expect.poll(runningTails, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(runningTails).toHaveLength(1);
     return stack.temporal.client.workflow.getHandle((await runningTails())[0] ?? '');
   };
   /** Waits for another run than this one: as the next minute would start it. */
@@ -253,7 +253,7 @@ describe('a tail that ended', () => {
       await schedule().trigger('SKIP');
       return (await (await onlyTail()).describe()).runId;
     };
-    await expect.poll(next, { timeout: 30_000, interval: 1_000 }).not.toBe(runId);
+    await expect.poll(next, { interval: 1_000 }).not.toBe(runId);
     return onlyTail();
   };
   const passAt = async () => (await findTailOf(stack))?.memo.pass?.at ?? null;
@@ -261,10 +261,10 @@ describe('a tail that ended', () => {
   it('is started again by its Schedule, continues from its watermark, and keeps its notices', async () => {
     await setUpSchedules(stack.temporal, stack.taskQueue, { dryRun: false });
     const first = await onlyTail();
-    await expect.poll(passAt, { timeout: 30_000 }).not.toBeNull();
+    await expect.poll(passAt).not.toBeNull();
     stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
-    await expect.poll(notices, { timeout: 20_000 }).toBe(1);
+    await expect.poll(notices).toBe(1);
     const { runId, memo } = await first.describe();
     await first.terminate('a test');
     const last = { ...memo } as EventTailMemo;
@@ -291,13 +291,13 @@ describe('a tail that ended', () => {
     stack.sandbox.seedRecords({ disputes: [{}] });
     const notices = async () => (await findTailOf(stack))?.memo.notices?.length ?? 0;
     // It started without a record, so it adds the earlier notice as well.
-    await expect.poll(notices, { timeout: 20_000 }).toBe(2);
+    await expect.poll(notices).toBe(2);
     const run = async () => (await tail.describe()).runId;
-    await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
+    await expect.poll(run).not.toBe(runId);
     const skipped = async () => (await schedule().describe()).info.numActionsSkippedOverlap;
     const skips = await skipped();
     await schedule().trigger('SKIP');
-    await expect.poll(skipped, { timeout: 20_000 }).toBeGreaterThan(skips);
+    await expect.poll(skipped).toBeGreaterThan(skips);
     expect(await runningTails()).toEqual([tail.workflowId]);
     expect(await notices()).toBe(2);
     const { body } = await stack.create();
@@ -309,7 +309,7 @@ describe('a tail that ended', () => {
     const tail = await onlyTail();
     const { runId } = await tail.describe();
     const run = async () => (await tail.describe()).runId;
-    await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
+    await expect.poll(run).not.toBe(runId);
     const { events } = await stack.temporal.client.workflow.getHandle(tail.workflowId, runId).fetchHistory();
     const count = (kind: keyof NonNullable<typeof events>[number]): number =>
       events?.filter((event) => event[kind] !== null && event[kind] !== undefined).length ?? 0;
@@ -337,12 +337,12 @@ describe('while the event tail runs', () => {
       expect(await pollOf((await stack.create()).body)).toBeUndefined();
       const tail = await TailRun.start(stack);
       const relaxed = async () => pollOf((await stack.create()).body);
-      await expect.poll(relaxed, { timeout: 30_000, interval: 500 }).toBe(300_000);
+      await expect.poll(relaxed, { interval: 500 }).toBe(300_000);
       const { body } = await stack.create();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       await tail.stop();
-      await expect.poll(relaxed, { timeout: 30_000, interval: 500 }).toBeUndefined();
+      await expect.poll(relaxed, { interval: 500 }).toBeUndefined();
     } finally {
       await stack.stop();
     }
@@ -393,7 +393,7 @@ describe('while the event tail runs', () => {
         }
         return left.length;
       };
-      await expect.poll(unpaid, { timeout: 60_000, interval: 500 }).toBe(0);
+      await expect.poll(unpaid, { interval: 500 }).toBe(0);
       await tail.stop();
     } finally {
       await stack.stop();
@@ -461,7 +461,7 @@ describe('an event that cannot be read', () => {
       await stack.untilStatus(other.id, 'paid');
       const unreadableEvents = async () =>
         ((await tail.memo()).notices ?? []).filter(({ code }) => code === 'event_unreadable');
-      await expect.poll(unreadableEvents, { timeout: 20_000 }).toMatchObject([
+      await expect.poll(unreadableEvents).toMatchObject([
         {
           subject: payment.id,
           checkout_id: odd.id,
@@ -479,11 +479,11 @@ describe('an event that cannot be read', () => {
       expect(memo.pass?.watermark).toBe(events.at(-1)?.created_at);
 
       await tail.handle.signal(dismissNotice, { id: `event_unreadable:${payment.id}`, reason: 'it was the payment' });
-      await expect.poll(unreadableEvents, { timeout: 20_000 }).toMatchObject([{ subject: dispute.id }]);
+      await expect.poll(unreadableEvents).toMatchObject([{ subject: dispute.id }]);
       // Once the event can be read, it adds its notice.
       stack.sandbox.faults.clear();
       const unplaced = async () => (await tail.memo()).unplaced ?? [];
-      await expect.poll(unplaced, { timeout: 90_000, interval: 500 }).toEqual([]);
+      await expect.poll(unplaced, { interval: 500 }).toEqual([]);
       expect((await tail.memo()).notices).toContainEqual(
         expect.objectContaining({ code: 'dispute_opened', event_id: dispute.id }),
       );
@@ -499,7 +499,7 @@ describe('an event that cannot be read', () => {
     try {
       stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'garbage_body' });
       const failing = async () => (await tail.memo()).failing ?? null;
-      await expect.poll(failing, { timeout: 20_000 }).toMatchObject({ code: 'unexpected_response' });
+      await expect.poll(failing).toMatchObject({ code: 'unexpected_response' });
       const { body: odd } = await stack.create();
       const { body } = await stack.create();
       stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
@@ -512,7 +512,7 @@ describe('an event that cannot be read', () => {
       stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'replace_records', records });
       await stack.untilStatus(body.id, 'paid');
       const subjects = async () => ((await tail.memo()).notices ?? []).map(({ subject }) => subject);
-      await expect.poll(subjects, { timeout: 20_000 }).toEqual([expect.stringMatching(/^unreadable_/)]);
+      await expect.poll(subjects).toEqual([expect.stringMatching(/^unreadable_/)]);
       await tail.nextPass();
       const { failing: still = null, unplaced = [] } = await tail.memo();
       expect({ still, unplaced }).toEqual({ still: null, unplaced: [] });
@@ -544,7 +544,7 @@ describe('a problem of one checkout or one operator', () => {
     });
     const { workflow } = stack.temporal.client;
     const count = async () => (await workflow.count(`ChargeId = '${chargeId}'`)).count;
-    await expect.poll(count, { timeout: 20_000 }).toBe(1);
+    await expect.poll(count).toBe(1);
     return workflow.getHandle(workflowId);
   }
 
@@ -565,7 +565,7 @@ describe('a problem of one checkout or one operator', () => {
       await stack.untilStatus(body.id, 'paid');
       const unplaced = async () => (await tail.memo()).unplaced;
       await expect
-        .poll(unplaced, { timeout: 20_000 })
+        .poll(unplaced)
         .toMatchObject([{ charge_id: late, why: expect.stringContaining('checkout_unreadable') }]);
       const { events } = await open.fetchHistory();
       expect(events?.filter((event) => event.workflowExecutionSignaledEventAttributes)).toHaveLength(1);
@@ -586,7 +586,7 @@ describe('a problem of one checkout or one operator', () => {
       const { runId } = await tail.handle.describe();
       await expect(read('2000-01-01T00:00:00Z')).rejects.toMatchObject({ cause: { type: 'backfill_unfinished' } });
       const run = async () => (await tail.handle.describe()).runId;
-      await expect.poll(run, { timeout: 30_000 }).not.toBe(runId);
+      await expect.poll(run).not.toBe(runId);
     } finally {
       await tail.stop();
       await stack.stop();
@@ -607,7 +607,7 @@ describe('a problem of one checkout or one operator', () => {
         workflowExecution: { workflowId },
       });
       const status = async () => (await stack.get(`/v1/checkouts/${body.id}`)).status;
-      await expect.poll(status, { timeout: 20_000 }).toBe(404);
+      await expect.poll(status).toBe(404);
       expect(await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] })).toMatchObject({
         unplaced: 1,
       });
@@ -620,7 +620,7 @@ describe('a problem of one checkout or one operator', () => {
         const { notices = [], unplaced = [] } = await tail.memo();
         return { notices, unplaced };
       };
-      await expect.poll(left, { timeout: 20_000 }).toEqual({ notices: [], unplaced: [] });
+      await expect.poll(left).toEqual({ notices: [], unplaced: [] });
       await tail.nextPass();
       expect(await left()).toEqual({ notices: [], unplaced: [] });
     } finally {
@@ -637,7 +637,7 @@ describe('a problem of one checkout or one operator', () => {
       stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'status', status: 429 });
       payLate(stack, closed);
       const entries = async () => (await stack.timeline(closed.id)).map(({ what }) => what);
-      await expect.poll(entries, { timeout: 30_000 }).toContain('refund_requested');
+      await expect.poll(entries).toContain('refund_requested');
       await stack.workflowOf(closed.id).terminate('a test');
       stack.sandbox.faults.clear();
       expect(stack.chargesOf(closed.id)[0]?.refunded_amount).toBe(0);

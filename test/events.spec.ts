@@ -172,7 +172,7 @@ describe('an event stream without webhooks', () => {
     try {
       const { body } = await polling.create();
       const reader = await open(body);
-      await expect.poll(() => reader.comments, { timeout: 20_000 }).toBeGreaterThan(2);
+      await expect.poll(() => reader.comments).toBeGreaterThan(2);
       polling.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await reader.until(({ status }) => status === 'paid');
     } finally {
@@ -192,9 +192,9 @@ describe('an event stream', () => {
       const reader = await open(body);
       await reader.until(() => true);
       line.cut();
-      await expect.poll(async () => (await cut.get('/health/ready')).status, { timeout: 20_000 }).toBe(503);
+      await expect.poll(async () => (await cut.get('/health/ready')).status).toBe(503);
       const heard = reader.comments;
-      await expect.poll(() => reader.comments, { timeout: 20_000 }).toBeGreaterThan(heard + 3);
+      await expect.poll(() => reader.comments).toBeGreaterThan(heard + 3);
       line.mend();
       cut.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await reader.until(({ status }) => status === 'paid', 40_000);
@@ -239,7 +239,7 @@ describe('more streams than a process holds', () => {
       expect(refused.headers.get('retry-after')).toBe('5');
       expect(await refused.json()).toMatchObject({ code: 'too_many_streams' });
       first.leave();
-      await expect.poll(async () => (await open(third.body)).response.status, { timeout: 10_000 }).toBe(200);
+      await expect.poll(async () => (await open(third.body)).response.status).toBe(200);
     } finally {
       await small.stop();
     }

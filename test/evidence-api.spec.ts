@@ -367,9 +367,9 @@ it('an upload that the sender breaks off leaves no file on disk, and frees its p
       });
     });
   }
-  await expect.poll(() => readdir(spool), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => readdir(spool)).toEqual([]);
   expect(uploads()).toBe(before);
-  await expect.poll(async () => (await send(dispute, [pdf()])).status, { timeout: 20_000 }).toBe(201);
+  await expect.poll(async () => (await send(dispute, [pdf()])).status).toBe(201);
 });
 
 it('the API accepts only a few uploads at a time, and answers the others with 503 and Retry-After', async () => {

@@ -90,7 +90,7 @@ async function makeAll(wanted: readonly { readonly kind: Kind; readonly at: numb
     }),
   );
   // Visibility is a moment behind.
-  await vi.waitFor(async () => expect(await counted()).toBe(made.length), { timeout: 20_000, interval: 100 });
+  await vi.waitFor(async () => expect(await counted()).toBe(made.length), { timeout: 90_000, interval: 100 });
   return made;
 }
 

@@ -185,7 +185,7 @@ describe('the log of a program', () => {
     let out = '';
     child.stdout.on('data', (chunk: Buffer) => void (out += chunk.toString()));
     try {
-      await expect.poll(() => out, { timeout: 20_000 }).toContain('"n":"late"');
+      await expect.poll(() => out).toContain('"n":"late"');
     } finally {
       child.kill('SIGKILL');
     }

@@ -25,7 +25,7 @@ async function atTheClose(own = stack) {
   own.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'delay', delay_ms: 1_200 });
   await handle.signal(hint, { eventId: 'evnt_1', eventKey: 'charge.expire' });
   // The retrieve for the hint, and its two rechecks: 1 s and 4 s later.
-  await vi.waitUntil(() => own.requests('GET /charges/{id}').length >= before + 3, { timeout: 20_000 });
+  await vi.waitUntil(() => own.requests('GET /charges/{id}').length >= before + 3, { timeout: 90_000 });
   return handle;
 }
 
@@ -212,7 +212,7 @@ describe('a webhook', () => {
         const second = stack.chargesOf(body.id).find(({ id }) => id === charge.id);
         expect(second).toMatchObject({ status: 'successful', refunded_amount: 150_000 });
       },
-      { timeout: 15_000, interval: 200 },
+      { timeout: 90_000, interval: 200 },
     );
   });
 
@@ -226,7 +226,7 @@ describe('a webhook', () => {
       const reference = newReference();
       const opening = slow.create({ reference });
       const handle = slow.temporal.client.workflow.getHandle(`checkout/default/${reference}`);
-      await vi.waitUntil(() => slow.requests('POST /charges').length > 0, { timeout: 10_000 });
+      await vi.waitUntil(() => slow.requests('POST /charges').length > 0, { timeout: 90_000 });
       await handle.signal(hint, { eventId: 'e', eventKey: 'charge.update', chargeId: 'chrg_test_unknown' });
       // The retrieve never ends: an answer that waits for it is a 202.
       expect(await opening).toMatchObject({ status: 201, body: { status: 'awaiting_payment' } });

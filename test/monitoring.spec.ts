@@ -169,7 +169,7 @@ describe('the alerts about the provider', () => {
     try {
       await lost.create();
       const counted = async () => calls(await (await fetch(`http://127.0.0.1:${health}/metrics`)).text());
-      await expect.poll(async () => (await counted()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(async () => (await counted()).length).toBeGreaterThan(0);
       const outcomes = new Set((await counted()).map(({ outcome }) => outcome));
       const paging = alerts.filter(({ labels }) => labels.severity === 'page');
       for (const outcome of outcomes) {
@@ -348,7 +348,7 @@ describe('GET /metrics of the API', () => {
       deaf.sandbox.mark(id, { status: 'successful' });
       const window = { from: new Date(Date.now() - 7_200_000).toISOString(), to: new Date().toISOString() };
       await deaf.request('POST', '/v1/reconciliations', { key: KEYS.ops, body: window });
-      await vi.waitFor(async () => expect(valueOf(await metrics(deaf), left)).toBe(1), { timeout: 60_000 });
+      await vi.waitFor(async () => expect(valueOf(await metrics(deaf), left)).toBe(1), { timeout: 90_000 });
     } finally {
       await deaf.stop();
     }
@@ -380,7 +380,7 @@ describe('GET /metrics of the API', () => {
         taskQueue: reconciled.taskQueue,
       });
       const left = 'tillflow_reconciliation_breaks{type="missing_here"}';
-      await expect.poll(async () => valueOf(await metrics(reconciled), left), { timeout: 20_000 }).toBe(1);
+      await expect.poll(async () => valueOf(await metrics(reconciled), left)).toBe(1);
 
       const reconciliations = new Reconciliations(reconciled);
       const now = Date.now();
@@ -392,9 +392,7 @@ describe('GET /metrics of the API', () => {
         .toContain(`${run.id} completed`);
       const readAt = 'tillflow_business_read_timestamp_seconds';
       const listedAt = Date.now() / 1_000;
-      await expect
-        .poll(async () => valueOf(await metrics(reconciled), readAt), { timeout: 20_000 })
-        .toBeGreaterThan(listedAt);
+      await expect.poll(async () => valueOf(await metrics(reconciled), readAt)).toBeGreaterThan(listedAt);
       expect(valueOf(await metrics(reconciled), left)).toBe(1);
     } finally {
       await reconciled.stop();
@@ -411,7 +409,7 @@ describe('GET /metrics of the API', () => {
       await locked.create();
       const unread = async () =>
         valueOf(await (await fetch(`${keyless.url}/metrics`)).text(), 'tillflow_attention_unread_checkouts');
-      await expect.poll(unread, { timeout: 30_000 }).toBe(1);
+      await expect.poll(unread).toBe(1);
     } finally {
       await keyless.close();
       await locked.stop();
@@ -451,11 +449,11 @@ describe('GET /metrics of the API', () => {
       expect(valueOf(await metrics(cut), 'tillflow_temporal_up')).toBe(1);
       line.cut();
       await vi.waitFor(async () => expect(valueOf(await metrics(cut), 'tillflow_temporal_up')).toBe(0), {
-        timeout: 30_000,
+        timeout: 90_000,
       });
       line.mend();
       await vi.waitFor(async () => expect(valueOf(await metrics(cut), 'tillflow_temporal_up')).toBe(1), {
-        timeout: 30_000,
+        timeout: 90_000,
       });
     } finally {
       await cut.stop();

@@ -36,7 +36,7 @@ function requestRefund(stack: Stack, { id }: CheckoutJson, key: string, amount: 
 async function retrieveAgain(stack: Stack, { id }: CheckoutJson): Promise<void> {
   const before = stack.requests('GET /charges/{id}').length;
   await stack.workflowOf(id).signal('hint', { eventId: 'evnt_test', eventKey: 'refund.create' });
-  await expect.poll(() => stack.requests('GET /charges/{id}').length, { timeout: 10_000 }).toBeGreaterThan(before + 1);
+  await expect.poll(() => stack.requests('GET /charges/{id}').length).toBeGreaterThan(before + 1);
   await sleep(100);
 }
 

@@ -215,9 +215,7 @@ describe('a refund whose outcome is not known in time', () => {
       },
     });
     // Durable in the memo: the workflow took it before the provider was slow.
-    await expect
-      .poll(async () => (await stack.memoOf(checkout.id)).refunds, { timeout: 20_000 })
-      .toMatchObject([{ key: 'slow' }]);
+    await expect.poll(async () => (await stack.memoOf(checkout.id)).refunds).toMatchObject([{ key: 'slow' }]);
     await stack.until(checkout.id, ({ refunded_amount }) => refunded_amount === 50_000);
     expect(await requestRefund(checkout.id, 'slow', { amount: 50_000, reason: 'Cold' })).toMatchObject({
       status: 200,

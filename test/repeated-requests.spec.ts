@@ -43,7 +43,7 @@ async function signalsOf({ id }: CheckoutJson): Promise<string[]> {
 
 /** The server keeps what comes while a stopped worker holds a task, and writes it when that task has timed out. */
 async function written(checkout: CheckoutJson, signals: readonly string[]): Promise<void> {
-  await expect.poll(() => signalsOf(checkout), { timeout: 20_000 }).toEqual(signals);
+  await expect.poll(() => signalsOf(checkout)).toEqual(signals);
 }
 
 const cancel = ({ id }: CheckoutJson): Promise<Answer> => stack.post(`/v1/checkouts/${id}/cancel`);
@@ -186,7 +186,7 @@ describe('the history has a second signal when the checkout has changed since th
     expect((await requestRefund(checkout, 'early', 10_000)).status).toBe(202);
     await stack.startWorker();
     await expect
-      .poll(() => stack.timeline(checkout.id), { timeout: 20_000 })
+      .poll(() => stack.timeline(checkout.id))
       .toContainEqual(expect.objectContaining({ what: 'refund_refused' }));
     stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
     await stack.workflowOf(checkout.id).signal('hint', { eventId: 'evnt_3', eventKey: 'charge.complete' });

@@ -5,7 +5,7 @@ import { expectRecords } from './support/records.js';
 import { expectRightEnd, FAST, MONEY_CALLS, type MoneyCall } from './support/money-calls.js';
 import { chargeIdOf, Stack } from './support/stack.js';
 
-const ENOUGH_MS = 180_000;
+const ENOUGH_MS = 300_000;
 
 /** Carries out the call, with `blow` struck the moment its request reaches the provider. @returns the checkout's id */
 async function callUnder(stack: Stack, call: MoneyCall, blow: () => Promise<void>): Promise<string> {
@@ -17,7 +17,7 @@ async function callUnder(stack: Stack, call: MoneyCall, blow: () => Promise<void
     struck = blow();
   });
   await call.provoke(stack, id);
-  await vi.waitUntil(() => struck !== undefined, { timeout: 60_000 });
+  await vi.waitUntil(() => struck !== undefined, { timeout: 90_000 });
   await struck;
   return id;
 }

@@ -52,7 +52,7 @@ async function open(count: number): Promise<CheckoutJson[]> {
         if (status !== 200 && status !== 201) throw new Error(`${status}: ${JSON.stringify(body)}`);
         return body;
       },
-      { timeout: 30_000, interval: 100 },
+      { timeout: 90_000, interval: 100 },
     );
   };
   return Promise.all(Array.from({ length: count }, one));

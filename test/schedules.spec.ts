@@ -51,13 +51,13 @@ describe('the schedules', () => {
   });
 
   it('start the event tail at once, and no second one while it runs', async () => {
-    await expect.poll(running, { timeout: 20_000 }).toHaveLength(1);
+    await expect.poll(running).toHaveLength(1);
     const [id = ''] = await running();
     expect(await temporal.client.workflow.getHandle(id).describe()).toMatchObject({ type: 'eventTail', taskQueue });
     // As the next minute does.
     await schedule().trigger('SKIP');
     const skipped = async () => (await schedule().describe()).info.numActionsSkippedOverlap;
-    await expect.poll(skipped, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(skipped).toBeGreaterThan(0);
     expect(await running()).toEqual([id]);
   });
 

@@ -21,7 +21,7 @@ const WAITING: StackOptions = {
     ATTENTION_AFTER_MS: '400',
   },
 };
-const ENOUGH_MS = 180_000;
+const ENOUGH_MS = 300_000;
 
 const decide = (stack: Stack, id: string, resolution: Resolution): Promise<string> =>
   stack.workflowOf(id).executeUpdate(resolve, { args: [resolution] });
@@ -148,7 +148,7 @@ describe.concurrent('an operator, while the outcome is unknown,', { timeout: ENO
       stack.sandbox.faults.clear();
       await decide(stack, id, { action: 'look', reason: 'it is back' });
       await stack.until(id, ({ attempts }) => attempts[0]?.charge_id !== null);
-      await vi.waitUntil(() => stack.chargesOf(id)[0]?.status === 'expired', { timeout: 30_000 });
+      await vi.waitUntil(() => stack.chargesOf(id)[0]?.status === 'expired', { timeout: 90_000 });
       await expectRecords(stack, id, { status: 'expired', refunds: [] });
     }));
 

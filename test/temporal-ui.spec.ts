@@ -82,7 +82,7 @@ it('checkouts can be searched by status, reference, amount, currency, terminal, 
   ]) {
     await expect
       .poll(() => found(`ExecutionStatus = 'Running' AND CheckoutReference = '${paid.reference}' AND ${clause}`), {
-        timeout: 5_000,
+        timeout: 90_000,
         message: clause,
       })
       .toEqual([id]);

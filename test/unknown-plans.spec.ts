@@ -40,7 +40,7 @@ async function becomes(
 ): Promise<Answer<PlanJson>> {
   let last: Answer<PlanJson> | undefined;
   const answer = async () => (last = await create(body, key, at));
-  await expect.poll(answer, { timeout: 50_000 }).toMatchObject(wanted);
+  await expect.poll(answer).toMatchObject(wanted);
   return last ?? answer();
 }
 /** The plan is there, whether the first request or a repetition of it learned of it. */
@@ -113,7 +113,7 @@ it('Tillflow requests a transfer plan at most three times when the provider neve
     const key = randomUUID();
     const body = transferPlanOf(own, 1);
     const words = async () => (await create(body, key, own)).body.detail;
-    await expect.poll(words, { timeout: 60_000 }).toContain('answered none of 3 requests');
+    await expect.poll(words).toContain('answered none of 3 requests');
     expect((await create(body, key, own)).status).toBe(202);
     expect(creates(own)).toBe(3);
   });
@@ -211,7 +211,7 @@ it('two equal transfer plans that are requested at the same time are two plans, 
     const answers = await Promise.all(keys.map((key) => create(body, key)));
     return new Set(answers.map((answer) => answer.body.id).filter((id) => id !== null)).size;
   };
-  await expect.poll(ids, { timeout: 60_000 }).toBe(2);
+  await expect.poll(ids).toBe(2);
   expect(made().length).toBe(before + 2);
 });
 
@@ -260,7 +260,7 @@ describe('a plan that cannot be distinguished from another', () => {
     const candidates: unknown = expect.toSatisfy((ids: string[]) => ids.includes(first) && ids.includes(second));
     const one = { id: request, by: 'ops', undecided: expect.objectContaining({ code: 'ambiguous', candidates }) };
     await expect
-      .poll(async () => (await plans()).json, { timeout: 20_000 })
+      .poll(async () => (await plans()).json)
       .toMatchObject({ data: expect.arrayContaining([expect.objectContaining(one)]) });
     expect(await resolve(request, '--adopt', 'schd_test_none')).toMatchObject({
       exit: 1,

@@ -230,7 +230,7 @@ describe('a checkout that version 0.1 began', () => {
     faults.add({ method: 'POST', path: '/charges/{id}/refunds', action: 'commit_then_reset' });
     await all(refunding, async ({ id }) => {
       await stack.workflowOf(id).signal(refundRequest, { key: 'k', amount: 50_000, reason: null });
-      await vi.waitUntil(() => stack.chargesOf(id)[0]?.refunded_amount === 50_000, { timeout: 30_000 });
+      await vi.waitUntil(() => stack.chargesOf(id)[0]?.refunded_amount === 50_000, { timeout: 90_000 });
     });
     // A refund begins with a retrieve, and its lookup comes seconds later.
     faults.add({ method: 'GET', path: '/charges/{id}', action: 'status', status: 500 });
@@ -238,7 +238,7 @@ describe('a checkout that version 0.1 began', () => {
     faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset' });
     faults.add({ method: 'GET', path: '/charges', action: 'status', status: 500 });
     const unknown = await startMany();
-    await all(unknown, ({ id }) => vi.waitUntil(() => stack.chargesOf(id).length === 1, { timeout: 30_000 }));
+    await all(unknown, ({ id }) => vi.waitUntil(() => stack.chargesOf(id).length === 1, { timeout: 90_000 }));
     begun.set('whose charge is not found yet', unknown);
     faults.add({ method: 'POST', path: '/sources', action: 'reset_before' });
     begun.set('whose source is not made yet', await startMany());

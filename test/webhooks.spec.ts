@@ -56,7 +56,7 @@ async function untilRetrieved(checkout: CheckoutJson, times: number): Promise<vo
     stack.sandbox
       .state()
       .requests.filter(({ method, path }) => method === 'GET' && path === `/charges/${chargeIdOf(checkout)}`).length;
-  await expect.poll(seen, { timeout: 15_000 }).toBeGreaterThanOrEqual(times);
+  await expect.poll(seen).toBeGreaterThanOrEqual(times);
 }
 
 describe('a webhook', () => {
@@ -207,12 +207,12 @@ describe('a webhook about a refund', () => {
     await stack.refundElsewhere(chargeIdOf(body), 20_000);
     // The search sees a charge a moment after its checkout wrote it down.
     await expect
-      .poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome, { timeout: 10_000 })
+      .poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome)
       .not.toBe('ignored');
     // A merged webhook is answered while its search still runs, so the search of the first one may not have found the
     // charge yet.
     await expect
-      .poll(() => hintsOf(body), { timeout: 10_000 })
+      .poll(() => hintsOf(body))
       .toContainEqual(expect.objectContaining({ eventKey: 'refund.create', chargeId: chargeIdOf(body) }));
     const refunded = await stack.untilStatus(body.id, 'partially_refunded');
     expect(refunded.refunded_amount).toBe(20_000);
@@ -226,7 +226,7 @@ describe('a webhook about a refund', () => {
     const keys = ['charge.complete', 'charge.complete', 'charge.complete', 'charge.update', 'charge.reverse'];
     await Promise.all(keys.map((key) => deliverSigned(eventAbout(body, {}, key))));
     const others = expect.objectContaining({ eventKey: expect.stringMatching(/^charge\.(update|reverse)$/) });
-    await expect.poll(() => hintsOf(body), { timeout: 10_000 }).toContainEqual(others);
+    await expect.poll(() => hintsOf(body)).toContainEqual(others);
   });
 
   it('of an unrecognized charge changes nothing, however often it arrives', async () => {
@@ -244,9 +244,7 @@ describe('a webhook about a refund', () => {
     await deliverSigned(eventAbout(body, {}));
     await stack.untilStatus(body.id, 'paid');
     await stack.temporal.client.workflow.getHandle(`checkout/default/${body.reference}`).terminate('as its end');
-    await expect
-      .poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome, { timeout: 10_000 })
-      .toBe('ignored');
+    await expect.poll(async () => (await deliverSigned(refundEvent(chargeIdOf(body)))).body.outcome).toBe('ignored');
   });
 });
 

@@ -129,12 +129,12 @@ async function newDevice(browser: Browser, options: CounterOptions): Promise<Bro
 }
 
 /** Waits until a page shows this screen of a sale, `ready` for the amount pad, or `closed`. */
-export async function untilScreen(page: Page, screen: string, timeoutMs = 30_000): Promise<void> {
+export async function untilScreen(page: Page, screen: string, timeoutMs = 90_000): Promise<void> {
   await untilShown(page, `body[data-screen=${screen}]`, timeoutMs);
 }
 
 /** Waits until a page shows one of these screens, and that it reaches the API. */
-export async function untilRight(page: Page, screens: string | readonly string[], timeoutMs = 30_000): Promise<void> {
+export async function untilRight(page: Page, screens: string | readonly string[], timeoutMs = 90_000): Promise<void> {
   const right = [screens].flat().map((screen) => `[data-screen=${screen}]`);
   await untilShown(page, `body:is(${right.join()}):not(:has(.banner))`, timeoutMs);
 }

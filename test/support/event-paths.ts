@@ -191,7 +191,7 @@ async function untilNoticed(stack: Stack, id: string): Promise<void> {
   await tail.stop();
 }
 
-const until = (isTrue: () => boolean): Promise<boolean> => vi.waitUntil(isTrue, { timeout: 30_000 });
+const until = (isTrue: () => boolean): Promise<boolean> => vi.waitUntil(isTrue, { timeout: 90_000 });
 
 const delivered = (receiver: Receiver, { id }: CheckoutJson, event: string): Promise<boolean> =>
   until(() => receiver.typesOf(id).includes(event));

@@ -33,7 +33,7 @@ export class EventReader {
   }
 
   /** Waits for an event that satisfies the test; fails with what was seen. */
-  until(satisfied: (checkout: CheckoutJson) => boolean, timeout = 20_000): Promise<SeenEvent> {
+  until(satisfied: (checkout: CheckoutJson) => boolean, timeout = 90_000): Promise<SeenEvent> {
     return vi.waitFor(
       () => {
         const found = this.events.find(({ checkout }) => satisfied(checkout));

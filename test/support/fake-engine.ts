@@ -49,7 +49,7 @@ export class FakeEngine {
 
   /** Waits until the API has listed the event endpoints, as it does once when it starts. */
   async untilListed(): Promise<void> {
-    await vi.waitUntil(() => this.calls.includes(LIST), { timeout: 20_000 });
+    await vi.waitUntil(() => this.calls.includes(LIST), { timeout: 90_000 });
   }
 
   get address(): string {

@@ -60,7 +60,7 @@ const askForRefund =
     const headers = { 'idempotency-key': 'the-only-one' };
     const isAsked = async (): Promise<boolean> =>
       (await stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers })).status < 300;
-    await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 60_000 });
+    await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 90_000 });
   };
 
 export const MONEY_CALLS: readonly MoneyCall[] = [
@@ -92,7 +92,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
     prepare: open,
     provoke: async (stack, id) => {
       const isAsked = async (): Promise<boolean> => (await stack.post(`/v1/checkouts/${id}/cancel`)).status < 300;
-      await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 60_000 });
+      await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 90_000 });
     },
     finish: async () => {},
     isFoundAgain: true,

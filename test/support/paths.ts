@@ -74,7 +74,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     const expires = stack.requests('POST /charges/{id}/expire').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
     const cancel = stack.post(`/v1/checkouts/${body.id}/cancel`);
-    await vi.waitUntil(() => stack.requests('POST /charges/{id}/expire').length > expires, { timeout: 20_000 });
+    await vi.waitUntil(() => stack.requests('POST /charges/{id}/expire').length > expires, { timeout: 90_000 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     stack.sandbox.faults.clear();
     await cancel;
@@ -168,7 +168,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     stack.sandbox.mark(again.attempts[1]?.charge_id ?? '', { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
-    await vi.waitUntil(() => stack.chargesOf(body.id)[0]?.refunded_amount === 150_000, { timeout: 30_000 });
+    await vi.waitUntil(() => stack.chargesOf(body.id)[0]?.refunded_amount === 150_000, { timeout: 90_000 });
     return stack.until(body.id, ({ attention }) => attention === null);
   },
   'old-attempt-paid': async (stack) => {
@@ -235,7 +235,7 @@ export const TAIL_PATHS: Readonly<Record<string, (stack: Stack) => Promise<TailR
     await stack.untilStatus(id, 'paid');
     stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
     const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
-    await vi.waitUntil(async () => ((await tail.memo()).notices ?? []).length === 1, { timeout: 30_000 });
+    await vi.waitUntil(async () => ((await tail.memo()).notices ?? []).length === 1, { timeout: 90_000 });
     await tail.handle.signal(dismissNotice, { id: `dispute_opened:${disputes[0] ?? ''}`, reason: 'seen' });
     await tail.handle.executeUpdate(backfill, { args: [{ from: '2000-01-01T00:00:00Z' }] });
     await tail.nextPass();
@@ -300,7 +300,7 @@ async function unknownCharge(stack: Stack) {
   lose(stack, '/charges', 'commit_then_reset');
   stack.sandbox.faults.add({ method: 'GET', path: '/charges', action: 'status', status: 500 });
   const { body } = await stack.create();
-  await vi.waitUntil(() => stack.chargesOf(body.id).length === 1, { timeout: 30_000 });
+  await vi.waitUntil(() => stack.chargesOf(body.id).length === 1, { timeout: 90_000 });
   return body;
 }
 

@@ -299,7 +299,7 @@ export class Stack {
   }
 
   /** Waits until the checkout satisfies the test; fails with the checkout as it is. */
-  async until(id: string, satisfied: (checkout: CheckoutJson) => boolean, timeoutMs = 30_000): Promise<CheckoutJson> {
+  async until(id: string, satisfied: (checkout: CheckoutJson) => boolean, timeoutMs = 90_000): Promise<CheckoutJson> {
     return eventually(
       async () => {
         const { status, body } = await this.get(`/v1/checkouts/${id}`);
