@@ -12,6 +12,7 @@ import { afterAll, beforeAll, describe, expect, inject, it, vi } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { QUICK_TAIL, TailRun } from './support/event-tail.js';
+import { eventually } from './support/eventually.js';
 import { readExpression, readMetrics, valueOf, withoutAccount, type Families } from './support/prometheus.js';
 import { chargeIdOf, KEYS, newReference, Stack, type ProblemJson } from './support/stack.js';
 import { ApiProcess } from './support/api-process.js';
@@ -288,7 +289,27 @@ describe('GET /metrics of the API', () => {
     expect(
       valueOf(exposed.worker, 'tillflow_provider_calls_total{method="POST",route="/charges",outcome="done"}'),
     ).toBe(1);
+    const ofWorker = (series: string) => valueOf(exposed.worker, series);
+    expect(ofWorker('tillflow_checkout_amount_total{currency="THB",kind="paid"}')).toBe(150_000);
+    expect(ofWorker('tillflow_checkout_amount_total{currency="THB",kind="refunded"}')).toBe(0);
+    for (const event of ['awaiting_payment', 'paid'])
+      expect(ofWorker(`tillflow_checkout_events_total{currency="THB",event="${event}"}`)).toBe(1);
     for (const text of [exposed.api, exposed.worker]) expect(text).not.toMatch(/(chrg|src|rfnd|evnt|chk|skey|pkey)_/);
+  });
+
+  it('shows how many tasks wait for a worker, and for how long', async () => {
+    const idle = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100', ANSWER_WITHIN_MS: '500' } });
+    try {
+      await idle.create();
+      await eventually(async () => {
+        const text = await metrics(idle);
+        expect(valueOf(text, 'tillflow_task_queue_backlog{kind="workflows"}')).toBe(1);
+        expect(valueOf(text, 'tillflow_task_queue_backlog_age_seconds{kind="workflows"}')).toBeGreaterThan(0.5);
+        expect(valueOf(text, 'tillflow_task_queue_backlog{kind="activities"}')).toBe(0);
+      });
+    } finally {
+      await idle.stop();
+    }
   });
 
   it('shows the checkouts that need a person: how many, since when, how much money', async () => {

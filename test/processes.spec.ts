@@ -192,7 +192,7 @@ describe('docker-compose.yml', async () => {
   });
 
   it.each(services)('builds %s from a target of the Dockerfile, or takes an image', (_, { build, image }) => {
-    if (build === undefined) expect(image).toMatch(/^[\w/-]+:(\$\{\w+:-)?\d+\.\d+(\.\d+)?\}?$/);
+    if (build === undefined) expect(image).toMatch(/^[\w/-]+:(\$\{\w+:-)?v?\d+\.\d+(\.\d+)?\}?$/);
     else expect([...commands.keys()]).toContain(build.target);
   });
 
@@ -237,8 +237,9 @@ describe('docker-compose.yml', async () => {
       temporal: 'TEMPORAL_BIND_ADDRESS',
       'temporal-ui': 'UI_BIND_ADDRESS',
       sandbox: 'SANDBOX_BIND_ADDRESS',
+      grafana: 'GRAFANA_BIND_ADDRESS',
     });
-    expect(published).toHaveLength(4);
+    expect(published).toHaveLength(5);
   });
 
   it.each(services)('%s gains no privileges, has a read-only root and no capability', (name, s) => {

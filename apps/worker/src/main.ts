@@ -1,6 +1,7 @@
 import { countProviderCalls, logReady, processMetrics, programLogger, showFileMistakes } from '@tillflow/telemetry';
 import { Accounts, SettingsError } from '@tillflow/temporal';
 import type { Logger } from 'pino';
+import { countCheckouts } from './checkout/metrics.js';
 import { measureClocks } from './clocks/clocks.js';
 import { serveHealth, type State } from './health.js';
 import { countDeliveries } from './outgoing-events/metrics.js';
@@ -17,6 +18,7 @@ async function main(accounts: Accounts<WorkerSettings>, logger: Logger): Promise
   const registry = processMetrics();
   countProviderCalls(registry);
   countDeliveries(registry);
+  countCheckouts(registry);
   let worker: RunningWorker | undefined;
   measureClocks(registry, () => worker?.clocks);
   const { WORKER_HOST: host, WORKER_HEALTH_PORT: port } = settings;

@@ -21,6 +21,7 @@ import { commandActivities } from './commands/activities.js';
 import { correlated, scheduledAt } from './activities/interceptors.js';
 import { SEARCHED_METADATA } from './activities/charge-facts.js';
 import { paymentActivities } from './checkout/activities.js';
+import { checkoutSinks } from './checkout/metrics.js';
 import { reconciliationActivities } from './reconciliation/activities.js';
 import { BUNDLE_PATH, ENCRYPTING_BUNDLE_PATH } from './bundle.js';
 import type { Clocks } from './clocks/clocks.js';
@@ -211,6 +212,7 @@ function workerOptions(
       ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
     },
     interceptors: { activity: [correlated, scheduledAt(clocks)] },
+    sinks: checkoutSinks(accountOf(settings.TEMPORAL_TASK_QUEUE)),
     shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,

@@ -76,6 +76,7 @@ export {
 } from './checkout/messages.js';
 export type { Outcome } from './shared/outcome.js';
 export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
+export type { CheckoutSinks, Happened } from './checkout/counting.js';
 export {
   CHECKOUT_EVENTS,
   FIRST_QR_WITHIN_MS,

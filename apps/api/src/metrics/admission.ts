@@ -1,18 +1,34 @@
 import { Injectable } from '@nestjs/common';
 import type { CallKind } from '@tillflow/temporal';
 import { Counter, Gauge } from 'prom-client';
+import { StreamsService } from '../streams/streams.service.js';
+import { WaitingService } from '../streams/waiting.service.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { Metrics } from './metrics.js';
 
 const KINDS: readonly CallKind[] = ['write', 'read', 'list', 'hint', 'background'];
 
-/** The calls to Temporal of this process and their limits, read for each scrape. */
+/** What this process has in progress, and its limits, read for each scrape. */
 @Injectable()
 export class AdmissionMetrics {
-  constructor(temporal: TemporalAccess, { registry }: Metrics) {
+  constructor(temporal: TemporalAccess, streams: StreamsService, waiting: WaitingService, { registry }: Metrics) {
+    registry.registerMetric(openAnswers(streams, waiting));
     registry.registerMetric(calls(temporal));
     registry.registerMetric(refusals(temporal));
   }
+}
+
+function openAnswers(streams: StreamsService, waiting: WaitingService): Gauge {
+  return new Gauge({
+    name: 'tillflow_open_answers',
+    help: 'Streams that are open (stream), and requests that wait for a change (wait).',
+    labelNames: ['kind'],
+    registers: [],
+    collect() {
+      this.set({ kind: 'stream' }, streams.openCount);
+      this.set({ kind: 'wait' }, waiting.openCount);
+    },
+  });
 }
 
 function calls(temporal: TemporalAccess): Gauge {

@@ -13,6 +13,7 @@ import {
   within,
   type FullReconciliation,
   type StoredCheckout,
+  type TaskQueue,
 } from '@tillflow/temporal';
 import { ATTENTION_CODES, findEventTail, type AttentionCode } from '@tillflow/workflows';
 import type { Logger } from 'pino';
@@ -41,14 +42,16 @@ const AT_RISK: ReadonlySet<AttentionCode> = new Set([
   'outcome_unknown',
 ]);
 
+/** The kinds of tasks. */
+const QUEUES = ['workflows', 'activities'] as const;
+
 /** The results of one refresh. */
 type Reading = {
   readonly byStatus: ReadonlyMap<string, number>;
   readonly attentions: readonly StoredCheckout[];
   readonly unread: number;
   readonly stuck: number;
-  readonly workflowPollers: number;
-  readonly activityPollers: number;
+  readonly queues: Readonly<Record<(typeof QUEUES)[number], TaskQueue>>;
   readonly tail: RunningTail | null;
   readonly reconciled: FullReconciliation | null;
   readonly undecidedPlans: number;
@@ -126,23 +129,25 @@ export class BusinessMetrics {
       unreadable += 1;
       this.#skip(workflow);
     });
-    const workflows = describeTaskQueue(this.temporal, queue, 'workflows');
-    const activities = describeTaskQueue(this.temporal, queue, 'activities');
+    const queueing = Promise.all([
+      describeTaskQueue(this.temporal, queue, 'workflows'),
+      describeTaskQueue(this.temporal, queue, 'activities'),
+    ]);
     const tailing = findEventTail(this.temporal.client.workflow, queue);
     const reconciling = this.#reconciliation.read(this.#reconciliations);
     const planning = this.#plans.list(this.#skip);
     const following = Promise.all([this.#endpoints.running(), this.#endpoints.feedSince()]);
-    const [counts, stuck, { data, nextPageToken }, tail, reconciled, plans, events, ...queues] = await Promise.all([
-      Promise.all(counting),
-      tellsOfStuck ? this.#checkouts.count(stuckWorkflows(queue)) : 0,
-      reading,
-      tailing,
-      reconciling,
-      planning,
-      following,
-      workflows,
-      activities,
-    ]);
+    const [counts, stuck, { data, nextPageToken }, tail, reconciled, plans, events, [workflows, activities]] =
+      await Promise.all([
+        Promise.all(counting),
+        tellsOfStuck ? this.#checkouts.count(stuckWorkflows(queue)) : 0,
+        reading,
+        tailing,
+        reconciling,
+        planning,
+        following,
+        queueing,
+      ]);
     const all =
       nextPageToken === null
         ? data.length + unreadable
@@ -152,8 +157,7 @@ export class BusinessMetrics {
       attentions: data,
       stuck,
       unread: all - data.length,
-      workflowPollers: activePollers(queues[0], Date.now()).length,
-      activityPollers: activePollers(queues[1], Date.now()).length,
+      queues: { workflows, activities },
       tail: tail === null ? null : { memo: tail.memo, startedAt: tail.run.startTime.getTime() },
       reconciled,
       events: { endpoints: events[0].map(({ memo }) => memo), feedSince: events[1] },
@@ -166,7 +170,7 @@ export class BusinessMetrics {
   };
 
   #show(reading: Reading): void {
-    const { byStatus, attentions, unread, stuck, workflowPollers, activityPollers, tail, reconciled } = reading;
+    const { byStatus, attentions, unread, stuck, queues, tail, reconciled } = reading;
     const gauges = this.#gauges;
     gauges.stuck.set(stuck);
     gauges.undecided.set(reading.undecidedPlans);
@@ -192,8 +196,11 @@ export class BusinessMetrics {
     this.#events.show(reading.events, now);
     this.#reconciliation.show(reconciled, now);
     gauges.unread.set(unread);
-    gauges.pollers.set({ kind: 'workflows' }, workflowPollers);
-    gauges.pollers.set({ kind: 'activities' }, activityPollers);
+    for (const kind of QUEUES) {
+      gauges.pollers.set({ kind }, activePollers(queues[kind], now).length);
+      gauges.backlog.set({ kind }, queues[kind].backlog);
+      gauges.backlogAge.set({ kind }, queues[kind].backlogAgeMs / 1_000);
+    }
   }
 }
 
@@ -245,6 +252,18 @@ function gaugesIn({ registry }: Metrics) {
     pollers: new Gauge({
       name: 'tillflow_worker_pollers',
       help: 'Workers that polled for tasks in the last 90 s, by the kind of task.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    backlog: new Gauge({
+      name: 'tillflow_task_queue_backlog',
+      help: 'Tasks that wait for a worker, as Temporal counts them approximately, by the kind of task.',
+      labelNames: ['kind'],
+      registers,
+    }),
+    backlogAge: new Gauge({
+      name: 'tillflow_task_queue_backlog_age_seconds',
+      help: 'For how long the oldest of these tasks waits; 0 when none waits.',
       labelNames: ['kind'],
       registers,
     }),

@@ -90,6 +90,10 @@ export class StreamsService implements BeforeApplicationShutdown {
     }
   }
 
+  get openCount(): number {
+    return this.#open.size;
+  }
+
   /** @throws {Problem} `not_found`. */
   async mustExist(id: string, isByLink: boolean): Promise<void> {
     await this.#read(keyOf(id), isByLink);

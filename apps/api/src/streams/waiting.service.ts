@@ -56,6 +56,10 @@ export class WaitingService implements BeforeApplicationShutdown {
     }
   }
 
+  get openCount(): number {
+    return this.#waiting.size;
+  }
+
   beforeApplicationShutdown(): void {
     this.#isStopping = true;
     for (const request of this.#waiting) request.answerNow();

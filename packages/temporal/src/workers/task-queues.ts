@@ -22,6 +22,10 @@ type Poller = {
 };
 
 export type TaskQueue = {
+  /** Tasks that wait for a worker. Temporal counts them approximately. */
+  readonly backlog: number;
+  /** For how long the oldest of them waits, in milliseconds. */
+  readonly backlogAgeMs: number;
   readonly pollers: readonly Poller[];
   /** The build that gets the tasks; null when workers are not versioned, or no build is current. */
   readonly currentBuild: string | null;
@@ -40,13 +44,16 @@ export async function describeTaskQueue(
   name: string,
   kind: keyof typeof TASK_QUEUE_TYPE,
 ): Promise<TaskQueue> {
-  const { pollers, versioningInfo } = await connection.workflowService.describeTaskQueue({
+  const { pollers, versioningInfo, stats } = await connection.workflowService.describeTaskQueue({
     namespace: client.options.namespace,
     taskQueue: { name },
     // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- the generated enum exists as a type only
     taskQueueType: TASK_QUEUE_TYPE[kind],
+    reportStats: true,
   });
   return {
+    backlog: Number(stats?.approximateBacklogCount ?? 0),
+    backlogAgeMs: durationMs(stats?.approximateBacklogAge),
     pollers: pollers.map(({ identity, deploymentOptions, workerVersionCapabilities, lastAccessTime }) => ({
       identity: identity ?? '?',
       build: deploymentOptions?.buildId ?? workerVersionCapabilities?.buildId ?? '?',
@@ -59,6 +66,12 @@ export async function describeTaskQueue(
       pollers.map(({ deploymentOptions }) => deploymentOptions?.deploymentName ?? '').find((name) => name !== '') ??
       null,
   };
+}
+
+function durationMs(
+  duration: { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined,
+): number {
+  return Number(duration?.seconds ?? 0) * 1_000 + (duration?.nanos ?? 0) / 1e6;
 }
 
 /** Every worker answers this query, for every workflow. */

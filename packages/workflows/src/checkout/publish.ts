@@ -1,6 +1,7 @@
 import { formatInstant, formatMoney, type Instant } from '@tillflow/domain';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
+import { countChange } from './counting.js';
 import type { CheckoutModel } from './model/checkout-model.js';
 import { eventsBetween, FIRST_QR_WITHIN_MS } from './published-events.js';
 import { changingAttributes, searchAttributes, slipAttributes } from './search-attributes.js';
@@ -20,6 +21,7 @@ export function publish(model: CheckoutModel, now: Instant): void {
   const announced = announcedAttribute(state, now);
   // The feed finds the first QR code by the start of the workflow, unless it comes late.
   const isAnnounced = announced.length > 0 && model.isFollowed && (isPublishedBefore() || isLate(now));
+  countChange(state, model.intent);
   upsertMemo(changedMemo(model, state, now));
   const changed = changedAttributes(model, state);
   // A charge's id is published with the next other change: operators search by it only after the end.
@@ -31,7 +33,9 @@ export function publish(model: CheckoutModel, now: Instant): void {
 
 /** The whole memo, with which the next run starts. The next run treats it as published. */
 export function memoOf(model: CheckoutModel, now: Instant): Record<string, unknown> {
-  const memo = { ...workflowInfo().memo, ...changedMemo(model, model.projection(now), now) };
+  const state = model.projection(now);
+  countChange(state, model.intent);
+  const memo = { ...workflowInfo().memo, ...changedMemo(model, state, now) };
   model.wasPublished();
   return memo;
 }

@@ -45,14 +45,19 @@ export function eventsBetween(
   after: Compared,
   published: PublishedEvents = {},
 ): CheckoutEvent[] {
+  const events = newEventsBetween(before, after);
+  return events.length === 0 && hasNewDetails(before ?? NEW, after) ? repeated(after, published) : events;
+}
+
+/** As {@link eventsBetween}, without repeated events. */
+export function newEventsBetween(before: Compared | undefined, after: Compared): CheckoutEvent[] {
   const known = before ?? NEW;
   const event = hasNewStatus(known, after) ? EVENT_OF[after.status] : null;
-  const events = [
+  return [
     ...(event === null ? [] : [event]),
     ...(after.refunded_amount > known.refunded_amount ? (['refunded'] as const) : []),
     ...(isSame(after.attention, known.attention) ? [] : (['attention'] as const)),
   ];
-  return events.length === 0 && hasNewDetails(known, after) ? repeated(after, published) : events;
 }
 
 /** An open checkout has a next state, which shows its details too. */
