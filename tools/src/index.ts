@@ -1,3 +1,4 @@
+export { kustomize, OVERLAYS, render, withBacklog } from './kustomize.js';
 export { CutLine } from './cut-line.js';
 export { startTemporalServer, type TemporalServer, type TemporalServerOptions } from './temporal-server.js';
 export { SupervisedChild, type SupervisedChildOptions } from './supervised-child.js';

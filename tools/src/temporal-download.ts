@@ -44,7 +44,7 @@ export interface Search {
 }
 
 /** The user's cache folder for downloads of this project. */
-function cacheFolder(env: NodeJS.ProcessEnv): string {
+export function cacheFolder(env: NodeJS.ProcessEnv): string {
   const home = env['HOME'] ?? homedir();
   const base = env['XDG_CACHE_HOME'] ?? '';
   if (base.startsWith('/')) return join(base, 'tillflow');

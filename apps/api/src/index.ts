@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 export { startApi, type RunningApi } from './app.js';
+export { UPLOAD_WITHIN_MS } from './disputes/upload.js';
 export { documents } from './documents.js';
 export { PROBLEMS, type ProblemCode } from './problems/catalog.js';
-export { apiSettings, type ApiSettings } from './settings.js';
+export { API_SETTINGS, apiSettings, type ApiSettings } from './settings.js';

@@ -123,6 +123,9 @@ const schema = z.object({
 
 export type ApiSettings = z.output<typeof schema>;
 
+/** The names of all settings that the API reads. */
+export const API_SETTINGS: readonly string[] = Object.keys(schema.shape);
+
 /** @throws {SettingsError} with every mistake, and with every setting that is unsafe with a live key. */
 export function apiSettings(environment: Readonly<Record<string, string | undefined>>): ApiSettings {
   return readSettings(schema, environment, (given) => [

@@ -56,6 +56,9 @@ const schema = z.object({
 
 export type WorkerSettings = z.output<typeof schema>;
 
+/** The names of all settings that the worker reads. */
+export const WORKER_SETTINGS: readonly string[] = Object.keys(schema.shape);
+
 /** @throws {SettingsError} with every mistake, and with every setting that is unsafe with a live key */
 export function workerSettings(environment: NodeJS.ProcessEnv): WorkerSettings {
   return readSettings(schema, environment, unsafeWithLiveKey);
