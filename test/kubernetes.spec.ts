@@ -168,6 +168,10 @@ const openapi = JSON.parse(await readFile(join(ROOT, 'docs/openapi.json'), 'utf8
   paths: Record<string, Record<string, { responses: Record<string, unknown> }>>;
 };
 
+it('pnpm kubernetes checks both overlays of the project', async () => {
+  expect(await readdir(join(MANIFESTS, 'overlays'))).toEqual(expect.arrayContaining([...OVERLAYS]));
+});
+
 describe.each(OVERLAYS)('the settings of %s', (overlay) => {
   it.each(PROGRAMS)('%s reads each setting that its container has of its own', (component) => {
     const names = containerOf(component).env.map(({ name }) => name);
@@ -631,15 +635,15 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
       const id = container.env.find(({ name }) => name === 'WORKER_BUILD_ID');
       expect(id?.valueFrom?.fieldRef?.fieldPath).toBe(`metadata.labels['${BUILD}']`);
       expect(labelsOf(build)[BUILD]).toBe(version);
-      const setup = ofKind('Job', all).find((one) => one.metadata.labels[BUILD] === version);
-      expect(setup?.metadata.name).toBe(`tillflow-setup-${suffix}`);
-      expect(setup?.spec.template.spec.containers[0].image).toMatch(
-        new RegExp(`/cli:${version.replaceAll('.', String.raw`\.`)}$`),
-      );
     }
-    for (const component of ['api', 'cli']) {
-      const one = ofKind('Deployment', all).find((deployment) => componentOf(deployment) === component);
-      expect(one?.spec.template.spec.containers[0].image.split(':').at(-1)).toBe(VERSION);
+  });
+
+  it('API, setup and command line are those of this release, and setup runs once for all builds', ({ skip }) => {
+    needsKustomize(skip);
+    for (const component of ['api', 'setup', 'cli']) {
+      const found = all.filter((one) => isWorkload(one) && componentOf(one) === component);
+      expect(found.map((one) => one.metadata.name)).toEqual([`tillflow-${component}`]);
+      expect(found[0]?.spec.template.spec.containers[0].image.split(':').at(-1)).toBe(VERSION);
     }
   });
 
