@@ -606,24 +606,32 @@ describe('Prometheus in Kubernetes', async () => {
   );
 });
 
-describe.each(OVERLAYS)('rendered, %s', (overlay) => {
-  let path: string | null = null;
+const kustomizePath = await kustomize();
+
+it('kustomize renders the overlays', async ({ skip }) => {
+  skip(kustomizePath === null, 'kustomize is not there: pnpm kubernetes builds it, and KUSTOMIZE names another one');
+  for (const overlay of OVERLAYS) {
+    const rendered = documents(await render(kustomizePath ?? '', overlay));
+    // The settings are the one manifest that no file has.
+    expect(rendered.map(({ kind }) => kind).toSorted()).toEqual(
+      [...plain.map(({ kind }) => kind), 'ConfigMap'].toSorted(),
+    );
+  }
+});
+
+describe.each(kustomizePath === null ? [] : OVERLAYS)('rendered, %s', (overlay) => {
+  const path = kustomizePath ?? '';
   let all: Manifest[] = [];
   beforeAll(async () => {
-    path = await kustomize();
-    if (path !== null) all = documents(await render(path, overlay));
+    all = documents(await render(path, overlay));
   });
-  const needsKustomize = (skip: (condition: boolean, note: string) => void): void =>
-    skip(path === null, 'kustomize is not there: pnpm kubernetes builds it, and KUSTOMIZE names another one');
-
   const labelsOf = (one: Manifest): Labels => one.spec.template.metadata.labels;
   const isSelected = (selector: Labels, labels: Labels): boolean =>
     Object.entries(selector).every(([key, value]) => labels[key] === value);
   const buildsIn = (rendered: readonly Manifest[]): Manifest[] =>
     ofKind('Deployment', rendered).filter((one) => componentOf(one) === 'worker');
 
-  it('each build has its version in the name, the label, the tags and WORKER_BUILD_ID', ({ skip }) => {
-    needsKustomize(skip);
+  it('each build has its version in the name, the label, the tags and WORKER_BUILD_ID', () => {
     const builds = buildsIn(all);
     expect(builds.map((one) => one.metadata.labels[BUILD])).toContain(VERSION);
     for (const build of builds) {
@@ -638,8 +646,7 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
     }
   });
 
-  it('API, setup and command line are those of this release, and setup runs once for all builds', ({ skip }) => {
-    needsKustomize(skip);
+  it('API, setup and command line are those of this release, and setup runs once for all builds', () => {
     for (const component of ['api', 'setup', 'cli']) {
       const found = all.filter((one) => isWorkload(one) && componentOf(one) === component);
       expect(found.map((one) => one.metadata.name)).toEqual([`tillflow-${component}`]);
@@ -647,8 +654,7 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
     }
   });
 
-  it('each program has the settings of settings.env', ({ skip }) => {
-    needsKustomize(skip);
+  it('each program has the settings of settings.env', () => {
     const [map] = ofKind('ConfigMap', all);
     expect(map?.data).toEqual(settings.get(overlay));
     const pods = all.filter(isWorkload).map((one) => one.spec.template.spec.containers[0]);
@@ -656,8 +662,7 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
     for (const { envFrom } of pods) expect(envFrom).toEqual([{ configMapRef: { name: map?.metadata.name } }]);
   });
 
-  it('each name leads to something that exists, in the namespace', ({ skip }) => {
-    needsKustomize(skip);
+  it('each name leads to something that exists, in the namespace', () => {
     const [namespace] = ofKind('Namespace', all);
     for (const one of all) if (one !== namespace) expect(one.metadata.namespace).toBe(namespace?.metadata.name);
     const deployments = ofKind('Deployment', all);
@@ -671,10 +676,7 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
     }
   });
 
-  it('a second build, added as docs/kubernetes.md says, leaves the first as it is and shares no pod with it', async ({
-    skip,
-  }) => {
-    needsKustomize(skip);
+  it('a second build, added as docs/kubernetes.md says, leaves the first as it is and shares no pod with it', async () => {
     const copy = await mkdtemp(join(tmpdir(), 'tillflow-builds-'));
     try {
       await cp(MANIFESTS, copy, { recursive: true });
@@ -689,7 +691,7 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
       await edit(join(folder, 'kustomization.yaml'), (text) =>
         text.replace(`  - builds/${first}\n`, `  - builds/${first}\n  - builds/9-0-0\n`),
       );
-      const rendered = documents(await render(path ?? '', overlay, copy));
+      const rendered = documents(await render(path, overlay, copy));
       const builds = buildsIn(rendered);
       expect(builds.map(({ metadata }) => metadata.name).toSorted()).toEqual([
         `tillflow-worker-${first}`,
@@ -708,11 +710,8 @@ describe.each(OVERLAYS)('rendered, %s', (overlay) => {
     }
   });
 
-  it('scaled by the backlog, each build has an autoscaler of KEDA with its own version in place of the one by CPU', async ({
-    skip,
-  }) => {
-    needsKustomize(skip);
-    const rendered = documents(await withBacklog((manifests) => render(path ?? '', overlay, manifests)));
+  it('scaled by the backlog, each build has an autoscaler of KEDA with its own version in place of the one by CPU', async () => {
+    const rendered = documents(await withBacklog((manifests) => render(path, overlay, manifests)));
     const scaled = ofKind('ScaledObject', rendered);
     expect(scaled.map(({ spec }) => spec.scaleTargetRef.name)).toEqual(
       buildsIn(rendered).map(({ metadata }) => metadata.name),
