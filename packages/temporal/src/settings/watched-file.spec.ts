@@ -1,4 +1,4 @@
-import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -40,6 +40,24 @@ describe('a settings file', () => {
     await rename(`${path}.new`, path);
     await vi.waitUntil(() => one.content === 2, 10_000);
     expect(changed).toHaveBeenCalledTimes(1);
+  });
+
+  it('is in force as soon as Kubernetes has replaced its Secret: the file is a link, and so is the folder that it leads to', async () => {
+    const secretOf = async (version: string, text: string): Promise<void> => {
+      await mkdir(join(folder, version));
+      await writeFile(join(folder, version, 'number'), text);
+      await symlink(version, join(folder, '..data_new'));
+      await rename(join(folder, '..data_new'), join(folder, '..data'));
+    };
+    await secretOf('version-1', '1\n');
+    await rm(path);
+    await symlink('..data/number', path);
+    const { file: one, changed, refused } = watched();
+    await secretOf('version-2', '2\n');
+    await rm(join(folder, 'version-1'), { recursive: true });
+    await vi.waitUntil(() => one.content === 2, 10_000);
+    expect(changed).toHaveBeenCalledTimes(1);
+    expect(refused).not.toHaveBeenCalled();
   });
 
   it('changes nothing while it is wrong or missing, and says so once for each mistake', async () => {
