@@ -56,8 +56,12 @@ function mostLocalCallsOf(events: Events): number {
 }
 
 describe('a checkout that is paid at once', () => {
-  it('has 20 events before it is paid, and bills seven actions', async () => {
-    const stack = await Stack.start();
+  it.each([
+    ['', {}],
+    // Nothing takes the spans.
+    [' with traces', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER: 'always_on' }],
+  ])('has 20 events before it is paid, and bills seven actions%s', async (_, shared) => {
+    const stack = await Stack.start({ shared });
     try {
       const { body } = await stack.create({ description: 'Coffee', ...PLACED });
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });

@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
-import { Worker } from '@temporalio/worker';
+import { Worker, type ReplayWorkerOptions, type WorkflowBundleOption } from '@temporalio/worker';
 import { historyToJSON } from '@tillflow/temporal/sdk-internals';
-import { BUNDLE_PATH } from '@tillflow/worker';
+import { BUNDLE_PATH, bundleWorkflows, workflowSpans } from '@tillflow/worker';
 import * as workflows from '@tillflow/workflows/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMAND_PATHS } from './support/command-paths.js';
@@ -22,10 +22,35 @@ const HISTORIES = new URL('./histories/', import.meta.url);
 const RECORD = process.env['RECORD'];
 const files = (await readdir(HISTORIES, { recursive: true })).filter((name) => name.endsWith('.json'));
 
-const BUNDLE = { workflowBundle: { codePath: BUNDLE_PATH } };
+/** A worker that replays. It takes the spans of workflows, as every worker does. */
+const replayer = (workflowBundle: WorkflowBundleOption) => ({ workflowBundle, sinks: workflowSpans(undefined) });
+const BUNDLE = replayer({ codePath: BUNDLE_PATH });
 const replay = (history: unknown): Promise<void> => Worker.runReplayHistory(BUNDLE, history);
 
 type History = { readonly events: [{ workflowExecutionStartedEventAttributes: { workflowType: { name: string } } }] };
+
+/** Workers with and without the interceptors of traces, histories without and with a trace in each message. */
+const HOW = ['as recorded', 'with a trace', 'without interceptors', 'with a trace, without interceptors'] as const;
+
+const HEADER = {
+  fields: {
+    '_tracer-data': {
+      metadata: { encoding: Buffer.from('json/plain').toString('base64') },
+      data: Buffer.from(`{"traceparent":"00-${'a'.repeat(32)}-${'b'.repeat(16)}-01"}`).toString('base64'),
+    },
+  },
+};
+
+/** The history as it is when every message has a trace that is exported. */
+function traced(history: History): History {
+  const withHeader = (name: string, value: unknown): unknown => {
+    const holdsHeader = /^(workflowExecution(Started|Signaled)|activityTaskScheduled)EventAttributes$/.test(name);
+    // The input of an update.
+    const isInput = name === 'input' && typeof value === 'object' && value !== null && 'name' in value;
+    return holdsHeader || isInput ? { ...(value as object), header: HEADER } : value;
+  };
+  return JSON.parse(JSON.stringify(history), withHeader) as History;
+}
 
 describe('the workflow code', () => {
   it('has a committed history of every path', () => {
@@ -36,29 +61,38 @@ describe('the workflow code', () => {
 
   const types = new Set<string>();
   /** Each history, under the name of its file. */
-  async function* committed() {
+  async function* committed(change: (history: History) => History) {
     for (const workflowId of files) {
       const history = JSON.parse(await readFile(new URL(workflowId, HISTORIES), 'utf8')) as History;
       types.add(history.events[0].workflowExecutionStartedEventAttributes.workflowType.name);
-      yield { workflowId, history };
+      yield { workflowId, history: change(history) };
     }
   }
 
+  const asRecorded = (history: History): History => history;
   const errors = new Map<string, unknown>();
   // One worker replays them all: to start one costs more than the replay.
   beforeAll(async () => {
-    for await (const { workflowId, error } of Worker.runReplayHistories(BUNDLE, committed())) {
-      errors.set(workflowId, error);
-    }
-  });
+    const replays = async (how: string, worker: ReplayWorkerOptions, change: typeof asRecorded): Promise<void> => {
+      for await (const { workflowId, error } of Worker.runReplayHistories(worker, committed(change))) {
+        errors.set(`${workflowId} ${how}`, error);
+      }
+    };
+    const untraced = replayer({ code: await bundleWorkflows({ encrypting: false, tracing: false }) });
+    await replays(HOW[0], BUNDLE, asRecorded);
+    await replays(HOW[1], BUNDLE, traced);
+    await replays(HOW[2], untraced, asRecorded);
+    await replays(HOW[3], untraced, traced);
+  }, 120_000);
 
   it('has a committed history of every workflow type', () => {
     expect([...types].toSorted()).toEqual(Object.keys(workflows).toSorted());
   });
 
-  it.each(files)('replays the recorded history %s', (name) => {
-    expect(errors.has(name)).toBe(true);
-    expect(errors.get(name)).toBeUndefined();
+  it.each(files)('replays the recorded history %s, with and without traces', (name) => {
+    expect(HOW.map((how) => [how, errors.has(`${name} ${how}`), errors.get(`${name} ${how}`)])).toEqual(
+      HOW.map((how) => [how, true, undefined]),
+    );
   });
 });
 

@@ -8,6 +8,7 @@ import {
   type Environment,
 } from '@tillflow/temporal';
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
+import { openTracer } from '@tillflow/telemetry';
 import type { Logger } from 'pino';
 import { AccountApi, type Shared } from './accounts/account-api.js';
 import { accountOfRequest } from './accounts/account-of-request.js';
@@ -36,7 +37,8 @@ export async function startApi(
 ): Promise<RunningApi> {
   warnIfUnencrypted(values, logger);
   const keys = new ConfiguredKeys(values, logger, accounts);
-  const shared: Shared = { keys, neighbours: new Neighbours(), logger };
+  const tracer = await openTracer(values, 'api', logger);
+  const shared: Shared = { keys, neighbours: new Neighbours(), logger, tracer };
   const others = new OtherAccounts(shared);
   const hasOthers = accounts?.hasFile === true;
   const front = await AccountApi.open(values, shared, hasOthers ? others.handlerOf : undefined);
@@ -58,6 +60,7 @@ export async function startApi(
       // Together: the server answers the requests of all parts before it closes.
       const closings = await Promise.all([front.stop(), others.stop()]);
       await Promise.all(closings.map((close) => close()));
+      await tracer?.end();
     },
   };
 }

@@ -8,6 +8,7 @@ import {
   list,
   readSettings,
   temporalSettings,
+  traceSettings,
   unsafeWithLiveKey,
 } from '@tillflow/temporal';
 import { DEFAULT_POLICY, type CheckoutPolicy } from '@tillflow/workflows';
@@ -22,6 +23,7 @@ const HTTP_URL = z.url({ protocol: /^https?$/ });
 const schema = z.object({
   ...temporalSettings,
   ...accountSettings,
+  ...traceSettings,
   PORT: integer(3000, 0, 65_535),
   HOST: z.string().default('127.0.0.1'),
   /** The address at which tills and browsers reach the API. The API writes it into links. */

@@ -15,25 +15,31 @@ export type BundleOptions = {
   readonly encrypting: boolean;
   /** The compiled workflows; absent: the product's. */
   readonly workflowsPath?: string;
+  /** Whether the workflows pass on traces. Absent: they do; a test compares both. */
+  readonly tracing?: boolean;
 };
 
 const { resolve } = createRequire(import.meta.url);
 const WORKFLOWS = resolve('@tillflow/workflows/workflows');
+const TRACES = resolve('@tillflow/workflows/traces');
 
 /**
  * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So none of them
  * has a variable that changes.
  */
-const SHARED_MODULES = ['../dist/stack-traces.js', '@tillflow/domain', '@tillflow/workflows/workflows'].map((name) =>
-  resolve(name),
-);
+const SHARED_MODULES = [resolve('../dist/stack-traces.js'), resolve('@tillflow/domain'), WORKFLOWS, TRACES];
 
 /** Bundles workflow code into one file for a worker. */
-export async function bundleWorkflows({ encrypting, workflowsPath = WORKFLOWS }: BundleOptions): Promise<string> {
+export async function bundleWorkflows({
+  encrypting,
+  workflowsPath = WORKFLOWS,
+  tracing = true,
+}: BundleOptions): Promise<string> {
   const { code } = await bundleWorkflowCode({
     workflowsPath,
     preloadModules: SHARED_MODULES,
     logger: new DefaultLogger('WARN'),
+    ...(tracing ? { workflowInterceptorModules: [TRACES] } : {}),
     ...(encrypting ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
   });
   return code;

@@ -6,6 +6,7 @@ import {
   keySettings,
   readSettings,
   temporalSettings,
+  traceSettings,
   unsafeWithLiveKey,
 } from '@tillflow/temporal';
 import { z } from 'zod';
@@ -14,6 +15,7 @@ const schema = z.object({
   ...temporalSettings,
   ...accountSettings,
   ...keySettings,
+  ...traceSettings,
   /** Only the API needs them. */
   PROVIDER_WEBHOOK_SECRET: accountSettings.PROVIDER_WEBHOOK_SECRET.optional(),
   /** How many processes share `PROVIDER_REQUESTS_PER_SECOND`. Each gets an equal part. */

@@ -15,6 +15,7 @@ import {
   warnIfUnencrypted,
   type Temporal,
 } from '@tillflow/temporal';
+import { openTracer, traceCall, type Tracer } from '@tillflow/telemetry';
 import { eventQueue } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { commandActivities } from './commands/activities.js';
@@ -31,6 +32,8 @@ import { eventTailActivities } from './event-tail/activities.js';
 import { outgoingEventActivities } from './outgoing-events/activities.js';
 import { EndpointPresence } from './outgoing-events/endpoint-presence.js';
 import type { WorkerSettings } from './settings.js';
+import { traced } from './traces/activity-spans.js';
+import { workflowSpans } from './traces/workflow-spans.js';
 import { Work } from './work.js';
 
 /** Keys of test mode begin so. Source: assumption. */
@@ -76,6 +79,8 @@ export type StartOptions = {
   readonly retries?: StartRetries;
   /** The keys that all workers of this process share. Absent: the worker reads them itself. */
   readonly keys?: ConfiguredKeys;
+  /** The traces of this process; null: none. Absent: the worker opens its own. */
+  readonly tracer?: Tracer | null;
 };
 
 /**
@@ -100,17 +105,21 @@ export async function startWorker(
 export async function openWorker(
   settings: WorkerSettings,
   logger: Logger,
-  { bundlePath, retries, keys: sharedKeys }: StartOptions = {},
+  { bundlePath, retries, keys: sharedKeys, tracer: sharedTracer }: StartOptions = {},
 ): Promise<RunningWorker> {
   warnIfUnencrypted(settings, logger);
   const account = accountOf(settings.TEMPORAL_TASK_QUEUE);
   const keys = sharedKeys ?? new ConfiguredKeys(settings, logger);
   const closeKeys = (): void => (sharedKeys === undefined ? keys.close() : undefined);
-  const temporal = await openTemporal(settings);
+  const tracer =
+    sharedTracer === undefined ? await openTracer(settings, 'worker', logger) : (sharedTracer ?? undefined);
+  const endTracer = async (): Promise<void> => (sharedTracer === undefined ? tracer?.end() : undefined);
+  const temporal = await openTemporal(settings, tracer && traceCall);
   const connected = await closingOnFailure(
     async () => {
       closeKeys();
       await temporal.close();
+      await endTracer();
     },
     () =>
       withRetries(retries, temporal, settings, async () => {
@@ -137,8 +146,8 @@ export async function openWorker(
       logger.warn({ workflow_id, err }, 'an event endpoint cannot be decrypted, and gets no events'),
   );
   const presence = new EndpointPresence(endpoints, logger);
-  const options = workerOptions({ ...connected, temporal, client, presence, keys }, settings, bundlePath);
-  const eventOptions = eventWorkerOptions({ ...connected, temporal, endpoints }, settings);
+  const options = workerOptions({ ...connected, temporal, client, presence, keys, tracer }, settings, bundlePath);
+  const eventOptions = eventWorkerOptions({ ...connected, temporal, endpoints, tracer }, settings);
   const [work, eventWork] = [options, eventOptions].map(
     (each) =>
       new Work(async () => {
@@ -154,6 +163,7 @@ export async function openWorker(
     await temporal.close();
     await client.close();
     await connection.close();
+    await endTracer();
   });
   return {
     clocks,
@@ -183,10 +193,11 @@ type Parts = Connected & {
   readonly client: PaymentsClient;
   readonly presence: EndpointPresence;
   readonly keys: ConfiguredKeys;
+  readonly tracer: Tracer | undefined;
 };
 
 function workerOptions(
-  { connection, clocks, identity, temporal, client, presence, keys }: Parts,
+  { connection, clocks, identity, temporal, client, presence, keys, tracer }: Parts,
   settings: WorkerSettings,
   bundlePath: string | undefined,
 ): WorkerOptions {
@@ -211,8 +222,8 @@ function workerOptions(
       ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
       ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
     },
-    interceptors: { activity: [correlated, scheduledAt(clocks)] },
-    sinks: checkoutSinks(accountOf(settings.TEMPORAL_TASK_QUEUE)),
+    interceptors: { activity: [correlated, ...(tracer === undefined ? [] : [traced(tracer)]), scheduledAt(clocks)] },
+    sinks: { ...workflowSpans(tracer), ...checkoutSinks(accountOf(settings.TEMPORAL_TASK_QUEUE)) },
     shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,
     stickyQueueScheduleToStartTimeout: STICKY_TIMEOUT_MS,
     maxCachedWorkflows: settings.MAX_CACHED_WORKFLOWS,
@@ -229,7 +240,8 @@ function eventWorkerOptions(
     identity,
     temporal,
     endpoints,
-  }: Connected & { readonly temporal: Temporal; readonly endpoints: EventEndpoints },
+    tracer,
+  }: Connected & Pick<Parts, 'temporal' | 'tracer'> & { readonly endpoints: EventEndpoints },
   settings: WorkerSettings,
 ): WorkerOptions {
   return {
@@ -244,7 +256,7 @@ function eventWorkerOptions(
       settings,
       now: () => Math.round(clocks.temporal.now()),
     }),
-    interceptors: { activity: [correlated] },
+    interceptors: { activity: [correlated, ...(tracer === undefined ? [] : [traced(tracer)])] },
     maxConcurrentActivityTaskExecutions: EVENT_ACTIVITIES,
     // A delivery that is cut off is repeated with the same id.
     shutdownGraceTime: 0,

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { ConfiguredKeys, isSame, type Account, type Accounts } from '@tillflow/temporal';
+import { openTracer, type Tracer } from '@tillflow/telemetry';
 import type { Logger } from 'pino';
 import type { WorkerSettings } from './settings.js';
 import { openWorker, type RunningWorker, type StartOptions } from './worker.js';
@@ -20,13 +21,14 @@ export class Workers implements RunningWorker {
   readonly #stopping = new AbortController();
   readonly stopped: Promise<void>;
   #replacing: Promise<void> = Promise.resolve();
+  #tracer: Tracer | undefined;
   #end!: (failure?: Error) => void;
 
   /** @throws {SettingsError} for a wrong `KEYS_FILE` */
   constructor(
     private readonly accounts: Accounts<WorkerSettings>,
     private readonly logger: Logger,
-    private readonly options: Omit<StartOptions, 'keys'> = {},
+    private readonly options: Omit<StartOptions, 'keys' | 'tracer'> = {},
   ) {
     this.#keys = new ConfiguredKeys(accounts.default.settings, logger, accounts);
     this.stopped = new Promise((resolve, reject) => {
@@ -43,6 +45,7 @@ export class Workers implements RunningWorker {
 
   /** Opens the workers of all accounts, then follows the file. @throws when one of them cannot be opened */
   async begin(): Promise<void> {
+    this.#tracer = await openTracer(this.accounts.default.settings, 'worker', this.logger);
     await Promise.all(this.accounts.all.map((account) => this.#replaceOne(account)));
     this.accounts.watch(this.logger, () => {
       this.#replacing = this.#replacing.then(() => this.#replaceAll());
@@ -80,6 +83,7 @@ export class Workers implements RunningWorker {
 
   async #stopAll(failure?: unknown): Promise<void> {
     const ended = await Promise.allSettled(this.#all.map((worker) => worker.stop()));
+    await this.#tracer?.end();
     const failed = ended.find((one) => one.status === 'rejected');
     this.#end(asError(failure ?? failed?.reason));
   }
@@ -109,7 +113,11 @@ export class Workers implements RunningWorker {
     const present = this.#open.get(name);
     if (this.#stopping.signal.aborted || isSame(present?.account.environment ?? {}, environment)) return;
     const logger = name === DEFAULT_ACCOUNT ? this.logger : this.logger.child({ account: name });
-    const worker = await openWorker(settings, logger, { ...this.options, keys: this.#keys });
+    const worker = await openWorker(settings, logger, {
+      ...this.options,
+      keys: this.#keys,
+      tracer: this.#tracer ?? null,
+    });
     worker.ready.catch((err: unknown) => logger.error({ err }, 'a worker is not ready'));
     this.#open.set(name, { account, worker });
     worker.stopped.then(

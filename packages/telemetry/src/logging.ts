@@ -7,6 +7,9 @@ import { pino, type DestinationStream, type Logger } from 'pino';
  */
 export type Correlation = {
   request_id?: string;
+  /** Of the span of the request or of the activity, when traces are on. */
+  trace_id?: string;
+  span_id?: string;
   workflow_id?: string;
   run_id?: string;
   activity?: string;

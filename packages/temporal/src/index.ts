@@ -71,6 +71,8 @@ export {
   type BusinessDaySettings,
   type TemporalSettings,
 } from './settings/settings.js';
+export { traceSettings } from './settings/trace-settings.js';
+export type { TraceCall } from './traces/traced-calls.js';
 export { nameOnQueue, pausedSchedules, scheduleIdOf, setUpSchedules } from './setup/schedules.js';
 export { SetupConflictError, setUpNamespace, type SetupStep } from './setup/setup.js';
 export {

@@ -170,3 +170,5 @@ export {
   type ReconcileSummary,
   type AcknowledgementMemo,
 } from './reconciliation/messages.js';
+export { traceparentIn, withTraceparent } from './traces/trace-header.js';
+export type { TraceSinks, WorkflowSpan } from './traces/workflow-span.js';

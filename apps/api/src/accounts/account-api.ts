@@ -5,6 +5,7 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { PaymentsClient } from '@tillflow/payments-client';
+import { traceCall, type Tracer } from '@tillflow/telemetry';
 import { openTemporal, type ConfiguredKeys, type Temporal } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 import { AppModule, CONTROLLERS } from '../app.module.js';
@@ -28,7 +29,13 @@ import { WaitingService } from '../streams/waiting.service.js';
 import type { Neighbours } from './neighbours.js';
 
 /** What the parts of all accounts share. */
-export type Shared = { readonly keys: ConfiguredKeys; readonly neighbours: Neighbours; readonly logger: Logger };
+export type Shared = {
+  readonly keys: ConfiguredKeys;
+  readonly neighbours: Neighbours;
+  readonly logger: Logger;
+  /** Undefined: no traces. */
+  readonly tracer: Tracer | undefined;
+};
 
 /** How long the requests of a part may go on after another part has taken its place. Milliseconds. */
 const REQUESTS_END_WITHIN_MS = 60_000;
@@ -50,7 +57,7 @@ export class AccountApi {
     const settings = new Settings(values);
     const { account } = settings;
     const logger = account === DEFAULT_ACCOUNT ? shared.logger : shared.logger.child({ account });
-    const temporal = await openTemporal(values);
+    const temporal = await openTemporal(values, shared.tracer && traceCall);
     const provider = new PaymentsClient({
       name: account,
       baseUrl: values.PROVIDER_BASE_URL,

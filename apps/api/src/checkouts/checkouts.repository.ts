@@ -1,12 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import {
-  checkoutId,
-  checkoutWorkflowId,
-  parseCheckoutId,
-  type CheckoutKey,
-  type CheckoutStatus,
-} from '@tillflow/domain';
-import { addCorrelation } from '@tillflow/telemetry';
+import { checkoutId, parseCheckoutId, type CheckoutKey, type CheckoutStatus } from '@tillflow/domain';
 import {
   CheckoutList,
   Checkouts,
@@ -26,6 +19,7 @@ import type {
   StoredRefund,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
+import { isAbout } from './about-checkout.js';
 import { CheckoutChanges, type Change } from './checkout-changes.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
@@ -92,7 +86,7 @@ export class CheckoutsRepository {
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
   async get(key: CheckoutKey): Promise<StoredCheckout> {
     this.#mustBeOwn(key);
-    addCorrelation({ workflow_id: checkoutWorkflowId(key) });
+    isAbout(key);
     return asked(() => this.#checkouts.get(key));
   }
 
@@ -148,7 +142,7 @@ export class CheckoutsRepository {
   /** @throws {Problem} `temporal_unavailable`: the change may have happened. The same request again is safe. */
   async #announced<T>(key: CheckoutKey, change: Change, work: () => Promise<T>): Promise<T> {
     this.#mustBeOwn(key);
-    addCorrelation({ workflow_id: checkoutWorkflowId(key) });
+    isAbout(key);
     try {
       return await asked(work);
     } finally {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable } from '@nestjs/common';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { checkoutWorkflowId, type CheckoutKey } from '@tillflow/domain';
-import { addCorrelation } from '@tillflow/telemetry';
+import { annotate, CHARGE_ID } from '@tillflow/telemetry';
 import { checkoutStart, hadNoEffect, type StoredCheckout } from '@tillflow/temporal';
 import { CHECKOUT_WORKFLOW, type CheckoutInput, type CheckoutIntent } from '@tillflow/workflows';
 import type { Logger } from 'pino';
@@ -12,6 +12,7 @@ import { OVER } from '../shared/over.js';
 import { unavailable } from '../temporal/failures.js';
 import type { Leave } from '../temporal/gate.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
+import { isAbout } from './about-checkout.js';
 import { CheckoutChanges } from './checkout-changes.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
 import { Watches } from './watches.js';
@@ -67,7 +68,7 @@ export class CheckoutStarts {
    */
   async begin(start: CheckoutStart, withinMs: number): Promise<BeginOutcome> {
     const { intent } = start;
-    addCorrelation({ workflow_id: checkoutWorkflowId(intent) });
+    isAbout(intent);
     const over = new AbortController();
     try {
       const checkout = await this.temporal.whileItGoesOn(
@@ -85,6 +86,7 @@ export class CheckoutStarts {
         },
         () => this.repository.atProviderMs(intent, SLOW_AFTER_ANSWER_MS),
       );
+      annotate({ [CHARGE_ID]: checkout.state.attempts.at(-1)?.charge_id ?? undefined });
       return { kind: 'opened', checkout };
     } catch (error) {
       if (error instanceof WorkflowExecutionAlreadyStartedError) return { kind: 'there' };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
-import { correlate, type Correlation } from '@tillflow/telemetry';
+import { correlate, enterSpan, type Correlation, type Tracer } from '@tillflow/telemetry';
 import type { ConfiguredKeys } from '@tillflow/temporal';
 import {
   fastify,
@@ -32,6 +32,7 @@ import { askForBody, boundArrival, decideExpectations, hasBody } from './connect
 import { mustHaveOneHost, setCommonHeaders, setRateLimitHeaders } from './headers.js';
 import { refuseUnfitNames } from './json.js';
 import type { Limits } from './limits.js';
+import { requestSpan } from './traces.js';
 import { Unreadable } from './unreadable.js';
 
 type Parts = {
@@ -39,6 +40,8 @@ type Parts = {
   readonly keys: ConfiguredKeys;
   readonly limits: Limits;
   readonly logger: Logger;
+  /** Undefined: no traces. */
+  readonly tracer: Tracer | undefined;
 };
 
 /** Handles a request from its headers to its answer. */
@@ -70,7 +73,7 @@ export class Edge {
    *   is one that the framework makes
    */
   constructor(
-    { settings, keys, limits, logger }: Parts,
+    { settings, keys, limits, logger, tracer }: Parts,
     elsewhere?: (request: IncomingMessage) => Handler | undefined,
   ) {
     this.#settings = settings;
@@ -129,7 +132,8 @@ export class Edge {
       const fields: Correlation = { request_id: request.id };
       this.#correlations.set(request, fields);
       const budget = budgetOf(reply.raw, settings.values.ANSWER_WITHIN_MS, request.caller);
-      withBudget(budget, () => correlate(fields, done));
+      const span = tracer && requestSpan(tracer, settings.account, request, reply);
+      withBudget(budget, () => correlate(fields, span === undefined ? done : () => enterSpan(span, done)));
     });
     this.server.addHook('onSend', (_request, reply, payload, done) => {
       // A stream watches its reader itself. Node ends the connection when the reader has taken nothing for so long.

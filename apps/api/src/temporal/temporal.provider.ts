@@ -38,6 +38,10 @@ export class TemporalAccess {
     return this.#temporal.connection;
   }
 
+  get trace(): Temporal['trace'] {
+    return this.#temporal.trace;
+  }
+
   /**
    * Limits a call by its own time, by the time left to its request, and by the places of its kind. Background calls
    * belong to no request, also when a request started them.

@@ -1,6 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { mayChangeCheckout, routeEvent, type CheckoutKey, type RoutedEvent } from '@tillflow/domain';
 import { webhooks, WebhookVerificationError } from '@tillflow/payments-client';
+import { annotate, CHARGE_ID } from '@tillflow/telemetry';
 import type { Hint } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { tooMany } from '../auth/admission.js';
@@ -44,7 +45,10 @@ export class WebhooksService {
   async receive(delivery: Delivery): Promise<WebhookReceipt> {
     const sent = this.#isSigned ? this.#verified(delivery) : this.#unsigned(delivery);
     try {
-      const taken = await this.#take(routeEvent(sent, this.settings.account), delivery.address);
+      const event = routeEvent(sent, this.settings.account);
+      annotate({ [CHARGE_ID]: event?.chargeId ?? undefined });
+      const taken = await this.#take(event, delivery.address);
+      annotate({ 'tillflow.webhook.outcome': taken.outcome });
       this.metrics.webhookTaken(taken.outcome);
       if (taken.outcome !== 'ignored') this.metrics.webhookHinted(instantOf(sent), Date.now());
       return taken;

@@ -1,6 +1,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import { DEFAULT_ACCOUNT, formatInstant, parseInstant, plus } from '@tillflow/domain';
 import type { Charge, PaymentsClient, Refund, RequestOptions } from '@tillflow/payments-client';
+import { annotate, CHARGE_ID } from '@tillflow/telemetry';
 import { refundRightsOf, type KeyRing } from '@tillflow/temporal';
 import type {
   ChargeFacts,
@@ -71,14 +72,19 @@ export function paymentActivities(
           },
           options,
         );
+        annotate({ [CHARGE_ID]: charge.id });
         return { ...factsOf(charge), ...followed() };
       }),
 
     expireCharge: ({ chargeId, ...window }) =>
-      mutate(window, async (options) => factsOf(await client.charges.expire(chargeId, options))),
+      mutate(window, async (options) => {
+        annotate({ [CHARGE_ID]: chargeId });
+        return factsOf(await client.charges.expire(chargeId, options));
+      }),
 
     createRefund: ({ chargeId, amount, currency, asVoid, metadata, ...window }) =>
       mutate(window, async (options) => {
+        annotate({ [CHARGE_ID]: chargeId });
         const refund = await client.charges.createRefund(
           chargeId,
           { amount, metadata, ...(asVoid ? { void: true } : {}) },
@@ -89,6 +95,7 @@ export function paymentActivities(
 
     retrieveCharge: ({ chargeId, isSecondTry, payment, transactionId }) =>
       read(async (options) => {
+        annotate({ [CHARGE_ID]: chargeId });
         const endsAt = performance.now() + options.deadlineMs;
         const early = transactionId === undefined ? undefined : payoutOf(client, transactionId, options);
         const charge = await client.charges.retrieve(chargeId, options);

@@ -8,6 +8,8 @@ import type { Clock } from './deadline.js';
 export interface RequestReport {
   /** The name of the client; undefined for a client without one. */
   client: string | undefined;
+  /** Where the requests go: scheme, host and port. */
+  origin: string;
   method: string;
   /** Path template, e.g. `/charges/{id}/expire`. */
   route: string;
@@ -44,9 +46,9 @@ export interface CallProgress {
 export class CallReporter {
   readonly #logger: Logger | undefined;
   readonly #clock: Clock;
-  readonly #client: string | undefined;
+  readonly #client: Pick<RequestReport, 'client' | 'origin'>;
 
-  constructor(logger: Logger | undefined, clock: Clock, client: string | undefined) {
+  constructor(logger: Logger | undefined, clock: Clock, client: Pick<RequestReport, 'client' | 'origin'>) {
     this.#logger = logger;
     this.#clock = clock;
     this.#client = client;
@@ -66,7 +68,7 @@ export class CallReporter {
     const outcome = failure?.outcome ?? 'done';
     const report = { method, route, status, attempts, outcome, code: failure?.code, durationMs } as const;
     if (requests.hasSubscribers) {
-      requests.publish({ client: this.#client, ...report, date: epochMs(date) } satisfies RequestReport);
+      requests.publish({ ...this.#client, ...report, date: epochMs(date) } satisfies RequestReport);
     }
     if (this.#logger === undefined) return;
     const fields = { ...report, requestId };

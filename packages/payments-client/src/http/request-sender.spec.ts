@@ -238,6 +238,7 @@ describe('reporting', () => {
       { ...retrieve, status: undefined, attempts: 0, outcome: 'not_sent', code: 'invalid_id' },
     ]);
     expect(seen.every(({ durationMs }) => durationMs >= 0)).toBe(true);
+    expect(new Set(seen.map(({ origin }) => origin))).toEqual(new Set([new URL(fake.baseUrl).origin]));
     expect(JSON.stringify(seen)).not.toContain('chrg_test_1');
   });
 

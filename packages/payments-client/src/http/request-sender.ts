@@ -57,7 +57,7 @@ export class RequestSender {
       target = { dispatcher, announcesSending: false };
     }
     const redactor = new Redactor(publicKey === undefined ? [secretKey] : [secretKey, publicKey]);
-    const reporter = new CallReporter(settings.logger, clock, settings.name);
+    const reporter = new CallReporter(settings.logger, clock, { client: settings.name, origin: settings.origin });
     const limiter = new RequestLimiter(requestsPerSecond, clock);
     this.#context = { target, clock, random, redactor, reporter, limiter };
   }

@@ -88,7 +88,7 @@ export class Checkouts {
   readonly #bounded: Bounded;
 
   constructor(
-    private readonly temporal: Pick<Temporal, 'client' | 'connection'>,
+    private readonly temporal: Pick<Temporal, 'client' | 'connection' | 'trace'>,
     private readonly options: CheckoutsOptions,
   ) {
     this.#bounded = options.bounded ?? ((_kind, milliseconds, work) => within(temporal.connection, milliseconds, work));
@@ -285,7 +285,7 @@ export class Checkouts {
     const request = requestFor(stored);
     if (request === null) return { kind: 'undecided' };
     try {
-      await this.#withinReadTime('hint', () => sendOnce(this.temporal.client, checkoutWorkflowId(key), request));
+      await this.#withinReadTime('hint', () => sendOnce(this.temporal, checkoutWorkflowId(key), request));
       return { kind: 'undecided' };
     } catch (error) {
       if (isClosed(error)) return { kind: 'closed' };

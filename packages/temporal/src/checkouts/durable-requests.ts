@@ -1,16 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto';
-import type { Client } from '@temporalio/client';
 import type { SignalDefinition } from '@temporalio/common';
 import { isAwaitingPayment, isPaid } from '@tillflow/domain';
 import {
   cancelRequest,
   newAttemptRequest,
   refundRequest,
+  withTraceparent,
   type Attributed,
   type NewAttemptRequest,
   type RefundRequest,
 } from '@tillflow/workflows';
+import type { Temporal } from '../connection/connection.js';
 import { encodeToPayloads } from '../connection/sdk-internals.js';
+import { untraced, WORKFLOW_ID } from '../traces/traced-calls.js';
 import { newestAttempt, type StoredCheckout } from './checkout-workflow.js';
 
 /** A request to a checkout as a signal, which Temporal stores. */
@@ -61,21 +63,24 @@ function durable<T>(signal: SignalDefinition<[T]>, request: T, identity: Durable
  * its request id. The client's own `signal` uses a new id each time.
  * @throws what Temporal's service throws; NOT_FOUND when no run is open.
  */
-export async function sendOnce(
-  client: Client,
+export function sendOnce(
+  { client, trace = untraced }: Pick<Temporal, 'client' | 'trace'>,
   workflowId: string,
   { signal, content, identity: requestIdentity }: DurableRequest,
 ): Promise<void> {
-  const { namespace, identity, loadedDataConverter } = client.workflow.options;
-  await client.workflowService.signalWorkflowExecution({
-    namespace,
-    identity,
-    workflowExecution: { workflowId },
-    // Hashed, because Temporal stores it unencrypted and it may contain a caller's key.
-    requestId: createHash('sha256')
-      .update(JSON.stringify([signal, ...requestIdentity]))
-      .digest('base64url'),
-    signalName: signal,
-    input: { payloads: (await encodeToPayloads(loadedDataConverter, content)) ?? null },
+  return trace(`SignalWorkflow:${signal}`, { [WORKFLOW_ID]: workflowId }, async (traceparent) => {
+    const { namespace, identity, loadedDataConverter } = client.workflow.options;
+    await client.workflowService.signalWorkflowExecution({
+      namespace,
+      identity,
+      workflowExecution: { workflowId },
+      // Hashed, because Temporal stores it unencrypted and it may contain a caller's key.
+      requestId: createHash('sha256')
+        .update(JSON.stringify([signal, ...requestIdentity]))
+        .digest('base64url'),
+      signalName: signal,
+      input: { payloads: (await encodeToPayloads(loadedDataConverter, content)) ?? null },
+      ...(traceparent === undefined ? {} : { header: { fields: withTraceparent({}, traceparent) } }),
+    });
   });
 }

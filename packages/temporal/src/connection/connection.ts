@@ -3,6 +3,7 @@ import { Client, Connection, type ConnectionOptions } from '@temporalio/client';
 import { dataConverter } from '../encryption/data-converter.js';
 import { CallRetries } from './retries.js';
 import { SettingsError, type TemporalSettings } from '../settings/settings.js';
+import { tracedCalls, type TraceCall } from '../traces/traced-calls.js';
 
 /** The part of the connection options that clients and workers share. */
 export type ConnectionSettings = Pick<ConnectionOptions, 'address' | 'tls'> & { readonly apiKey?: string };
@@ -62,14 +63,17 @@ export type Temporal = {
   readonly connection: Connection;
   /** Why the last failed try of a call failed, such as a refused connection; null before the first. For people. */
   readonly lastFailure: () => string | null;
+  /** Gives a message to a workflow a span, where the client's own methods do not send it. Undefined: no traces. */
+  readonly trace?: TraceCall | undefined;
   /** Ends the retries of calls in flight, then closes the connection. */
   close(): Promise<void>;
 };
 
 /**
  * A client that connects when it is first used. So a program starts while Temporal is down, and can say what is wrong.
+ * @param trace gives each message to a workflow a span. Absent: no traces
  */
-export async function openTemporal(settings: TemporalSettings): Promise<Temporal> {
+export async function openTemporal(settings: TemporalSettings, trace?: TraceCall): Promise<Temporal> {
   const retries = new CallRetries();
   const connection = Connection.lazy({
     ...(await connectionSettings(settings)),
@@ -80,12 +84,13 @@ export async function openTemporal(settings: TemporalSettings): Promise<Temporal
     connection,
     namespace: settings.TEMPORAL_NAMESPACE,
     dataConverter: dataConverter(settings),
+    ...(trace === undefined ? {} : { interceptors: { workflow: [tracedCalls(trace)] } }),
   });
   const close = async (): Promise<void> => {
     await retries.end();
     await connection.close();
   };
-  return { connection, client, lastFailure: () => retries.lastFailure, close };
+  return { connection, client, lastFailure: () => retries.lastFailure, trace, close };
 }
 
 async function readPem(setting: string, path: string | undefined): Promise<Buffer | undefined> {

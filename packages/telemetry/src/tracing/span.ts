@@ -1,0 +1,112 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { addCorrelation } from '../logging.js';
+
+/**
+ * What a span says: ids of checkouts, charges, requests and workflows, fixed words, route templates and numbers. Never a
+ * key, a text of a customer or a shop, or an address as it was called.
+ */
+export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** The checkout that a span is about: `chk_…`. */
+export const CHECKOUT_ID = 'tillflow.checkout.id';
+/** The charge that a span is about: `chrg_…`. */
+export const CHARGE_ID = 'tillflow.charge.id';
+/** A span passes these attributes on to the spans within it. */
+export const INHERITED: ReadonlySet<string> = new Set([CHECKOUT_ID, CHARGE_ID]);
+
+/** How a span begins. */
+export type SpanStart = {
+  readonly name: string;
+  /** `server`: answers a request; `client`: makes one; `internal`: neither. */
+  readonly kind: 'server' | 'client' | 'internal';
+  readonly attributes?: Attributes;
+  /** When it began, in epoch milliseconds. Absent: now. */
+  readonly startedAt?: number;
+};
+
+/** How the first span of a program begins. */
+export type EntryStart = SpanStart & {
+  /** The `traceparent` of the program that caused it. Absent, or not one: a new trace begins. */
+  readonly parent?: string | undefined;
+  /** 16 hexadecimal digits that its children already name. Absent: random. */
+  readonly spanId?: string;
+  /** The `traceparent` of another span that has to do with it. */
+  readonly link?: string | undefined;
+};
+
+/** One span of a trace. */
+export interface Span {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** Names it to another program. Source: W3C Trace Context, `traceparent`. */
+  readonly traceparent: string;
+  /** Whether it will be exported. */
+  readonly isSampled: boolean;
+  /** Begins a span within it. */
+  begin(start: SpanStart): Span;
+  /** Adds attributes; undefined values are left out. */
+  set(attributes: Attributes): void;
+  /** @param type of the failure, such as an error's code. Never its message: that may be a text of anyone */
+  fail(type: string): void;
+  /** @param at epoch milliseconds. Absent: now */
+  end(at?: number): void;
+}
+
+/** Makes the spans of one program, and exports them. */
+export interface Tracer {
+  begin(start: EntryStart): Span;
+  /** Exports what is left, for a second at most, and stops. */
+  end(): Promise<void>;
+}
+
+const current = new AsyncLocalStorage<Span>();
+
+/** The span of the current piece of work; undefined when traces are off. */
+export function currentSpan(): Span | undefined {
+  return current.getStore();
+}
+
+/** Adds attributes to the {@link currentSpan}, if there is one. */
+export function annotate(attributes: Attributes): void {
+  current.getStore()?.set(attributes);
+}
+
+/** Makes this span the current one while `work` runs, also in what it starts, and adds its ids to its log lines. */
+export function enterSpan<T>(span: Span, work: () => T): T {
+  addCorrelation({ trace_id: span.traceId, span_id: span.spanId });
+  return current.run(span, work);
+}
+
+/** Runs `work` in a span within the current one. Without a current one, it only runs it. */
+export function inSpan<T>(start: SpanStart, work: (span: Span | undefined) => Promise<T>): Promise<T> {
+  const span = current.getStore()?.begin(start);
+  return span === undefined ? work(undefined) : ending(span, () => current.run(span, () => work(span)));
+}
+
+/** A call of this program in a span within the current one, as {@link inSpan}. @param call gets its `traceparent` */
+export function traceCall<T>(
+  name: string,
+  attributes: Attributes,
+  call: (traceparent: string | undefined) => Promise<T>,
+): Promise<T> {
+  return inSpan({ name, kind: 'client', attributes }, (span) => call(span?.traceparent));
+}
+
+/** Ends the span with `work`, and marks it as failed when `work` fails. */
+export async function ending<T>(span: Span, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    span.fail(typeOf(error));
+    throw error;
+  } finally {
+    span.end();
+  }
+}
+
+/** A Temporal failure has a type of its own, and an error of the client a code. */
+function typeOf(error: unknown): string {
+  if (!(error instanceof Error)) return typeof error;
+  const { type, code }: { type?: unknown; code?: unknown } = error as object;
+  return [type, code].find((text) => typeof text === 'string') ?? error.name;
+}
