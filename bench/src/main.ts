@@ -11,6 +11,7 @@ import { benchReconcile } from './reconcile.js';
 import { print } from './report.js';
 import { benchResolve } from './resolve.js';
 import { benchSandbox } from './sandbox.js';
+import { benchTraces } from './traces.js';
 
 type Options = { readonly quick: boolean; readonly seed: number };
 
@@ -29,6 +30,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   events: benchEvents,
   counter: benchCounter,
   accounts: benchAccounts,
+  traces: benchTraces,
 };
 
 const MISSED = 1;

@@ -64,6 +64,13 @@ export class MeasuredProcess {
     return usage;
   }
 
+  /** What the pattern finds in the paths of the modules that the program has loaded, each once. Only CommonJS. */
+  async loaded(pattern: RegExp): Promise<string[]> {
+    this.child.send('modules');
+    const [paths] = (await once(this.child, 'message')) as [string[]];
+    return [...new Set(paths.flatMap((path) => pattern.exec(path)?.[0] ?? []))];
+  }
+
   async stop(): Promise<void> {
     if (this.child.exitCode !== null || this.child.signalCode !== null) return;
     this.child.kill('SIGTERM');
