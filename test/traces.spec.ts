@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { SupervisedChild } from '@tillflow/tools';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { chargeIdOf, IMPATIENT, KEYS, newReference, SIGNING_KEY, Stack, type CheckoutJson } from './support/stack.js';
 import { TraceStore, type StoredSpan } from './support/trace-store.js';
+import { WorkerProcess } from './support/worker-process.js';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const LOADED_MODULES = new URL('./support/loaded-modules.mjs', import.meta.url).href;
@@ -205,6 +207,26 @@ describe('a trace', () => {
   });
 });
 
+describe('a payment whose webhook is lost', () => {
+  it('is in the trace of the pass of the event tail that finds it', async () => {
+    await withTraces(async (stack, store) => {
+      const { body } = await stack.create();
+      stack.sendWebhooksTo('http://127.0.0.1:9/');
+      const tail = await TailRun.start(stack);
+      const paid = await pay(stack, { body });
+      const call = await store.until((span) => span.name === 'GET /charges/{id}' && isAbout(span, paid));
+      expect((await store.pathTo(call)).map(named)).toEqual([
+        'tillflow-worker RunActivity:readEvents',
+        'tillflow-worker SignalWorkflow:hint',
+        'tillflow-worker HandleSignal:hint',
+        'tillflow-worker RunActivity:retrieveCharge',
+        'tillflow-worker GET /charges/{id}',
+      ]);
+      await tail.stop();
+    }, QUICK_TAIL);
+  });
+});
+
 describe('the spans of a sale', () => {
   /** Values of a customer and a shop. */
   const SAID = {
@@ -217,7 +239,7 @@ describe('the spans of a sale', () => {
   };
 
   /** A payment, a refund, a sale at the counter, and requests that are refused. @returns what no span may contain */
-  async function sell(stack: Stack): Promise<string[]> {
+  async function sell(stack: Stack, store: TraceStore): Promise<string[]> {
     const fields = {
       description: SAID.description,
       metadata: { customer: SAID.customer, phone: SAID.phone },
@@ -246,8 +268,12 @@ describe('the spans of a sale', () => {
     await stack.get(`/v1/checkouts?status=${encodeURIComponent(SAID.customer)}&token=${token}`);
     await stack.get(`/v1/checkouts/${encodeURIComponent(SAID.phone)}`);
     await stack.get(`/v1/${token}/${session}`);
-    stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 400, times: 1 });
-    await stack.create(fields);
+    const { body: last } = await stack.create();
+    const body = JSON.stringify({ object: 'error', code: SAID.customer, message: SAID.customer });
+    const path = `/charges/${chargeIdOf(last)}`;
+    stack.sandbox.faults.add({ method: 'GET', path, action: 'status', status: 400, body });
+    stack.sandbox.mark(chargeIdOf(last), { status: 'successful' });
+    await store.until((span) => span.name === 'RunActivity:retrieveCharge' && isAbout(span, last) && span.hasFailed);
     const { keys } = stack.sandbox;
     const secrets = [keys.secret, keys.public, ...keys.webhookSecrets, ...Object.values(KEYS), SIGNING_KEY, session];
     const shown = [qr?.raw_data, qr?.download_uri, image.search.slice(1), image.searchParams.get('sig')];
@@ -258,10 +284,7 @@ describe('the spans of a sale', () => {
   it('contain no text of a customer or a shop, no reference of a slip, no QR code, no link and no secret', async () => {
     await withTraces(
       async (stack, store) => {
-        const seeded = await sell(stack);
-        const { body: last } = await stack.create();
-        await store.until((span) => span.name === 'POST /charges' && isAbout(span, last));
-        await store.until((span) => span.name === 'POST /v1/checkouts' && isAbout(span, last));
+        const seeded = await sell(stack, store);
         // Ids and times are left out: six digits of a slip's reference could be in one by chance.
         const said = (name: string, value: unknown) => (/(SpanId|spanId|traceId|UnixNano)$/.test(name) ? null : value);
         const exported = store.bodies.map((body) => JSON.stringify(JSON.parse(body), said)).join('\n');
@@ -328,13 +351,45 @@ describe('a trace store', () => {
   it('that never answers holds up no payment and no stop', async () => {
     const store = await TraceStore.start();
     store.answers = false;
-    const stack = await Stack.start({ shared: store.settings, api: NO_POLLS });
+    const shared = { ...store.settings, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
+    const stack = await Stack.start({ shared, api: NO_POLLS });
     try {
       await pay(stack, await stack.create());
       await expect.poll(() => store.bodies.length).toBeGreaterThan(0);
       expect((await pay(stack, await stack.create())).status).toBe('paid');
     } finally {
       // The exports are still without an answer.
+      await stack.stop();
+      await store.close();
+    }
+  });
+
+  it('that never answers keeps no program from ending', async () => {
+    const store = await TraceStore.start();
+    store.answers = false;
+    const stack = await Stack.start({ worker: false });
+    const more = { ...store.settings, OTEL_EXPORTER_OTLP_TIMEOUT: '600000' };
+    const worker = await WorkerProcess.start({ ...stack.workerEnvironment(), ...more });
+    const api = new SupervisedChild(process.execPath, ['apps/api/dist/main.js'], {
+      cwd: ROOT,
+      env: { ...process.env, ...stack.apiEnvironment(), ...more },
+    });
+    try {
+      await api.waitForLine(/\bapi ready/, 60_000);
+      const { 1: url = '' } = /"url":"([^"]+)"/.exec(api.tail()) ?? [];
+      await fetch(`${url}/v1/checkouts`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEYS.checkout}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ reference: newReference(), amount: 150_000, currency: 'THB' }),
+      });
+      for (const program of ['tillflow-api', 'tillflow-worker'])
+        await store.until(({ service }) => service === program);
+      process.kill(await api.pid, 'SIGTERM');
+      worker.signal('SIGTERM');
+      expect(await Promise.all([api.exited, worker.exited])).toEqual([0, 0]);
+    } finally {
+      api.killNow();
+      await worker.stop();
       await stack.stop();
       await store.close();
     }

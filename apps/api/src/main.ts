@@ -12,7 +12,8 @@ async function main(): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
       logger.info({ signal }, 'stopping');
-      void api.close();
+      // An export of spans that gets no answer must not keep the program running.
+      void api.close().then(() => process.exit());
     });
   }
   logReady(logger, { url: api.url });

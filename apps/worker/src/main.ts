@@ -100,6 +100,8 @@ try {
   const accounts = new Accounts(process.env, workerSettings);
   logger = programLogger('worker', accounts.default.settings.LOG_LEVEL);
   await main(accounts, logger);
+  // An export of spans that gets no answer must not keep the program running.
+  process.exit();
 } catch (error) {
   if (logger === undefined || error instanceof SettingsError) process.stderr.write(`${messageOf(error)}\n`);
   else logger.fatal({ err: error }, messageOf(error));

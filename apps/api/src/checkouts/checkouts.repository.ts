@@ -19,7 +19,7 @@ import type {
   StoredRefund,
 } from '@tillflow/workflows';
 import type { Logger } from 'pino';
-import { isAbout } from './about-checkout.js';
+import { nameCheckout } from './name-checkout.js';
 import { CheckoutChanges, type Change } from './checkout-changes.js';
 import { Problem } from '../problems/problem.js';
 import { LOGGER, Settings } from '../providers.js';
@@ -86,7 +86,7 @@ export class CheckoutsRepository {
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
   async get(key: CheckoutKey): Promise<StoredCheckout> {
     this.#mustBeOwn(key);
-    isAbout(key);
+    nameCheckout(key);
     return asked(() => this.#checkouts.get(key));
   }
 
@@ -142,7 +142,7 @@ export class CheckoutsRepository {
   /** @throws {Problem} `temporal_unavailable`: the change may have happened. The same request again is safe. */
   async #announced<T>(key: CheckoutKey, change: Change, work: () => Promise<T>): Promise<T> {
     this.#mustBeOwn(key);
-    isAbout(key);
+    nameCheckout(key);
     try {
       return await asked(work);
     } finally {

@@ -12,7 +12,7 @@ import { OVER } from '../shared/over.js';
 import { unavailable } from '../temporal/failures.js';
 import type { Leave } from '../temporal/gate.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
-import { isAbout } from './about-checkout.js';
+import { nameCheckout } from './name-checkout.js';
 import { CheckoutChanges } from './checkout-changes.js';
 import { CheckoutsRepository } from './checkouts.repository.js';
 import { Watches } from './watches.js';
@@ -68,7 +68,7 @@ export class CheckoutStarts {
    */
   async begin(start: CheckoutStart, withinMs: number): Promise<BeginOutcome> {
     const { intent } = start;
-    isAbout(intent);
+    nameCheckout(intent);
     const over = new AbortController();
     try {
       const checkout = await this.temporal.whileItGoesOn(

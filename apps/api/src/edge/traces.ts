@@ -32,6 +32,7 @@ export function requestSpan(tracer: Tracer, account: string, request: Caller, re
       'tillflow.request.id': id,
     },
   });
+  if (!span.isSampled) return span;
   // Also when the caller disconnects before the answer.
   reply.raw.once('close', () => {
     const { statusCode: status } = reply;

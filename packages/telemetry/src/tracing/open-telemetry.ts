@@ -53,6 +53,7 @@ export class OpenTelemetry {
         new BatchSpanProcessor({
           exporter: reporting(exporter, logger),
           scheduledDelayMillis: settings.OTEL_BSP_SCHEDULE_DELAY,
+          exportTimeoutMillis: settings.OTEL_EXPORTER_OTLP_TIMEOUT,
           maxQueueSize: settings.OTEL_BSP_MAX_QUEUE_SIZE,
           maxExportBatchSize: Math.min(BATCH, settings.OTEL_BSP_MAX_QUEUE_SIZE),
         }),
@@ -87,20 +88,21 @@ export class OpenTelemetry {
     inherited: Attributes,
     links: readonly { readonly context: SpanContext }[] = [],
   ): Span {
-    const all = { ...inherited, ...attributes };
     const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
     const span = this.#tracer.startSpan(
       name,
       {
         kind: KINDS[kind],
-        attributes: known(all),
         links: [...links],
         ...(startedAt === undefined ? {} : { startTime: startedAt }),
       },
       context,
     );
     const begin = (within: SpanStart, passed: Attributes): Span => this.#start(within, span.spanContext(), passed);
-    return new TracedSpan(this.#tracer, span, passedOn(all), begin);
+    const traced = new TracedSpan(this.#tracer, span, begin);
+    // No sampler looks at them.
+    traced.set({ ...inherited, ...attributes });
+    return traced;
   }
 }
 
@@ -108,11 +110,11 @@ class TracedSpan implements Span {
   readonly traceId: string;
   readonly spanId: string;
   readonly isSampled: boolean;
+  #inherited: Attributes = {};
 
   constructor(
     readonly tracer: OtelTracer,
     private readonly span: OtelSpan,
-    private inherited: Attributes,
     private readonly beginWithin: (start: SpanStart, inherited: Attributes) => Span,
   ) {
     ({ traceId: this.traceId, spanId: this.spanId } = span.spanContext());
@@ -125,12 +127,12 @@ class TracedSpan implements Span {
 
   /** A span that is not sampled stands for those within it, too: they would not be sampled either. */
   begin(start: SpanStart): Span {
-    return this.isSampled ? this.beginWithin(start, this.inherited) : this;
+    return this.isSampled ? this.beginWithin(start, this.#inherited) : this;
   }
 
   set(attributes: Attributes): void {
     if (!this.isSampled) return;
-    this.inherited = { ...this.inherited, ...passedOn(attributes) };
+    this.#inherited = { ...this.#inherited, ...passedOn(attributes) };
     this.span.setAttributes(known(attributes));
   }
 
