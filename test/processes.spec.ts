@@ -176,6 +176,7 @@ type Service = {
   read_only?: boolean;
   tmpfs?: string[];
   volumes?: string[];
+  profiles?: string[];
 };
 
 describe('docker-compose.yml', async () => {
@@ -238,8 +239,9 @@ describe('docker-compose.yml', async () => {
       'temporal-ui': 'UI_BIND_ADDRESS',
       sandbox: 'SANDBOX_BIND_ADDRESS',
       grafana: 'GRAFANA_BIND_ADDRESS',
+      jaeger: 'JAEGER_BIND_ADDRESS',
     });
-    expect(published).toHaveLength(5);
+    expect(published).toHaveLength(6);
   });
 
   it.each(services)('%s gains no privileges, has a read-only root and no capability', (name, s) => {
@@ -259,7 +261,11 @@ describe('docker-compose.yml', async () => {
     expect(compose.services['temporal']?.environment?.['NUM_HISTORY_SHARDS']).toBe('512');
   });
 
-  it.each(['BIND_ADDRESS', 'TEMPORAL_BIND_ADDRESS', 'UI_BIND_ADDRESS', 'SANDBOX_BIND_ADDRESS'])(
+  it('has a trace store only in a profile of its own', () => {
+    expect(compose.services['jaeger']?.profiles).toEqual(['traces']);
+  });
+
+  it.each(['BIND_ADDRESS', 'TEMPORAL_BIND_ADDRESS', 'UI_BIND_ADDRESS', 'SANDBOX_BIND_ADDRESS', 'JAEGER_BIND_ADDRESS'])(
     'has %s in .env.example, on the loopback address',
     async (name) => {
       expect(await readFile(`${ROOT}/.env.example`, 'utf8')).toMatch(new RegExp(`^${name}=127\\.0\\.0\\.1$`, 'm'));

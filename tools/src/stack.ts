@@ -84,6 +84,8 @@ async function startServices(services: Services, settings: StackSettings, option
   const links = { PUBLIC_URL: env['PUBLIC_URL'] || apiUrl, URL_SIGNING_KEY: settings.urlSigningKey };
   const shared = {
     ...env,
+    // Where traces are on, one person wants to see the trace of each payment.
+    OTEL_TRACES_SAMPLER_ARG: env['OTEL_TRACES_SAMPLER_ARG'] || '1',
     ...keys,
     PROVIDER_BASE_URL: settings.providerBaseUrl,
     TEMPORAL_ADDRESS: temporal.address,
