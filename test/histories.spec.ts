@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { Worker, type ReplayWorkerOptions, type WorkflowBundleOption } from '@temporalio/worker';
 import { historyToJSON } from '@tillflow/temporal/sdk-internals';
-import { BUNDLE_PATH, bundleWorkflows, workflowSpans } from '@tillflow/worker';
+import { BUNDLE_PATH, bundleWorkflows, checkoutSinks, workflowSpans } from '@tillflow/worker';
 import * as workflows from '@tillflow/workflows/workflows';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMAND_PATHS } from './support/command-paths.js';
@@ -23,7 +23,8 @@ const RECORD = process.env['RECORD'];
 const files = (await readdir(HISTORIES, { recursive: true })).filter((name) => name.endsWith('.json'));
 
 /** A worker that replays. It takes the spans of workflows, as every worker does. */
-const replayer = (workflowBundle: WorkflowBundleOption) => ({ workflowBundle, sinks: workflowSpans(undefined) });
+const sinks = { ...workflowSpans(undefined), ...checkoutSinks('default') };
+const replayer = (workflowBundle: WorkflowBundleOption) => ({ workflowBundle, sinks });
 const BUNDLE = replayer({ codePath: BUNDLE_PATH });
 const replay = (history: unknown): Promise<void> => Worker.runReplayHistory(BUNDLE, history);
 

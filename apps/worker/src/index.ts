@@ -4,4 +4,5 @@ export { WORKER_SETTINGS, workerSettings, type WorkerSettings } from './settings
 export { serveHealth } from './health.js';
 export { Workers } from './workers.js';
 export { startWorker, type RunningWorker, type StartOptions } from './worker.js';
+export { checkoutSinks } from './checkout/metrics.js';
 export { workflowSpans } from './traces/workflow-spans.js';
