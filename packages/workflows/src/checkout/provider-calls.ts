@@ -2,6 +2,7 @@ import { formatMoney, plus, type Instant } from '@tillflow/domain';
 import { proxyActivities, proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import { localOptions, mutatingOptions, readingOptions, toLookup, toOutcome } from '../shared/activity-options.js';
 import { clock } from '../shared/clock.js';
+import { inOneTask } from '../shared/local-call.js';
 import { LOCAL_CALL_MS } from '../shared/policy.js';
 import type { CreateSourceCall, PaymentActivities } from './activities.js';
 import type { ProviderCalls } from './execute-step.js';
@@ -67,36 +68,36 @@ export function localCalls(): ProviderCalls {
   /** How long the history was when the latest local call ended. It grows with each workflow task. */
   let lastLength = 0;
   const isRegular = (now: Instant): boolean => now < regularUntil || workflowInfo().historyLength === lastLength;
-  /** A local call has ended. @returns whether it was slow */
-  const ended = (startedAt: Instant): boolean => {
-    // A call that outlasts its workflow task ends in a later one.
+  /** Makes a local call. @returns its result, whether it was slow, and how long it took in milliseconds */
+  const locally = async <T>(call: () => Promise<T>) => {
+    const startedAt = clock();
+    const result = await inOneTask(call);
+    // A message may have begun another task meanwhile.
     lastLength = workflowInfo().historyLength;
-    const isLong = clock() - startedAt >= SLOW_MS;
-    if (isLong) regularUntil = plus(clock(), REGULAR_FOR_MS);
-    return isLong;
+    const tookMs = clock() - startedAt;
+    const isSlow = tookMs >= SLOW_MS;
+    if (isSlow) regularUntil = plus(clock(), REGULAR_FOR_MS);
+    return { result, isSlow, tookMs };
   };
   return {
     ...regularCalls,
     createSource: async (call) => {
-      const startedAt = clock();
-      if (isRegular(startedAt)) return regularCalls.createSource(call);
-      const outcome = await toOutcome(
-        local.createSource.executeWithOptions(localOptions(summaryOf.createSource(call)), [call]),
+      if (isRegular(clock())) return regularCalls.createSource(call);
+      const options = localOptions(summaryOf.createSource(call));
+      const { result, isSlow, tookMs } = await locally(() =>
+        toOutcome(local.createSource.executeWithOptions(options, [call])),
       );
-      const tookMs = clock() - startedAt;
-      return ended(startedAt) && outcome.kind === 'unknown'
+      return isSlow && result.kind === 'unknown'
         ? regularCalls.createSource({ ...call, sendBy: call.sendBy + tookMs })
-        : outcome;
+        : result;
     },
     retrieveCharge: async (call) => {
-      const startedAt = clock();
-      if (isRegular(startedAt)) return regularCalls.retrieveCharge(call);
-      const retrieved = await toLookup(
-        local.retrieveCharge.executeWithOptions(localOptions(summaryOf.retrieveCharge(call.chargeId)), [call]),
+      if (isRegular(clock())) return regularCalls.retrieveCharge(call);
+      const options = localOptions(summaryOf.retrieveCharge(call.chargeId));
+      const { result, isSlow } = await locally(() =>
+        toLookup(local.retrieveCharge.executeWithOptions(options, [call])),
       );
-      return ended(startedAt) && 'unseen' in retrieved
-        ? regularCalls.retrieveCharge({ ...call, isSecondTry: true })
-        : retrieved;
+      return isSlow && 'unseen' in result ? regularCalls.retrieveCharge({ ...call, isSecondTry: true }) : result;
     },
   };
 }

@@ -1,4 +1,5 @@
 import { CancellationScope, patched, proxyLocalActivities, TemporalFailure } from '@temporalio/workflow';
+import { inOneTask } from '../shared/local-call.js';
 import { askerOf, type Attributed } from '../shared/requester.js';
 import type { PaymentActivities, RefundRights } from './activities.js';
 import type { Limited } from './messages.js';
@@ -21,9 +22,11 @@ export async function refundRights(intent: CheckoutIntent, request: Attributed):
   try {
     // A cancellation in the Temporal UI ends no refund.
     return await CancellationScope.nonCancellable(() =>
-      rightsNow.executeWithOptions({ summary: `Rights of ${by ?? 'an unknown requester'}` }, [
-        { by, currency, terminal, store },
-      ]),
+      inOneTask(() =>
+        rightsNow.executeWithOptions({ summary: `Rights of ${by ?? 'an unknown requester'}` }, [
+          { by, currency, terminal, store },
+        ]),
+      ),
     );
   } catch (error) {
     if (!(error instanceof TemporalFailure)) throw error;
