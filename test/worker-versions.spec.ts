@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { freePorts } from '@tillflow/tools';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { bundleChanged } from './support/bundle.js';
 import { buildsOf, Releases } from './support/releases.js';
 import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
+import { WorkerProcess } from './support/worker-process.js';
 
 let stack: Stack;
 let releases: Releases;
@@ -34,6 +36,28 @@ describe('a worker with a build id', () => {
     const builds = await pay(body);
     expect(builds[0]).toBe('a');
     expect(builds.at(-1)).toBe('b');
+  });
+
+  it('is not ready before its build is current, so that a roll does not stop the old one too early', async () => {
+    await releases.start('a');
+    const [port = 0] = await freePorts(1);
+    const versioned = {
+      WORKER_BUILD_ID: 'b',
+      WORKER_DEPLOYMENT: releases.deployment,
+      WORKER_HEALTH_PORT: String(port),
+    };
+    const next = WorkerProcess.run({ ...stack.workerEnvironment(), ...versioned });
+    try {
+      const isReady = () =>
+        fetch(`http://127.0.0.1:${port}/health/ready`).then(
+          ({ ok }) => ok,
+          () => false,
+        );
+      await vi.waitUntil(isReady, { timeout: 90_000, interval: 5 });
+      expect(await releases.current()).toBe('b');
+    } finally {
+      await next.stop();
+    }
   });
 
   it('takes over no checkout when it restarts after its build was replaced', async () => {

@@ -64,7 +64,7 @@ export type RunningWorker = {
   readonly ready: Promise<void>;
   /** Settles when the worker has stopped; rejects when it failed. */
   readonly stopped: Promise<void>;
-  /** Whether it polls Temporal for tasks, and its clock is correct. */
+  /** Whether it polls Temporal for tasks, its clock is correct, and its build is current, or stays replaced. */
   readonly isTakingWork: boolean;
   /** Whether it takes tasks, and Temporal answers. */
   isReady(): Promise<boolean>;
@@ -165,14 +165,20 @@ export async function openWorker(
     await connection.close();
     await endTracer();
   });
+  const ready = whenReady(work, stopped, connection, settings, logger);
+  let isPlaced = false;
+  ready.then(
+    () => (isPlaced = true),
+    () => undefined,
+  );
   return {
     clocks,
-    ready: whenReady(work, stopped, connection, settings, logger),
+    ready,
     stopped,
     get isTakingWork() {
-      return work.isRunning;
+      return isPlaced && work.isRunning;
     },
-    isReady: async () => work.isRunning && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
+    isReady: async () => isPlaced && work.isRunning && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
     stop: async () => {
       await Promise.all([work.stop(), eventWork.stop(), stopped]);
     },
