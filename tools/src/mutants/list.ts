@@ -772,9 +772,17 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'later-details-lost',
     breaks: 'a fee that the provider names later is not delivered',
     file: 'packages/workflows/src/checkout/published-events.ts',
-    from: 'events.length === 0 && hasNewDetails(known, after) ? repeated(after, published) : events',
+    from: 'events.length === 0 && hasNewDetails(before ?? NEW, after) ? repeated(after, published) : events',
     to: 'events',
     tests: ['packages/workflows/src/checkout/published-events.spec.ts'],
+  },
+  {
+    id: 'ready-before-its-build',
+    breaks: 'a roll stops the old workers before the new ones get tasks',
+    file: `${WORKER}/worker.ts`,
+    from: 'return isPlaced && work.isRunning;',
+    to: 'return work.isRunning;',
+    tests: ['test/worker-versions.spec.ts'],
   },
   {
     id: 'search-too-short-for-an-endpoint',
