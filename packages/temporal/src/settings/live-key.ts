@@ -14,6 +14,8 @@ const PUBLISHED: ReadonlySet<string> = new Set([
   '1d93d8aa6bb02cfaf47c6b57d9c45c7092ab3ae2752bd3549c71afeae9879485',
   'published-in-docker-compose.yml-so-it-protects-nothing',
   'temporal',
+  'local-grafana-password',
+  'local-ops-key',
 ]);
 
 /** The settings of Tillflow's programs that contain secrets. Each may be a list, and an entry may start with a name. */
