@@ -34,9 +34,8 @@ describe(
       expect(result.guarantees.find((one) => one.guarantee === guarantee)?.checked).toBeGreaterThanOrEqual(atLeast);
     });
 
-    it('a chaos campaign kills and freezes workers, and loses answers and webhooks', () => {
-      expect(result.disruptions.killed).toBeGreaterThan(0);
-      expect(result.disruptions.frozen).toBeGreaterThan(0);
+    it('a chaos campaign kills or freezes workers, and loses answers and webhooks', () => {
+      expect(result.disruptions.killed + result.disruptions.frozen).toBeGreaterThan(0);
       expect(Object.keys(result.faults).length).toBeGreaterThan(5);
     });
   },

@@ -30,6 +30,7 @@ import {
   type Refused,
 } from './messages.js';
 import type { CheckoutModel } from './model/checkout-model.js';
+import type { LocalCalls } from '../shared/local-call.js';
 import { refundRights } from './refund-rights.js';
 import type { CheckoutIntent, CheckoutMemo, StoredRefund } from './types.js';
 
@@ -37,8 +38,8 @@ import type { CheckoutIntent, CheckoutMemo, StoredRefund } from './types.js';
 const MAX_WAITING = 6;
 
 /** Sets every handler. Called before the first await, because an update that finds no handler is refused. */
-export function handleMessages(model: CheckoutModel, hasLimits: () => boolean): Messages {
-  const messages = new Messages(model, hasLimits);
+export function handleMessages(model: CheckoutModel, hasLimits: () => boolean, localCalls: LocalCalls): Messages {
+  const messages = new Messages(model, hasLimits, localCalls);
   messages.setHandlers();
   return messages;
 }
@@ -70,6 +71,7 @@ class Messages {
   constructor(
     private readonly model: CheckoutModel,
     private readonly hasLimits: () => boolean,
+    private readonly localCalls: LocalCalls,
   ) {}
 
   setHandlers(): void {
@@ -221,7 +223,7 @@ class Messages {
 
   async #decideRefund(decision: RefundDecision): Promise<StoredRefund> {
     const { model } = this;
-    const { approves } = await refundRights(model.intent, decision);
+    const { approves } = await refundRights(this.localCalls, model.intent, decision);
     throwIf(model.refuseDecision(clock(), decision, approves));
     this.apply(() => model.decideRefund(clock(), decision));
     await this.#until(() => this.#isDecided(decision.key));
@@ -231,7 +233,7 @@ class Messages {
   /** The lower one of what the API and the worker know; null: no limit. */
   async #limitOf(request: RefundRequest): Promise<number | null> {
     const { intent } = this.model;
-    const { limit } = await refundRights(intent, request);
+    const { limit } = await refundRights(this.localCalls, intent, request);
     const known = [limit, givenLimit(request, intent)].filter((one) => one !== null);
     return known.length === 0 ? null : Math.min(...known);
   }

@@ -2,7 +2,7 @@ import { formatMoney, plus, type Instant } from '@tillflow/domain';
 import { proxyActivities, proxyLocalActivities, workflowInfo } from '@temporalio/workflow';
 import { localOptions, mutatingOptions, readingOptions, toLookup, toOutcome } from '../shared/activity-options.js';
 import { clock } from '../shared/clock.js';
-import { inOneTask } from '../shared/local-call.js';
+import type { LocalCalls } from '../shared/local-call.js';
 import { LOCAL_CALL_MS } from '../shared/policy.js';
 import type { CreateSourceCall, PaymentActivities } from './activities.js';
 import type { ProviderCalls } from './execute-step.js';
@@ -63,7 +63,7 @@ export const regularCalls: ProviderCalls = {
  * the same reason, use these calls only while a payment is awaited: a workflow that closes in such a task would leave
  * an update unanswered.
  */
-export function localCalls(): ProviderCalls {
+export function localCalls(localCall: LocalCalls): ProviderCalls {
   let regularUntil = 0;
   /** How long the history was when the latest local call ended. It grows with each workflow task. */
   let lastLength = 0;
@@ -71,7 +71,7 @@ export function localCalls(): ProviderCalls {
   /** Makes a local call. @returns its result, whether it was slow, and how long it took in milliseconds */
   const locally = async <T>(call: () => Promise<T>) => {
     const startedAt = clock();
-    const result = await inOneTask(call);
+    const result = await localCall.make(call);
     // A message may have begun another task meanwhile.
     lastLength = workflowInfo().historyLength;
     const tookMs = clock() - startedAt;

@@ -1,5 +1,5 @@
 import { CancellationScope, patched, proxyLocalActivities, TemporalFailure } from '@temporalio/workflow';
-import { inOneTask } from '../shared/local-call.js';
+import type { LocalCalls } from '../shared/local-call.js';
 import { askerOf, type Attributed } from '../shared/requester.js';
 import type { PaymentActivities, RefundRights } from './activities.js';
 import type { Limited } from './messages.js';
@@ -16,13 +16,17 @@ export function hasLimits({ limits }: Limited): boolean {
 }
 
 /** What the requester may do with the refunds of the checkout. While the worker cannot tell: nothing alone. */
-export async function refundRights(intent: CheckoutIntent, request: Attributed): Promise<RefundRights> {
+export async function refundRights(
+  localCalls: LocalCalls,
+  intent: CheckoutIntent,
+  request: Attributed,
+): Promise<RefundRights> {
   const { currency, terminal, store = null } = intent;
   const by = askerOf(request) ?? null;
   try {
     // A cancellation in the Temporal UI ends no refund.
     return await CancellationScope.nonCancellable(() =>
-      inOneTask(() =>
+      localCalls.make(() =>
         rightsNow.executeWithOptions({ summary: `Rights of ${by ?? 'an unknown requester'}` }, [
           { by, currency, terminal, store },
         ]),

@@ -1,5 +1,6 @@
 import { allHandlersFinished, CancellationScope, makeContinueAsNewFunc, workflowInfo } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
+import { LocalCalls } from '../shared/local-call.js';
 import { TEMPORAL_CANCEL } from '../shared/requester.js';
 import { executeStep, type ProviderCalls } from './execute-step.js';
 import { handleMessages, isHistoryLong } from './handlers.js';
@@ -15,7 +16,7 @@ import type { CheckoutMemo, CheckoutResult } from './types.js';
 /** How the two workflow types differ. */
 type Kind = {
   /** How provider calls are made while a payment is awaited. */
-  readonly calls: ProviderCalls;
+  readonly calls: (localCall: LocalCalls) => ProviderCalls;
   /** Version 0.1 may have begun the run: it then waits with a `condition`, in whose order of commands it replays. */
   readonly mayBeOld: boolean;
   /** Refunds have limits in this run from here on. */
@@ -39,7 +40,7 @@ export function checkout(input: CheckoutInput): Promise<CheckoutResult> {
       : CheckoutModel.resume(intent, { ...DEFAULT_POLICY, ...policy }, resume);
 
   return run(model, {
-    calls: input.intent === undefined ? localCalls() : regularCalls,
+    calls: input.intent === undefined ? localCalls : () => regularCalls,
     mayBeOld: input.intent !== undefined,
     hasLimits: () => hasLimits(input),
     continueAsNew: () =>
@@ -65,7 +66,7 @@ export function aftercare(input: AftercareInput): Promise<CheckoutResult> {
   const model = CheckoutModel.aftercare(memo.intent, { ...DEFAULT_POLICY, ...input.policy }, state);
 
   return run(model, {
-    calls: regularCalls,
+    calls: () => regularCalls,
     mayBeOld: true,
     hasLimits: () => hasLimits(input),
     continueAsNew: () =>
@@ -83,9 +84,11 @@ function nextRun(model: CheckoutModel) {
 /** Both workflow types are this loop, so whichever runs answers every message. */
 function run(
   model: CheckoutModel,
-  { calls, mayBeOld, hasLimits: areRefundsLimited, continueAsNew, isDue }: Kind,
+  { calls: callsWith, mayBeOld, hasLimits: areRefundsLimited, continueAsNew, isDue }: Kind,
 ): Promise<CheckoutResult> {
-  const messages = handleMessages(model, areRefundsLimited);
+  const inTurn = new LocalCalls();
+  const calls = callsWith(inTurn);
+  const messages = handleMessages(model, areRefundsLimited, inTurn);
   // A payment may be in flight: a cancellation in the Temporal UI requests the same orderly end as the update `cancel`.
   CancellationScope.current().cancelRequested.catch(() =>
     messages.apply(() => model.requestCancel(clock(), { by: TEMPORAL_CANCEL })),

@@ -1,12 +1,33 @@
 import { workflowInfo } from '@temporalio/workflow';
 
 /**
- * Makes a call by local activities within one workflow task. Temporal renews a task whose local activity is not done
- * after 8 s, which a worker without CPU can cause, however short the activity is. A replay of such a task reads the time of
- * the renewed task from its beginning, so its code could decide otherwise than it did, and the workflow would stand still.
- * @throws Error when the task was renewed meanwhile. It fails the task, which is then carried out again from its history
+ * Makes the calls of one run that are local activities, so that each replay decides as the run did:
+ *
+ * - **One at a time.** Calls that end at different times wake the workflow one after the other. A replay knows all of
+ *   their results at once, and wakes it once.
+ * - **Within one workflow task.** Temporal renews a task whose local activity is not done after 8 s, which a worker without
+ *   CPU can cause, however short the activity is. A replay of such a task reads the time of the renewed task from its
+ *   beginning. So a renewed task fails, and is carried out again from its history.
  */
-export async function inOneTask<T>(call: () => Promise<T>): Promise<T> {
+export class LocalCalls {
+  #last: Promise<void> | null = null;
+
+  /** @returns the call's result, after all calls before it have ended. @throws also Error when the task was renewed meanwhile */
+  make<T>(call: () => Promise<T>): Promise<T> {
+    const turn = this.#last === null ? inOneTask(call) : this.#last.then(() => inOneTask(call));
+    const end = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#last = end;
+    void end.then(() => {
+      if (this.#last === end) this.#last = null;
+    });
+    return turn;
+  }
+}
+
+async function inOneTask<T>(call: () => Promise<T>): Promise<T> {
   const { historyLength, unsafe } = workflowInfo();
   // A task that is carried out again has the times of its history.
   const isReplay = unsafe.isReplaying;

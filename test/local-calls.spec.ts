@@ -1,14 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { BUNDLE_PATH, checkoutSinks, workflowSpans } from '@tillflow/worker';
-import { hint, type Outcome } from '@tillflow/workflows';
+import { hint, refundRequest, type Outcome } from '@tillflow/workflows';
 import { describe, expect, inject, it } from 'vitest';
 import { eventually } from './support/eventually.js';
 import { FULL } from './support/full.js';
-import { Stack } from './support/stack.js';
+import { chargeIdOf, Stack } from './support/stack.js';
 
 /** The worker needs so long until its workflow code runs, and the local call as long again. Temporal renews a task after 8 s. */
 const SLOW_MS = 4_300;
+
+const REPLAY = {
+  workflowBundle: { codePath: BUNDLE_PATH },
+  sinks: { ...checkoutSinks('default'), ...workflowSpans(undefined) },
+};
 
 const UNKNOWN: Outcome<never> = { kind: 'unknown', code: 'deadline_exceeded', message: 'no answer' };
 
@@ -19,8 +24,7 @@ async function slowWorker(stack: Stack): Promise<{ stop(): Promise<void> }> {
   const worker = await Worker.create({
     connection,
     taskQueue: stack.taskQueue,
-    workflowBundle: { codePath: BUNDLE_PATH },
-    sinks: { ...checkoutSinks('default'), ...workflowSpans(undefined) },
+    ...REPLAY,
     dataConverter: {
       payloadCodecs: [
         {
@@ -62,6 +66,24 @@ describe.concurrent('a checkout whose first task was renewed during its local ca
     });
     expect(charges).toBe(1);
   });
+});
+
+it('several refunds that are requested at once replay as they were made', async () => {
+  const stack = await Stack.start();
+  try {
+    const { body } = await stack.create();
+    stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
+    await stack.untilStatus(body.id, 'paid');
+    await stack.stopWorker();
+    const workflow = stack.workflowOf(body.id);
+    const keys = ['a', 'b', 'c', 'd'];
+    for (const key of keys) await workflow.signal(refundRequest, { key, amount: 10_000, reason: null });
+    await stack.startWorker();
+    await stack.until(body.id, ({ refunded_amount }) => refunded_amount === keys.length * 10_000);
+    await Worker.runReplayHistory(REPLAY, await workflow.fetchHistory(), body.reference);
+  } finally {
+    await stack.stop();
+  }
 });
 
 /** The charges of a checkout once its QR code is there. @param meanwhile happens during its first task */
