@@ -10,19 +10,18 @@ import { workflowInfo } from '@temporalio/workflow';
  *   beginning. So a renewed task fails, and is carried out again from its history.
  */
 export class LocalCalls {
-  #last: Promise<void> | null = null;
+  #last: Promise<unknown> = Promise.resolve();
+  #underWay = 0;
 
   /** @returns the call's result, after all calls before it have ended. @throws also Error when the task was renewed meanwhile */
   make<T>(call: () => Promise<T>): Promise<T> {
-    const turn = this.#last === null ? inOneTask(call) : this.#last.then(() => inOneTask(call));
-    const end = turn.then(
-      () => undefined,
-      () => undefined,
-    );
-    this.#last = end;
-    void end.then(() => {
-      if (this.#last === end) this.#last = null;
-    });
+    const turn = this.#underWay === 0 ? inOneTask(call) : this.#last.then(() => inOneTask(call));
+    this.#underWay += 1;
+    this.#last = turn
+      .finally(() => {
+        this.#underWay -= 1;
+      })
+      .catch(() => undefined);
     return turn;
   }
 }
