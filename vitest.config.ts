@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/support/closing-line.js';
 
 export default defineConfig({
@@ -16,6 +16,8 @@ export default defineConfig({
         test: {
           name: 'product',
           include: ['test/**/*.spec.ts'],
+          // `pnpm test:postgres` runs them.
+          exclude: [...configDefaults.exclude, 'test/postgres/**'],
           globalSetup: ['test/support/global-setup.ts'],
           // The stacks of the specs run workflow code without a thread of their own, because each thread costs half a
           // second of CPU to start. The worker processes that specs kill and freeze run it as in production: see

