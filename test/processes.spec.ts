@@ -179,6 +179,11 @@ type Service = {
   profiles?: string[];
 };
 
+/** Frontend, history, matching and worker. */
+const TEMPORAL_SERVICES = 4;
+/** Of a backup, of `psql`, of the tool that changes the schema, and those that PostgreSQL keeps for itself. */
+const OTHER_CONNECTIONS = 20;
+
 describe('docker-compose.yml', async () => {
   const compose = parse(await readFile(`${ROOT}/docker-compose.yml`, 'utf8'), { merge: true }) as {
     services: Record<string, Service>;
@@ -263,6 +268,22 @@ describe('docker-compose.yml', async () => {
 
   it('has a trace store only in a profile of its own', () => {
     expect(compose.services['jaeger']?.profiles).toEqual(['traces']);
+  });
+
+  it('lets PostgreSQL accept more connections than the pools of Temporal can hold', () => {
+    const { SQL_MAX_CONNS, SQL_VIS_MAX_CONNS } = compose.services['temporal']?.environment ?? {};
+    const pools = TEMPORAL_SERVICES * (Number(SQL_MAX_CONNS) + Number(SQL_VIS_MAX_CONNS));
+    const [, accepted] = /max_connections=(\d+)/.exec(compose.services['postgres']?.command?.join(' ') ?? '') ?? [];
+    expect(Number(accepted)).toBeGreaterThanOrEqual(pools + OTHER_CONNECTIONS);
+  });
+
+  it('starts the release of Temporal that pnpm test:postgres builds', async () => {
+    const module = await readFile(`${ROOT}/tools/temporal-server/go.mod`, 'utf8');
+    const [, version] = /go\.temporal\.io\/server v(\S+)/.exec(module) ?? [];
+    for (const name of ['temporal', 'temporal-schema', 'temporal-namespace']) {
+      expect(compose.services[name]?.image).toContain(`:-${version}}`);
+    }
+    expect(await readFile(`${ROOT}/.env.example`, 'utf8')).toContain(`TEMPORAL_VERSION=${version}\n`);
   });
 
   it.each(['BIND_ADDRESS', 'TEMPORAL_BIND_ADDRESS', 'UI_BIND_ADDRESS', 'SANDBOX_BIND_ADDRESS', 'JAEGER_BIND_ADDRESS'])(
