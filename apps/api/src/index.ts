@@ -1,4 +1,6 @@
 import 'reflect-metadata';
+export { AccountApi, type Shared } from './accounts/account-api.js';
+export { Neighbours } from './accounts/neighbours.js';
 export { startApi, type RunningApi } from './app.js';
 export { UPLOAD_WITHIN_MS } from './disputes/upload.js';
 export { documents } from './documents.js';

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { parseInstant } from '@tillflow/domain';
 import { ApiHandler, type Moment } from './api/handler.js';
 import { Renderer } from './api/render.js';
@@ -114,6 +115,11 @@ export class Sandbox extends Control {
     const url = `http://${host}:${port}`;
     this.#parts.address.listening = url;
     return { url };
+  }
+
+  /** Answers one request that came without a socket. */
+  handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    return this.#server.serve(request, response);
   }
 
   async close(): Promise<void> {

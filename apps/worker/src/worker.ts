@@ -202,12 +202,36 @@ type Parts = Connected & {
   readonly tracer: Tracer | undefined;
 };
 
+/** The activities of the worker's own queue. Those of outgoing events have a queue of their own. */
+export function activitiesOf(
+  {
+    temporal,
+    client,
+    presence,
+    keys,
+  }: Pick<Parts, 'temporal' | 'client' | 'keys'> & { readonly presence: Pick<EndpointPresence, 'hasEndpoints'> },
+  settings: WorkerSettings,
+): NonNullable<WorkerOptions['activities']> {
+  const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);
+  return {
+    ...paymentActivities(
+      client,
+      livemode,
+      () => presence.hasEndpoints(),
+      () => (keys.hasFile ? keys.ring : null),
+      accountOf(settings.TEMPORAL_TASK_QUEUE),
+    ),
+    ...reconciliationActivities(client, temporal, settings, livemode),
+    ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
+    ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
+  };
+}
+
 function workerOptions(
   { connection, clocks, identity, temporal, client, presence, keys, tracer }: Parts,
   settings: WorkerSettings,
   bundlePath: string | undefined,
 ): WorkerOptions {
-  const livemode = !settings.PROVIDER_SECRET_KEY.startsWith(TEST_KEY);
   const codePath = bundlePath ?? (isEncrypting(settings) ? ENCRYPTING_BUNDLE_PATH : BUNDLE_PATH);
   return {
     connection,
@@ -216,18 +240,7 @@ function workerOptions(
     taskQueue: settings.TEMPORAL_TASK_QUEUE,
     workflowBundle: { codePath },
     dataConverter: dataConverter(settings),
-    activities: {
-      ...paymentActivities(
-        client,
-        livemode,
-        () => presence.hasEndpoints(),
-        () => (keys.hasFile ? keys.ring : null),
-        accountOf(settings.TEMPORAL_TASK_QUEUE),
-      ),
-      ...reconciliationActivities(client, temporal, settings, livemode),
-      ...commandActivities(client, new Seal(settings.PROVIDER_SECRET_KEY)),
-      ...eventTailActivities({ client: temporal.client, provider: client, livemode, settings }),
-    },
+    activities: activitiesOf({ temporal, client, presence, keys }, settings),
     interceptors: { activity: [correlated, ...(tracer === undefined ? [] : [traced(tracer)]), scheduledAt(clocks)] },
     sinks: { ...workflowSpans(tracer), ...checkoutSinks(accountOf(settings.TEMPORAL_TASK_QUEUE)) },
     shutdownGraceTime: settings.SHUTDOWN_GRACE_MS,

@@ -34,7 +34,7 @@ export class Server {
     private readonly onError: (error: unknown) => void,
   ) {
     this.#http = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
-      void this.#serve(request, response);
+      void this.serve(request, response);
     });
     this.#http.on('clientError', (_error, socket) => {
       if (socket.writable) socket.end('HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n');
@@ -64,7 +64,8 @@ export class Server {
     clearTimeout(force);
   }
 
-  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  /** Answers one request. */
+  async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const url = request.url ?? '/';
       const mark = url.indexOf('?');

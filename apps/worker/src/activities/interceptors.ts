@@ -24,7 +24,7 @@ export function correlated({ info }: Context): ActivityInterceptors {
  * Passes the scheduled time of the task to the worker's estimate of Temporal's clock: the clock has reached that time.
  * A local activity is left out, because the worker schedules it itself, by the machine's clock.
  */
-export function scheduledAt({ temporal }: Clocks): (context: Context) => ActivityInterceptors {
+export function scheduledAt({ temporal }: Pick<Clocks, 'temporal'>): (context: Context) => ActivityInterceptors {
   return ({ info }) => {
     const inbound: ActivityInboundCallsInterceptor = {
       execute(input, next) {
