@@ -55,6 +55,10 @@ export class SimulatedWorker implements Poller {
   readonly #cache = new Map<string, Cached>();
   /** A task that is handed out although the worker is cut off or frozen: it had asked for it before. */
   openPolls = 0;
+  /** So many of the next workflow tasks never reach the worker. */
+  loseTasks = 0;
+  /** So many of the next results are sent twice. */
+  repeatReports = 0;
 
   constructor(private readonly parts: WorkerParts) {}
 
@@ -100,9 +104,18 @@ export class SimulatedWorker implements Poller {
       );
     };
     attempt();
+    if (this.repeatReports <= 0) return;
+    this.repeatReports -= 1;
+    // The connection broke after the result had arrived.
+    network.exchange('worker-engine', engineMachine, () => Promise.resolve(send()), () => undefined);
   }
 
   takeTask(task: TaskForWorker): void {
+    if (this.loseTasks > 0) {
+      this.loseTasks -= 1;
+      this.parts.note(`task lost ${task.run.start.workflowId}`);
+      return;
+    }
     this.#receive(() => this.#work(task));
   }
 
@@ -395,7 +408,10 @@ function inOrder(jobs: readonly Job[]): readonly Job[] {
 
 /** What a repeated step must make again: the commands in their order, as Temporal's Core compares them. */
 function digest(commands: readonly Command[]): string {
-  return commands.map(digestOf).join(' ');
+  return commands
+    .map(digestOf)
+    .filter((text) => text !== '')
+    .join(' ');
 }
 
 function digestOf(command: Command): string {
@@ -405,6 +421,7 @@ function digestOf(command: Command): string {
   if (command.scheduleLocalActivity) {
     return `local ${command.scheduleLocalActivity.seq} ${command.scheduleLocalActivity.activityType}`;
   }
-  // A response to an update that a later step repeats differs only in the validator's part.
+  // Validators are not asked again, so only what they accepted is compared.
+  if (command.updateResponse) return command.updateResponse.accepted ? `accept ${command.updateResponse.protocolInstanceId}` : '';
   return Object.keys(command).find((name) => command[name as keyof Command] !== null && name !== 'userMetadata') ?? '';
 }

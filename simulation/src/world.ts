@@ -12,9 +12,15 @@ import {
   TemporalClock,
   workerSettings,
 } from '@tillflow/worker';
+import type { ChargeJson } from '@tillflow/sandbox';
+import { chargesOf, COMPARED_SECTIONS, type ProviderRecords } from '@tillflow/tools/chaos';
+import type { CheckoutMemo } from '@tillflow/workflows';
+import type { ProviderCharge } from '@tillflow/workflows/testing';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { pino } from 'pino';
 import { setGlobalDispatcher } from 'undici';
 import { Engine } from './engine/engine.js';
+import type { Run } from './engine/run.js';
 import { Service } from './engine/service.js';
 import { connectTo } from './network/grpc.js';
 import { providerDispatcher, serve, WebhookDispatcher, type HttpAnswer, type HttpServer } from './network/http.js';
@@ -234,6 +240,49 @@ export class World {
     this.sandbox.webhooks.configure({ url: 'http://api/webhooks/provider' });
     this.engine.visibilityLagMs = 40;
     this.engine.polls();
+  }
+
+  /** The memo of the newest run, as the engine stores it; null: there is none. */
+  memoOf(workflowId: string): CheckoutMemo | null {
+    const run = this.engine.newest.get(workflowId);
+    if (run === undefined) return null;
+    const known = this.#memos.get(run);
+    if (known?.version === run.memo['version'] && known !== undefined) return known.memo;
+    const values = Object.entries(run.memo).map(([name, payload]) => [name, defaultPayloadConverter.fromPayload(payload)]);
+    const memo = Object.fromEntries(values) as CheckoutMemo;
+    this.#memos.set(run, { version: run.memo['version'], memo });
+    return memo;
+  }
+
+  readonly #memos = new WeakMap<Run, { readonly version: unknown; readonly memo: CheckoutMemo }>();
+
+  /** Does something at the provider: its customers and its dashboard do it. */
+  atProvider<T>(work: (sandbox: Sandbox) => T): T {
+    return running.run(this.provider, () => work(this.sandbox));
+  }
+
+  chargesOf(checkoutId: string): ChargeJson[] {
+    const { charges = [] } = this.atProvider((sandbox) => sandbox.state(['charges']));
+    return charges.filter(({ metadata }) => metadata['checkout'] === checkoutId);
+  }
+
+  /** The charges of a checkout, as the oracle reads them. */
+  providerCharges(checkoutId: string): ProviderCharge[] {
+    const { charges = [], refunds = [] } = this.atProvider((sandbox) => sandbox.state(['charges', 'refunds']));
+    return chargesOf({ charges, refunds }, checkoutId);
+  }
+
+  records(): ProviderRecords {
+    return this.atProvider((sandbox) => sandbox.state(COMPARED_SECTIONS)) as ProviderRecords;
+  }
+
+  /** Someone at the provider's dashboard calls its API. */
+  async askProvider(method: string, path: string, body: string): Promise<void> {
+    const headers = {
+      authorization: `Basic ${Buffer.from(`${SECRET_KEY}:`).toString('base64')}`,
+      'content-type': 'application/x-www-form-urlencoded',
+    };
+    await running.run(this.provider, () => this.#providerServer.answer({ method, path, headers, body }, () => undefined));
   }
 
   /** What a till sends. Null: no answer came. */

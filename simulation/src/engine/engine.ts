@@ -370,11 +370,16 @@ export class Engine {
       return false;
     }
     const responses = commands.flatMap(({ updateResponse }) => updateResponse ?? []);
-    const rejected = new Set(responses.flatMap((one) => (one.rejected ? [one.protocolInstanceId ?? ''] : [])));
+    const accepted = new Set(responses.flatMap((one) => (one.accepted ? [one.protocolInstanceId ?? ''] : [])));
+    const isRejected = (id: string): boolean => run.updates.get(id)?.stage === 'admitted' && !accepted.has(id);
+    // Refused by its validator: the history has no trace of it.
+    const rejected = new Set(
+      responses.flatMap(({ rejected: no, protocolInstanceId: id }) => (no && isRejected(id ?? '') ? [id ?? ''] : [])),
+    );
     for (const cancel of task.timers) cancel();
     run.task = null;
     run.sticky = worker;
-    const isTraceless = task.isSpeculative && commands.length === responses.length && responses.every(({ rejected: no }) => no);
+    const isTraceless = task.isSpeculative && commands.length === responses.length && responses.every(({ protocolInstanceId: id }) => rejected.has(id ?? ''));
     if (!isTraceless) {
       if (task.isSpeculative) {
         run.append(events.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, task.scheduledAt);
@@ -441,6 +446,8 @@ export class Engine {
         update.stage = 'accepted';
         run.append(events.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, now);
       } else if (rejected) {
+        // Its handler failed, unless its validator refused it.
+        if (update.stage === 'accepted') run.append(events.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED, now);
         update.stage = 'completed';
         update.outcome = { failure: rejected };
       } else {

@@ -39,7 +39,6 @@ const toEngine: Interceptor = (options) => {
   let giveUp = (): void => undefined;
   const end = (code: number, details: string, detail?: Refusal['detail']): void => {
     if (isOver) return;
-    if (process.env['SIM_DEBUG']) console.error('end', path, code, details);
     isOver = true;
     clearTimeout(timer);
     giveUp();
@@ -69,7 +68,6 @@ const toEngine: Interceptor = (options) => {
       if (isOver) return;
       const machine = running.getStore();
       const link = machine === undefined ? null : machine.name.startsWith('api') ? 'api-engine' : 'worker-engine';
-      if (process.env['SIM_DEBUG']) console.error('call', path, machine?.name, bytes.length);
       const serve = async (): Promise<Uint8Array | Refusal> => {
         try {
           return await where.service.answer(path, bytes, () => isOver);

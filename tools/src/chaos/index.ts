@@ -1,2 +1,2 @@
 export { runCampaign, type CampaignOptions, type CampaignResult } from './campaign.js';
-export { COMPARED_SECTIONS, compareRecords, type ProviderRecords } from './records.js';
+export { chargesOf, COMPARED_SECTIONS, compareRecords, type ProviderRecords } from './records.js';
