@@ -5,7 +5,7 @@ import { Plans } from './plan.js';
 import { World } from './world.js';
 
 /** So many lives share a world. */
-export const LIVES_PER_WORLD = 20;
+const LIVES_PER_WORLD = 20;
 const WORKERS = 2;
 /** A checkout that is not final so long after the last fault counts as broken. Virtual milliseconds. */
 const FINAL_WITHIN_MS = 30 * 60_000;
@@ -87,7 +87,8 @@ export async function runBatch(
   }
   const struck: Record<string, number> = {};
   for (const entry of world.sandbox.faultLog()) {
-    for (const name of entry.kind === 'request' ? [entry.fault.action] : entry.faults) struck[name] = (struck[name] ?? 0) + 1;
+    for (const name of entry.kind === 'request' ? [entry.fault.action] : entry.faults)
+      struck[name] = (struck[name] ?? 0) + 1;
   }
   const problems = world.engine.problems.map((what): Breach => ({ guarantee: 6, checkout: 'engine', what }));
   return {

@@ -268,7 +268,12 @@ export class Life {
 
   async #falseWebhook(): Promise<void> {
     const isSigned = this.#random.chance(0.5);
-    const charge = { object: 'charge', id: this.charges.at(-1)?.id ?? 'chrg_test_unknown', status: 'successful', paid: true };
+    const charge = {
+      object: 'charge',
+      id: this.charges.at(-1)?.id ?? 'chrg_test_unknown',
+      status: 'successful',
+      paid: true,
+    };
     const data = { ...charge, amount: AMOUNT, metadata: { checkout: this.id } };
     const event = { object: 'event', id: 'evnt_false', key: 'charge.complete', data };
     const secret = isSigned ? (this.world.sandbox.keys.webhookSecrets[0] ?? '') : btoa('a guess');
@@ -304,7 +309,13 @@ export class Life {
     if (memo === null) {
       return this.world.chargesOf(this.id).length === 0
         ? []
-        : [{ guarantee: 6, checkout: this.id, what: 'the provider has charges of a checkout that the engine does not have' }];
+        : [
+            {
+              guarantee: 6,
+              checkout: this.id,
+              what: 'the provider has charges of a checkout that the engine does not have',
+            },
+          ];
     }
     return compareRecords(records, { memo, answers: this.#answers, inFlightMs: 14_000 }).breaches;
   }
@@ -319,6 +330,6 @@ function isCertain(answer: TillAnswer | null): boolean {
 }
 
 /** Runs as nobody's machine: people are not processes of the installation. */
-export function asPerson<T>(work: () => T): T {
+function asPerson<T>(work: () => T): T {
   return running.exit(work);
 }

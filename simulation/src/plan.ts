@@ -1,13 +1,13 @@
 import { Random } from './random.js';
 
 /** Where a checkout is in its life when something happens to it. */
-export const EARLY_MOMENTS = ['creating', 'awaiting'] as const;
-export const LATE_MOMENTS = ['paying', 'paid', 'refunding', 'ended'] as const;
+const EARLY_MOMENTS = ['creating', 'awaiting'] as const;
+const LATE_MOMENTS = ['paying', 'paid', 'refunding', 'ended'] as const;
 export type Moment = (typeof EARLY_MOMENTS)[number] | (typeof LATE_MOMENTS)[number];
-export const MOMENTS: readonly Moment[] = [...EARLY_MOMENTS, ...LATE_MOMENTS];
+const MOMENTS: readonly Moment[] = [...EARLY_MOMENTS, ...LATE_MOMENTS];
 
 /** What a person does: a customer, a till, an operator, someone at the provider's dashboard. */
-export const ACTIONS = [
+const ACTIONS = [
   'waits',
   'pays',
   'pays an older code too',
@@ -27,7 +27,7 @@ export const ACTIONS = [
 export type PersonAction = (typeof ACTIONS)[number];
 
 /** What goes wrong. */
-export const FAULTS = [
+const FAULTS = [
   'provider: change answered 503',
   'provider: change made, answered 500',
   'provider: change not received',
@@ -104,9 +104,7 @@ export type LifePlan = {
 const BEGIN_WITHIN_MS = 60_000;
 
 function combinations(moments: readonly Moment[]): Beat[] {
-  return moments.flatMap((moment) =>
-    FAULTS.flatMap((fault) => ACTIONS.map((action) => ({ moment, fault, action }))),
-  );
+  return moments.flatMap((moment) => FAULTS.flatMap((fault) => ACTIONS.map((action) => ({ moment, fault, action }))));
 }
 
 /** Every combination comes once before any comes twice: a run of enough lives draws each of them often enough. */
@@ -133,7 +131,7 @@ class Deck {
 }
 
 /** How often a run of so many lives draws each combination at least. */
-export function leastDraws(lives: number): number {
+function leastDraws(lives: number): number {
   const [early, late] = [combinations(EARLY_MOMENTS).length, combinations(LATE_MOMENTS).length];
   return Math.min(Math.floor(lives / early), Math.floor((2 * lives) / late));
 }

@@ -3,11 +3,24 @@ import { DefaultLogger } from '@temporalio/worker';
 import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js';
 import { Activity } from '@temporalio/worker/lib/activity.js';
 import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js';
-import { defaultPayloadConverter, noopMetricMeter, TypedSearchAttributes, type ActivityFunction } from '@temporalio/common';
+import {
+  defaultPayloadConverter,
+  noopMetricMeter,
+  TypedSearchAttributes,
+  type ActivityFunction,
+} from '@temporalio/common';
 import type { Client } from '@temporalio/client';
 import { readFileSync } from 'node:fs';
 import type { Completion, ActivityTask, Engine, Poller, TaskForWorker } from './engine/engine.js';
-import { toMs, toTime, WorkflowActivation, type Command, type Failure, type Job, type Payload } from './engine/protocol.js';
+import {
+  toMs,
+  toTime,
+  WorkflowActivation,
+  type Command,
+  type Failure,
+  type Job,
+  type Payload,
+} from './engine/protocol.js';
 import type { Run, Step } from './engine/run.js';
 import type { Network } from './network/network.js';
 import { running, type Machine, type VirtualTime } from './virtual/time.js';
@@ -26,7 +39,10 @@ const REPORT_AGAIN_MS = 500;
 const REPORT_TRIES = 20;
 
 /** The workflow code of the product, in the sandbox of Temporal's library. One for all workers of this process. */
-export async function loadWorkflows(bundlePath: string, activities: readonly string[]): Promise<ReusableVMWorkflowCreator> {
+export async function loadWorkflows(
+  bundlePath: string,
+  activities: readonly string[],
+): Promise<ReusableVMWorkflowCreator> {
   const bundle = parseWorkflowCode(readFileSync(bundlePath, 'utf8'), bundlePath);
   // Without a limit for each call: Node would start a thread for it.
   return ReusableVMWorkflowCreator.create(bundle, undefined as never, new Set(activities), undefined as never);
@@ -107,7 +123,12 @@ export class SimulatedWorker implements Poller {
     if (this.repeatReports <= 0) return;
     this.repeatReports -= 1;
     // The connection broke after the result had arrived.
-    network.exchange('worker-engine', engineMachine, () => Promise.resolve(send()), () => undefined);
+    network.exchange(
+      'worker-engine',
+      engineMachine,
+      () => Promise.resolve(send()),
+      () => undefined,
+    );
   }
 
   takeTask(task: TaskForWorker): void {
@@ -293,7 +314,11 @@ export class SimulatedWorker implements Poller {
     return new Promise((resolve) => {
       const cancel = this.parts.time.after(timeoutMs, () => {
         activity.cancel('TIMED_OUT', {} as never);
-        resolve({ failed: { failure: { message: 'activity timeout', source: 'Server', timeoutFailureInfo: { timeoutType: 3 } } } });
+        resolve({
+          failed: {
+            failure: { message: 'activity timeout', source: 'Server', timeoutFailureInfo: { timeoutType: 3 } },
+          },
+        });
       });
       void result.then((outcome) => {
         cancel();
@@ -402,7 +427,15 @@ const FLAGS = [1, 2, 3, 4, 5, 6];
 /** As Temporal's Core orders the jobs of an activation. */
 function inOrder(jobs: readonly Job[]): readonly Job[] {
   const rank = (job: Job): number =>
-    job.initializeWorkflow ? 0 : job.notifyHasPatch ? 1 : job.signalWorkflow || job.doUpdate ? 3 : job.resolveActivity?.isLocal === true ? 5 : 4;
+    job.initializeWorkflow
+      ? 0
+      : job.notifyHasPatch
+        ? 1
+        : job.signalWorkflow || job.doUpdate
+          ? 3
+          : job.resolveActivity?.isLocal === true
+            ? 5
+            : 4;
   return jobs.toSorted((a, b) => rank(a) - rank(b));
 }
 
@@ -417,11 +450,13 @@ function digest(commands: readonly Command[]): string {
 function digestOf(command: Command): string {
   if (command.startTimer) return `timer ${command.startTimer.seq}`;
   if (command.cancelTimer) return `cancel ${command.cancelTimer.seq}`;
-  if (command.scheduleActivity) return `activity ${command.scheduleActivity.seq} ${command.scheduleActivity.activityType}`;
+  if (command.scheduleActivity)
+    return `activity ${command.scheduleActivity.seq} ${command.scheduleActivity.activityType}`;
   if (command.scheduleLocalActivity) {
     return `local ${command.scheduleLocalActivity.seq} ${command.scheduleLocalActivity.activityType}`;
   }
   // Validators are not asked again, so only what they accepted is compared.
-  if (command.updateResponse) return command.updateResponse.accepted ? `accept ${command.updateResponse.protocolInstanceId}` : '';
+  if (command.updateResponse)
+    return command.updateResponse.accepted ? `accept ${command.updateResponse.protocolInstanceId}` : '';
   return Object.keys(command).find((name) => command[name as keyof Command] !== null && name !== 'userMetadata') ?? '';
 }

@@ -86,7 +86,10 @@ export class World {
     );
   }
 
-  static async open(seed: string, options: { readonly workers: number; readonly keepsLines?: boolean }): Promise<World> {
+  static async open(
+    seed: string,
+    options: { readonly workers: number; readonly keepsLines?: boolean },
+  ): Promise<World> {
     workflows ??= loadWorkflows(BUNDLE_PATH, ACTIVITIES);
     const world = new World(seed, await workflows, options.keepsLines ?? false);
     connectTo({
@@ -96,7 +99,9 @@ export class World {
     });
     running.run(world.provider, () => setGlobalDispatcher(new WebhookDispatcher(world.network, world.#apiServer)));
     for (const moment of ['request', 'response'] as const) {
-      world.sandbox.on(moment, ({ method, path, status }) => world.note(`provider ${moment} ${method} ${path} ${status}`));
+      world.sandbox.on(moment, ({ method, path, status }) =>
+        world.note(`provider ${moment} ${method} ${path} ${status}`),
+      );
     }
     world.#operator = await openTemporal(clientSettings());
     world.#closing.push(() => world.#operator.close());
@@ -140,7 +145,7 @@ export class World {
       DOCS_OPEN: 'false',
     });
     const keys = new ConfiguredKeys(values, silent);
-    const shared: Shared = { keys, neighbours: new Neighbours(), logger: silent };
+    const shared: Shared = { keys, neighbours: new Neighbours(), logger: silent, tracer: undefined };
     await running.run(machine, async () => {
       this.#account = await AccountApi.open(values, shared);
       await this.#account.app.getHttpAdapter().getInstance().ready();
@@ -235,7 +240,8 @@ export class World {
   heal(): void {
     this.note('healed');
     this.network.heal();
-    for (const machine of [this.api, this.provider, ...this.workers.map(({ machine: one }) => one)]) machine.frozenUntil = 0;
+    for (const machine of [this.api, this.provider, ...this.workers.map(({ machine: one }) => one)])
+      machine.frozenUntil = 0;
     this.sandbox.faults.clear();
     this.sandbox.webhooks.configure({ url: 'http://api/webhooks/provider' });
     this.engine.visibilityLagMs = 40;
@@ -248,7 +254,10 @@ export class World {
     if (run === undefined) return null;
     const known = this.#memos.get(run);
     if (known?.version === run.memo['version'] && known !== undefined) return known.memo;
-    const values = Object.entries(run.memo).map(([name, payload]) => [name, defaultPayloadConverter.fromPayload(payload)]);
+    const values = Object.entries(run.memo).map(([name, payload]) => [
+      name,
+      defaultPayloadConverter.fromPayload(payload),
+    ]);
     const memo = Object.fromEntries(values) as CheckoutMemo;
     this.#memos.set(run, { version: run.memo['version'], memo });
     return memo;
@@ -282,7 +291,9 @@ export class World {
       authorization: `Basic ${Buffer.from(`${SECRET_KEY}:`).toString('base64')}`,
       'content-type': 'application/x-www-form-urlencoded',
     };
-    await running.run(this.provider, () => this.#providerServer.answer({ method, path, headers, body }, () => undefined));
+    await running.run(this.provider, () =>
+      this.#providerServer.answer({ method, path, headers, body }, () => undefined),
+    );
   }
 
   /** What a till sends. Null: no answer came. */
@@ -329,7 +340,8 @@ export class World {
 
   readonly #providerServer: HttpServer = {
     machine: () => this.provider,
-    answer: (request, onOpen) => serve((incoming, response) => this.sandbox.handle(incoming, response), request, onOpen),
+    answer: (request, onOpen) =>
+      serve((incoming, response) => this.sandbox.handle(incoming, response), request, onOpen),
   };
 
   readonly #apiServer: HttpServer = {
@@ -338,7 +350,17 @@ export class World {
   };
 
   async #inject(
-    { method, path, headers, body }: { readonly method: string; readonly path: string; readonly headers: Readonly<Record<string, string>>; readonly body: string },
+    {
+      method,
+      path,
+      headers,
+      body,
+    }: {
+      readonly method: string;
+      readonly path: string;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly body: string;
+    },
     onOpen: (close: () => void) => void,
   ): Promise<HttpAnswer | null> {
     const gone = new AbortController();
@@ -349,9 +371,20 @@ export class World {
     });
     onOpen(() => gone.abort());
     const answered = this.#account.app
-      .inject({ method: method as 'GET', url: path, headers, ...(body === '' ? {} : { payload: body }), signal: gone.signal })
+      .inject({
+        method: method as 'GET',
+        url: path,
+        headers,
+        ...(body === '' ? {} : { payload: body }),
+        signal: gone.signal,
+      })
       .then(
-        ({ statusCode, rawPayload }): HttpAnswer => ({ status: statusCode, headers: {}, body: rawPayload, isCut: false }),
+        ({ statusCode, rawPayload }): HttpAnswer => ({
+          status: statusCode,
+          headers: {},
+          body: rawPayload,
+          isCut: false,
+        }),
         () => null,
       );
     return Promise.race([answered, died]);
@@ -363,7 +396,15 @@ export class World {
     const present = this.engine.newest.get('event-tail');
     if (present?.isOpen !== true) {
       this.engine.start(
-        { workflowId: 'event-tail', type: 'eventTail', taskQueue: TASK_QUEUE, input: [], memo: {}, searchAttributes: {}, requestId: `tail ${this.time.now}` },
+        {
+          workflowId: 'event-tail',
+          type: 'eventTail',
+          taskQueue: TASK_QUEUE,
+          input: [],
+          memo: {},
+          searchAttributes: {},
+          requestId: `tail ${this.time.now}`,
+        },
         { usesExisting: false, allowsDuplicate: true },
       );
     }

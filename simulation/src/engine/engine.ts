@@ -47,7 +47,12 @@ export type Poller = {
 
 /** What a worker answers to a workflow task. */
 export type Completion =
-  | { readonly kind: 'done'; readonly steps: readonly (Step & { readonly jobs: readonly Job[] })[]; readonly commands: readonly Command[]; readonly markers: number }
+  | {
+      readonly kind: 'done';
+      readonly steps: readonly (Step & { readonly jobs: readonly Job[] })[];
+      readonly commands: readonly Command[];
+      readonly markers: number;
+    }
   | { readonly kind: 'failed'; readonly why: string };
 
 const TASK_TIMEOUT_MS = 10_000;
@@ -106,7 +111,14 @@ export class Engine {
       }
     }
     const runId = this.#id();
-    const run = this.#open({ ...start, runId, firstRunId: runId, continuedFrom: null, seed: this.#seed(), startedAt: this.time.now });
+    const run = this.#open({
+      ...start,
+      runId,
+      firstRunId: runId,
+      continuedFrom: null,
+      seed: this.#seed(),
+      startedAt: this.time.now,
+    });
     return { run, isNew: true };
   }
 
@@ -169,7 +181,15 @@ export class Engine {
 
   // Messages to a run
 
-  signal(run: Run, signal: { readonly name: string; readonly input: readonly Payload[]; readonly identity: string; readonly requestId: string }): void {
+  signal(
+    run: Run,
+    signal: {
+      readonly name: string;
+      readonly input: readonly Payload[];
+      readonly identity: string;
+      readonly requestId: string;
+    },
+  ): void {
     if (signal.requestId !== '' && run.signalIds.has(signal.requestId)) return;
     run.signalIds.add(signal.requestId);
     this.#arrive(run, () => {
@@ -194,7 +214,10 @@ export class Engine {
     if (!run.isOpen) throw new Refusal(GRPC.NOT_FOUND, 'workflow execution already completed');
     const open = [...run.updates.values()].filter(({ stage }) => stage !== 'completed').length;
     if (open >= MAX_UPDATES) {
-      throw new Refusal(GRPC.RESOURCE_EXHAUSTED, `limit on number of concurrent in-flight updates has been reached (${MAX_UPDATES})`);
+      throw new Refusal(
+        GRPC.RESOURCE_EXHAUSTED,
+        `limit on number of concurrent in-flight updates has been reached (${MAX_UPDATES})`,
+      );
     }
     const update: Update = { ...request, stage: 'admitted' };
     run.updates.set(update.id, update);
@@ -379,19 +402,25 @@ export class Engine {
     for (const cancel of task.timers) cancel();
     run.task = null;
     run.sticky = worker;
-    const isTraceless = task.isSpeculative && commands.length === responses.length && responses.every(({ protocolInstanceId: id }) => rejected.has(id ?? ''));
+    const isTraceless =
+      task.isSpeculative &&
+      commands.length === responses.length &&
+      responses.every(({ protocolInstanceId: id }) => rejected.has(id ?? ''));
     if (!isTraceless) {
       if (task.isSpeculative) {
         run.append(events.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, task.scheduledAt);
         run.append(events.EVENT_TYPE_WORKFLOW_TASK_STARTED, task.startedAt);
       }
-      run.append(events.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, this.time.now, { workflowTaskCompletedEventAttributes: { identity: worker } });
+      run.append(events.EVENT_TYPE_WORKFLOW_TASK_COMPLETED, this.time.now, {
+        workflowTaskCompletedEventAttributes: { identity: worker },
+      });
       for (const step of completion.steps) {
         const jobs = step.jobs.filter(({ doUpdate: update }) => !rejected.has(update?.protocolInstanceId ?? ''));
         run.journal.push({ ...step, jobs: jobs.map(withoutValidator) });
       }
     }
-    for (let count = 0; count < completion.markers; count += 1) run.append(events.EVENT_TYPE_MARKER_RECORDED, this.time.now);
+    for (let count = 0; count < completion.markers; count += 1)
+      run.append(events.EVENT_TYPE_MARKER_RECORDED, this.time.now);
     for (const command of commands) this.#apply(run, command);
     run.problem = null;
     if (run.isOpen) {
@@ -435,7 +464,9 @@ export class Engine {
     } else if (command.modifyWorkflowProperties) {
       const upsertedMemo = command.modifyWorkflowProperties.upsertedMemo ?? {};
       Object.assign(run.memo, upsertedMemo.fields);
-      run.append(events.EVENT_TYPE_WORKFLOW_PROPERTIES_MODIFIED, now, { workflowPropertiesModifiedEventAttributes: { upsertedMemo } });
+      run.append(events.EVENT_TYPE_WORKFLOW_PROPERTIES_MODIFIED, now, {
+        workflowPropertiesModifiedEventAttributes: { upsertedMemo },
+      });
     } else if (command.setPatchMarker) {
       run.append(events.EVENT_TYPE_MARKER_RECORDED, now);
     } else if (command.updateResponse) {
@@ -531,7 +562,11 @@ export class Engine {
     };
     run.activities.set(seq, activity);
     if (scheduleToCloseMs < Infinity) {
-      closeTimer.cancel = this.time.after(scheduleToCloseMs, () => this.#activityTimedOut(run, activity, SCHEDULE_TO_CLOSE), undefined);
+      closeTimer.cancel = this.time.after(
+        scheduleToCloseMs,
+        () => this.#activityTimedOut(run, activity, SCHEDULE_TO_CLOSE),
+        undefined,
+      );
     }
     this.#dispatchActivity(run, activity);
   }
@@ -547,7 +582,9 @@ export class Engine {
     activity.startedAt = this.time.now;
     const { startToCloseMs } = activity.timeouts;
     if (startToCloseMs < Infinity) {
-      activity.timers.push(this.time.after(startToCloseMs, () => this.#activityTimedOut(run, activity, START_TO_CLOSE), undefined));
+      activity.timers.push(
+        this.time.after(startToCloseMs, () => this.#activityTimedOut(run, activity, START_TO_CLOSE), undefined),
+      );
     }
     this.#expectHeartbeat(run, activity);
     worker.takeActivity({ run, activity, attempt: activity.attempt, startedAt: activity.startedAt });
@@ -643,7 +680,12 @@ export class Engine {
     this.#resolve(run, activity, { failed: { failure } }, eventType);
   }
 
-  #resolve(run: Run, activity: ActivityState, result: NonNullable<NonNullable<Job['resolveActivity']>['result']>, eventType: number): void {
+  #resolve(
+    run: Run,
+    activity: ActivityState,
+    result: NonNullable<NonNullable<Job['resolveActivity']>['result']>,
+    eventType: number,
+  ): void {
     for (const cancel of activity.timers) cancel?.();
     activity.closeTimer.cancel();
     run.activities.delete(activity.seq);
@@ -715,7 +757,15 @@ function initialize({ start }: Run): NonNullable<Job['initializeWorkflow']> {
 
 function doUpdate({ id, name, input, identity }: Update): Job {
   return {
-    doUpdate: { id, protocolInstanceId: id, name, input: [...input], headers: {}, meta: { updateId: id, identity }, runValidator: true },
+    doUpdate: {
+      id,
+      protocolInstanceId: id,
+      name,
+      input: [...input],
+      headers: {},
+      meta: { updateId: id, identity },
+      runValidator: true,
+    },
   };
 }
 

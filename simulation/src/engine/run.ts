@@ -29,8 +29,17 @@ export type ActivityState = {
   readonly input: readonly Payload[];
   readonly scheduledAt: number;
   readonly scheduledEventId: number;
-  readonly timeouts: { readonly scheduleToCloseMs: number; readonly startToCloseMs: number; readonly heartbeatMs: number };
-  readonly retry: { readonly initialMs: number; readonly coefficient: number; readonly maximumMs: number; readonly attempts: number };
+  readonly timeouts: {
+    readonly scheduleToCloseMs: number;
+    readonly startToCloseMs: number;
+    readonly heartbeatMs: number;
+  };
+  readonly retry: {
+    readonly initialMs: number;
+    readonly coefficient: number;
+    readonly maximumMs: number;
+    readonly attempts: number;
+  };
   attempt: number;
   attemptScheduledAt: number;
   startedAt: number | null;

@@ -53,7 +53,13 @@ export class Service {
         return this.#history(request as Message<'GetWorkflowExecutionHistoryRequest'>, isGone);
       case 'GetWorkflowExecutionHistoryReverse': {
         const { execution, maximumPageSize } = request as Message<'GetWorkflowExecutionHistoryReverseRequest'>;
-        return { history: { events: this.#run(execution).events.toReversed().slice(0, maximumPageSize || 1_000) } };
+        return {
+          history: {
+            events: this.#run(execution)
+              .events.toReversed()
+              .slice(0, maximumPageSize || 1_000),
+          },
+        };
       }
       case 'ListWorkflowExecutions': {
         const { query, pageSize, nextPageToken } = request as Message<'ListWorkflowExecutionsRequest'>;
@@ -164,7 +170,12 @@ export class Service {
     const { task } = run;
     const isStarted = task !== null && task.startedAt !== null;
     return {
-      workflowExecutionInfo: infoOf({ run, status: run.status, memo: run.memo, searchAttributes: run.searchAttributes }),
+      workflowExecutionInfo: infoOf({
+        run,
+        status: run.status,
+        memo: run.memo,
+        searchAttributes: run.searchAttributes,
+      }),
       executionConfig: { taskQueue: { name: run.start.taskQueue } },
       pendingActivities: [...run.activities.values()].map((activity) => ({
         activityId: activity.id,
@@ -187,7 +198,8 @@ export class Service {
 
   async #history(request: Message<'GetWorkflowExecutionHistoryRequest'>, isGone: () => boolean) {
     const { execution, maximumPageSize, waitNewEvent, nextPageToken } = request;
-    const token = nextPageToken.length === 0 ? null : (JSON.parse(new TextDecoder().decode(nextPageToken)) as [string, number]);
+    const token =
+      nextPageToken.length === 0 ? null : (JSON.parse(new TextDecoder().decode(nextPageToken)) as [string, number]);
     const run = token === null ? this.#run(execution) : this.#run({ runId: token[0] });
     const from = token?.[1] ?? 0;
     const size = maximumPageSize || 1_000;

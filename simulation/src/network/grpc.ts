@@ -55,7 +55,8 @@ const toEngine: Interceptor = (options) => {
       const { deadline } = options;
       if (deadline === undefined) return;
       const ms = Number(deadline) - Date.now();
-      if (Number.isFinite(ms)) timer = setTimeout(() => end(GRPC.DEADLINE_EXCEEDED, 'Deadline exceeded'), Math.max(ms, 0));
+      if (Number.isFinite(ms))
+        timer = setTimeout(() => end(GRPC.DEADLINE_EXCEEDED, 'Deadline exceeded'), Math.max(ms, 0));
     },
     sendMessage(message: Uint8Array): void {
       bytes = message;

@@ -165,7 +165,12 @@ export function providerDispatcher(network: Network, link: Link, server: HttpSer
       let giveUp = (): void => undefined;
       handler.onRequestStart?.(controller as never, {});
       if (controller.aborted) return true;
-      const request = { method: options.method, path: pathOf(options), headers: headersOf(options.headers), body: bodyOf(options) };
+      const request = {
+        method: options.method,
+        path: pathOf(options),
+        headers: headersOf(options.headers),
+        body: bodyOf(options),
+      };
       giveUp = network.exchange(
         link,
         server.machine,
@@ -226,7 +231,12 @@ export class WebhookDispatcher extends Dispatcher {
       handler.onError(error);
     };
     handler.onConnect((error) => fail(error ?? reset()), {});
-    const request = { method: options.method, path: pathOf(options), headers: headersOf(options.headers), body: bodyOf(options) };
+    const request = {
+      method: options.method,
+      path: pathOf(options),
+      headers: headersOf(options.headers),
+      body: bodyOf(options),
+    };
     giveUp = this.network.exchange(
       'provider-api',
       this.server.machine,

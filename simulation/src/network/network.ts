@@ -2,7 +2,7 @@ import type { Random } from '../random.js';
 import { running, type Machine, type VirtualTime } from '../virtual/time.js';
 
 /** Between which two parts. */
-export const LINKS = ['till-api', 'api-engine', 'worker-engine', 'worker-provider', 'provider-api'] as const;
+const LINKS = ['till-api', 'api-engine', 'worker-engine', 'worker-provider', 'provider-api'] as const;
 export type Link = (typeof LINKS)[number];
 
 /** Why an exchange failed: nothing was sent, or the connection broke after something may have arrived. */

@@ -184,7 +184,8 @@ Object.assign(crypto, {
     return world === null ? original.randomInt(min, max) : world.random.integer(min, max - 1);
   },
 });
-globalThis.crypto.getRandomValues = ((view: NodeJS.ArrayBufferView) => fill(view)) as typeof globalThis.crypto.getRandomValues;
+globalThis.crypto.getRandomValues = ((view: NodeJS.ArrayBufferView) =>
+  fill(view)) as typeof globalThis.crypto.getRandomValues;
 globalThis.crypto.randomUUID = (() => crypto.randomUUID()) as typeof globalThis.crypto.randomUUID;
 syncBuiltinESMExports();
 
