@@ -600,8 +600,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'old-runs-call-locally',
     breaks: 'a run of version 0.1 makes calls that its history does not have',
     file: 'packages/workflows/src/checkout/workflow.ts',
-    from: 'input.intent === undefined ? localCalls() : regularCalls',
-    to: 'localCalls()',
+    from: 'calls: input.intent === undefined ? localCalls : () => regularCalls,',
+    to: 'calls: localCalls,',
     tests: ['test/upgrade-from-0.1.spec.ts'],
   },
   {
