@@ -138,7 +138,7 @@ it('every panel shows data of a running stack', { ...FULL, timeout: 600_000 }, a
 
 const hasData = (series: readonly Series[]): boolean => series.some(({ value }) => Number.isFinite(value));
 
-/** Payments, refunds and wrong webhooks, one after the other. */
+/** Payments, refunds and wrong webhooks, one after the other. The provider rejects one of the two refunds of each sale. */
 async function sellUntil(stack: Stack, ended: AbortSignal): Promise<void> {
   while (!ended.aborted) {
     const { body: created } = await stack.create();
@@ -146,8 +146,18 @@ async function sellUntil(stack: Stack, ended: AbortSignal): Promise<void> {
     const { body: shown } = await stack.get(`/v1/checkouts/${id}`);
     stack.sandbox.mark(chargeIdOf(shown), { status: 'successful' });
     await stack.untilStatus(id, 'paid');
-    const refund = { body: { amount: 50_000 }, headers: { 'idempotency-key': randomUUID() } };
-    await stack.request('POST', `/v1/checkouts/${id}/refunds`, refund);
+    stack.sandbox.faults.add({
+      method: 'POST',
+      path: '/charges/{id}/refunds',
+      action: 'status',
+      status: 400,
+      code: 'failed_refund',
+      times: 1,
+    });
+    for (const amount of [50_000, 20_000]) {
+      const refund = { body: { amount }, headers: { 'idempotency-key': randomUUID() } };
+      await stack.request('POST', `/v1/checkouts/${id}/refunds`, refund);
+    }
     await stack.request('POST', '/webhooks/provider', { key: null, body: '{}' });
   }
 }
