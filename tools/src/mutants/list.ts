@@ -777,6 +777,14 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['packages/workflows/src/checkout/published-events.spec.ts'],
   },
   {
+    id: 'local-calls-at-once',
+    breaks: 'two local calls of one run are made at once, so that a replay publishes less often than the run did',
+    file: `${SHARED}/local-call.ts`,
+    from: 'this.#underWay === 0 ? inOneTask(call) : this.#last.then(() => inOneTask(call))',
+    to: 'inOneTask(call)',
+    tests: ['test/local-calls.spec.ts'],
+  },
+  {
     id: 'ready-before-its-build',
     breaks: 'a roll stops the old workers before the new ones get tasks',
     file: `${WORKER}/worker.ts`,
