@@ -11,6 +11,7 @@ import { benchReconcile } from './reconcile.js';
 import { print } from './report.js';
 import { benchResolve } from './resolve.js';
 import { benchSandbox } from './sandbox.js';
+import { benchSizing } from './sizing.js';
 import { benchTraces } from './traces.js';
 
 type Options = { readonly quick: boolean; readonly seed: number };
@@ -31,6 +32,7 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
   counter: benchCounter,
   accounts: benchAccounts,
   traces: benchTraces,
+  sizing: benchSizing,
 };
 
 const MISSED = 1;

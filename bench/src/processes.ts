@@ -11,6 +11,8 @@ export type Usage = {
   readonly rssBytes: number;
 };
 
+const NONE: Usage = { cpuSeconds: 0, rssBytes: 0 };
+
 const REPORTER = new URL('usage-reporter.js', import.meta.url).href;
 const READY_MS = 30_000;
 /** Clock ticks per second in /proc, and bytes of a page. Source: proc(5), sysconf(3). */
@@ -78,14 +80,34 @@ export class MeasuredProcess {
   }
 }
 
-/** The usage of a process that cannot load the reporter. Zero on a system without /proc. */
+/**
+ * The usage of a process that cannot load the reporter, with the CPU of its children that have ended. Zero on a system
+ * without /proc.
+ */
 export async function usageOfProcess(pid: number): Promise<Usage> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => null);
-  if (stat === null) return { cpuSeconds: 0, rssBytes: 0 };
+  if (stat === null) return NONE;
   // The second field, the name in brackets, may contain blanks. The third field comes after the last bracket.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   const field = (number: number): number => Number(fields[number - 3]);
-  return { cpuSeconds: (field(14) + field(15)) / TICKS, rssBytes: field(24) * PAGE_BYTES };
+  return { cpuSeconds: (field(14) + field(15) + field(16) + field(17)) / TICKS, rssBytes: field(24) * PAGE_BYTES };
+}
+
+/** The usage of a process and its children. Memory that they share counts several times. */
+export async function usageOfFamily(pid: number): Promise<Usage> {
+  const children = await readFile(`/proc/${pid}/task/${pid}/children`, 'utf8').catch(() => '');
+  const family = [pid, ...children.split(' ').filter(Boolean).map(Number)];
+  return addUsage(await Promise.all(family.map(usageOfProcess)));
+}
+
+export function addUsage(all: readonly Usage[]): Usage {
+  return all.reduce(
+    (one, other) => ({
+      cpuSeconds: one.cpuSeconds + other.cpuSeconds,
+      rssBytes: one.rssBytes + other.rssBytes,
+    }),
+    NONE,
+  );
 }
 
 /** CPU seconds of all processes of the machine. Null on a system without /proc. */

@@ -17,9 +17,12 @@ export const API_KEY = 'key-of-a-till';
 /** More than any round has calls in progress. */
 const SANDBOX_CONNECTIONS = 64;
 
-const PARTS = ['server', 'worker', 'api', 'sandbox', 'baseline', 'load'] as const;
+const PARTS = ['server', 'database', 'worker', 'api', 'sandbox', 'baseline', 'load'] as const;
 export type Part = (typeof PARTS)[number];
 export type UsageOfParts = Readonly<Record<Part, Usage>>;
+
+/** Where Temporal listens, and how it ends. */
+type EngineServer = Pick<TemporalServer, 'address' | 'pid' | 'stop'>;
 
 /** A Temporal server with its database in a file, and the sandbox. Each is its own process. */
 export class Engine {
@@ -27,18 +30,22 @@ export class Engine {
     readonly tree: string,
     readonly temporal: Temporal,
     readonly sandbox: SandboxProcess,
-    readonly server: TemporalServer,
+    readonly server: EngineServer,
     private readonly folder: string,
   ) {}
 
-  /** @param tree the directory of the built tree that is measured. */
-  static async start(tree = THIS_TREE): Promise<Engine> {
+  /**
+   * @param tree the directory of the built tree that is measured.
+   * @param given a Temporal that already runs, instead of the server. The engine ends it.
+   */
+  static async start(tree = THIS_TREE, given?: EngineServer): Promise<Engine> {
     const folder = await mkdtemp(join(tmpdir(), 'tillflow-bench-'));
     process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
     // A shared server would be measured with the work of others.
     const env = { ...process.env, TEMPORAL_ADDRESS: undefined };
-    const server = await startTemporalServer({ dbFilename: join(folder, 'temporal.db'), env, timeSkipping: true });
+    const server =
+      given ?? (await startTemporalServer({ dbFilename: join(folder, 'temporal.db'), env, timeSkipping: true }));
     const sandbox = await SandboxProcess.start(SANDBOX_CONNECTIONS, tree);
     const temporal = await openTemporal({
       TEMPORAL_ADDRESS: server.address,
@@ -150,6 +157,8 @@ export class Stack {
       worker: await worker.usage(),
       api: await api.usage(),
       sandbox: await this.sandbox.usage(),
+      // In the server's process.
+      database: { cpuSeconds: 0, rssBytes: 0 },
       baseline: (await baseline?.usage()) ?? { cpuSeconds: 0, rssBytes: 0 },
       load: { cpuSeconds: (user + system) / 1e6, rssBytes: process.memoryUsage.rss() },
     };

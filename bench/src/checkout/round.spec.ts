@@ -99,7 +99,7 @@ describe('variants with programs of their own', () => {
   });
 });
 
-const cpu = (server: number) => ({ server, worker: 1, api: 0, sandbox: 0, baseline: 0, load: 9 });
+const cpu = (server: number) => ({ server, database: 0, worker: 1, api: 0, sandbox: 0, baseline: 0, load: 9 });
 const samples = (count: number, totalMs = 1) => Array.from({ length: count }, () => ({ answeredMs: 1, totalMs }));
 
 describe('several rounds', () => {

@@ -77,15 +77,19 @@ export class Database {
     }
   }
 
+  /** The process that starts one process for each connection. @throws {Error} when PostgreSQL does not run. */
+  get pid(): Promise<number> {
+    if (this.#child === undefined) throw new Error('PostgreSQL does not run');
+    return this.#child.pid;
+  }
+
   /** Kills the server and the process of each connection with SIGKILL: what was not written to the log is lost. */
   async kill(): Promise<void> {
-    const child = this.#child;
-    if (child === undefined) throw new Error('PostgreSQL does not run');
-    const server = await child.pid;
+    const server = await this.pid;
     // pgrep fails when it finds none.
     const { stdout } = await run('pgrep', ['-P', String(server)]).catch(() => ({ stdout: '' }));
     for (const pid of [server, ...stdout.split('\n').filter(Boolean).map(Number)]) killNow(pid);
-    await child.exited;
+    await this.#child?.exited;
   }
 
   /** Ends the server, and removes its data. */

@@ -13,7 +13,6 @@ import { untilNamespaceAnswers } from '../temporal-server.js';
 import { Database } from './database.js';
 import { findTemporalPrograms, type ProgramSearch, type TemporalPrograms } from './temporal-programs.js';
 
-/** Never changes after the first start. */
 const SHARDS = 4;
 const NAMESPACE = 'default';
 const RETENTION_MS = 86_400_000;
@@ -35,6 +34,8 @@ export interface InstallationOptions extends ProgramSearch {
   /** How many Temporal servers share the database. */
   readonly servers: number;
   readonly maxConnections: number;
+  /** Never changes after the first start. Default: 4. */
+  readonly shards?: number;
 }
 
 /** Temporal as in production, on one machine: its servers on a PostgreSQL of their own, set up for Tillflow. */
@@ -55,7 +56,7 @@ export class TemporalOnPostgres {
     await writeFile(config, yaml(dynamicConfig({ forTests: true })));
     const database = await Database.start(options);
     const servers = await Promise.all(
-      Array.from({ length: options.servers }, () => Server.on(database, programs, config)),
+      Array.from({ length: options.servers }, () => Server.on(database, programs, config, options.shards ?? SHARDS)),
     );
     const installation = new TemporalOnPostgres(database, servers, discard);
     try {
@@ -92,14 +93,19 @@ export class Server {
     private readonly env: NodeJS.ProcessEnv,
   ) {}
 
-  static async on(database: Database, { server }: TemporalPrograms, dynamicConfigFile: string): Promise<Server> {
+  static async on(
+    database: Database,
+    { server }: TemporalPrograms,
+    dynamicConfigFile: string,
+    shards: number,
+  ): Promise<Server> {
     const numbers = await freeLowPorts(PORTS_OF_A_SERVER.length);
     const ports = Object.fromEntries(PORTS_OF_A_SERVER.map((name, index) => [name, String(numbers[index])]));
     return new Server(`127.0.0.1:${ports['FRONTEND_GRPC_PORT']}`, server, {
       ...clientOf(database),
       ...ports,
       DB: 'postgres12',
-      NUM_HISTORY_SHARDS: String(SHARDS),
+      NUM_HISTORY_SHARDS: String(shards),
       BIND_ON_IP: '127.0.0.1',
       TEMPORAL_BROADCAST_ADDRESS: '127.0.0.1',
       TEMPORAL_ALLOW_NO_AUTH: 'true',
@@ -132,9 +138,14 @@ export class Server {
 
   /** Kills the server with SIGKILL. */
   async kill(): Promise<void> {
+    process.kill(await this.pid, 'SIGKILL');
+    await this.#child?.exited;
+  }
+
+  /** The server's process. @throws {Error} when it does not run. */
+  get pid(): Promise<number> {
     if (this.#child === undefined) throw new Error('The server does not run');
-    process.kill(await this.#child.pid, 'SIGKILL');
-    await this.#child.exited;
+    return this.#child.pid;
   }
 
   async stop(): Promise<void> {
