@@ -86,6 +86,7 @@ export {
 export { slipReferencesOf, type Payment, type PaymentDetails } from './checkout/payment.js';
 export { changingAttributes, searchable, searchAttributes } from './checkout/search-attributes.js';
 export {
+  ABANDONED,
   acceptedChargeOf,
   ATTENTION_CODES,
   expectedKind,

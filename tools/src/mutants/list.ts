@@ -777,6 +777,14 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['packages/workflows/src/checkout/published-events.spec.ts'],
   },
   {
+    id: 'abandoned-refund-frees-the-limit',
+    breaks: 'a refund that an operator gave up counts towards no limit, although it can show later that it was made',
+    file: `${MODEL}/refunds/refunds.ts`,
+    from: "status === 'pending' || inFlightUntil !== null",
+    to: "status === 'pending'",
+    tests: model,
+  },
+  {
     id: 'local-calls-at-once',
     breaks: 'two local calls of one run are made at once, so that a replay publishes less often than the run did',
     file: `${SHARED}/local-call.ts`,

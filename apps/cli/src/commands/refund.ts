@@ -7,7 +7,7 @@ import {
   type Currency,
 } from '@tillflow/domain';
 import type { RequestResult, StoredCheckout } from '@tillflow/temporal';
-import { toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
+import { ABANDONED, toRefund, type Refusal, type RefundRequest, type StoredRefund } from '@tillflow/workflows';
 import { readAmount, type WrittenAmount } from '../amount.js';
 import { findCheckout } from '../checkouts.js';
 import { command, EXIT, type Report, UsageError } from '../command.js';
@@ -19,8 +19,6 @@ import { refundDryRun } from './refund-dry-run.js';
 
 /** Longer than one call to the provider and the retrieve before it. */
 const WITHIN_MS = 30_000;
-/** The workflow's failure code of a refund after `resolve --abandon`. */
-const ABANDONED = 'abandoned';
 const KEY = /^[\x21-\x7e]{1,128}$/;
 
 export const refund = command({

@@ -226,6 +226,9 @@ export function toRefund(stored: StoredRefund): Refund {
 /** The `failure_code` of a refund that the second person rejected. */
 export const NOT_APPROVED = 'not_approved';
 
+/** The `failure_code` of a refund that an operator gave up. It can show later that it was made. */
+export const ABANDONED = 'abandoned';
+
 /** Whether a second person has made this decision about a refund. */
 export function isDecidedAs(
   { approved_by, failure_code }: Pick<StoredRefund, 'approved_by' | 'failure_code'>,

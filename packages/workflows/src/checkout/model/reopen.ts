@@ -3,6 +3,7 @@ import type { ChargeFacts } from '../activities.js';
 import type { CheckoutInput } from '../messages.js';
 import { READ_BY_TAIL } from '../../shared/requester.js';
 import {
+  ABANDONED,
   acceptedChargeOf,
   initialState,
   sumOfRefunds,
@@ -174,7 +175,8 @@ function toEntry(refund: StoredRefund, now: Instant, inFlightUntil: Instant): Re
     createdAt: parseInstant(refund.created_at),
     refusals: isRefusedReturn ? 1 : 0,
     retryAt: isRefusedReturn ? now : null,
-    // The run that ended may have sent it, so it is looked up before it is sent again.
-    inFlightUntil: status === 'pending' ? inFlightUntil : null,
+    // The run that ended may have sent it: a pending refund is looked up before it is sent again, and an abandoned one
+    // counts towards the limit of its requester.
+    inFlightUntil: status === 'pending' || refund.failure_code === ABANDONED ? inFlightUntil : null,
   };
 }

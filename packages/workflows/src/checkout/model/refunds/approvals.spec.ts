@@ -148,13 +148,17 @@ describe('the limit of a requester', () => {
     expect(statusOf(checkout, 'a')).toBe('needs_approval');
   });
 
-  it('counts a refund that was given up while it could still be made', () => {
+  it.each([
+    ['at once', 0],
+    ['a day later, because it can show later that it was made', DAY],
+  ])('counts a refund that an operator abandoned with an unknown outcome, %s', (_, ms) => {
     const checkout = DrivenCheckout.paid();
     checkout.askRefund('a', 50_000, 'clerk', LIMIT);
     checkout.sendRefund();
     checkout.model.resolve(checkout.now, { action: 'abandon', reason: 'no answer' });
-    checkout.askRefund('b', 50_000, 'clerk', LIMIT);
-    expect(statusOf(checkout, 'b')).toBe('needs_approval');
+    checkout.pass(ms);
+    checkout.askRefund('b', 1, 'clerk', LIMIT);
+    expect(['a', 'b'].map((of) => statusOf(checkout, of))).toEqual(['rejected', 'needs_approval']);
   });
 
   it('of 0 permits nothing alone; without a limit, all that is left is refunded at once', () => {
@@ -174,6 +178,8 @@ describe('the limit of a requester', () => {
   });
 });
 
+/** Without the one that breaks what Tillflow assumes: then a refund that was rejected is made after all. */
+const FAULTS = CHANGE_FAULTS.filter((fault) => fault !== 'effect long after the deadline');
 const RUNS = Number(process.env['RUNS'] ?? (process.env['FULL'] === '1' ? 10_000 : 300));
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
@@ -218,7 +224,7 @@ const action = fc.oneof(
 );
 
 it(`no refund exceeds a limit without an approval, whatever is requested, decided and lost (${RUNS} sequences, SEED=${SEED})`, async () => {
-  const changes = fc.array(fc.constantFrom('none' as const, 'none' as const, ...CHANGE_FAULTS), { maxLength: 12 });
+  const changes = fc.array(fc.constantFrom('none' as const, 'none' as const, ...FAULTS), { maxLength: 12 });
   let waited = 0;
   let approvedAndMade = 0;
   await fc.assert(
@@ -234,9 +240,7 @@ it(`no refund exceeds a limit without an approval, whatever is requested, decide
           const alone = scenario.refunds.filter(
             (made) => made.key !== null && requesters.get(made.key) === by && !decisions.has(made.key),
           );
-          // A call that takes effect long after it was given up makes one refund twice. Another test counts those.
-          const amounts = new Map(alone.map((made) => [made.key, made.amount]));
-          const sum = [...amounts.values()].reduce((all, one) => all + one, 0);
+          const sum = alone.reduce((all, { amount }) => all + amount, 0);
           if (limit !== null) expect(sum).toBeLessThanOrEqual(limit);
         }
         for (const made of scenario.refunds) if (made.key !== null) expect(decisions.get(made.key)).not.toBe('reject');
@@ -279,8 +283,8 @@ it(`no refund exceeds a limit without an approval, whatever is requested, decide
     }),
     { numRuns: RUNS, seed: SEED },
   );
-  expect(waited).toBeGreaterThan(RUNS / 4);
-  expect(approvedAndMade).toBeGreaterThan(RUNS / 30);
+  expect(waited).toBeGreaterThan(RUNS / 10);
+  expect(approvedAndMade).toBeGreaterThan(RUNS / 100);
 });
 
 it('a refund waits again after its closed checkout is opened again', async () => {
@@ -294,4 +298,18 @@ it('a refund waits again after its closed checkout is opened again', async () =>
   await scenario.pass(plus(scenario.now, DAY) - scenario.now);
   expect(scenario.model.refund('k')).toMatchObject({ status: 'rejected', failure_code: 'approval_expired' });
   expect(scenario.refunds).toEqual([]);
+});
+
+it('an abandoned refund counts towards the limit after its closed checkout is opened again', async () => {
+  const scenario = await Scenario.paid();
+  scenario.drawChangeFault = () => 'lost before its effect';
+  scenario.requestRefund('a', LIMIT, 'clerk', LIMIT);
+  await scenario.pass(SECOND);
+  scenario.model.resolve(scenario.now, { action: 'abandon', reason: 'no answer' });
+  await scenario.pass(DAY);
+  const [charge] = scenario.charges;
+  if (charge === undefined) throw new Error('There is no charge');
+  scenario.reopen(charge);
+  scenario.requestRefund('b', 1, 'clerk', LIMIT);
+  expect(scenario.model.refund('b')?.status).toBe('needs_approval');
 });

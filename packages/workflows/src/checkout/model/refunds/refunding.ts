@@ -8,6 +8,7 @@ import {
   type Instant,
 } from '@tillflow/domain';
 import type { ChargeFacts, RefundFacts } from '../../activities.js';
+import { ABANDONED } from '../../types.js';
 import type { Outcome } from '../../../shared/outcome.js';
 import { sendWindow } from '../../../shared/policy.js';
 import {
@@ -170,7 +171,7 @@ export class Refunding {
     const { inFlightUntil } = sendWindow(this.context.policy, now);
     if (inProgress.stage === 'send') this.refunds.setInFlightUntil(entry.key, inFlightUntil);
     else if (inProgress.wasUnknown) this.refunds.setInFlightUntil(entry.key, Math.max(inProgress.inFlightUntil, now));
-    this.#reject(now, entry, { code: 'abandoned', message: 'an operator no longer waits for its outcome' });
+    this.#reject(now, entry, { code: ABANDONED, message: 'an operator no longer waits for its outcome' });
   }
 
   #current(): { readonly inProgress: RefundInProgress; readonly entry: Readonly<RefundEntry> } | null {

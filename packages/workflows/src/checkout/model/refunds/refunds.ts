@@ -123,7 +123,7 @@ export class Refunds {
     if (accepted === null || this.#get(key) !== undefined) return;
     const amount = asked ?? this.left(now, accepted);
     const { by: requestedBy, origin } = requesterOf(request);
-    const isAboveLimit = limit !== null && this.#refundedBy(requestedBy, now) + amount > limit;
+    const isAboveLimit = limit !== null && this.#refundedBy(requestedBy) + amount > limit;
     this.#add(now, accepted, { key, asked, amount, by: 'caller', requestedBy, origin, nonce, reason, isAboveLimit });
   }
 
@@ -282,13 +282,14 @@ export class Refunds {
     this.context.timeline.note(now, 'refund_rejected', `${entry.key}: ${code}`, requester);
   }
 
-  /** What one requester has refunded, or is refunding. What waits for approval does not count yet. */
-  #refundedBy(requestedBy: string | undefined, now: Instant): number {
+  /**
+   * What one requester has refunded, is refunding, or may have refunded: an abandoned refund can show later that it took
+   * effect. What waits for approval does not count yet.
+   */
+  #refundedBy(requestedBy: string | undefined): number {
     return this.entries
-      .filter(
-        (entry) => entry.by === 'caller' && entry.requestedBy === requestedBy && entry.status !== 'needs_approval',
-      )
-      .filter((entry) => entry.status === 'succeeded' || isPending(entry, now))
+      .filter((entry) => entry.by === 'caller' && entry.requestedBy === requestedBy)
+      .filter(({ status, inFlightUntil }) => status === 'succeeded' || status === 'pending' || inFlightUntil !== null)
       .reduce((sum, { amount }) => sum + amount, 0);
   }
 
