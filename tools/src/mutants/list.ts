@@ -91,7 +91,7 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'limit-of-each-refund',
     breaks: 'the limit counts each refund, and not the sum of its key',
     file: `${MODEL}/refunds/refunds.ts`,
-    from: 'this.#refundedBy(requestedBy, now) + amount > limit',
+    from: 'this.#refundedBy(requestedBy) + amount > limit',
     to: 'amount > limit',
     tests: model,
   },
