@@ -1,18 +1,27 @@
 import type { Breach } from '@tillflow/workflows/testing';
 import { Faults } from './faults.js';
 import { Life } from './life.js';
-import { Plans } from './plan.js';
+import { LIVES_PER_WORLD, Plans, type Beat } from './plan.js';
 import { World } from './world.js';
 
-/** So many lives share a world. */
-const LIVES_PER_WORLD = 20;
 const WORKERS = 2;
+/** What happens to the lives: everything that goes wrong, or what people do in a few seconds on a sound installation. */
+export type PlanKind = 'faults' | 'short';
+
 /** A checkout that is not final so long after the last fault counts as broken. Virtual milliseconds. */
 const FINAL_WITHIN_MS = 30 * 60_000;
 const CHECK_EVERY_MS = 20_000;
 /** The runbook of an attention says that a person looks it up. */
 const LOOK_AFTER_MS = 10 * 60_000;
-const HOUR_MS = 3_600_000;
+const DAY_MS = 86_400_000;
+
+/** The end of one life. Amounts in the smallest currency unit, as the provider has them. */
+export type End = {
+  readonly reference: string;
+  readonly status: string;
+  readonly kept: number;
+  readonly refunded: number;
+};
 
 export type BatchResult = {
   readonly batch: number;
@@ -20,86 +29,107 @@ export type BatchResult = {
   /** Of everything that happened, in its order. */
   readonly digest: string;
   readonly breaches: readonly Breach[];
+  /** How the checkouts ended: how many of each status. */
   readonly statuses: Readonly<Record<string, number>>;
   readonly counts: Readonly<Record<string, number>>;
   /** Virtual time from the last fault until every checkout was final, in milliseconds. */
   readonly finalAfterMs: number;
   /** How often a provider's fault of each kind struck. */
   readonly struck: Readonly<Record<string, number>>;
+  readonly ends: readonly End[];
+  /** The beats whose moment came. */
+  readonly reached: readonly Beat[];
   readonly lines: readonly string[];
 };
 
-/** Runs some of a run's lives in a world of their own. Depends on the seed and the numbers of the lives only. */
+/**
+ * Runs the lives of a batch in a world of their own. Depends on the seed and the numbers of the lives only.
+ *
+ * @throws {Error} for a defect of the simulation itself
+ */
 export async function runBatch(
   seed: number,
   batch: number,
-  lives: number,
-  options: { readonly keepsLines?: boolean } = {},
+  { keepsLines, plan: kind }: { readonly keepsLines: boolean; readonly plan: PlanKind },
 ): Promise<BatchResult> {
   const plans = new Plans(seed);
-  const world = await World.open(`${seed}/${batch}`, { workers: WORKERS, keepsLines: options.keepsLines ?? false });
+  const world = await World.open(`${seed}/${batch}`, { workers: WORKERS, keepsLines });
   const faults = new Faults(world, world.random.stream('faults'));
-  const people = Array.from(
-    { length: lives },
-    (_, index) => new Life(world, faults, plans.life(batch * LIVES_PER_WORLD + index)),
-  );
-  let finalAfterMs = -1;
-  let open: readonly Breach[] = [];
-  let isDone = false;
+  const planned = Array.from({ length: LIVES_PER_WORLD }, (_, index) => {
+    const number = batch * LIVES_PER_WORLD + index;
+    return kind === 'faults' ? plans.life(number) : plans.shortLife(number);
+  });
+  const people = planned.map((plan) => new Life(world, faults, plan));
+  let settled: Settled | null = null;
   const play = async (): Promise<void> => {
     await Promise.all(people.map((life) => life.run()));
     faults.end();
-    const healedAt = world.time.now;
     for (const life of people) life.stopReviewing();
-    const asked = new Set<Life>();
-    for (;;) {
-      await world.time.sleep(CHECK_EVERY_MS);
-      const records = world.records();
-      const found = people.map((life) => [life, life.compare(records)] as const);
-      open = found.flatMap(([, breaches]) => breaches);
-      const elapsed = world.time.now - healedAt;
-      if (open.length === 0) finalAfterMs = elapsed;
-      if (open.length === 0 || elapsed > FINAL_WITHIN_MS) break;
-      if (elapsed < LOOK_AFTER_MS) continue;
-      for (const [life, breaches] of found) {
-        if (breaches.length === 0 || asked.has(life) || life.memo?.state?.attention === null) continue;
-        asked.add(life);
-        void life.lookUp();
-      }
-    }
-    isDone = true;
+    settled = await settle(world, people);
   };
   const playing = play();
   playing.catch((error: unknown) => world.time.fail(error));
   try {
-    await world.time.run(() => isDone, world.time.now + 24 * HOUR_MS);
+    await world.time.run(() => settled !== null, world.time.now + DAY_MS);
     await playing;
   } catch (error) {
     throw new Error(`World ${seed}/${batch} fails`, { cause: error });
   } finally {
-    world.close();
+    await world.close();
   }
+  return resultOf(world, people, { batch, ...(settled ?? { finalAfterMs: -1, open: [] }) });
+}
+
+type Settled = {
+  readonly finalAfterMs: number;
+  /** What is still wrong when the time is over. */
+  readonly open: readonly Breach[];
+};
+
+/** The faults are over. Waits until every checkout is final. */
+async function settle(world: World, people: readonly Life[]): Promise<Settled> {
+  const healedAt = world.time.now;
+  const asked = new Set<Life>();
+  for (;;) {
+    await world.time.sleep(CHECK_EVERY_MS);
+    const records = world.provider.records();
+    const found = people.map((life) => [life, life.compare(records)] as const);
+    const open = found.flatMap(([, breaches]) => breaches);
+    const elapsed = world.time.now - healedAt;
+    if (open.length === 0) return { finalAfterMs: elapsed, open };
+    if (elapsed > FINAL_WITHIN_MS) return { finalAfterMs: -1, open };
+    if (elapsed < LOOK_AFTER_MS) continue;
+    for (const [life, breaches] of found) {
+      if (breaches.length === 0 || asked.has(life) || life.memo?.state?.attention === null) continue;
+      asked.add(life);
+      void life.lookUp();
+    }
+  }
+}
+
+function resultOf(
+  world: World,
+  people: readonly Life[],
+  { open, ...batch }: Pick<BatchResult, 'batch'> & Settled,
+): BatchResult {
   const statuses: Record<string, number> = {};
   for (const { memo, id } of people) {
     const status = memo?.state?.status ?? 'none';
     statuses[status] = (statuses[status] ?? 0) + 1;
-    world.note(`${id} ${JSON.stringify(memo)}`);
+    world.trace.note(`${id} ${JSON.stringify(memo)}`);
   }
-  const struck: Record<string, number> = {};
-  for (const entry of world.sandbox.faultLog()) {
-    for (const name of entry.kind === 'request' ? [entry.fault.action] : entry.faults)
-      struck[name] = (struck[name] ?? 0) + 1;
-  }
-  const problems = world.engine.problems.map((what): Breach => ({ guarantee: 6, checkout: 'engine', what }));
+  const { counts, problems } = world.engine.parts;
+  const ofEngine = problems.map(({ workflowId, why }): Breach => ({ guarantee: 6, checkout: workflowId, what: why }));
   return {
-    batch,
-    lives,
-    digest: world.digest,
-    breaches: [...people.flatMap(({ breaches }) => breaches), ...open, ...problems],
+    ...batch,
+    lives: people.length,
+    digest: world.trace.digest,
+    breaches: [...people.flatMap(({ breaches }) => breaches), ...open, ...ofEngine],
     statuses,
-    counts: { ...world.engine.counts },
-    finalAfterMs,
-    struck,
-    lines: world.lines,
+    counts: { ...counts },
+    struck: world.provider.struck(),
+    ends: people.map((life) => life.end),
+    reached: people.flatMap(({ reached }) => reached),
+    lines: world.trace.lines,
   };
 }

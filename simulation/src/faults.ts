@@ -1,6 +1,6 @@
 import type { Fault } from '@tillflow/sandbox';
 import type { Link } from './network/network.js';
-import type { FaultKind } from './plan.js';
+import type { FaultKind } from './fault-kinds.js';
 import type { Random } from './random.js';
 import type { World } from './world.js';
 
@@ -41,7 +41,67 @@ const WEBHOOK_FAULTS = {
 /** Webhooks fail for so long. Milliseconds. */
 const WEBHOOKS_FAIL_MS = 5_000;
 
-/** Causes faults of a world, and counts those that took place. */
+/** How a fault of the installation begins. */
+type Cause = (world: World, random: Random) => void;
+
+/** A worker without CPU reads its task late, and gets the answer of a local call as late. Milliseconds. */
+const STARVED_MS = [2_500, 4_300, 4_800] as const;
+
+const INSTALLATION: Partial<Record<FaultKind, Cause>> = {
+  'worker: killed': ({ workers }, random) => {
+    const worker = oneOf(workers.all, random);
+    if (worker !== null) void workers.kill(worker, random.pick([50, 1_000, 5_000]));
+  },
+  'worker: all killed': ({ workers }, random) => {
+    const backAfterMs = random.pick([500, 5_000, 15_000]);
+    for (const worker of workers.all.slice()) void workers.kill(worker, backAfterMs);
+  },
+  'worker: frozen': (world, random) => {
+    const worker = oneOf(world.workers.all, random);
+    if (worker === null) return;
+    worker.openPolls = random.integer(0, 1);
+    world.freeze(worker.machine, random.pick([300, 1_500, 8_000, 20_000]));
+  },
+  'worker: without CPU': ({ workers }, random) => {
+    const ms = random.pick(STARVED_MS);
+    for (const worker of workers.all) worker.delays.push(ms);
+  },
+  'worker: forgets its runs': ({ workers }) => {
+    for (const worker of workers.all) worker.forgetAll();
+  },
+  'worker: task lost': ({ workers }, random) => {
+    const worker = oneOf(workers.all, random);
+    if (worker !== null) worker.loseTasks += 1;
+  },
+  'worker: reports twice': ({ workers }) => {
+    for (const worker of workers.all) worker.repeatReports += 1;
+  },
+  'API: killed': ({ api }) => void api.kill(),
+  'API: frozen': (world, random) => world.freeze(world.api.machine, random.pick([500, 3_000, 12_000])),
+  'engine: restarts': (world, random) => void world.restartEngine(random.pick([200, 2_000, 6_000])),
+  'engine: search lags': ({ engine }, random) => {
+    engine.runs.visibilityLagMs = random.pick([1_000, 5_000, 30_000]);
+  },
+  'clock: API ahead': ({ api }, random) => {
+    api.machine.skewMs = random.pick([2_000, 60_000, 600_000]);
+  },
+  'clock: API behind': ({ api }, random) => {
+    api.machine.skewMs = -random.pick([2_000, 60_000, 600_000]);
+  },
+  'clock: workers ahead': ({ workers }, random) => {
+    for (const { machine } of workers.all) machine.skewMs = random.pick([500, 5_000, 25_000]);
+  },
+  'clock: workers behind': ({ workers }, random) => {
+    for (const { machine } of workers.all) machine.skewMs = -random.pick([500, 5_000, 25_000]);
+  },
+};
+
+/** Null: all are dead at the moment. */
+function oneOf<T>(all: readonly T[], random: Random): T | null {
+  return all.length === 0 ? null : random.pick(all);
+}
+
+/** Causes faults of a world. */
 export class Faults {
   #isOver = false;
   #webhookFaults = 0;
@@ -54,79 +114,18 @@ export class Faults {
   cause(kind: FaultKind): void {
     if (this.#isOver) return;
     const { world, random } = this;
-    world.note(`fault ${kind}`);
-    const fault = PROVIDER[kind];
-    if (fault !== undefined) {
-      world.sandbox.faults.add([fault]);
-      return;
-    }
-    if (kind in WEBHOOK_FAULTS) {
-      this.#failWebhooks(WEBHOOK_FAULTS[kind as keyof typeof WEBHOOK_FAULTS]);
-      return;
-    }
-    const worker = random.pick(world.workers.length > 0 ? world.workers : [null]);
-    switch (kind) {
-      case 'worker: killed':
-        if (worker !== null) void world.killWorker(worker, random.pick([50, 1_000, 5_000]));
-        return;
-      case 'worker: all killed': {
-        const backAfterMs = random.pick([500, 5_000, 15_000]);
-        for (const one of [...world.workers]) void world.killWorker(one, backAfterMs);
-        return;
-      }
-      case 'worker: frozen':
-        if (worker === null) return;
-        worker.openPolls = random.integer(0, 1);
-        world.freeze(worker.machine, random.pick([300, 1_500, 8_000, 20_000]));
-        return;
-      case 'worker: forgets its runs':
-        for (const one of world.workers) one.forgetAll();
-        return;
-      case 'worker: task lost':
-        if (worker !== null) worker.loseTasks += 1;
-        return;
-      case 'worker: reports twice':
-        for (const one of world.workers) one.repeatReports += 1;
-        return;
-      case 'API: killed':
-        void world.killApi();
-        return;
-      case 'API: frozen':
-        world.freeze(world.api, random.pick([500, 3_000, 12_000]));
-        return;
-      case 'engine: restarts':
-        void world.restartEngine(random.pick([200, 2_000, 6_000]));
-        return;
-      case 'engine: search lags':
-        world.engine.visibilityLagMs = random.pick([1_000, 5_000, 30_000]);
-        return;
-      case 'clock: API ahead':
-        world.api.skewMs = random.pick([2_000, 60_000, 600_000]);
-        return;
-      case 'clock: API behind':
-        world.api.skewMs = -random.pick([2_000, 60_000, 600_000]);
-        return;
-      case 'clock: workers ahead':
-        for (const one of world.workers) one.machine.skewMs = random.pick([500, 5_000, 25_000]);
-        return;
-      case 'clock: workers behind':
-        for (const one of world.workers) one.machine.skewMs = -random.pick([500, 5_000, 25_000]);
-        return;
-      default:
-        this.#breakLink(kind);
-    }
+    world.trace.note(`fault ${kind}`);
+    const ofProvider = PROVIDER[kind];
+    const ofInstallation = INSTALLATION[kind];
+    if (ofProvider !== undefined) world.provider.sandbox.faults.add([ofProvider]);
+    else if (ofInstallation !== undefined) ofInstallation(world, random);
+    else if (kind in WEBHOOK_FAULTS) this.#failWebhooks(WEBHOOK_FAULTS[kind as keyof typeof WEBHOOK_FAULTS]);
+    else this.#breakLink(kind);
   }
 
   /** No fault follows, and those under way end. */
   end(): void {
     this.#isOver = true;
-    for (const one of this.world.workers) {
-      one.openPolls = 0;
-      one.loseTasks = 0;
-      one.repeatReports = 0;
-      one.machine.skewMs = 0;
-    }
-    this.world.api.skewMs = 0;
     this.world.heal();
   }
 
@@ -139,7 +138,7 @@ export class Faults {
       case 'refused':
       case 'silent':
         world.network.cut(link, ms, how === 'silent');
-        world.time.after(ms + 1, () => world.engine.polls(), undefined);
+        world.pollsAfter(ms);
         return;
       case 'request lost':
         state.loseRequests += 1;
@@ -153,16 +152,13 @@ export class Faults {
   }
 
   #failWebhooks(rates: object): void {
-    const { world } = this;
+    const { provider, time } = this.world;
     this.#webhookFaults += 1;
     const latest = this.#webhookFaults;
-    world.sandbox.webhooks.configure({ url: 'http://api/webhooks/provider', ...rates });
-    world.time.after(
-      WEBHOOKS_FAIL_MS,
-      () => {
-        if (latest === this.#webhookFaults) world.sandbox.webhooks.configure({ url: 'http://api/webhooks/provider' });
-      },
-      undefined,
-    );
+    provider.failWebhooks(rates);
+    const end = (): void => {
+      if (latest === this.#webhookFaults) provider.failWebhooks({});
+    };
+    time.after(WEBHOOKS_FAIL_MS, end, undefined);
   }
 }

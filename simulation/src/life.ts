@@ -1,32 +1,33 @@
 import { compareRecords, type ProviderRecords } from '@tillflow/tools/chaos';
-import type { ChargeJson } from '@tillflow/sandbox';
-import { webhooks } from '@tillflow/payments-client';
-import { resolve, type CheckoutMemo, type Refund } from '@tillflow/workflows';
-import { checkAlways, type Answer, type Breach } from '@tillflow/workflows/testing';
+import { resolve, type CheckoutMemo } from '@tillflow/workflows';
+import { checkAlways, type Breach } from '@tillflow/workflows/testing';
+import type { End } from './batch.js';
 import type { Faults } from './faults.js';
+import { Customer } from './people/customer.js';
+import { Till } from './people/till.js';
 import type { Beat, LifePlan, Moment, PersonAction } from './plan.js';
 import { Random } from './random.js';
-import { running } from './virtual/time.js';
-import type { TillAnswer, World } from './world.js';
+import type { World } from './world.js';
 
-const AMOUNT = 150_000;
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 const ENDS: ReadonlySet<string> = new Set(['expired', 'failed', 'cancelled']);
 /** How often a person looks whether the checkout has come so far, and for how long. Milliseconds. */
 const LOOK_EVERY_MS = 250;
 const LOOK_FOR_MS = 40_000;
-/** A till repeats a request without a certain answer. Milliseconds. */
-const REPEAT_AFTER_MS = 2_000;
-const REPEATS = 4;
+const REVIEW_MS = 60_000;
+/** A call to the provider without an answer may take effect for so long. Milliseconds. */
+const IN_FLIGHT_MS = 14_000;
 
 /** One checkout with its people, from the first request on. */
 export class Life {
-  readonly #answers: Answer[] = [];
   readonly #random: Random;
+  readonly #till: Till;
+  readonly #customer: Customer;
   readonly #underWay: Promise<unknown>[] = [];
-  #refunds = 0;
+  /** What a person saw that must never be. */
   readonly breaches: Breach[] = [];
-  readonly reached = new Set<Moment>();
+  /** The beats whose moment came. */
+  readonly reached: Beat[] = [];
 
   constructor(
     private readonly world: World,
@@ -34,6 +35,8 @@ export class Life {
     readonly plan: LifePlan,
   ) {
     this.#random = new Random(`${world.seed}/people/${plan.reference}`);
+    this.#till = new Till(world, this.id);
+    this.#customer = new Customer(world, this.id);
   }
 
   get id(): string {
@@ -49,38 +52,43 @@ export class Life {
     return this.memo?.state?.status ?? 'creating';
   }
 
-  get charges(): readonly ChargeJson[] {
-    return this.world.chargesOf(this.id);
+  get #isPaid(): boolean {
+    return PAID.has(this.#status);
   }
 
   async run(): Promise<void> {
     const { world, plan } = this;
     await world.time.sleep(plan.beginsAfter);
-    world.note(`${plan.reference} begins`);
+    world.trace.note(`${plan.reference} begins`);
     const [first] = plan.beats;
-    if (first?.moment === 'creating') this.faults.cause(first.fault);
+    if (first?.moment === 'creating') this.#cause(first);
     const creating = this.#create();
-    this.#underWay.push(creating);
+    this.#later(creating);
     for (const beat of plan.beats) await this.#play(beat, creating);
     await Promise.all(this.#underWay);
   }
 
-  async #play({ moment, fault, action }: Beat, creating: Promise<unknown>): Promise<void> {
+  async #play(beat: Beat, creating: Promise<unknown>): Promise<void> {
+    const { moment, action } = beat;
     if (moment === 'creating') {
       await this.world.time.sleep(this.#random.integer(0, 30));
-      this.reached.add(moment);
+      this.reached.push(beat);
     } else {
       await creating;
-      if (await this.#reach(moment)) this.reached.add(moment);
-      this.faults.cause(fault);
+      if (await this.#reach(moment)) this.reached.push(beat);
+      this.#cause(beat);
     }
-    this.world.note(`${this.plan.reference} ${this.#status}: ${action}`);
+    this.world.trace.note(`${this.plan.reference} ${this.#status}: ${action}`);
     this.#do(action);
     await this.world.time.sleep(this.#random.pick([0, 20, 400, 3_000]));
     this.#look();
   }
 
-  /** Brings the checkout to a moment of its life, where that is still possible. */
+  #cause({ fault }: Beat): void {
+    if (fault !== null) this.faults.cause(fault);
+  }
+
+  /** Brings the checkout to a moment of its life. @returns whether that is still possible */
   async #reach(moment: Moment): Promise<boolean> {
     switch (moment) {
       case 'creating':
@@ -89,83 +97,52 @@ export class Life {
         return this.#until(() => this.#status !== 'creating');
       case 'paying':
         await this.#until(() => this.#status !== 'creating');
-        return this.#pay(0);
+        return this.#customer.pay(0);
       case 'paid':
-        if (!PAID.has(this.#status)) this.#pay(0);
-        return this.#until(() => PAID.has(this.#status) || ENDS.has(this.#status));
+        if (!this.#isPaid) this.#customer.pay(0);
+        return this.#until(() => this.#isPaid || ENDS.has(this.#status));
       case 'refunding':
-        if (!PAID.has(this.#status)) this.#pay(0);
-        if (!(await this.#until(() => PAID.has(this.#status)))) return false;
-        this.#later(this.#refund(10_000));
+        if (!this.#isPaid) this.#customer.pay(0);
+        if (!(await this.#until(() => this.#isPaid))) return false;
+        this.#later(this.#till.refund(10_000));
         await this.world.time.sleep(this.#random.integer(0, 12));
         return true;
       case 'ended':
-        if (PAID.has(this.#status) || ENDS.has(this.#status)) return true;
-        if (this.#random.chance(0.5)) this.#mark('failed');
-        else this.#later(this.#cancel());
-        return this.#until(() => PAID.has(this.#status) || ENDS.has(this.#status));
+        if (this.#isPaid || ENDS.has(this.#status)) return true;
+        if (this.#random.chance(0.5)) this.#customer.mark('failed');
+        else this.#later(this.#till.cancel());
+        return this.#until(() => this.#isPaid || ENDS.has(this.#status));
     }
   }
 
   #do(action: PersonAction): void {
-    switch (action) {
-      case 'waits':
-        return;
-      case 'pays':
-        this.#pay(0);
-        return;
-      case 'pays an older code too':
-        this.#later(this.#payTwo());
-        return;
-      case 'declines':
-        this.#mark('failed');
-        return;
-      case 'reviews for a minute':
-        this.#mark('confirming');
-        this.world.time.after(60_000, () => this.stopReviewing(), undefined);
-        return;
-      case 'cancels':
-        this.#later(this.#cancel());
-        return;
-      case 'asks for a new attempt':
-        this.#later(this.#newAttempt());
-        return;
-      case 'refunds a part':
-        this.#later(this.#refund(20_000));
-        return;
-      case 'refunds all':
-        this.#later(this.#refund(null));
-        return;
-      case 'refunds twice with one key': {
-        this.#refunds += 1;
-        const key = `key-${this.#refunds}`;
-        this.#later(this.#refund(30_000, key));
-        this.#later(this.#refund(30_000, key));
-        return;
-      }
-      case 'refunds at the dashboard':
-        this.#later(this.#refundAtDashboard());
-        return;
-      case 'repeats the create':
-        this.#later(this.#create());
-        return;
-      case 'sends a false webhook':
-        this.#later(this.#falseWebhook());
-        return;
-      case 'looks it up':
-        this.#later(this.lookUp());
-        return;
-      case 'cancels in the Temporal UI':
-        this.#later(this.#workflow.cancel().catch(() => undefined));
-    }
+    const work = this.#actions[action]();
+    if (work instanceof Promise) this.#later(work);
   }
+
+  readonly #actions: Readonly<Record<PersonAction, () => unknown>> = {
+    waits: () => undefined,
+    pays: () => this.#customer.pay(0),
+    'pays an older code too': () => this.#payTwo(),
+    declines: () => this.#customer.mark('failed'),
+    'reviews for a minute': () => this.#review(),
+    cancels: () => this.#till.cancel(),
+    'asks for a new attempt': () => this.#newAttempt(),
+    'refunds a part': () => this.#till.refund(20_000),
+    'refunds all': () => this.#till.refund(null),
+    'refunds twice with one key': () => {
+      const key = this.#till.nextKey();
+      return Promise.all([this.#till.refund(30_000, key), this.#till.refund(30_000, key)]);
+    },
+    'refunds at the dashboard': () => this.#customer.refundAtDashboard(),
+    'repeats the create': () => this.#create(),
+    'sends a false webhook': () => this.#falseWebhook(),
+    'looks it up': () => this.lookUp(),
+    'cancels in the Temporal UI': () => this.#workflow.cancel().catch(() => undefined),
+  };
 
   #later(work: Promise<unknown>): void {
     this.#underWay.push(work);
-  }
-
-  get #workflow() {
-    return this.world.operator.client.workflow.getHandle(`checkout/default/${this.plan.reference}`);
   }
 
   async #until(isSo: () => boolean): Promise<boolean> {
@@ -176,115 +153,43 @@ export class Life {
     return isSo();
   }
 
-  // The till
-
-  async #create(): Promise<void> {
-    const { reference, expiresIn } = this.plan;
-    await this.#repeat(() =>
-      this.#ask('POST', '/v1/checkouts', { reference, amount: AMOUNT, currency: 'THB', expires_in: expiresIn }),
-    );
+  #create(): Promise<void> {
+    return this.#till.create(this.plan.reference, this.plan.expiresIn);
   }
 
-  async #cancel(): Promise<void> {
-    const answer = await this.#repeat(() => this.#ask('POST', `/v1/checkouts/${this.id}/cancel`));
-    if (answer?.status !== 200) return;
-    const { status } = answer.json as { readonly status: string };
-    if (status === 'cancelled' || PAID.has(status)) this.#answers.push({ what: 'status', status });
-  }
-
-  async #newAttempt(): Promise<void> {
-    const after = Math.max(this.memo?.state?.attempts.length ?? 1, 1);
-    const answer = await this.#repeat(() => this.#ask('POST', `/v1/checkouts/${this.id}/attempts`, { after }));
-    if (answer?.status === 200 || answer?.status === 201) this.#answers.push({ what: 'attempt', number: after + 1 });
-  }
-
-  async #refund(amount: number | null, given?: string): Promise<void> {
-    if (given === undefined) this.#refunds += 1;
-    const key = given ?? `key-${this.#refunds}`;
-    const body = amount === null ? {} : { amount };
-    const answer = await this.#repeat(() =>
-      this.#ask('POST', `/v1/checkouts/${this.id}/refunds`, body, { 'idempotency-key': key }),
-    );
-    if (answer === null || answer.status >= 300 || answer.status === 202) return;
-    this.#answers.push({ what: 'refund', refund: answer.json as Refund });
-  }
-
-  async #ask(
-    method: 'GET' | 'POST',
-    path: string,
-    body?: object,
-    headers?: Readonly<Record<string, string>>,
-  ): Promise<TillAnswer | null> {
-    const answer = await this.world.ask(method, path, body, headers);
-    const { status, code } = (answer?.json ?? {}) as { readonly status?: string; readonly code?: string };
-    this.world.note(`${method} ${path} ${answer === null ? 'no answer' : `${answer.status} ${code ?? status}`}`);
-    return answer;
-  }
-
-  /** As docs/integrate.md says: the same request again, until the answer is certain. */
-  async #repeat(ask: () => Promise<TillAnswer | null>): Promise<TillAnswer | null> {
-    let answer = await ask();
-    for (let repeats = 0; repeats < REPEATS && !isCertain(answer); repeats += 1) {
-      await this.world.time.sleep(REPEAT_AFTER_MS);
-      answer = await ask();
-    }
-    return answer;
-  }
-
-  // The customer and the provider's dashboard
-
-  #pay(back: number): boolean {
-    const charge = this.charges.at(-1 - back);
-    if (charge === undefined || charge.paid) return charge?.paid === true;
-    this.world.atProvider((sandbox) => sandbox.mark(charge.id, { status: 'successful', force: true }));
-    return true;
-  }
-
-  #mark(status: 'failed' | 'confirming'): void {
-    const charge = this.charges.at(-1);
-    if (charge?.status === 'pending') this.world.atProvider((sandbox) => sandbox.mark(charge.id, { status }));
-  }
-
-  /** The customer who still reviews the payment goes back, so that the charge can be expired. */
-  stopReviewing(): void {
-    for (const { id, status } of this.charges) {
-      if (status === 'pending') this.world.atProvider((sandbox) => sandbox.mark(id, { status: 'pending' }));
-    }
+  #newAttempt(): Promise<void> {
+    return this.#till.newAttempt(Math.max(this.memo?.state?.attempts.length ?? 1, 1));
   }
 
   async #payTwo(): Promise<void> {
-    const before = this.charges.length;
+    const before = this.#customer.charges.length;
     await this.#newAttempt();
-    await this.#until(() => this.charges.length > before);
-    this.#pay(1);
-    this.#pay(0);
+    await this.#until(() => this.#customer.charges.length > before);
+    this.#customer.pay(1);
+    this.#customer.pay(0);
   }
 
-  async #refundAtDashboard(): Promise<void> {
-    const charge = this.charges.findLast(({ paid, refunded_amount }) => paid && refunded_amount + 20_003 <= AMOUNT);
-    if (charge === undefined) return;
-    await this.world.askProvider('POST', `/charges/${charge.id}/refunds`, 'amount=20003');
+  #review(): void {
+    this.#customer.mark('confirming');
+    this.world.time.after(REVIEW_MS, () => this.stopReviewing(), undefined);
+  }
+
+  stopReviewing(): void {
+    this.#customer.stopReviewing();
   }
 
   async #falseWebhook(): Promise<void> {
     const isSigned = this.#random.chance(0.5);
-    const charge = {
-      object: 'charge',
-      id: this.charges.at(-1)?.id ?? 'chrg_test_unknown',
-      status: 'successful',
-      paid: true,
-    };
-    const data = { ...charge, amount: AMOUNT, metadata: { checkout: this.id } };
-    const event = { object: 'event', id: 'evnt_false', key: 'charge.complete', data };
-    const secret = isSigned ? (this.world.sandbox.keys.webhookSecrets[0] ?? '') : btoa('a guess');
-    const timestamp = Math.floor(this.world.time.now / 1_000);
-    const headers = webhooks.sign(JSON.stringify(event), { secret, timestamp });
-    const answer = await this.world.ask('POST', '/webhooks/provider', event, { ...headers });
-    if (!isSigned && answer !== null && answer.status < 400) this.#breach(4, 'the API accepted a forged webhook');
+    const chargeId = this.#customer.charges.at(-1)?.id ?? 'chrg_test_unknown';
+    const isAccepted = await this.#till.falseWebhook(chargeId, isSigned);
+    if (!isSigned && isAccepted) this.#breach(4, 'the API accepted a forged webhook');
   }
 
-  // The operator
+  get #workflow() {
+    return this.world.operator.client.workflow.getHandle(`checkout/default/${this.plan.reference}`);
+  }
 
+  /** An operator makes the checkout look up its charges. */
   async lookUp(): Promise<void> {
     const action = { action: 'look', reason: 'simulation' } as const;
     const { connection } = this.world.operator;
@@ -293,43 +198,35 @@ export class Life {
       .catch(() => undefined);
   }
 
-  // Checks
-
   /** What holds at every moment. */
   #look(): void {
     const { memo } = this;
     if (memo === null) return;
-    const charges = this.world.providerCharges(this.id);
+    const charges = this.world.provider.recordsOf(this.id);
     this.breaches.push(...checkAlways({ now: this.world.time.now, charges, memo }).breaches);
+  }
+
+  /** How the checkout ended, with the amounts of the provider. */
+  get end(): End {
+    const { charges } = this.#customer;
+    const paid = charges.filter((charge) => charge.paid);
+    const refunded = paid.reduce((sum, { refunded_amount }) => sum + refunded_amount, 0);
+    const kept = paid.reduce((sum, { amount }) => sum + amount, 0) - refunded;
+    return { reference: this.plan.reference, status: this.memo?.state?.status ?? 'none', kept, refunded };
   }
 
   /** What holds once the faults are over and nothing is due any more. */
   compare(records: ProviderRecords): readonly Breach[] {
     const { memo } = this;
-    if (memo === null) {
-      return this.world.chargesOf(this.id).length === 0
-        ? []
-        : [
-            {
-              guarantee: 6,
-              checkout: this.id,
-              what: 'the provider has charges of a checkout that the engine does not have',
-            },
-          ];
+    if (memo !== null) {
+      return compareRecords(records, { memo, answers: this.#till.answers, inFlightMs: IN_FLIGHT_MS }).breaches;
     }
-    return compareRecords(records, { memo, answers: this.#answers, inFlightMs: 14_000 }).breaches;
+    if (this.#customer.charges.length === 0) return [];
+    const what = 'the provider has charges of a checkout that the engine does not have';
+    return [{ guarantee: 6, checkout: this.id, what }];
   }
 
   #breach(guarantee: Breach['guarantee'], what: string): void {
     this.breaches.push({ guarantee, checkout: this.id, what });
   }
-}
-
-function isCertain(answer: TillAnswer | null): boolean {
-  return answer !== null && answer.status < 500 && answer.status !== 202 && answer.status !== 429;
-}
-
-/** Runs as nobody's machine: people are not processes of the installation. */
-function asPerson<T>(work: () => T): T {
-  return running.exit(work);
 }

@@ -1,12 +1,107 @@
-import './virtual/install.js';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { Coverage } from './coverage.js';
+import { LIVES_PER_WORLD, Plans } from './plan.js';
+import { coverageTable, failures, summary } from './report.js';
+import { simulate } from './simulate.js';
 
-const { runBatch } = await import('./batch.js');
-const [seed = 1, from = 0, to = 1] = process.argv.slice(2).map(Number);
-for (let batch = from; batch < to; batch += 1) {
-  const startedAt = process.hrtime.bigint();
-  const result = await runBatch(seed, batch, 20, { keepsLines: process.env['LINES'] !== undefined });
-  const { lines, ...rest } = result;
-  if (lines.length > 0) console.log(lines.join('\n'));
-  console.log(Number((process.hrtime.bigint() - startedAt) / 1_000_000n), 'ms', rest);
+const DEFAULT_LIVES = 2_000;
+const USAGE = `usage: pnpm simulate [--seed <number>] [--lives <number, ${DEFAULT_LIVES}>] [--processes <number>]
+       pnpm simulate --seed <number> --life <number>
+
+Runs whole lives of checkouts on a virtual clock while everything fails: docs/simulation.md. With --life, it repeats the
+world of one life and prints its trace. Exits 0 when every life is right, 1 when one is not, 2 for a wrong option.`;
+
+type Options = {
+  readonly seed: number;
+  readonly lives: number;
+  readonly processes: number;
+  readonly life: number | null;
+};
+
+/** @returns null for a wrong option */
+function readOptions(args: readonly string[]): Options | null {
+  const option = { type: 'string' } as const;
+  try {
+    const options = { seed: option, lives: option, processes: option, life: option };
+    const { values } = parseArgs({ args: [...args], options });
+    const seed = wholeNumber(values.seed, Math.floor(Math.random() * 2 ** 31));
+    const lives = wholeNumber(values.lives, DEFAULT_LIVES);
+    const processes = wholeNumber(values.processes, availableParallelism());
+    const life = values.life === undefined ? null : wholeNumber(values.life, 0);
+    if (seed === null || lives === null || lives === 0 || processes === null || processes === 0) return null;
+    if (values.life !== undefined && (life === null || values.seed === undefined)) return null;
+    return { seed, lives, processes, life };
+  } catch {
+    return null;
+  }
 }
-process.exit(0);
+
+function wholeNumber(text: string | undefined, fallback: number): number | null {
+  if (text === undefined) return fallback;
+  return /^\d{1,10}$/.test(text) ? Number(text) : null;
+}
+
+/** Repeats the world of one life. */
+async function repeat(seed: number, life: number): Promise<number> {
+  console.log(JSON.stringify(new Plans(seed).life(life), null, 2));
+  const [result] = await simulate({ seed, lives: LIVES_PER_WORLD, from: life, keepsLines: true });
+  if (result === undefined) return 1;
+  const name = new RegExp(`life-${life}(?!\\d)`);
+  for (const line of result.lines) if (name.test(line) || / (?:fault|healed) ?/.test(line)) console.log(line);
+  const broken = failures(result, seed);
+  console.log(broken.length === 0 ? '\nEvery life of this world is right.' : `\n${broken.join('\n')}`);
+  return broken.length === 0 ? 0 : 1;
+}
+
+async function run({ seed, lives, processes }: Options): Promise<number> {
+  console.log(`simulation: seed ${seed}, ${lives} lives, ${processes} processes`);
+  const startedAt = Date.now();
+  const minutes = (): number => (Date.now() - startedAt) / 60_000;
+  let done = 0;
+  let failed = 0;
+  let reportedAt = startedAt;
+  const results = await simulate({
+    seed,
+    lives,
+    processes,
+    onBatch: (result) => {
+      done += result.lives;
+      const broken = failures(result, seed);
+      failed += broken.length;
+      for (const line of broken) console.log(line);
+      if (Date.now() - reportedAt < 10_000) return;
+      reportedAt = Date.now();
+      console.log(`  ${done} lives, ${Math.round(done / minutes())} a minute, ${failed} broken`);
+    },
+  });
+  const drawn = new Coverage();
+  const reached = new Coverage();
+  const plans = new Plans(seed);
+  for (let life = 0; life < done; life += 1) drawn.add(plans.life(life).beats);
+  for (const result of results) reached.add(result.reached);
+  console.log(
+    `\nHow often each fault was drawn at each moment; least: the rarest of its combinations with an action\n`,
+  );
+  console.log(coverageTable(drawn).join('\n'));
+  console.log(
+    `\nsimulation: seed ${seed}, ${done} lives in ${Math.round(minutes() * 60)} s, ${Math.round(done / minutes())} a minute`,
+  );
+  console.log(summary(results).join('\n'));
+  console.log(`  drawn      each of ${drawn.combinations} combinations at least ${drawn.least()} times`);
+  console.log(`  came about ${reached.total} of ${drawn.total} draws; the others found the checkout past their moment`);
+  console.log(failed === 0 ? '  every life is final and right' : `  ${failed} broken`);
+  console.log(`Repeat with: pnpm simulate --seed ${seed} --lives ${lives}`);
+  return failed === 0 ? 0 : 1;
+}
+
+async function main(): Promise<number> {
+  const options = readOptions(process.argv.slice(2));
+  if (options === null) {
+    console.error(USAGE);
+    return 2;
+  }
+  return options.life === null ? run(options) : repeat(options.seed, options.life);
+}
+
+process.exit(await main());

@@ -1,13 +1,14 @@
+import { FAULTS, type FaultKind } from './fault-kinds.js';
 import { Random } from './random.js';
 
 /** Where a checkout is in its life when something happens to it. */
 const EARLY_MOMENTS = ['creating', 'awaiting'] as const;
 const LATE_MOMENTS = ['paying', 'paid', 'refunding', 'ended'] as const;
 export type Moment = (typeof EARLY_MOMENTS)[number] | (typeof LATE_MOMENTS)[number];
-const MOMENTS: readonly Moment[] = [...EARLY_MOMENTS, ...LATE_MOMENTS];
+export const MOMENTS: readonly Moment[] = [...EARLY_MOMENTS, ...LATE_MOMENTS];
 
 /** What a person does: a customer, a till, an operator, someone at the provider's dashboard. */
-const ACTIONS = [
+export const ACTIONS = [
   'waits',
   'pays',
   'pays an older code too',
@@ -26,70 +27,12 @@ const ACTIONS = [
 ] as const;
 export type PersonAction = (typeof ACTIONS)[number];
 
-/** What goes wrong. */
-const FAULTS = [
-  'provider: change answered 503',
-  'provider: change made, answered 500',
-  'provider: change not received',
-  'provider: answer of a change lost',
-  'provider: change hangs',
-  'provider: change made, then hangs',
-  'provider: change takes effect late',
-  'provider: change made, slow answer',
-  'provider: unreadable answer of a change',
-  'provider: cut answer of a change',
-  'provider: change answered 429',
-  'provider: change refused with 400',
-  'provider: key refused',
-  'provider: read answered 500',
-  'provider: read broken off',
-  'provider: read answered 404',
-  'provider: unreadable answer of a read',
-  'provider: read hangs',
-  'provider: slow read',
-  'webhook: lost',
-  'webhook: doubled',
-  'webhook: out of order',
-  'webhook: wrong signature',
-  'webhook: late',
-  'worker: killed',
-  'worker: all killed',
-  'worker: frozen',
-  'worker: forgets its runs',
-  'worker: task lost',
-  'worker: reports twice',
-  'API: killed',
-  'API: frozen',
-  'engine: restarts',
-  'engine: search lags',
-  'till-api: refused',
-  'till-api: silent',
-  'till-api: request lost',
-  'till-api: answer lost',
-  'api-engine: refused',
-  'api-engine: silent',
-  'api-engine: request lost',
-  'api-engine: answer lost',
-  'worker-engine: refused',
-  'worker-engine: silent',
-  'worker-engine: request lost',
-  'worker-engine: answer lost',
-  'worker-provider: refused',
-  'worker-provider: silent',
-  'worker-provider: request lost',
-  'worker-provider: answer lost',
-  'provider-api: refused',
-  'provider-api: silent',
-  'provider-api: request lost',
-  'provider-api: answer lost',
-  'clock: API ahead',
-  'clock: API behind',
-  'clock: workers ahead',
-  'clock: workers behind',
-] as const;
-export type FaultKind = (typeof FAULTS)[number];
-
-export type Beat = { readonly moment: Moment; readonly fault: FaultKind; readonly action: PersonAction };
+export type Beat = {
+  readonly moment: Moment;
+  /** Null: nothing goes wrong. */
+  readonly fault: FaultKind | null;
+  readonly action: PersonAction;
+};
 
 export type LifePlan = {
   readonly index: number;
@@ -101,6 +44,8 @@ export type LifePlan = {
   readonly beats: readonly Beat[];
 };
 
+/** So many lives share a world. */
+export const LIVES_PER_WORLD = 20;
 const BEGIN_WITHIN_MS = 60_000;
 
 function combinations(moments: readonly Moment[]): Beat[] {
@@ -130,12 +75,6 @@ class Deck {
   }
 }
 
-/** How often a run of so many lives draws each combination at least. */
-function leastDraws(lives: number): number {
-  const [early, late] = [combinations(EARLY_MOMENTS).length, combinations(LATE_MOMENTS).length];
-  return Math.min(Math.floor(lives / early), Math.floor((2 * lives) / late));
-}
-
 /** Plans the lives of a run. A life depends on the seed and its number only. */
 export class Plans {
   readonly #early: Deck;
@@ -154,6 +93,23 @@ export class Plans {
       reference: `life-${index}`,
       expiresIn: random.pick([60, 120, 300]),
       beginsAfter: random.integer(0, BEGIN_WITHIN_MS),
+      beats: beats.toSorted((a, b) => MOMENTS.indexOf(a.moment) - MOMENTS.indexOf(b.moment)),
+    };
+  }
+
+  /** A life on a sound installation whose beats come within seconds: it can be played on a real one too. */
+  shortLife(index: number): LifePlan {
+    const random = new Random(`${this.seed}/short/${index}`);
+    const beats = [0, 1, 2].map((): Beat => ({
+      moment: random.pick(MOMENTS),
+      fault: null,
+      action: random.pick(ACTIONS),
+    }));
+    return {
+      index,
+      reference: `life-${index}`,
+      expiresIn: 300,
+      beginsAfter: random.integer(0, 1_000),
       beats: beats.toSorted((a, b) => MOMENTS.indexOf(a.moment) - MOMENTS.indexOf(b.moment)),
     };
   }

@@ -25,6 +25,9 @@ export const STATUS_NAMES: Readonly<Record<Status, string>> = {
   6: 'ContinuedAsNew',
 };
 
+/** Temporal's numbers of the timeouts of an activity. */
+export const TIMEOUT = { START_TO_CLOSE: 1, SCHEDULE_TO_CLOSE: 3, HEARTBEAT: 4 } as const;
+
 /** gRPC's status codes. */
 export const GRPC = {
   OK: 0,

@@ -1,11 +1,23 @@
 import type Long from 'long';
 import { toTime, type Failure, type HistoryEvent, type Job, type Payload, type Status } from './protocol.js';
 
-/** One activation of workflow code as a worker made it, with a digest of the commands that the code answered. */
+/** A local activity that ended within a workflow task. */
+export type LocalResult = {
+  readonly seq: number;
+  readonly result: NonNullable<NonNullable<Job['resolveActivity']>['result']>;
+  /** The workflow's time when it ended, in milliseconds since 1970. */
+  readonly at: number;
+};
+
+/** One workflow task as a worker carried it out: a worker without the run in memory repeats it. */
 export type Step = {
+  /** The time of the task's latest start, in milliseconds since 1970: earlier starts are not in what a replay reads. */
   readonly timestamp: number;
   readonly historyLength: number;
   readonly jobs: readonly Job[];
+  /** In the order in which they ended. */
+  readonly locals: readonly LocalResult[];
+  /** A digest of the commands that the code answered. */
   readonly commands: string;
 };
 
@@ -56,13 +68,12 @@ export type WorkflowTask = {
   token: number;
   /** Only an update that no worker has accepted asks for it: it leaves no trace when the update is rejected. */
   isSpeculative: boolean;
-  readonly scheduledAt: number;
+  scheduledAt: number;
   startedAt: number | null;
   /** The history's length when it started. */
   historyLength: number;
   jobs: Job[];
-  updates: Update[];
-  attempt: number;
+  readonly attempt: number;
   timers: (() => void)[];
 };
 
@@ -90,8 +101,10 @@ export class Run {
   status: Status = 1;
   closedAt: number | null = null;
   readonly events: HistoryEvent[] = [];
-  /** What workflow code was asked so far: a worker without the run in memory repeats it. */
+  /** What workflow code was asked so far. */
   readonly journal: Step[] = [];
+  /** The latest task whose commands are in the journal; 0: none. */
+  journalEnd = 0;
   readonly timers = new Map<number, () => void>();
   readonly activities = new Map<number, ActivityState>();
   readonly updates = new Map<string, Update>();
@@ -105,9 +118,8 @@ export class Run {
   sticky: string | null = null;
   /** Called when the history grows or the run closes. */
   readonly watchers = new Set<() => void>();
-  /** The jobs of the first workflow task that failed for a defect, for people. */
+  /** Why workflow tasks of the run fail at present. */
   problem: string | null = null;
-  failures = 0;
 
   constructor(readonly start: RunStart) {
     this.memo = { ...start.memo };
@@ -122,7 +134,8 @@ export class Run {
 
   append(eventType: number, at: number, attributes: Partial<HistoryEvent> = {}): number {
     const eventId = this.events.length + 1;
-    this.events.push({ eventId: eventId as unknown as Long, eventTime: toTime(at), eventType, ...attributes });
+    const event = { eventId, eventTime: toTime(at), eventType, ...attributes };
+    this.events.push(event as unknown as HistoryEvent);
     return eventId;
   }
 

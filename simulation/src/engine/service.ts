@@ -91,7 +91,7 @@ export class Service {
   }
 
   #start(request: Message<'StartWorkflowExecutionRequest'>) {
-    const { run, isNew } = this.engine.start(
+    const { run, isNew } = this.engine.runs.start(
       {
         workflowId: request.workflowId,
         type: request.workflowType?.name ?? '',
@@ -114,7 +114,7 @@ export class Service {
   }
 
   #signalWithStart(request: Message<'SignalWithStartWorkflowExecutionRequest'>) {
-    const { run } = this.engine.start(
+    const { run } = this.engine.runs.start(
       {
         workflowId: request.workflowId,
         type: request.workflowType?.name ?? '',
@@ -140,14 +140,14 @@ export class Service {
       input: input?.args?.payloads ?? [],
       identity: meta?.identity ?? '',
     });
-    return this.#whenAt(run, update, Number(request.waitPolicy?.lifecycleStage ?? 0), isGone);
+    return this.#whenAt(run, update, request.waitPolicy?.lifecycleStage ?? 0, isGone);
   }
 
   async #pollUpdate(request: Message<'PollWorkflowExecutionUpdateRequest'>, isGone: () => boolean) {
     const run = this.#run(request.updateRef?.workflowExecution);
     const update = run.updates.get(request.updateRef?.updateId ?? '');
     if (update === undefined) throw new Refusal(GRPC.NOT_FOUND, 'update not found');
-    return this.#whenAt(run, update, Number(request.waitPolicy?.lifecycleStage ?? 0), isGone);
+    return this.#whenAt(run, update, request.waitPolicy?.lifecycleStage ?? 0, isGone);
   }
 
   async #whenAt(run: Run, update: Update, stage: number, isGone: () => boolean) {
@@ -177,12 +177,12 @@ export class Service {
         searchAttributes: run.searchAttributes,
       }),
       executionConfig: { taskQueue: { name: run.start.taskQueue } },
-      pendingActivities: [...run.activities.values()].map((activity) => ({
-        activityId: activity.id,
-        activityType: { name: activity.type },
-        state: activity.startedAt === null ? 1 : 2,
-        attempt: activity.attempt,
-        ...(activity.startedAt === null ? {} : { lastStartedTime: toTime(activity.startedAt) }),
+      pendingActivities: [...run.activities.values()].map(({ id, type, startedAt, attempt }) => ({
+        activityId: id,
+        activityType: { name: type },
+        state: startedAt === null ? 1 : 2,
+        attempt,
+        lastStartedTime: startedAt === null ? null : toTime(startedAt),
       })),
       ...(task === null
         ? {}
@@ -230,17 +230,17 @@ export class Service {
 
   #found(query: string): Entry[] {
     const matches = parseQuery(query);
-    return [...this.engine.entries.values()].filter(matches);
+    return [...this.engine.runs.entries.values()].filter(matches);
   }
 
   /** A queue without tasks: only the poller and the time of its call are of interest. */
   async #pollClock({ taskQueue, identity }: Message<'PollActivityTaskQueueRequest'>, isGone: () => boolean) {
     const name = taskQueue?.name ?? '';
     const pollers = this.#pollers.get(name) ?? new Map<string, number>();
-    pollers.set(identity, this.engine.time.now);
+    pollers.set(identity, this.engine.parts.time.now);
     for (const old of pollers.keys()) if (pollers.size > 50) pollers.delete(old);
     this.#pollers.set(name, pollers);
-    for (let waited = 0; waited < LONG_POLL_MS && !isGone(); waited += 1_000) await this.engine.time.sleep(1_000);
+    for (let waited = 0; waited < LONG_POLL_MS && !isGone(); waited += 1_000) await this.engine.parts.time.sleep(1_000);
     return {};
   }
 
@@ -256,7 +256,7 @@ export class Service {
       const look = (): void => {
         if (isSo() || isGone()) end();
       };
-      const cancel = this.engine.time.after(LONG_POLL_MS, end, undefined);
+      const cancel = this.engine.parts.time.after(LONG_POLL_MS, end, undefined);
       run.watchers.add(look);
     });
   }
@@ -269,7 +269,7 @@ export class Service {
 
   #run(execution: Execution): Run {
     const { workflowId = '', runId } = execution ?? {};
-    const run = runId ? this.engine.runs.get(runId) : this.engine.newest.get(workflowId ?? '');
+    const run = runId ? this.engine.runs.byId.get(runId) : this.engine.runs.newest.get(workflowId ?? '');
     if (run === undefined) throw new Refusal(GRPC.NOT_FOUND, `workflow not found for ID: ${workflowId}`);
     return run;
   }

@@ -16,6 +16,13 @@ prototype.setTimeout = function ignore(this: ServerResponse) {
   return this;
 };
 
+export type HttpRequest = {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+};
+
 export type HttpAnswer = {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -27,12 +34,7 @@ export type HttpAnswer = {
 /** Serves a request with Node's own kind of handler, without a socket. Null: the server broke the connection off. */
 export function serve(
   handle: (request: IncomingMessage, response: ServerResponse) => unknown,
-  request: {
-    readonly method: string;
-    readonly path: string;
-    readonly headers: Readonly<Record<string, string>>;
-    readonly body: string;
-  },
+  request: HttpRequest,
   onOpen: (close: () => void) => void = () => undefined,
 ): Promise<HttpAnswer | null> {
   return new Promise((resolve) => {
@@ -132,7 +134,7 @@ const reset = (): Error => Object.assign(new Error('socket hang up'), { code: 'E
 
 export type HttpServer = {
   readonly machine: () => Machine | null;
-  answer(request: Parameters<typeof serve>[1], onOpen: (close: () => void) => void): Promise<HttpAnswer | null>;
+  answer(request: HttpRequest, onOpen: (close: () => void) => void): Promise<HttpAnswer | null>;
 };
 
 /** The connection of the provider's client to the provider. */
@@ -160,10 +162,10 @@ export function providerDispatcher(network: Network, link: Link, server: HttpSer
         isOver = true;
         giveUp();
         close();
-        handler.onResponseError?.(controller as never, error);
+        handler.onResponseError?.(controller, error);
       };
       let giveUp = (): void => undefined;
-      handler.onRequestStart?.(controller as never, {});
+      handler.onRequestStart?.(controller, {});
       if (controller.aborted) return true;
       const request = {
         method: options.method,
@@ -182,14 +184,14 @@ export function providerDispatcher(network: Network, link: Link, server: HttpSer
             return;
           }
           const { status, headers, body, isCut } = result.answer;
-          handler.onResponseStart?.(controller as never, status, { ...headers }, '');
-          if (body.length > 0) handler.onResponseData?.(controller as never, body);
+          handler.onResponseStart?.(controller, status, { ...headers }, '');
+          if (body.length > 0) handler.onResponseData?.(controller, body);
           if (isCut) {
             fail(reset());
             return;
           }
           isOver = true;
-          handler.onResponseEnd?.(controller as never, {});
+          handler.onResponseEnd?.(controller, {});
         },
       );
       return true;

@@ -16,15 +16,12 @@ type State = {
   /** So many of the next requests and answers are lost. */
   loseRequests: number;
   loseAnswers: number;
-  /** Extra time of each message until then. */
-  slowUntil: number;
-  slowMs: number;
 };
 
 /** A caller learns so late that a silent connection is dead. Milliseconds. */
 const KEEPALIVE_MS = 14_000;
 
-/** Messages between the parts: each takes a moment, and can be cut off, lost or late. */
+/** Messages between the parts: each takes a moment, and can be cut off or lost. */
 export class Network {
   readonly #links = new Map<Link, State>();
 
@@ -33,7 +30,7 @@ export class Network {
     private readonly random: Random,
   ) {
     for (const link of LINKS) {
-      this.#links.set(link, { cutUntil: 0, isSilent: false, loseRequests: 0, loseAnswers: 0, slowUntil: 0, slowMs: 0 });
+      this.#links.set(link, { cutUntil: 0, isSilent: false, loseRequests: 0, loseAnswers: 0 });
     }
   }
 
@@ -53,7 +50,7 @@ export class Network {
 
   heal(): void {
     for (const state of this.#links.values()) {
-      Object.assign(state, { cutUntil: 0, loseRequests: 0, loseAnswers: 0, slowUntil: 0 });
+      Object.assign(state, { cutUntil: 0, loseRequests: 0, loseAnswers: 0 });
     }
   }
 
@@ -81,45 +78,36 @@ export class Network {
       );
     };
     const state = this.of(link);
+    const answer = async (machine: Machine): Promise<void> => {
+      const answered = await running.run(machine, serve);
+      if (machine.isDead) end(1, { broken: 'reset' });
+      else if (this.isCut(link)) end(state.isSilent ? KEEPALIVE_MS : 1, { broken: 'reset' });
+      else if (state.loseAnswers > 0) {
+        state.loseAnswers -= 1;
+        end(this.#delay(), { broken: 'reset' });
+      } else end(this.#delay(), { answer: answered });
+    };
+    const arrive = (): void => {
+      const machine = at();
+      if (machine === null || machine.isDead) end(1, { broken: 'refused' });
+      else if (machine.frozenUntil > this.time.now) {
+        this.time.after(machine.frozenUntil - this.time.now, arrive, undefined);
+      } else answer(machine).catch((error: unknown) => this.time.fail(error));
+    };
     if (this.isCut(link)) {
       if (state.isSilent) end(KEEPALIVE_MS, { broken: 'reset' });
-      else end(this.#delay(state), { broken: 'refused' });
+      else end(this.#delay(), { broken: 'refused' });
     } else if (state.loseRequests > 0) {
       state.loseRequests -= 1;
-      end(this.#delay(state) + 5, { broken: 'reset' });
-    } else {
-      const arrive = (): void => {
-        const machine = at();
-        if (machine === null || machine.isDead) {
-          end(1, { broken: 'refused' });
-          return;
-        }
-        if (machine.frozenUntil > this.time.now) {
-          this.time.after(machine.frozenUntil - this.time.now, arrive, undefined);
-          return;
-        }
-        const served = running.run(machine, serve);
-        served.then(
-          (answer) => {
-            if (machine.isDead) end(1, { broken: 'reset' });
-            else if (this.isCut(link)) end(state.isSilent ? KEEPALIVE_MS : 1, { broken: 'reset' });
-            else if (state.loseAnswers > 0) {
-              state.loseAnswers -= 1;
-              end(this.#delay(state), { broken: 'reset' });
-            } else end(this.#delay(state), { answer });
-          },
-          (error: unknown) => this.time.fail(error),
-        );
-      };
-      this.time.after(this.#delay(state), arrive, undefined);
-    }
+      end(this.#delay() + 5, { broken: 'reset' });
+    } else this.time.after(this.#delay(), arrive, undefined);
     return () => {
       isOver = true;
     };
   }
 
-  #delay(state: State): number {
-    const usual = 0.2 + this.random.fraction() * 1.3;
-    return usual + (state.slowUntil > this.time.now ? state.slowMs : 0);
+  /** A message takes so long. Milliseconds. */
+  #delay(): number {
+    return 0.2 + this.random.fraction() * 1.3;
   }
 }

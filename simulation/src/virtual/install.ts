@@ -6,7 +6,7 @@ import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
 import timersPromises from 'node:timers/promises';
-import { immediates, real, running, type VirtualTime } from './time.js';
+import { immediates, real, type VirtualTime } from './time.js';
 
 let world: VirtualTime | null = null;
 
@@ -186,8 +186,5 @@ Object.assign(crypto, {
 });
 globalThis.crypto.getRandomValues = ((view: NodeJS.ArrayBufferView) =>
   fill(view)) as typeof globalThis.crypto.getRandomValues;
-globalThis.crypto.randomUUID = (() => crypto.randomUUID()) as typeof globalThis.crypto.randomUUID;
+globalThis.crypto.randomUUID = () => crypto.randomUUID();
 syncBuiltinESMExports();
-
-/** Runs work as a machine: its clock, timers and messages are that machine's. */
-export { running };

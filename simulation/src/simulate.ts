@@ -1,0 +1,81 @@
+import { fork, type ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { BatchResult, PlanKind } from './batch.js';
+import { LIVES_PER_WORLD } from './plan.js';
+
+const PROCESS = fileURLToPath(new URL('./batch-process.js', import.meta.url));
+/** Reality: a batch takes seconds. A process that is silent for so long has stopped. Milliseconds. */
+const SILENT_FOR_MS = 600_000;
+
+export type BatchRequest = {
+  readonly seed: number;
+  readonly batch: number;
+  readonly keepsLines: boolean;
+  readonly plan: PlanKind;
+};
+export type BatchReply = { readonly result: BatchResult } | { readonly error: string };
+
+export type SimulationOptions = {
+  readonly seed: number;
+  /** Rounded up to full worlds of {@link LIVES_PER_WORLD} lives. */
+  readonly lives: number;
+  /** The number of the first life; default 0. Its whole world is run. */
+  readonly from?: number;
+  /** Default 1. */
+  readonly processes?: number;
+  /** The results have the lines of the trace. */
+  readonly keepsLines?: boolean;
+  /** Default `faults`. */
+  readonly plan?: PlanKind;
+  /** Runs no further batch once a life has failed. */
+  readonly stopsAtFailure?: boolean;
+  readonly onBatch?: (result: BatchResult) => void;
+};
+
+/**
+ * Runs lives in processes of their own, because a simulation replaces the clocks of its process. The results are in the
+ * order of the lives, whichever process ran them.
+ *
+ * @throws {Error} for a defect of the simulation itself, with the world that shows it
+ */
+export async function simulate(options: SimulationOptions): Promise<readonly BatchResult[]> {
+  const { seed, lives, from = 0, processes = 1, keepsLines = false, plan = 'faults', onBatch } = options;
+  const first = Math.floor(from / LIVES_PER_WORLD);
+  const batches = Array.from({ length: Math.ceil(lives / LIVES_PER_WORLD) }, (_, index) => first + index);
+  const left = batches.values();
+  const results: BatchResult[] = [];
+  const work = async (): Promise<void> => {
+    const child = fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    try {
+      for (const batch of left) {
+        const result = await ask(child, { seed, batch, keepsLines, plan });
+        results.push(result);
+        onBatch?.(result);
+        if (options.stopsAtFailure === true && result.breaches.length > 0) return;
+      }
+    } finally {
+      child.kill('SIGKILL');
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(processes, batches.length) }, work));
+  return results.toSorted((a, b) => a.batch - b.batch);
+}
+
+function ask(child: ChildProcess, request: BatchRequest): Promise<BatchResult> {
+  return new Promise((resolve, reject) => {
+    const where = `Seed ${request.seed}, lives from ${request.batch * LIVES_PER_WORLD}`;
+    const end = (settle: () => void): void => {
+      clearTimeout(timer);
+      child.off('message', answered);
+      child.off('exit', exited);
+      settle();
+    };
+    const answered = (reply: BatchReply): void =>
+      end(() => ('result' in reply ? resolve(reply.result) : reject(new Error(`${where}: ${reply.error}`))));
+    const exited = (): void => end(() => reject(new Error(`${where}: the process has ended`)));
+    const timer = setTimeout(() => end(() => reject(new Error(`${where}: no result in time`))), SILENT_FOR_MS);
+    child.on('message', answered);
+    child.on('exit', exited);
+    child.send(request);
+  });
+}
