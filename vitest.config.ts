@@ -9,7 +9,10 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'parts', include: ['{packages,apps}/*/src/**/*.spec.ts', '{tools,bench}/src/**/*.spec.ts'] },
+        test: {
+          name: 'parts',
+          include: ['{packages,apps}/*/src/**/*.spec.ts', '{tools,bench,simulation}/src/**/*.spec.ts'],
+        },
       },
       {
         extends: true,

@@ -10,9 +10,9 @@ function messageOf(error: unknown): string {
   return error.cause === undefined ? String(error.stack) : `${error.message}: ${messageOf(error.cause)}`;
 }
 
-async function answer({ seed, batch, keepsLines, plan }: BatchRequest): Promise<BatchReply> {
+async function answer({ seed, batch, ...options }: BatchRequest): Promise<BatchReply> {
   try {
-    return { result: await runBatch(seed, batch, { keepsLines, plan }) };
+    return { result: await runBatch(seed, batch, options) };
   } catch (error) {
     return { error: messageOf(error) };
   }

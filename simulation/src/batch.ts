@@ -1,7 +1,7 @@
 import type { Breach } from '@tillflow/workflows/testing';
 import { Faults } from './faults.js';
 import { Life } from './life.js';
-import { LIVES_PER_WORLD, Plans, type Beat } from './plan.js';
+import { Plans, type Beat } from './plan.js';
 import { World } from './world.js';
 
 const WORKERS = 2;
@@ -50,13 +50,13 @@ export type BatchResult = {
 export async function runBatch(
   seed: number,
   batch: number,
-  { keepsLines, plan: kind }: { readonly keepsLines: boolean; readonly plan: PlanKind },
+  { lives, keepsLines, plan: kind }: { readonly lives: number; readonly keepsLines: boolean; readonly plan: PlanKind },
 ): Promise<BatchResult> {
   const plans = new Plans(seed);
   const world = await World.open(`${seed}/${batch}`, { workers: WORKERS, keepsLines });
   const faults = new Faults(world, world.random.stream('faults'));
-  const planned = Array.from({ length: LIVES_PER_WORLD }, (_, index) => {
-    const number = batch * LIVES_PER_WORLD + index;
+  const planned = Array.from({ length: lives }, (_, index) => {
+    const number = batch * lives + index;
     return kind === 'faults' ? plans.life(number) : plans.shortLife(number);
   });
   const people = planned.map((plan) => new Life(world, faults, plan));

@@ -1,9 +1,9 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Coverage } from './coverage.js';
-import { LIVES_PER_WORLD, Plans } from './plan.js';
+import { Plans } from './plan.js';
 import { coverageTable, failures, summary } from './report.js';
-import { simulate } from './simulate.js';
+import { simulate, worldsOf } from './simulate.js';
 
 const DEFAULT_LIVES = 2_000;
 const USAGE = `usage: pnpm simulate [--seed <number>] [--lives <number, ${DEFAULT_LIVES}>] [--processes <number>]
@@ -45,7 +45,7 @@ function wholeNumber(text: string | undefined, fallback: number): number | null 
 /** Repeats the world of one life. */
 async function repeat(seed: number, life: number): Promise<number> {
   console.log(JSON.stringify(new Plans(seed).life(life), null, 2));
-  const [result] = await simulate({ seed, lives: LIVES_PER_WORLD, from: life, keepsLines: true });
+  const [result] = await simulate({ seed, worlds: worldsOf(1, life), keepsLines: true });
   if (result === undefined) return 1;
   const name = new RegExp(`life-${life}(?!\\d)`);
   for (const line of result.lines) if (name.test(line) || / (?:fault|healed) ?/.test(line)) console.log(line);
@@ -63,7 +63,7 @@ async function run({ seed, lives, processes }: Options): Promise<number> {
   let reportedAt = startedAt;
   const results = await simulate({
     seed,
-    lives,
+    worlds: worldsOf(lives),
     processes,
     onBatch: (result) => {
       done += result.lives;

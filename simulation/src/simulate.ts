@@ -3,13 +3,14 @@ import { fileURLToPath } from 'node:url';
 import type { BatchResult, PlanKind } from './batch.js';
 import { LIVES_PER_WORLD } from './plan.js';
 
-const PROCESS = fileURLToPath(new URL('./batch-process.js', import.meta.url));
+const PROCESS = fileURLToPath(new URL('../dist/batch-process.js', import.meta.url));
 /** Reality: a batch takes seconds. A process that is silent for so long has stopped. Milliseconds. */
 const SILENT_FOR_MS = 600_000;
 
 export type BatchRequest = {
   readonly seed: number;
   readonly batch: number;
+  readonly lives: number;
   readonly keepsLines: boolean;
   readonly plan: PlanKind;
 };
@@ -17,10 +18,10 @@ export type BatchReply = { readonly result: BatchResult } | { readonly error: st
 
 export type SimulationOptions = {
   readonly seed: number;
-  /** Rounded up to full worlds of {@link LIVES_PER_WORLD} lives. */
-  readonly lives: number;
-  /** The number of the first life; default 0. Its whole world is run. */
-  readonly from?: number;
+  /** The worlds to run: {@link worldsOf} so many lives. One that comes twice runs twice. */
+  readonly worlds: readonly number[];
+  /** Default {@link LIVES_PER_WORLD}. */
+  readonly livesPerWorld?: number;
   /** Default 1. */
   readonly processes?: number;
   /** The results have the lines of the trace. */
@@ -32,6 +33,12 @@ export type SimulationOptions = {
   readonly onBatch?: (result: BatchResult) => void;
 };
 
+/** The worlds in which so many lives are lived, rounded up to full worlds. @param from the number of the first life */
+export function worldsOf(lives: number, from = 0): readonly number[] {
+  const first = Math.floor(from / LIVES_PER_WORLD);
+  return Array.from({ length: Math.ceil(lives / LIVES_PER_WORLD) }, (_, index) => first + index);
+}
+
 /**
  * Runs lives in processes of their own, because a simulation replaces the clocks of its process. The results are in the
  * order of the lives, whichever process ran them.
@@ -39,16 +46,15 @@ export type SimulationOptions = {
  * @throws {Error} for a defect of the simulation itself, with the world that shows it
  */
 export async function simulate(options: SimulationOptions): Promise<readonly BatchResult[]> {
-  const { seed, lives, from = 0, processes = 1, keepsLines = false, plan = 'faults', onBatch } = options;
-  const first = Math.floor(from / LIVES_PER_WORLD);
-  const batches = Array.from({ length: Math.ceil(lives / LIVES_PER_WORLD) }, (_, index) => first + index);
-  const left = batches.values();
+  const { seed, worlds, processes = 1, keepsLines = false, plan = 'faults', onBatch } = options;
+  const lives = options.livesPerWorld ?? LIVES_PER_WORLD;
+  const left = worlds.values();
   const results: BatchResult[] = [];
   const work = async (): Promise<void> => {
     const child = fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     try {
       for (const batch of left) {
-        const result = await ask(child, { seed, batch, keepsLines, plan });
+        const result = await ask(child, { seed, batch, lives, keepsLines, plan });
         results.push(result);
         onBatch?.(result);
         if (options.stopsAtFailure === true && result.breaches.length > 0) return;
@@ -57,13 +63,13 @@ export async function simulate(options: SimulationOptions): Promise<readonly Bat
       child.kill('SIGKILL');
     }
   };
-  await Promise.all(Array.from({ length: Math.min(processes, batches.length) }, work));
+  await Promise.all(Array.from({ length: Math.min(processes, worlds.length) }, work));
   return results.toSorted((a, b) => a.batch - b.batch);
 }
 
 function ask(child: ChildProcess, request: BatchRequest): Promise<BatchResult> {
   return new Promise((resolve, reject) => {
-    const where = `Seed ${request.seed}, lives from ${request.batch * LIVES_PER_WORLD}`;
+    const where = `Seed ${request.seed}, lives from ${request.batch * request.lives}`;
     const end = (settle: () => void): void => {
       clearTimeout(timer);
       child.off('message', answered);
