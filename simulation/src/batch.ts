@@ -98,6 +98,7 @@ async function settle(world: World, people: readonly Life[]): Promise<Settled> {
     const elapsed = world.time.now - healedAt;
     if (open.length === 0) return { finalAfterMs: elapsed, open };
     if (elapsed > FINAL_WITHIN_MS) return { finalAfterMs: -1, open };
+    for (const life of people) await life.decideRefunds();
     if (elapsed < LOOK_AFTER_MS) continue;
     for (const [life, breaches] of found) {
       if (breaches.length === 0 || asked.has(life) || life.memo?.state?.attention === null) continue;

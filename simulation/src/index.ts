@@ -1,5 +1,6 @@
-export type { BatchResult } from './batch.js';
-export { Coverage } from './coverage.js';
-export { LIVES_PER_WORLD, MOMENTS, Plans, type Beat, type LifePlan } from './plan.js';
+export type { End } from './batch.js';
+export { Life } from './life.js';
+export type { Surroundings } from './people/surroundings.js';
+export { Plans } from './plan.js';
 export { failures } from './report.js';
 export { simulate } from './simulate.js';

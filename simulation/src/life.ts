@@ -4,16 +4,18 @@ import { checkAlways, type Breach } from '@tillflow/workflows/testing';
 import type { End } from './batch.js';
 import type { Faults } from './faults.js';
 import { Customer } from './people/customer.js';
+import type { Surroundings } from './people/surroundings.js';
 import { Till } from './people/till.js';
 import type { Beat, LifePlan, Moment, PersonAction } from './plan.js';
 import { Random } from './random.js';
-import type { World } from './world.js';
 
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 const ENDS: ReadonlySet<string> = new Set(['expired', 'failed', 'cancelled']);
 /** How often a person looks whether the checkout has come so far, and for how long. Milliseconds. */
 const LOOK_EVERY_MS = 250;
 const LOOK_FOR_MS = 40_000;
+/** An installation without faults does what follows an answer within this time. Milliseconds. */
+const QUIET_MS = 3_000;
 const REVIEW_MS = 60_000;
 /** A call to the provider without an answer may take effect for so long. Milliseconds. */
 const IN_FLIGHT_MS = 14_000;
@@ -30,11 +32,11 @@ export class Life {
   readonly reached: Beat[] = [];
 
   constructor(
-    private readonly world: World,
-    private readonly faults: Faults,
+    private readonly world: Surroundings,
+    private readonly faults: Pick<Faults, 'cause'>,
     readonly plan: LifePlan,
   ) {
-    this.#random = new Random(`${world.seed}/people/${plan.reference}`);
+    this.#random = new Random(`${world.seed}/people/${plan.index}`);
     this.#till = new Till(world, this.id);
     this.#customer = new Customer(world, this.id);
   }
@@ -70,7 +72,7 @@ export class Life {
 
   async #play(beat: Beat, creating: Promise<unknown>): Promise<void> {
     const { moment, action } = beat;
-    if (moment === 'creating') {
+    if (moment === 'creating' && !this.plan.isOneByOne) {
       await this.world.time.sleep(this.#random.integer(0, 30));
       this.reached.push(beat);
     } else {
@@ -79,9 +81,17 @@ export class Life {
       this.#cause(beat);
     }
     this.world.trace.note(`${this.plan.reference} ${this.#status}: ${action}`);
+    if (this.plan.isOneByOne) await this.#quiet();
     this.#do(action);
-    await this.world.time.sleep(this.#random.pick([0, 20, 400, 3_000]));
+    if (this.plan.isOneByOne) await this.#quiet();
+    else await this.world.time.sleep(this.#random.pick([0, 20, 400, 3_000]));
     this.#look();
+  }
+
+  /** Waits until everything that the people began has its answer, and the installation has done what follows. */
+  async #quiet(): Promise<void> {
+    await Promise.all(this.#underWay);
+    await this.world.time.sleep(QUIET_MS);
   }
 
   #cause({ fault }: Beat): void {
@@ -166,6 +176,8 @@ export class Life {
     await this.#newAttempt();
     await this.#until(() => this.#customer.charges.length > before);
     this.#customer.pay(1);
+    // The oracle knows the accepted payment by its millisecond.
+    await this.world.time.sleep(this.#random.integer(2, 40));
     this.#customer.pay(0);
   }
 
@@ -196,6 +208,17 @@ export class Life {
     await connection
       .withDeadline(this.world.time.now + 30_000, () => this.#workflow.executeUpdate(resolve, { args: [action] }))
       .catch(() => undefined);
+  }
+
+  /** A second person decides about the refunds that wait for one: while a worker cannot tell a limit, all of them do. */
+  async decideRefunds(): Promise<void> {
+    for (const { key, status } of this.memo?.refunds ?? []) {
+      if (status !== 'needs_approval') continue;
+      const decision = this.#random.chance(0.5) ? 'approve' : 'reject';
+      const path = `/v1/checkouts/${this.id}/refunds/${key}/${decision}`;
+      const answer = await this.world.api.ask('POST', path, {}, {}, 'supervisor');
+      this.world.trace.note(`POST ${path} ${answer?.status ?? 'no answer'}`);
+    }
   }
 
   /** What holds at every moment. */

@@ -6,24 +6,31 @@ import { coverageTable, failures, summary } from './report.js';
 import { simulate, worldsOf } from './simulate.js';
 
 const DEFAULT_LIVES = 2_000;
-const USAGE = `usage: pnpm simulate [--seed <number>] [--lives <number, ${DEFAULT_LIVES}>] [--processes <number>]
+const USAGE = `usage: pnpm simulate [--seed <number>] [--lives <number, ${DEFAULT_LIVES}>] [--processes <number>] [--stop]
        pnpm simulate --seed <number> --life <number>
 
 Runs whole lives of checkouts on a virtual clock while everything fails: docs/simulation.md. With --life, it repeats the
-world of one life and prints its trace. Exits 0 when every life is right, 1 when one is not, 2 for a wrong option.`;
+world of one life and prints its trace. With --stop, it stops at the first failure. Exits 0 when every life is right, 1 when one is not, 2 for a wrong option.`;
 
 type Options = {
   readonly seed: number;
   readonly lives: number;
   readonly processes: number;
   readonly life: number | null;
+  readonly stops: boolean;
 };
 
 /** @returns null for a wrong option */
 function readOptions(args: readonly string[]): Options | null {
   const option = { type: 'string' } as const;
   try {
-    const options = { seed: option, lives: option, processes: option, life: option };
+    const options = {
+      seed: option,
+      lives: option,
+      processes: option,
+      life: option,
+      stop: { type: 'boolean' },
+    } as const;
     const { values } = parseArgs({ args: [...args], options });
     const seed = wholeNumber(values.seed, Math.floor(Math.random() * 2 ** 31));
     const lives = wholeNumber(values.lives, DEFAULT_LIVES);
@@ -31,7 +38,7 @@ function readOptions(args: readonly string[]): Options | null {
     const life = values.life === undefined ? null : wholeNumber(values.life, 0);
     if (seed === null || lives === null || lives === 0 || processes === null || processes === 0) return null;
     if (values.life !== undefined && (life === null || values.seed === undefined)) return null;
-    return { seed, lives, processes, life };
+    return { seed, lives, processes, life, stops: values.stop === true };
   } catch {
     return null;
   }
@@ -54,7 +61,7 @@ async function repeat(seed: number, life: number): Promise<number> {
   return broken.length === 0 ? 0 : 1;
 }
 
-async function run({ seed, lives, processes }: Options): Promise<number> {
+async function run({ seed, lives, processes, stops }: Options): Promise<number> {
   console.log(`simulation: seed ${seed}, ${lives} lives, ${processes} processes`);
   const startedAt = Date.now();
   const minutes = (): number => (Date.now() - startedAt) / 60_000;
@@ -65,6 +72,7 @@ async function run({ seed, lives, processes }: Options): Promise<number> {
     seed,
     worlds: worldsOf(lives),
     processes,
+    stopsAtFailure: stops,
     onBatch: (result) => {
       done += result.lives;
       const broken = failures(result, seed);

@@ -42,6 +42,8 @@ export type LifePlan = {
   /** Milliseconds after the world began. */
   readonly beginsAfter: number;
   readonly beats: readonly Beat[];
+  /** Each beat waits until everything before it has its answer. */
+  readonly isOneByOne: boolean;
 };
 
 /** So many lives share a world. */
@@ -94,6 +96,7 @@ export class Plans {
       expiresIn: random.pick([60, 120, 300]),
       beginsAfter: random.integer(0, BEGIN_WITHIN_MS),
       beats: beats.toSorted((a, b) => MOMENTS.indexOf(a.moment) - MOMENTS.indexOf(b.moment)),
+      isOneByOne: false,
     };
   }
 
@@ -108,9 +111,10 @@ export class Plans {
     return {
       index,
       reference: `life-${index}`,
-      expiresIn: 300,
-      beginsAfter: random.integer(0, 1_000),
+      expiresIn: 60,
+      beginsAfter: random.integer(0, 10_000),
       beats: beats.toSorted((a, b) => MOMENTS.indexOf(a.moment) - MOMENTS.indexOf(b.moment)),
+      isOneByOne: true,
     };
   }
 }

@@ -50,6 +50,7 @@ export async function simulate(options: SimulationOptions): Promise<readonly Bat
   const lives = options.livesPerWorld ?? LIVES_PER_WORLD;
   const left = worlds.values();
   const results: BatchResult[] = [];
+  let isStopped = false;
   const work = async (): Promise<void> => {
     const child = fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
     try {
@@ -57,7 +58,8 @@ export async function simulate(options: SimulationOptions): Promise<readonly Bat
         const result = await ask(child, { seed, batch, lives, keepsLines, plan });
         results.push(result);
         onBatch?.(result);
-        if (options.stopsAtFailure === true && result.breaches.length > 0) return;
+        isStopped ||= options.stopsAtFailure === true && result.breaches.length > 0;
+        if (isStopped) return;
       }
     } finally {
       child.kill('SIGKILL');

@@ -8,7 +8,8 @@ import { Machine, running, type VirtualTime } from '../virtual/time.js';
 import { SECRET_KEY, WEBHOOK_SECRET } from './provider.js';
 import { ENGINE } from './settings.js';
 
-const KEY = 'the-key-of-the-simulated-tills';
+/** The API's keys: of the tills, and of a second person who decides about refunds. */
+const KEYS = { tills: 'the-key-of-the-simulated-tills', supervisor: 'the-key-of-a-second-person' } as const;
 /** Another process takes the place of one that was killed. Milliseconds. */
 const RESTART_MS = 500;
 const ANSWER_WITHIN_MS = 15_000;
@@ -40,7 +41,9 @@ export class SimulatedApi {
       PROVIDER_BASE_URL: 'http://provider',
       PROVIDER_SECRET_KEY: SECRET_KEY,
       PROVIDER_WEBHOOK_SECRET: WEBHOOK_SECRET,
-      API_KEYS: `tills:ops:${createHash('sha256').update(KEY).digest('hex')}`,
+      API_KEYS: Object.entries(KEYS)
+        .map(([name, key]) => `${name}:ops:${createHash('sha256').update(key).digest('hex')}`)
+        .join(','),
       URL_SIGNING_KEY: 'the key that signs all links of a simulation',
       PUBLIC_URL: 'http://api',
       RATE_LIMIT: '100000',
@@ -73,6 +76,7 @@ export class SimulatedApi {
     path: string,
     body?: object,
     headers: Readonly<Record<string, string>> = {},
+    by: keyof typeof KEYS = 'tills',
   ): Promise<TillAnswer | null> {
     const { network, time } = this.parts;
     return new Promise((resolve) => {
@@ -80,7 +84,7 @@ export class SimulatedApi {
       const request = {
         method,
         path,
-        headers: { host: 'api', authorization: `Bearer ${KEY}`, ...type, ...headers },
+        headers: { host: 'api', authorization: `Bearer ${KEYS[by]}`, ...type, ...headers },
         body: body === undefined ? '' : JSON.stringify(body),
       };
       let leave = (): void => undefined;

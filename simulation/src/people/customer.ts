@@ -1,5 +1,5 @@
 import type { ChargeJson } from '@tillflow/sandbox';
-import type { World } from '../world.js';
+import type { Surroundings } from './surroundings.js';
 import { AMOUNT } from './till.js';
 
 /** In the smallest currency unit. No other refund of a simulation has this amount. */
@@ -8,7 +8,7 @@ const DASHBOARD_REFUND = 20_003;
 /** The customer of one checkout, and the shop's people at the provider's dashboard. */
 export class Customer {
   constructor(
-    private readonly world: World,
+    private readonly world: Surroundings,
     private readonly checkoutId: string,
   ) {}
 

@@ -2,7 +2,7 @@ import { webhooks } from '@tillflow/payments-client';
 import type { Refund } from '@tillflow/workflows';
 import type { Answer } from '@tillflow/workflows/testing';
 import type { TillAnswer } from '../installation/api.js';
-import type { World } from '../world.js';
+import type { Surroundings } from './surroundings.js';
 
 /** In the smallest currency unit. */
 export const AMOUNT = 150_000;
@@ -17,7 +17,7 @@ export class Till {
   #refunds = 0;
 
   constructor(
-    private readonly world: World,
+    private readonly world: Surroundings,
     private readonly checkoutId: string,
   ) {}
 
@@ -64,7 +64,7 @@ export class Till {
     const charge = { object: 'charge', id: chargeId, status: 'successful', paid: true };
     const data = { ...charge, amount: AMOUNT, metadata: { checkout: this.checkoutId } };
     const event = { object: 'event', id: 'evnt_false', key: 'charge.complete', data };
-    const secret = isSigned ? (this.world.provider.sandbox.keys.webhookSecrets[0] ?? '') : btoa('a guess');
+    const secret = isSigned ? this.world.provider.at(({ keys }) => keys.webhookSecrets[0] ?? '') : btoa('a guess');
     const timestamp = Math.floor(this.world.time.now / 1_000);
     const headers = webhooks.sign(JSON.stringify(event), { secret, timestamp });
     const answer = await this.world.api.ask('POST', '/webhooks/provider', event, { ...headers });

@@ -7,7 +7,8 @@ import { promisify } from 'node:util';
 import type { Mutant } from './list.js';
 
 const run = promisify(execFile);
-const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+/** The root of the repository. */
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const PNPM = ['-y', 'pnpm@12', '--silent'] as const;
 
 type VitestReport = {
@@ -40,7 +41,7 @@ export class Clone {
   }
 
   /** @throws when the file does not contain the text exactly once. */
-  async apply({ id, file, from, to }: Mutant): Promise<() => Promise<void>> {
+  async apply({ id, file, from, to }: Omit<Mutant, 'tests'>): Promise<() => Promise<void>> {
     const path = join(this.folder, file);
     const source = await readFile(path, 'utf8');
     if (source.split(from).length !== 2) throw new Error(`${id}: ${file} does not contain the text exactly once`);
@@ -67,6 +68,21 @@ export class Clone {
     if (failed === undefined && options.length > 0) return this.firstFailure(tests, []);
     if (failed === undefined) throw new Error(`No test ran in ${tests.join(' ')}`);
     return [...failed.ancestorTitles, failed.title].join(' > ');
+  }
+
+  /** Builds what the simulation needs, and runs lives until one fails. @returns the output, and whether all were right */
+  async simulate(seed: number, lives: number): Promise<{ readonly output: string; readonly isRight: boolean }> {
+    const options = { cwd: this.folder, maxBuffer: 100_000_000 };
+    await this.npx(['tsc', '-b', 'simulation']);
+    await run(process.execPath, ['apps/worker/dist/bundle.js'], options);
+    const args = ['simulation/dist/main.js', '--seed', String(seed), '--lives', String(lives), '--stop'];
+    return run(process.execPath, args, options).then(
+      ({ stdout }) => ({ output: stdout, isRight: true }),
+      ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => ({
+        output: `${stdout}\n${stderr}`,
+        isRight: false,
+      }),
+    );
   }
 
   async remove(): Promise<void> {

@@ -1,0 +1,113 @@
+import { readFile } from 'node:fs/promises';
+import { Clone, ROOT, writePage } from './clone.js';
+import { MUTANTS, type Mutant } from './list.js';
+
+const PAGE = 'docs/simulation.md';
+/** The table follows this heading. */
+const HEADING = '## Mutants';
+const SEED = 20_261_126;
+/** A mutant with which so many lives are right survives. */
+const LIVES = 200;
+
+/** The code that decides about money within a checkout. A simulation has one account, no endpoint, and no SDK. */
+const MONEY = [
+  'packages/workflows/src/checkout/model/charges',
+  'packages/workflows/src/checkout/model/checkout-model.ts',
+  'packages/workflows/src/checkout/model/projection.ts',
+  'packages/workflows/src/checkout/model/refunds/refunding.ts',
+  'packages/workflows/src/checkout/model/refunds/matching.ts',
+  'packages/workflows/src/checkout/model/refunds/returns.ts',
+  'packages/workflows/src/shared',
+  'packages/domain/src/refund.ts',
+  'packages/domain/src/charge.ts',
+  'packages/payments-client/src/http/decision.ts',
+  'packages/payments-client/src/http/retry-policy.ts',
+  'packages/payments-client/src/webhooks.ts',
+  'apps/worker/src/activities',
+  'apps/worker/src/checkout',
+];
+
+const LOCAL_CALL = 'packages/workflows/src/shared/local-call.ts';
+/** Defects that only a replay shows. */
+const OF_REPLAYS: readonly Omit<Mutant, 'tests'>[] = [
+  {
+    id: 'local-calls-at-once',
+    breaks: 'a run makes several local calls at a time',
+    file: LOCAL_CALL,
+    from: 'const turn = this.#underWay === 0 ? inOneTask(call) : this.#last.then(() => inOneTask(call));',
+    to: 'const turn = inOneTask(call);',
+  },
+  {
+    id: 'renewed-task-goes-on',
+    breaks: 'a workflow task that was renewed during a local call goes on',
+    file: LOCAL_CALL,
+    from: 'if (!isReplay && workflowInfo().historyLength !== historyLength)',
+    to: 'if (isReplay && workflowInfo().historyLength < historyLength)',
+  },
+];
+
+type Found = {
+  readonly mutant: Omit<Mutant, 'tests'>;
+  /** What failed first; null: every life is right. */
+  readonly what: string | null;
+  /** How many lives ended until then. */
+  readonly lives: string;
+};
+
+/** @param parts of ids; none: all of them, and the page is written @returns whether the simulation finds every mutant */
+export async function measureSimulated(parts: readonly string[]): Promise<boolean> {
+  const all = [...OF_REPLAYS, ...MUTANTS.filter(({ file }) => MONEY.some((path) => file.startsWith(path)))];
+  const chosen = all.filter(({ id }) => parts.length === 0 || parts.some((part) => id.includes(part)));
+  const clone = await Clone.create();
+  try {
+    const results: Found[] = [];
+    for (const mutant of chosen) {
+      const result = await find(clone, mutant);
+      results.push(result);
+      console.log(
+        `${result.what === null ? 'SURVIVES' : 'found   '}  ${mutant.id}  ${result.lives}  ${result.what ?? ''}`,
+      );
+    }
+    if (parts.length === 0) await writeTable(results);
+    return results.every(({ what }) => what !== null);
+  } finally {
+    await clone.remove();
+  }
+}
+
+async function find(clone: Clone, mutant: Omit<Mutant, 'tests'>): Promise<Found> {
+  const restore = await clone.apply(mutant);
+  try {
+    const { output, isRight } = await clone.simulate(SEED, LIVES);
+    const lives = /, (\d+) lives in/.exec(output)?.[1] ?? 'the first';
+    if (isRight) return { mutant, what: null, lives };
+    const what = /broken: guarantee (.*)/.exec(output)?.[1] ?? /Error: (.*)/.exec(output)?.[1] ?? 'the run stops';
+    return { mutant, what: what.slice(0, 160), lives };
+  } finally {
+    await restore();
+  }
+}
+
+async function writeTable(results: readonly Found[]): Promise<void> {
+  const page = await readFile(`${ROOT}${PAGE}`, 'utf8');
+  const [before = ''] = page.split(HEADING);
+  const cell = (text: string): string => text.replaceAll('|', String.raw`\|`);
+  const rows = results.map(
+    ({ mutant, what, lives }) =>
+      `| ${mutant.id} | ${mutant.breaks} | ${what === null ? '**not found**' : lives} | ${cell(what ?? '')} |`,
+  );
+  const found = results.filter(({ what }) => what !== null).length;
+  const table = [
+    HEADING,
+    '',
+    `\`pnpm mutants simulated\` breaks one rule about money at a time, and runs up to ${LIVES} lives of seed ${SEED} until one`,
+    `fails. It writes this table. The simulation finds ${found} of ${results.length}; a test of \`pnpm test\` finds each of the others:`,
+    '[mutants.md](mutants.md).',
+    '',
+    '| Mutant | What it breaks | Lives until it is found | What is broken first: the guarantee, the checkout |',
+    '| --- | --- | --- | --- |',
+    ...rows,
+    '',
+  ];
+  await writePage(PAGE, `${before}${table.join('\n')}`);
+}
