@@ -31,7 +31,7 @@ async function live(): Promise<readonly End[]> {
     const deadline = Date.now() + FINAL_WITHIN_MS;
     const isOpen = (life: Life): boolean => life.compare(world.records()).some(({ guarantee }) => guarantee === 6);
     while (lives.some((life) => isOpen(life)) && Date.now() < deadline) await sleep(CHECK_EVERY_MS);
-    return lives.map(({ end }) => ({ ...end, reference: end.reference.replace(`-${run}`, '') }));
+    return lives.map(({ end, plan }) => Object.assign(end, { reference: plan.reference.replace(`-${run}`, '') }));
   } finally {
     world.close();
     await following;
