@@ -52,17 +52,18 @@ export async function simulate(options: SimulationOptions): Promise<readonly Bat
   const results: BatchResult[] = [];
   let isStopped = false;
   const work = async (): Promise<void> => {
-    const child = fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-    try {
-      for (const batch of left) {
+    for (const batch of left) {
+      // A process of its own for each world: what the programs remember of one world must not reach the next.
+      const child = fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+      try {
         const result = await ask(child, { seed, batch, lives, keepsLines, plan });
         results.push(result);
         onBatch?.(result);
         isStopped ||= options.stopsAtFailure === true && result.breaches.length > 0;
-        if (isStopped) return;
+      } finally {
+        child.kill('SIGKILL');
       }
-    } finally {
-      child.kill('SIGKILL');
+      if (isStopped) return;
     }
   };
   await Promise.all(Array.from({ length: Math.min(processes, worlds.length) }, work));
