@@ -3,6 +3,7 @@ import type { EngineParts } from './parts.js';
 import { events, STATUS, toMs, type Command } from './protocol.js';
 import type { Run } from './run.js';
 import type { Runs } from './runs.js';
+import { answered } from './updates.js';
 import type { WorkflowTasks } from './workflow-tasks.js';
 
 /** Carries out what workflow code asks for. */
@@ -57,8 +58,7 @@ export class Commands {
   #answerUpdate(run: Run, response: NonNullable<Command['updateResponse']>): void {
     const { protocolInstanceId, accepted, rejected, completed } = response;
     const { now } = this.parts.time;
-    const update = run.updates.get(protocolInstanceId ?? '');
-    if (update === undefined) throw new Error(`No update ${protocolInstanceId}`);
+    const update = answered(run, protocolInstanceId ?? '');
     if (accepted) {
       update.stage = 'accepted';
       run.append(events.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED, now);

@@ -108,6 +108,8 @@ export class Run {
   readonly timers = new Map<number, () => void>();
   readonly activities = new Map<number, ActivityState>();
   readonly updates = new Map<string, Update>();
+  /** Updates that the server has forgotten, while a worker may still carry them out. */
+  readonly forgotten = new Map<string, Update>();
   readonly signalIds = new Set<string>();
   task: WorkflowTask | null = null;
   /** Jobs for the next workflow task, whose events are in the history. */

@@ -28,7 +28,20 @@ export function forgetAdmitted(run: Run): void {
     if (update.stage !== 'admitted') continue;
     update.lost = 'again';
     run.updates.delete(update.id);
+    run.forgotten.set(update.id, update);
   }
+}
+
+/** The update that a worker answers. Its answer contains the request, so that a server that has forgotten it takes it up again. */
+export function answered(run: Run, id: string): Update {
+  const known = run.updates.get(id);
+  if (known !== undefined) return known;
+  const forgotten = run.forgotten.get(id);
+  if (forgotten === undefined) throw new Error(`No update ${id}`);
+  const { name, input, identity } = forgotten;
+  const update: Update = { id, name, input, identity, stage: 'admitted' };
+  run.updates.set(id, update);
+  return update;
 }
 
 /** The run has closed: updates without an outcome end. */
@@ -57,7 +70,8 @@ export function rejectedUpdates(run: Run, commands: readonly Command[]): Readonl
   return new Set(
     responses.flatMap(({ rejected, protocolInstanceId }) => {
       const id = protocolInstanceId ?? '';
-      const isRefused = rejected && run.updates.get(id)?.stage === 'admitted' && !accepted.has(id);
+      const update = run.updates.get(id) ?? run.forgotten.get(id);
+      const isRefused = rejected && update?.stage === 'admitted' && !accepted.has(id);
       return isRefused ? [id] : [];
     }),
   );

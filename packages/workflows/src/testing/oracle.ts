@@ -254,7 +254,10 @@ class Checks {
     const { acceptedChargeId, memo } = this.observation;
     if (acceptedChargeId !== undefined) return this.#paid.find(({ id }) => id === acceptedChargeId);
     const paidAt = memo.state?.paid_at ?? null;
-    return this.#paid.find((one) => one.paidAt !== null && iso(one.paidAt) === paidAt) ?? this.#paid[0];
+    const atThatTime = this.#paid.filter((one) => one.paidAt !== null && iso(one.paidAt) === paidAt);
+    // Two payments of one millisecond: only the timeline says which one counts.
+    const named = memo.timeline?.find(({ what }) => what === 'paid')?.detail ?? '';
+    return atThatTime.find(({ id }) => named.includes(id)) ?? atThatTime[0] ?? this.#paid[0];
   }
 }
 
