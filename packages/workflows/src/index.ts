@@ -74,6 +74,7 @@ export {
   type RefundRequest,
   type Refusal,
 } from './checkout/messages.js';
+export { openedMemo, type Opening } from './checkout/memo.js';
 export type { Outcome } from './shared/outcome.js';
 export { ADOPTABLE_ID, type Resolution } from './shared/resolution.js';
 export type { CheckoutSinks, Happened } from './checkout/counting.js';

@@ -16,8 +16,7 @@ import {
   type TimelineEntry,
 } from '@tillflow/workflows';
 import { decodeMapFromPayloads } from '../connection/sdk-internals.js';
-
-type HistoryPage = Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistory']>>;
+import { OPENING_EVENTS, readOpening, type HistoryEvent, type HistoryPage } from './opening.js';
 
 /** A checkout as Temporal stores it, in the memo of its workflow. */
 export type StoredCheckout = {
@@ -63,7 +62,8 @@ function attributesOf({ intent, state = initialState(intent) }: CheckoutMemo): T
 }
 
 /**
- * Reads a checkout from its newest run. Needs no worker. Null when there is none.
+ * Reads a checkout from its newest run. Needs no worker. Null when there is none. While the workflow writes its first QR
+ * code, its history shows it already.
  * @throws {UnreadablePayloadError} when it is encrypted with a key that is not configured.
  */
 export async function readCheckout(
@@ -72,7 +72,8 @@ export async function readCheckout(
 ): Promise<{ readonly checkout: StoredCheckout; readonly run: WorkflowExecutionDescription } | null> {
   try {
     const run = await client.workflow.getHandle(checkoutWorkflowId(key)).describe();
-    const checkout = toStored({ memo: run.memo, isRunning: run.status.name === 'RUNNING' });
+    const memo = (isOpening(run) ? await openingOf(client, run) : null) ?? run.memo;
+    const checkout = toStored({ memo, isRunning: run.status.name === 'RUNNING' });
     return checkout === null ? null : { checkout, run };
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return null;
@@ -80,9 +81,27 @@ export async function readCheckout(
   }
 }
 
+/** Its workflow has written nothing yet, and its history is long enough to show its first QR code. */
+function isOpening({ memo, historyLength, status }: WorkflowExecutionDescription): boolean {
+  return status.name === 'RUNNING' && memo?.['state'] === undefined && historyLength >= OPENING_EVENTS.least;
+}
+
+async function openingOf(
+  { options: { namespace, loadedDataConverter }, workflowService }: Client,
+  { workflowId, runId }: WorkflowExecutionDescription,
+): Promise<CheckoutMemo | null> {
+  const { history } = await workflowService.getWorkflowExecutionHistory({
+    namespace,
+    execution: { workflowId, runId },
+    maximumPageSize: OPENING_EVENTS.most,
+  });
+  return readOpening(loadedDataConverter, history?.events ?? []);
+}
+
 /**
  * Yields the checkout as soon as Temporal has stored that its newest run wrote the memo; at first also what it wrote
- * before. It waits at the server, so it costs a few short calls for each change. Ends with the run.
+ * before. The first QR code shows while the workflow writes it. It waits at the server, so it costs a few short calls
+ * for each change. Ends with the run.
  * @param call makes one call, which may take as long as the next event. @throws Temporal's own errors.
  */
 export async function* followCheckout(
@@ -93,6 +112,7 @@ export async function* followCheckout(
   const { namespace, loadedDataConverter } = client.options;
   const execution = { workflowId: checkoutWorkflowId(key) };
   const memo: Record<string, Payload> = {};
+  const opening: HistoryEvent[] = [];
   let token: Uint8Array | null = null;
   do {
     const nextPageToken: Uint8Array | null = token;
@@ -104,9 +124,13 @@ export async function* followCheckout(
     const writes = events.flatMap((event) => event.workflowPropertiesModifiedEventAttributes?.upsertedMemo ?? []);
     const begun = events[0]?.workflowExecutionStartedEventAttributes?.memo ?? {};
     for (const { fields } of [begun, ...writes]) Object.assign(memo, fields);
-    if (writes.length === 0) continue;
-    const decoded = await decodeMapFromPayloads(loadedDataConverter, memo);
-    const checkout = toStored({ memo: decoded, isRunning: true });
+    let shown: Readonly<Record<string, unknown>> | null | undefined;
+    if (writes.length > 0) shown = await decodeMapFromPayloads(loadedDataConverter, memo);
+    else if (opening.length < OPENING_EVENTS.most) {
+      opening.push(...events);
+      shown = await readOpening(loadedDataConverter, opening);
+    }
+    const checkout = toStored({ memo: shown ?? undefined, isRunning: true });
     if (checkout !== null) yield checkout;
   } while (token.length > 0);
 }

@@ -11,5 +11,5 @@ export {
   decodeOptionalFailureToOptionalError,
   encodeToPayloads,
 } from '@temporalio/common/lib/internal-non-workflow/codec-helpers.js';
-export { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+export { historyFromJSON, historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 export { msToTs } from '@temporalio/common/lib/time.js';

@@ -11,6 +11,7 @@ import {
 } from '@tillflow/domain';
 import type { Temporal } from '../connection/connection.js';
 import { msToTs } from '../connection/sdk-internals.js';
+import { millisecondsOf } from '../connection/time.js';
 import { DEFAULT_TASK_QUEUE } from '../settings/settings.js';
 import type { SetupStep } from './setup.js';
 
@@ -179,19 +180,14 @@ function isAsDefined({ schedule }: Description, definition: ScheduleDefinition, 
   const [interval, ...others] = spec?.interval ?? [];
   return (
     others.length === 0 &&
-    milliseconds(interval?.interval) === definition.everyMs &&
-    milliseconds(interval?.phase) === definition.offsetMs &&
+    millisecondsOf(interval?.interval) === definition.everyMs &&
+    millisecondsOf(interval?.phase) === definition.offsetMs &&
     workflowId === scheduleIdOf(definition.name, taskQueue) &&
     workflowType?.name === definition.workflowType &&
     queue?.name === taskQueue &&
     Number(policies?.overlapPolicy) === OVERLAP_SKIP &&
-    milliseconds(policies?.catchupWindow) === definition.catchupMs
+    millisecondsOf(policies?.catchupWindow) === definition.catchupMs
   );
-}
-
-/** Converts Temporal's duration to milliseconds. */
-function milliseconds(duration: { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined) {
-  return Number(duration?.seconds ?? 0) * 1_000 + (duration?.nanos ?? 0) / 1e6;
 }
 
 /** The summary is for people and not encrypted: it contains nothing about payments. */

@@ -1,5 +1,6 @@
 import { QueryNotRegisteredError } from '@temporalio/client';
 import type { Temporal } from '../connection/connection.js';
+import { millisecondsOf } from '../connection/time.js';
 import { UnreadablePayloadError } from '../encryption/encryption-codec.js';
 
 /** The numbers of Temporal's `TaskQueueType`. */
@@ -53,12 +54,12 @@ export async function describeTaskQueue(
   });
   return {
     backlog: Number(stats?.approximateBacklogCount ?? 0),
-    backlogAgeMs: durationMs(stats?.approximateBacklogAge),
+    backlogAgeMs: millisecondsOf(stats?.approximateBacklogAge),
     pollers: pollers.map(({ identity, deploymentOptions, workerVersionCapabilities, lastAccessTime }) => ({
       identity: identity ?? '?',
       build: deploymentOptions?.buildId ?? workerVersionCapabilities?.buildId ?? '?',
       isVersioned: (deploymentOptions?.buildId ?? '') !== '',
-      seenAt: Number(lastAccessTime?.seconds ?? 0) * 1_000 + (lastAccessTime?.nanos ?? 0) / 1e6,
+      seenAt: millisecondsOf(lastAccessTime),
     })),
     currentBuild: versioningInfo?.currentDeploymentVersion?.buildId ?? null,
     deployment:
@@ -66,12 +67,6 @@ export async function describeTaskQueue(
       pollers.map(({ deploymentOptions }) => deploymentOptions?.deploymentName ?? '').find((name) => name !== '') ??
       null,
   };
-}
-
-function durationMs(
-  duration: { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined,
-): number {
-  return Number(duration?.seconds ?? 0) * 1_000 + (duration?.nanos ?? 0) / 1e6;
 }
 
 /** Every worker answers this query, for every workflow. */

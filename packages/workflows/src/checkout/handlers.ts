@@ -38,8 +38,13 @@ import type { CheckoutIntent, CheckoutMemo, StoredRefund } from './types.js';
 const MAX_WAITING = 6;
 
 /** Sets every handler. Called before the first await, because an update that finds no handler is refused. */
-export function handleMessages(model: CheckoutModel, hasLimits: () => boolean, localCalls: LocalCalls): Messages {
-  const messages = new Messages(model, hasLimits, localCalls);
+export function handleMessages(
+  model: CheckoutModel,
+  hasLimits: () => boolean,
+  localCalls: LocalCalls,
+  mayBeOld: boolean,
+): Messages {
+  const messages = new Messages(model, hasLimits, localCalls, mayBeOld);
   messages.setHandlers();
   return messages;
 }
@@ -67,11 +72,12 @@ class Messages {
   /** The other updates that wait, the longest first. */
   readonly #waiting = new Set<symbol>();
 
-  /** @param hasLimits whether refunds have limits from here on */
+  /** @param hasLimits whether refunds have limits from here on @param mayBeOld see workflow.ts */
   constructor(
     private readonly model: CheckoutModel,
     private readonly hasLimits: () => boolean,
     private readonly localCalls: LocalCalls,
+    private readonly mayBeOld: boolean,
   ) {}
 
   setHandlers(): void {
@@ -111,7 +117,7 @@ class Messages {
         ? this.#refundBySignal(request)
         : this.#applySignal(() => model.requestRefundBySignal(clock(), request)),
     );
-    setHandler(hint, (received) => this.#applySignal(() => model.hint(clock(), received)));
+    setHandler(hint, (received) => this.#applySignal(() => model.hint(clock(), received, !this.mayBeOld)));
     setHandler(view, () => model.view(clock()));
     setDefaultSignalHandler((name) => log.warn('No handler accepts this signal', { signal: name }));
   }
@@ -146,16 +152,13 @@ class Messages {
 
   /**
    * Waits for a new message, or until the time.
-   * @param orHandled continue also when no handler waits any more @param mayBeOld see workflow.ts
+   * @param orHandled continue also when no handler waits any more
    */
-  newOrUntil(
-    { until, why }: { readonly until: number; readonly why: string },
-    { orHandled, mayBeOld }: { readonly orHandled: boolean; readonly mayBeOld: boolean },
-  ): Promise<unknown> {
+  newOrUntil({ until, why }: { readonly until: number; readonly why: string }, orHandled: boolean): Promise<unknown> {
     this.#isIdle = true;
     const ms = Math.max(until - clock(), 1);
     const options = { summary: `Until ${new Date(until).toISOString()}: ${why}` };
-    if (orHandled || mayBeOld) {
+    if (orHandled || this.mayBeOld) {
       return condition(() => this.#hasNew || (orHandled && allHandlersFinished()), ms, options);
     }
     // Every checkout waits here, and a `condition` costs several times as much.

@@ -2,6 +2,7 @@ import { formatInstant, formatMoney, type Instant } from '@tillflow/domain';
 import type { SearchAttributeUpdatePair } from '@temporalio/common';
 import { setCurrentDetails, upsertMemo, upsertSearchAttributes, workflowInfo } from '@temporalio/workflow';
 import { countChange } from './counting.js';
+import { changedMemo } from './memo.js';
 import type { CheckoutModel } from './model/checkout-model.js';
 import { eventsBetween, FIRST_QR_WITHIN_MS } from './published-events.js';
 import { changingAttributes, searchAttributes, slipAttributes } from './search-attributes.js';
@@ -22,7 +23,7 @@ export function publish(model: CheckoutModel, now: Instant): void {
   // The feed finds the first QR code by the start of the workflow, unless it comes late.
   const isAnnounced = announced.length > 0 && model.isFollowed && (isPublishedBefore() || isLate(now));
   countChange(state, model.intent);
-  upsertMemo(changedMemo(model, state, now));
+  upsertMemo(changedMemo(model, state, now, publishedMemo()));
   const changed = changedAttributes(model, state);
   // A charge's id is published with the next other change: operators search by it only after the end.
   const isNamed = hasNewSlip(state);
@@ -35,7 +36,8 @@ export function publish(model: CheckoutModel, now: Instant): void {
 export function memoOf(model: CheckoutModel, now: Instant): Record<string, unknown> {
   const state = model.projection(now);
   countChange(state, model.intent);
-  const memo = { ...workflowInfo().memo, ...changedMemo(model, state, now) };
+  const before = publishedMemo();
+  const memo = { ...before, ...changedMemo(model, state, now, before) };
   model.wasPublished();
   return memo;
 }
@@ -47,42 +49,27 @@ export function searchAttributesOf(model: CheckoutModel, now: Instant) {
   return workflowInfo().typedSearchAttributes.updateCopy(pairs);
 }
 
+function publishedMemo(): CheckoutMemo | undefined {
+  return workflowInfo().memo as CheckoutMemo | undefined;
+}
+
 /** The time of the newest event, when this state makes one. */
 function announcedAttribute(state: CheckoutState, now: Instant): SearchAttributeUpdatePair[] {
-  const memo = workflowInfo().memo as CheckoutMemo | undefined;
+  const memo = publishedMemo();
   const isEvent = eventsBetween(memo?.state, state, memo?.events).length > 0;
   return isEvent ? [{ key: searchAttributes.changedAt, value: new Date(now) }] : [];
 }
 
 function isPublishedBefore(): boolean {
-  return (workflowInfo().memo as CheckoutMemo | undefined)?.state !== undefined;
+  return publishedMemo()?.state !== undefined;
 }
 
 function isLate(now: Instant): boolean {
   return now - workflowInfo().startTime.getTime() > FIRST_QR_WITHIN_MS;
 }
 
-function changedMemo(
-  model: CheckoutModel,
-  state: CheckoutState,
-  now: Instant,
-): Omit<CheckoutMemo, 'intent' | 'requestNonce'> {
-  const { refunds } = model;
-  const version = model.state.published.version + 1;
-  const memo = workflowInfo().memo as CheckoutMemo | undefined;
-  const events = eventsBetween(memo?.state, state, memo?.events).map((event) => [event, [version, now]] as const);
-  return {
-    state,
-    timeline: [...model.timeline],
-    version,
-    ...(refunds.length > 0 ? { refunds } : {}),
-    ...(events.length > 0 ? { events: { ...memo?.events, ...Object.fromEntries(events) } } : {}),
-  };
-}
-
 function isPublished(model: CheckoutModel, state: CheckoutState): boolean {
-  const memo = workflowInfo().memo as CheckoutMemo | undefined;
-  const { state: published, timeline = [], refunds = [] } = memo ?? {};
+  const { state: published, timeline = [], refunds = [] } = publishedMemo() ?? {};
   // Until something is known, the API shows an empty checkout that is being created.
   if (published === undefined) return model.isJustOpened;
   return (

@@ -17,7 +17,10 @@ import type { CheckoutMemo, CheckoutResult } from './types.js';
 type Kind = {
   /** How provider calls are made while a payment is awaited. */
   readonly calls: (localCall: LocalCalls) => ProviderCalls;
-  /** Version 0.1 may have begun the run: it then waits with a `condition`, in whose order of commands it replays. */
+  /**
+   * Version 0.1 may have begun the run: it then waits with a `condition`, in whose order of commands it replays, and
+   * keeps no hint of a charge that it does not know.
+   */
   readonly mayBeOld: boolean;
   /** Refunds have limits in this run from here on. */
   readonly hasLimits: () => boolean;
@@ -88,7 +91,7 @@ function run(
 ): Promise<CheckoutResult> {
   const inTurn = new LocalCalls();
   const calls = callsWith(inTurn);
-  const messages = handleMessages(model, areRefundsLimited, inTurn);
+  const messages = handleMessages(model, areRefundsLimited, inTurn, mayBeOld);
   // A payment may be in flight: a cancellation in the Temporal UI requests the same orderly end as the update `cancel`.
   CancellationScope.current().cancelRequested.catch(() =>
     messages.apply(() => model.requestCancel(clock(), { by: TEMPORAL_CANCEL })),
@@ -107,7 +110,7 @@ function run(
         return model.result(clock());
       }
       if (step.do === 'wait') {
-        await messages.newOrUntil(step, { orHandled: isDue(), mayBeOld });
+        await messages.newOrUntil(step, isDue());
       } else {
         await executeStep(model, step, model.isAwaiting ? calls : regularCalls, clock);
         messages.changed();

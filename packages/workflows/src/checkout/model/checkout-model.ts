@@ -107,13 +107,15 @@ export class CheckoutModel extends KnownCheckout {
 
   /**
    * A webhook, the event tail or a reconciliation names a charge, or all. Only the retrieve that follows is believed.
+   *
+   * @param isKept until the charge is known; false: a run of version 0.1 replays without it
    */
-  hint(now: Instant, { eventId, eventKey, chargeId = null, transactionId }: Hint): void {
+  hint(now: Instant, { eventId, eventKey, chargeId = null, transactionId }: Hint, isKept = true): void {
     // The provider repeats webhooks; this one says nothing new.
     if (eventKey === COMPLETION && this.parts.charges.isKnownPaid(chargeId)) return;
     if (eventKey === RECONCILIATION) this.note(now, RECONCILIATION, eventId, { by: RECONCILED });
     else this.note(now, 'webhook', `${eventKey} ${eventId}`);
-    this.parts.charges.hint(now, chargeId, { isPayment: eventKey === COMPLETION, transactionId });
+    this.parts.charges.hint(now, chargeId, { isPayment: eventKey === COMPLETION, transactionId }, isKept);
     if (this.parts.creation.isUnknown) this.parts.creation.continueNow(now);
   }
 
@@ -180,7 +182,7 @@ export class CheckoutModel extends KnownCheckout {
   applyCharge(now: Instant, outcome: Outcome<ChargeFacts>, inFlightUntil: Instant): void {
     if (outcome.kind === 'done') this.#isFollowed = outcome.value.isFollowed === true;
     if (this.parts.creation.inProgress === null) return;
-    const isCreated = outcome.kind === 'done' && this.parts.charges.apply(now, outcome.value, null) !== null;
+    const isCreated = outcome.kind === 'done' && this.parts.charges.applyCreated(now, outcome.value) !== null;
     if (!isCreated) this.parts.creation.applyNoCharge(now, outcome, inFlightUntil);
   }
 

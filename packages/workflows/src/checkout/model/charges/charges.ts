@@ -49,6 +49,8 @@ export type ChargesState = {
   lateAfter: CheckoutStatus | null;
   /** The refund window is over: charges are retrieved one last time. */
   isClosing: boolean;
+  /** What a hint says of the charge whose creation is not answered yet. Absent: none came. */
+  early?: Report;
 };
 
 /** Every charge of the checkout. Retrieved charges change their status by rank, so a late answer changes nothing. */
@@ -97,11 +99,32 @@ export class Charges {
     return [...charges, ...this.unrecognized.due()];
   }
 
-  /** A hint only asks for a retrieve of charges. @param chargeId null: every charge of the checkout. */
-  hint(now: Instant, chargeId: string | null, report: Report): void {
+  /**
+   * A hint only asks for a retrieve of charges.
+   * @param chargeId null: every charge of the checkout @param isKept until the charge is known
+   */
+  hint(now: Instant, chargeId: string | null, report: Report, isKept: boolean): void {
     const charge = this.#get(chargeId);
+    if (isKept && charge === undefined && this.creation.inProgress !== null) this.#keepEarly(report);
     if (chargeId !== null && charge === undefined) this.unrecognized.add(now, chargeId);
     else for (const one of charge === undefined ? this.state.all : [charge]) planForHint(one, now, report);
+  }
+
+  /**
+   * The customer may pay before the workflow has the answer to the charge: the API shows the QR code of an answer that is
+   * in the history, and a workflow task reads messages before answers.
+   */
+  #keepEarly({ isPayment, transactionId = this.state.early?.transactionId }: Report): void {
+    this.state.early = { isPayment: isPayment && this.state.early?.isPayment !== false, transactionId };
+  }
+
+  /** Applies the answer to the creation of a charge. A hint that came before it asks for a retrieve at once. */
+  applyCreated(now: Instant, facts: ChargeFacts): Readonly<Charge> | null {
+    const { early } = this.state;
+    const charge = this.apply(now, facts, null);
+    const added = this.#get(charge?.id ?? null);
+    if (early !== undefined && added !== undefined) planForHint(added, now, early);
+    return charge;
   }
 
   retrieveAll(now: Instant): void {
@@ -262,6 +285,7 @@ export class Charges {
       retrievedAt: now - RETRIEVE_APART_MS,
     };
     this.state.all.push(charge);
+    delete this.state.early;
     this.unrecognized.remove(charge.id);
     attempts.addCharge(number, charge.id);
     if (number === attempts.current.number) this.creation.finish();

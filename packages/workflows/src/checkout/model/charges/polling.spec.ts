@@ -7,6 +7,7 @@ import {
   payableModel,
   retrieve,
   retrievesWithin,
+  sourcedModel,
   stepAt,
 } from '../../../testing/sample-model.js';
 import { HOUR, MINUTE, SECOND, START } from '../../../testing/simulated-provider.js';
@@ -26,6 +27,39 @@ const charge = (changes: Partial<Charge> = {}): Charge => ({
 const retrieval = { do: 'retrieveCharge', chargeId: 'chrg_1' };
 const again = { step: retrieval, why: 'then retrieve the charge again' };
 const expiry = { step: { do: 'expireCharge', chargeId: 'chrg_1' }, why: 'then expire the charge again' };
+
+describe('a hint that comes before the answer to the charge', () => {
+  const created = { kind: 'done', value: chargeFacts() } as const;
+
+  it.each([
+    ['names the charge', 'chrg_1'],
+    ['names none', null],
+  ])('a hint that comes before the answer to the charge and %s causes a retrieve at once', (_, chargeId) => {
+    const model = sourcedModel();
+    hint(model, START, chargeId, 'charge.complete');
+    model.applyCharge(after(SECOND), created, after(MINUTE));
+    expect(stepAt(model, after(SECOND))).toEqual(retrieval);
+    retrieve(model, after(SECOND), paidCharge());
+    expect(model.status).toBe('paid');
+    expect(model.state.charges.early).toBeUndefined();
+  });
+
+  it('a hint that comes before the answer to the charge is rechecked once when another one came before it', () => {
+    const model = sourcedModel();
+    hint(model, START, 'chrg_1');
+    model.hint(START, { eventId: 'evnt_2', eventKey: 'charge.complete', chargeId: 'chrg_1', transactionId: 'trxn_1' });
+    model.applyCharge(after(SECOND), created, after(MINUTE));
+    const [known] = model.state.charges.all;
+    expect(known).toMatchObject({ hintedAt: after(SECOND), otherHintAt: after(SECOND), hintedTransaction: 'trxn_1' });
+  });
+
+  it('a hint that comes before the answer to the charge is forgotten by a run of version 0.1', () => {
+    const model = sourcedModel();
+    model.hint(START, { eventId: 'evnt_1', eventKey: 'charge.complete', chargeId: null }, false);
+    model.applyCharge(after(SECOND), created, after(MINUTE));
+    expect(stepAt(model, after(SECOND)).do).toBe('wait');
+  });
+});
 
 describe('a charge', () => {
   it.each<[string, Partial<Charge>, number | null, unknown[]]>([
