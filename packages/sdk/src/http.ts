@@ -84,7 +84,8 @@ export class Http {
 
 const NO_HEADERS = { get: (): null => null };
 
-function parsed(text: string): unknown {
+/** The JSON of this text; undefined when it is not JSON. */
+export function parsed(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

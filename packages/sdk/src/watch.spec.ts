@@ -86,6 +86,7 @@ describe('a watch', () => {
     ['breaks in the middle of an event', stream([event(2), event(9).slice(0, 60)], breaks)],
     ['ends in the middle of an event', stream([event(2), event(9).slice(0, 60)], endsWell)],
     ['brings something that is not a checkout', stream([event(2), 'event: checkout\ndata: <html>\n\n'])],
+    ['brings a state and something else at once', stream([`${event(2)}event: checkout\ndata: <html>\n\n`])],
   ])('continues after a stream that %s', async (_, broken) => {
     const { tillflow } = await api(read(1), broken, read(3), closed(3));
     expect(await versionsOf(tillflow().checkouts.watch(ID))).toEqual([1, 2, 3]);

@@ -1,7 +1,7 @@
 import { backoffMs, Bound, pause } from './bound.js';
 import { isOpen, NotPaidError, TillflowError } from './errors.js';
 import { eventsIn } from './event-stream.js';
-import type { Http } from './http.js';
+import { parsed, type Http } from './http.js';
 import { aborted, checkoutIn, type Failure, failureOf, WAIT_S, waitingPath } from './sender.js';
 import type { Checkout } from './types.js';
 
@@ -126,13 +126,15 @@ class Watching {
         bound.rest();
         const { data, rest } = eventsIn(text + decoder.decode(value, { stream: true }), 'checkout');
         text = rest;
-        const checkouts = data.flatMap((one) => checkoutIn({ status, json: JSON.parse(one) }, this.id) ?? []);
+        const checkouts = data.flatMap((one) => checkoutIn({ status, json: parsed(one) }, this.id) ?? []);
         const newest = Math.max(...checkouts.map(({ version }) => version));
         const checkout = checkouts.find(({ version }) => version === newest);
         if (checkout !== undefined && this.#isNews(checkout)) {
           hasNews = true;
           yield checkout;
         }
+        // What else this stream brings cannot be trusted.
+        if (checkouts.length < data.length) return end;
         bound.listen(SILENCE_MS);
       }
     } catch {
