@@ -171,14 +171,15 @@ export async function openWorker(
     () => (isPlaced = true),
     () => undefined,
   );
+  const isTakingWork = (): boolean => isPlaced && work.isRunning;
   return {
     clocks,
     ready,
     stopped,
     get isTakingWork() {
-      return isPlaced && work.isRunning;
+      return isTakingWork();
     },
-    isReady: async () => isPlaced && work.isRunning && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
+    isReady: async () => isTakingWork() && (await answers(connection, settings.TEMPORAL_NAMESPACE)),
     stop: async () => {
       await Promise.all([work.stop(), eventWork.stop(), stopped]);
     },

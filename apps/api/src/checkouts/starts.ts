@@ -72,6 +72,7 @@ export class CheckoutStarts {
     const over = new AbortController();
     try {
       const checkout = await this.temporal.whileItGoesOn(
+        intent.id,
         withinMs,
         async (leave) => {
           const startedAt = performance.now();

@@ -19,7 +19,8 @@ export function unavailable(error: unknown): unknown {
   }
   if (error instanceof OverloadedError || error instanceof CallerGoneError) {
     const detail = 'The payment engine is too busy to answer in time';
-    return new Problem('overloaded', detail, { retryAfterSeconds: retryAfterSeconds(), cause: error });
+    const seconds = error instanceof OverloadedError ? error.retryAfterSeconds : retryAfterSeconds();
+    return new Problem('overloaded', detail, { retryAfterSeconds: seconds, cause: error });
   }
   if (!isTemporalFailure(error)) return error;
   const detail = 'The payment engine does not answer';

@@ -233,4 +233,92 @@ describe('a gate whose calls take a second', () => {
     expect(refused).toHaveBeenCalledTimes(1);
     end();
   });
+
+  /** Passes calls that end at once, and notes in which order they ran or were refused. */
+  function noted(gate: Gate): { order: string[]; pass: (about: string, patience?: object) => Promise<unknown> } {
+    const order: string[] = [];
+    const pass = (about: string, patience = {}): Promise<unknown> =>
+      gate
+        .pass({ withinMs: 3_500, about, ...patience }, async () => void order.push(about))
+        .catch(() => order.push(`${about} refused`));
+    return { order, pass };
+  }
+
+  it('takes a call that it refused before the calls that came later', async () => {
+    const { gate, end } = await slowGate();
+    const { order, pass } = noted(gate);
+    const leaving = new AbortController();
+    const passes = [pass('first', { gone: leaving.signal }), pass('second'), pass('third')];
+    await vi.advanceTimersByTimeAsync(1);
+    expect(order).toEqual(['third refused']);
+    leaving.abort();
+    passes.push(pass('fourth'), pass('third'));
+    await vi.advanceTimersByTimeAsync(1);
+    end();
+    await Promise.all(passes);
+    expect(order).toEqual(['third refused', 'first refused', 'fourth refused', 'second', 'third']);
+  });
+
+  it('forgets a refused call that does not come again for a minute', async () => {
+    const { gate, end } = await slowGate();
+    const { order, pass } = noted(gate);
+    await pass('old', { withinMs: 1 });
+    await vi.advanceTimersByTimeAsync(60_001);
+    await pass('another', { withinMs: 1 });
+    const passes = [pass('later', { withinMs: 600_000 }), pass('old', { withinMs: 600_000 })];
+    end();
+    await Promise.all(passes);
+    expect(order).toEqual(['old refused', 'another refused', 'later', 'old']);
+  });
+
+  it('tells each call that it refuses to come again shortly before its turn', async () => {
+    const { gate, end } = await slowGate();
+    // With the call in progress, two calls of a second each fit into 3.5 s.
+    const passes = ['first', 'second'].map((about) => gate.pass({ withinMs: 3_500, about }, nothing));
+    const seconds: number[] = [];
+    for (let refused = 0; refused < 12; refused += 1) {
+      await gate
+        .pass({ withinMs: 3_500, about: `refused ${refused}` }, nothing)
+        .catch((error: OverloadedError) => seconds.push(error.retryAfterSeconds));
+    }
+    const turns = seconds.map((_, refused) => 3 + refused);
+    expect(seconds).toHaveLength(12);
+    for (const [refused, turn] of turns.entries()) {
+      expect(seconds[refused]).toBeGreaterThanOrEqual(Math.min(turn - 2, 11));
+      expect(seconds[refused]).toBeLessThanOrEqual(Math.min(turn, 12));
+    }
+    end();
+    await Promise.all(passes);
+  });
+
+  it('serves every caller that comes again, although others come all the time', async () => {
+    const { gate, end } = await slowGate();
+    end();
+    const [callers, milliseconds] = [20, 300_000];
+    const until = performance.now() + milliseconds;
+    const work = (): Promise<void> => sleep(1_000);
+    let longestMs = 0;
+    const served = async (about: string): Promise<void> => {
+      for (;;) {
+        const refusal = await gate.pass({ withinMs: 3_500, about }, work).catch((error: OverloadedError) => error);
+        if (refusal === undefined) return;
+        await sleep(1_000 * refusal.retryAfterSeconds);
+      }
+    };
+    const call = async (caller: number): Promise<void> => {
+      for (let calls = 0; performance.now() < until; calls += 1) {
+        const startedAt = performance.now();
+        await served(`${caller} ${calls}`);
+        longestMs = Math.max(longestMs, performance.now() - startedAt);
+      }
+    };
+    const all = Promise.all(Array.from({ length: callers }, (_, caller) => call(caller)));
+    await vi.advanceTimersByTimeAsync(milliseconds + 120_000);
+    await all;
+    expect(gate.refused).toBeGreaterThan(callers);
+    // In turns, each call takes as many seconds as there are callers.
+    expect(longestMs).toBeLessThan(2.5 * callers * 1_000);
+  });
 });
+
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds));

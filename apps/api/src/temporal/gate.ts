@@ -1,9 +1,18 @@
+import { randomInt } from 'node:crypto';
 import { declareWithoutEffect } from '@tillflow/temporal';
 import { FairQueue } from './fair-queue.js';
 
 /** No place for the call became free in time. It was not sent. */
 export class OverloadedError extends Error {
   override readonly name = 'OverloadedError';
+
+  constructor(
+    message: string,
+    /** When its turn is near, in seconds: random, so that callers who were refused together do not come back together. */
+    readonly retryAfterSeconds: number,
+  ) {
+    super(message);
+  }
 }
 
 /** The caller's connection closed before the call was sent. */
@@ -18,12 +27,19 @@ export type Patience = {
   readonly gone?: AbortSignal | undefined;
   /** Who asks: the calls of each caller wait in a line of their own. */
   readonly caller?: string | undefined;
+  /** What the call is about. A call that was refused has its turn by the time when it first came. */
+  readonly about?: string | undefined;
 };
 
 /** Frees the place of a call before it is done, once. @param elsewhereMs the part of its time that was not Temporal's */
 export type Leave = (elsewhereMs?: number) => void;
 
+/** How long a failed call keeps its place: until then Temporal may still work on it. */
+export type Keep = (error: unknown, leave: Leave) => Promise<void>;
+
 type Waiting = {
+  /** When the call first came, in milliseconds of `performance.now()`. */
+  readonly since: number;
   /** In milliseconds of `performance.now()`. */
   readonly answerBy: number;
   readonly admit: () => void;
@@ -39,12 +55,22 @@ const WEIGHT = 0.1;
  */
 const LONGEST_PAUSE = 8;
 
+/** A refused call comes again when it can wait for its turn: not too early, nor with no time to spare. */
+const COMES_AGAIN = { earliest: 0.9, latest: 0.1 };
+const LONGEST_RETRY_S = 12;
+
+/** A refused call that does not come again is forgotten after this time, and when so many came after it. Milliseconds. */
+const REMEMBERED_MS = 60_000;
+const MOST_REMEMBERED = 10_000;
+
 /**
  * Limits the calls in progress. Callers get the free places in turns. A call that cannot run in time is refused at
- * once, and a call whose caller disconnects while it waits is dropped. Neither is sent.
+ * once, and a call whose caller disconnects while it waits is dropped. Neither is sent. A refused call that comes again
+ * goes before calls that came later, so no caller is refused again and again while others succeed.
  */
 export class Gate {
   readonly #queue = new FairQueue<Waiting>();
+  readonly #refusedCalls = new Map<string, { readonly since: number; readonly refusedAt: number }>();
   #busy = 0;
   /** When the gate filled up, or a call last left it. In milliseconds of `performance.now()`. */
   #movedAt = 0;
@@ -68,17 +94,13 @@ export class Gate {
   }
 
   /**
-   * @param keep how long a failed call keeps its place: until then Temporal may still work on it
    * @throws {OverloadedError} {CallerGoneError} when the call was not sent; otherwise the error of `work`.
    */
-  async pass<T>(
-    patience: Patience,
-    work: (leave: Leave) => Promise<T>,
-    keep?: (error: unknown, leave: Leave) => Promise<void>,
-  ): Promise<T> {
+  async pass<T>(patience: Patience, work: (leave: Leave) => Promise<T>, keep?: Keep): Promise<T> {
     if (patience.gone?.aborted === true) throw callerGone();
     if (this.#busy < this.places) this.#enter();
     else await this.#place(patience);
+    this.#refusedCalls.delete(patience.about ?? '');
     const startedAt = performance.now();
     let hasLeft = false;
     const leave: Leave = (elsewhereMs = 0) => {
@@ -117,9 +139,11 @@ export class Gate {
     this.#busy -= 1;
   }
 
-  async #place({ withinMs, gone, caller = '' }: Patience): Promise<void> {
+  async #place({ withinMs, gone, caller = '', about }: Patience): Promise<void> {
     const longestWaitMs = withinMs - this.#typicalMs;
-    if (this.#waitOf(this.#queue.ahead(caller)) >= longestWaitMs) throw this.#overloaded();
+    const since = this.#refusedCalls.get(about ?? '')?.since ?? performance.now();
+    const overloaded = (): OverloadedError => this.#overloaded(since, longestWaitMs, about);
+    if (this.#waitOf(this.#queue.ahead(caller, since)) >= longestWaitMs) throw overloaded();
     return new Promise((resolve, reject) => {
       const settle = (end: () => void): void => {
         this.#queue.remove(caller, waiting);
@@ -127,9 +151,9 @@ export class Gate {
         gone?.removeEventListener('abort', leave);
         end();
       };
-      const refuse = (): void => settle(() => reject(this.#overloaded()));
+      const refuse = (): void => settle(() => reject(overloaded()));
       const leave = (): void => settle(() => reject(callerGone()));
-      const waiting: Waiting = { answerBy: performance.now() + withinMs, admit: () => settle(resolve), refuse };
+      const waiting: Waiting = { since, answerBy: performance.now() + withinMs, admit: () => settle(resolve), refuse };
       const timer = setTimeout(refuse, longestWaitMs);
       gone?.addEventListener('abort', leave);
       this.#queue.add(caller, waiting);
@@ -151,9 +175,26 @@ export class Gate {
     return (ahead + 1) * pauseMs;
   }
 
-  #overloaded(): OverloadedError {
+  #overloaded(since: number, longestWaitMs: number, about: string | undefined): OverloadedError {
     this.#refused += 1;
-    return declareWithoutEffect(new OverloadedError('Temporal is too busy to answer in time'));
+    const turnMs = this.#waitOf(this.#queue.size + this.#refusedCalls.size);
+    if (about !== undefined) this.#remember(about, since);
+    const seconds = (share: number): number => Math.ceil((turnMs - share * longestWaitMs) / 1_000);
+    const earliest = Math.min(Math.max(seconds(COMES_AGAIN.earliest), 1), LONGEST_RETRY_S - 1);
+    const latest = Math.min(Math.max(seconds(COMES_AGAIN.latest), earliest + 1), LONGEST_RETRY_S);
+    const message = 'Temporal is too busy to answer in time';
+    return declareWithoutEffect(new OverloadedError(message, randomInt(earliest, latest + 1)));
+  }
+
+  #remember(about: string, since: number): void {
+    const now = performance.now();
+    // The last refused call is the last of the map.
+    this.#refusedCalls.delete(about);
+    this.#refusedCalls.set(about, { since, refusedAt: now });
+    for (const [oldest, { refusedAt }] of this.#refusedCalls) {
+      if (this.#refusedCalls.size <= MOST_REMEMBERED && now - refusedAt < REMEMBERED_MS) return;
+      this.#refusedCalls.delete(oldest);
+    }
   }
 }
 

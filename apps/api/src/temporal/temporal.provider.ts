@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client, Connection } from '@temporalio/client';
 import { hadNoEffect, isTooSlow, within, type Bounded, type CallKind, type Temporal } from '@tillflow/temporal';
-import { Gate, type Leave } from './gate.js';
+import { Gate, type Keep, type Leave } from './gate.js';
 import { currentBudget } from './request-budget.js';
 
 /** The limit of calls in progress of each kind. */
@@ -54,28 +54,30 @@ export class TemporalAccess {
    * As {@link within}, for a write whose work at Temporal can end before its answer, and after its deadline. `work`
    * frees its place with `leave`. After the deadline, the write keeps its place until `elsewhereMs` (checked once a
    * second) is a number, at most 15 s. Otherwise a slow Temporal would get ever more work.
-   * @param elsewhereMs null while Temporal works on it; then what {@link Leave} takes
+   * @param about see {@link Patience.about} @param elsewhereMs null while Temporal works on it; then what {@link Leave} takes
    */
   whileItGoesOn<T>(
+    about: string,
     milliseconds: number,
     work: (leave: Leave) => Promise<T>,
     elsewhereMs: () => Promise<number | null>,
   ): Promise<T> {
-    return this.#within('write', milliseconds, work, async (error, leave) => {
+    const keep = async (error: unknown, leave: Leave): Promise<void> => {
       const until = performance.now() + LONGEST_KEEP_MS;
       while (isTooSlow(error) && !hadNoEffect(error) && performance.now() < until) {
         await sleep(KEEP_STEP_MS, undefined, { ref: false });
         const ms = await elsewhereMs();
         if (ms !== null) return leave(ms);
       }
-    });
+    };
+    return this.#within('write', milliseconds, work, { about, keep });
   }
 
   async #within<T>(
     kind: CallKind,
     milliseconds: number,
     work: (leave: Leave) => Promise<T>,
-    keep?: (error: unknown, leave: Leave) => Promise<void>,
+    { about, keep }: { readonly about?: string; readonly keep?: Keep } = {},
   ): Promise<T> {
     const isAwaited = kind !== 'background';
     const startedAt = performance.now();
@@ -86,7 +88,7 @@ export class TemporalAccess {
     // webhooks.
     const gone = kind === 'hint' ? undefined : budget?.gone;
     return this.#gates[kind].pass(
-      { withinMs, gone, caller: budget?.caller },
+      { withinMs, gone, caller: budget?.caller, about },
       (leave) => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), () => work(leave)),
       keep,
     );
