@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import { expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { ALERT_CASES, type AlertCase } from './support/alert-cases.js';
-import { PROMTOOL } from './support/prometheus-server.js';
+import { PROMTOOL } from '@tillflow/tools';
 
 const run = promisify(execFile);
 const RULES = fileURLToPath(new URL('../deploy/prometheus/alerts.yml', import.meta.url));

@@ -2,12 +2,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import { activePollers, describeTaskQueue } from '@tillflow/temporal';
 import { freePorts } from '@tillflow/tools';
+import { FULL } from './support/full.js';
 import { FAST } from './support/money-calls.js';
 import { chargeIdOf, newReference, Stack } from './support/stack.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
 import { WorkerProcess, type SignalAt } from './support/worker-process.js';
 
-const SHIFTED_CLOCK = new URL('./support/shifted-clock.mjs', import.meta.url).href;
+const SHIFTED_CLOCK = new URL('../tools/shifted-clock.mjs', import.meta.url).href;
 const TEN_MINUTES_MS = 600_000;
 const BOUND_RAISED = { MAX_CLOCK_OFFSET_MS: '3600000' };
 
@@ -67,9 +68,9 @@ describe('a worker whose clock is set wrong while it runs, and right again', () 
 });
 
 describe.concurrent.each([
-  ['ahead', TEN_MINUTES_MS],
-  ['behind', -TEN_MINUTES_MS],
-] as const)('a worker whose clock is ten minutes %s', (side, shiftMs) => {
+  ['ahead', TEN_MINUTES_MS, {}],
+  ['behind', -TEN_MINUTES_MS, FULL],
+] as const)('a worker whose clock is ten minutes %s', (side, shiftMs, options) => {
   it('still sends its calls, so a checkout is charged, paid and refunded', () =>
     withShiftedWorker(shiftMs, BOUND_RAISED, async (stack) => {
       const { id } = (await stack.create()).body;
@@ -81,7 +82,7 @@ describe.concurrent.each([
       expect(stack.requests('POST /charges')).toHaveLength(1);
     }));
 
-  it('does not send a call after its send_by, because it was frozen for longer than the call may wait', () =>
+  it('does not send a call after its send_by, because it was frozen for longer than the call may wait', options, () =>
     withShiftedWorker(
       shiftMs,
       BOUND_RAISED,
@@ -95,44 +96,49 @@ describe.concurrent.each([
         expect(stack.requests('POST /charges')).toHaveLength(1);
       },
       { moment: 'call:begun', activity: 'createCharge', signal: 'SIGSTOP' },
-    ));
+    ),
+  );
 
-  it('takes no work with the default MAX_CLOCK_OFFSET_MS, and reports why in its health, in its log and to tillflow doctor', async () => {
-    const stack = await Stack.start({ worker: false });
-    const [port = 0] = await freePorts(1);
-    const worker = WorkerProcess.run({ ...shifted(stack, shiftMs), WORKER_HEALTH_PORT: String(port) });
-    const health = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
-    try {
-      const { id } = (await stack.create()).body;
-      const said = await worker.line(`600 s ${side}`);
-      expect(said).toContain('MAX_CLOCK_OFFSET_MS');
-      expect((await health('/health/live')).status).toBe(200);
-      const ready = await health('/health/ready');
-      expect(ready.status).toBe(503);
-      const { clock } = (await ready.json()) as { clock: { temporal_offset_ms: number; max_offset_ms: number } };
-      expect(Math.round(clock.temporal_offset_ms / 1_000)).toBe(shiftMs / 1_000);
-      expect(clock.max_offset_ms).toBe(30_000);
-      expect(await (await health('/metrics')).text()).toMatch(
-        /^tillflow_worker_clock_offset_seconds\{of="temporal"\} -?(600|599\.\d+)$/m,
-      );
+  it(
+    'takes no work with the default MAX_CLOCK_OFFSET_MS, and reports why in its health, in its log and to tillflow doctor',
+    options,
+    async () => {
+      const stack = await Stack.start({ worker: false });
+      const [port = 0] = await freePorts(1);
+      const worker = WorkerProcess.run({ ...shifted(stack, shiftMs), WORKER_HEALTH_PORT: String(port) });
+      const health = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
+      try {
+        const { id } = (await stack.create()).body;
+        const said = await worker.line(`600 s ${side}`);
+        expect(said).toContain('MAX_CLOCK_OFFSET_MS');
+        expect((await health('/health/live')).status).toBe(200);
+        const ready = await health('/health/ready');
+        expect(ready.status).toBe(503);
+        const { clock } = (await ready.json()) as { clock: { temporal_offset_ms: number; max_offset_ms: number } };
+        expect(Math.round(clock.temporal_offset_ms / 1_000)).toBe(shiftMs / 1_000);
+        expect(clock.max_offset_ms).toBe(30_000);
+        expect(await (await health('/metrics')).text()).toMatch(
+          /^tillflow_worker_clock_offset_seconds\{of="temporal"\} -?(600|599\.\d+)$/m,
+        );
 
-      const queue = await describeTaskQueue(stack.temporal, stack.taskQueue, 'activities');
-      expect(activePollers(queue, Date.now())).toEqual([]);
-      expect(stack.requests('POST /sources')).toEqual([]);
-      expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
+        const queue = await describeTaskQueue(stack.temporal, stack.taskQueue, 'activities');
+        expect(activePollers(queue, Date.now())).toEqual([]);
+        expect(stack.requests('POST /sources')).toEqual([]);
+        expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
 
-      const { out } = await tillflow(['doctor', '--json'], operatorOf(stack));
-      const { findings } = JSON.parse(out) as { findings: { code: string; what: string }[] };
-      expect(findings).toContainEqual(
-        expect.objectContaining({
-          code: 'clock_skew',
-          what: expect.stringMatching(new RegExp(`^the clock of worker \\S+ is (599|600|601) s ${side}`)),
-        }),
-      );
-      expect(findings).toContainEqual(expect.objectContaining({ code: 'no_worker' }));
-    } finally {
-      await worker.stop();
-      await stack.stop();
-    }
-  });
+        const { out } = await tillflow(['doctor', '--json'], operatorOf(stack));
+        const { findings } = JSON.parse(out) as { findings: { code: string; what: string }[] };
+        expect(findings).toContainEqual(
+          expect.objectContaining({
+            code: 'clock_skew',
+            what: expect.stringMatching(new RegExp(`^the clock of worker \\S+ is (599|600|601) s ${side}`)),
+          }),
+        );
+        expect(findings).toContainEqual(expect.objectContaining({ code: 'no_worker' }));
+      } finally {
+        await worker.stop();
+        await stack.stop();
+      }
+    },
+  );
 });

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { freePorts } from '@tillflow/tools';
+import { freePorts, PROMETHEUS, PrometheusServer, type Series } from '@tillflow/tools';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -11,7 +11,7 @@ import { QUICK_TAIL, TailRun } from './support/event-tail.js';
 import { eventually } from './support/eventually.js';
 import { FULL } from './support/full.js';
 import { readExpression } from './support/prometheus.js';
-import { PROMETHEUS, PrometheusServer, type Series } from './support/prometheus-server.js';
+
 import { Receiver } from './support/receiver.js';
 import { chargeIdOf, KEYS, Stack } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
@@ -100,11 +100,13 @@ it('every panel shows data of a running stack', { ...FULL, timeout: 600_000 }, a
   });
   const tail = await TailRun.start(stack);
   const receiver = await Receiver.start();
-  const prometheus = await PrometheusServer.start([
-    { job: 'tillflow-api', target: new URL(stack.api.url).host, key: KEYS.ops },
-    { job: 'tillflow-worker', target: `127.0.0.1:${health}` },
-    { job: 'tillflow-worker-sdk', target: `127.0.0.1:${sdk}` },
-  ]);
+  const prometheus = await PrometheusServer.start({
+    jobs: [
+      { job: 'tillflow-api', targets: [new URL(stack.api.url).host], key: KEYS.ops },
+      { job: 'tillflow-worker', targets: [`127.0.0.1:${health}`] },
+      { job: 'tillflow-worker-sdk', targets: [`127.0.0.1:${sdk}`] },
+    ],
+  });
   const ended = new AbortController();
   try {
     const operator = { key: KEYS.ops };

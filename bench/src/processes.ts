@@ -37,7 +37,9 @@ export class MeasuredProcess {
       stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
       env: { PATH: process.env['PATH'], ...env },
     });
-    process.once('exit', () => child.kill('SIGKILL'));
+    const killNow = (): void => void child.kill('SIGKILL');
+    process.once('exit', killNow);
+    child.once('exit', () => process.off('exit', killNow));
     const { stdout } = child;
     if (stdout === null) throw new Error('The program has no standard output');
     const lines = createInterface({ input: stdout });

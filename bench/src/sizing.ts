@@ -3,6 +3,7 @@ import { LoadBalancer, NotAvailableError, TemporalOnPostgres } from '@tillflow/t
 import { answeredMs, cpuOf, paidMs, rateOf, runRound, type Round } from './checkout/round.js';
 import { Till } from './checkout/till.js';
 import { checkoutVariant, type Variant } from './checkout/variants.js';
+import { KillBill } from './kill-bill.js';
 import { addUsage, usageOfFamily, usageOfProcess, type MeasuredProcess, type Usage } from './processes.js';
 import { print, printTable, report } from './report.js';
 import { THIS_TREE } from './sandbox-process.js';
@@ -27,6 +28,8 @@ type Plan = {
   /** Seconds of a round, and of the one before it that does not count. */
   readonly seconds: number;
   readonly warmUpSeconds: number;
+  /** The same for Java, which compiles its code while it runs. */
+  readonly javaWarmUpSeconds: number;
 };
 
 const FULL: Plan = {
@@ -36,8 +39,17 @@ const FULL: Plan = {
   callers: [20, 50],
   seconds: 30,
   warmUpSeconds: 10,
+  javaWarmUpSeconds: 60,
 };
-const QUICK: Plan = { servers: [2], shards: [4], programs: [2], callers: [5], seconds: 3, warmUpSeconds: 1 };
+const QUICK: Plan = {
+  servers: [2],
+  shards: [4],
+  programs: [2],
+  callers: [5],
+  seconds: 3,
+  warmUpSeconds: 1,
+  javaWarmUpSeconds: 1,
+};
 
 /** Each of a server's four services has a pool of 20 connections and one of 10. */
 const connectionsOf = (servers: number): number => servers * 4 * (20 + 10) + 20;
@@ -58,6 +70,9 @@ type Measured = Size & {
   readonly usage: UsageOfParts;
 };
 
+/** A round of another system. */
+type Beside = { readonly callers: number; readonly round: Round };
+
 /**
  * Measures what a paid checkout costs each part of an installation on PostgreSQL, for several sizes of it. All parts and
  * the callers share the cores of one machine, so that the CPU of a checkout counts here, and not the checkouts a second.
@@ -74,24 +89,54 @@ export async function benchSizing({
     plan.shards.flatMap((shards) => plan.programs.map((programs): Size => ({ servers, shards, programs }))),
   );
   const measured: Measured[] = [];
+  const beside: Beside[] = [];
   try {
     for (const size of shuffled(sizes, randomOf(seed))) {
       print(`sizing: ${nameOf(size)}`);
       measured.push(...(await measureSize(size, plan)));
     }
+    beside.push(...(await measureKillBill(plan)));
   } catch (error) {
     if (!(error instanceof NotAvailableError)) throw error;
     print(`NOT TRIED: ${error.message}`);
     return true;
   }
   printMeasured(measured);
+  printBeside(beside);
   const results = measured.map(({ callers, round, ...size }) => ({
     name: `${nameOf(size)}, ${callers} callers`,
     value: rateOf([round]),
     unit: 'checkouts/s',
     digits: 1,
   }));
-  return report('sizing', results, { seed, plan, measured: measured.map(summaryOf) });
+  const ofBeside = beside.map(({ callers, round: { cpuMs, samples, failures } }) => ({
+    callers,
+    payments: samples.length,
+    cpuMs,
+    failures,
+  }));
+  return report('sizing', results, { seed, plan, measured: measured.map(summaryOf), killBill: ofBeside });
+}
+
+/** Kill Bill under the same callers, in the same hour, on the same machine. Nothing where Java is missing. */
+async function measureKillBill({ callers, seconds, javaWarmUpSeconds }: Plan): Promise<Beside[]> {
+  print('sizing: Kill Bill');
+  const killBill = await KillBill.start();
+  if (killBill === null) {
+    print('NOT TRIED: Kill Bill needs Java, which is not installed');
+    return [];
+  }
+  try {
+    const all: Beside[] = [];
+    for (const concurrency of callers) {
+      const variant = await killBill.variant(concurrency);
+      await runRound(killBill, variant, { concurrency, seconds: javaWarmUpSeconds });
+      all.push({ callers: concurrency, round: await runRound(killBill, variant, { concurrency, seconds }) });
+    }
+    return all;
+  } finally {
+    await killBill.stop();
+  }
 }
 
 async function measureSize(size: Size, { callers, seconds, warmUpSeconds }: Plan): Promise<Measured[]> {
@@ -212,6 +257,20 @@ function printMeasured(measured: readonly Measured[]): void {
     ...[bytes.database, bytes.log].map((value) => (value / 1_000).toFixed(1)),
   ]);
   printTable([header, ...rows], (column) => column > 0);
+}
+
+function printBeside(beside: readonly Beside[]): void {
+  if (beside.length === 0) return;
+  print('\nKill Bill: times in ms and CPU in ms per payment.\n');
+  const header = ['callers', 'per s', 'answer p50', 'p99', 'Java CPU', 'database CPU', 'load CPU', 'failures'];
+  const rows = beside.map(({ callers, round }) => [
+    String(callers),
+    rateOf([round]).toFixed(1),
+    ...[0.5, 0.99].map((share) => percentile(answeredMs([round]), share).toFixed(0)),
+    ...(['server', 'database', 'load'] as const).map((part) => cpuOf([round], [part]).toFixed(1)),
+    String(round.failures.length),
+  ]);
+  printTable([header, ...rows], () => true);
 }
 
 /** For the file. */

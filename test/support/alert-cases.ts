@@ -103,9 +103,19 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'TillflowProviderUnknown',
-    fires: [grows(`${CALLS}{outcome="unknown"}`, 1), grows(`${CALLS}{outcome="done"}`, 9)],
+    fires: [
+      grows(`${CALLS}{method="POST",outcome="unknown"}`, 1),
+      grows(`${CALLS}{method="POST",outcome="done"}`, 9),
+      grows(`${CALLS}{method="GET",outcome="done"}`, 90),
+    ],
     summary: '10% of the calls to the provider end without a known outcome',
-    quiet: [grows(`${CALLS}{outcome="unknown"}`, 1), grows(`${CALLS}{outcome="done"}`, 20)],
+    quiet: [grows(`${CALLS}{method="POST",outcome="unknown"}`, 1), grows(`${CALLS}{method="POST",outcome="done"}`, 20)],
+  },
+  {
+    alert: 'TillflowProviderUnknown',
+    fires: [grows(`${CALLS}{method="GET",outcome="unknown"}`, 6), grows(`${CALLS}{method="GET",outcome="done"}`, 4)],
+    summary: '60% of the calls to the provider end without a known outcome',
+    quiet: [grows(`${CALLS}{method="GET",outcome="unknown"}`, 4), grows(`${CALLS}{method="GET",outcome="done"}`, 6)],
   },
   {
     alert: 'TillflowProviderUnreachable',
@@ -243,14 +253,34 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [stays('up{job="tillflow-worker"}', 1)],
   },
   {
+    alert: 'TillflowWorkerStuck',
+    fires: [stays('up{job="tillflow-worker",instance="a"}', 0), stays('up{job="tillflow-worker",instance="b"}', 1)],
+    labels: { job: 'tillflow-worker', instance: 'a' },
+    summary: 'The worker a does not answer',
+    quiet: [stays('up{job="tillflow-worker",instance="a"}', 0), stays('up{job="tillflow-worker",instance="b"}', 0)],
+  },
+  {
     alert: 'TillflowNoPollers',
-    fires: [stays('tillflow_worker_pollers{kind="workflow"}', 0), stays('tillflow_worker_pollers{kind="activity"}', 1)],
+    fires: [
+      stays('up{job="tillflow-worker"}', 1),
+      stays('tillflow_worker_pollers{kind="workflow"}', 0),
+      stays('tillflow_worker_pollers{kind="activity"}', 1),
+    ],
     labels: { kind: 'workflow' },
     summary: 'No worker polls Temporal for workflow',
     quiet: [
+      stays('up{job="tillflow-worker"}', 1),
       stays('tillflow_worker_pollers{kind="workflow",instance="a"}', 0),
       stays('tillflow_worker_pollers{kind="workflow",instance="b"}', 1),
     ],
+  },
+  {
+    alert: 'TillflowNoPollers',
+    fires: [stays('up{job="tillflow-worker"}', 1), stays('tillflow_worker_pollers{kind="activity"}', 0)],
+    labels: { kind: 'activity' },
+    summary: 'No worker polls Temporal for activity',
+    // TillflowWorkerDown fires.
+    quiet: [stays('up{job="tillflow-worker"}', 0), stays('tillflow_worker_pollers{kind="activity"}', 0)],
   },
   {
     alert: 'TillflowWorkflowsStuck',
@@ -309,6 +339,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     fires: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="201"}`, 9)],
     summary: 'The API answers 10% of the requests with a 5xx',
     quiet: [grows(`${REQUESTS}{status="503"}`, 1), grows(`${REQUESTS}{status="404"}`, 20)],
+  },
+  {
+    alert: 'TillflowRequestsFail',
+    fires: [grows(`${REQUESTS}{status="503"}`, 1), stays('tillflow_temporal_up', 1)],
+    summary: 'The API answers 100% of the requests with a 5xx',
+    // TillflowTemporalDown fires.
+    quiet: [grows(`${REQUESTS}{status="503"}`, 1), stays('tillflow_temporal_up', 0)],
   },
   {
     alert: 'TillflowRequestsFail',

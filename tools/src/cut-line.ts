@@ -33,6 +33,12 @@ export class CutLine {
     for (const socket of this.#sockets) socket.destroy();
   }
 
+  /** Breaks the connections, and accepts no new one: the server is down. */
+  refuse(): void {
+    this.cut();
+    this.server.close();
+  }
+
   /** Holds all bytes without breaking the connections. The bytes arrive after `mend`. */
   freeze(): void {
     this.#holds = new Set(['there', 'back']);
@@ -58,6 +64,7 @@ export class CutLine {
     this.#delayMs = 0;
     this.#holds = new Set();
     for (const release of this.#held.splice(0)) release();
+    if (!this.server.listening) this.server.listen(Number(this.address.split(':')[1]), '127.0.0.1');
   }
 
   close(): void {

@@ -20,7 +20,7 @@ export class RestartableTemporal {
   static async start(log: (line: string) => void): Promise<RestartableTemporal> {
     const [port = 0] = await freePorts(1);
     const own = new RestartableTemporal(await mkdtemp(join(tmpdir(), 'tillflow-temporal-')), port, log);
-    await own.#start();
+    await own.start();
     return own;
   }
 
@@ -35,23 +35,23 @@ export class RestartableTemporal {
 
   /** Kills the server with SIGKILL and starts a new one on the same file. */
   async restart(): Promise<void> {
-    await this.#kill();
-    await this.#start();
+    await this.kill();
+    await this.start();
   }
 
   /** Restarts the server, and copies its state while it is down. */
   async backUp(): Promise<void> {
-    await this.#kill();
+    await this.kill();
     for (const file of await this.#database()) await cp(join(this.folder, file), join(this.folder, BACKUP, file));
-    await this.#start();
+    await this.start();
   }
 
   /** Restarts the server with the copy from {@link backUp}: it forgets what happened since. */
   async restore(): Promise<void> {
-    await this.#kill();
+    await this.kill();
     for (const file of await this.#database()) await rm(join(this.folder, file));
     await cp(join(this.folder, BACKUP), this.folder, { recursive: true });
-    await this.#start();
+    await this.start();
   }
 
   async stop(): Promise<void> {
@@ -59,7 +59,8 @@ export class RestartableTemporal {
     await rm(this.folder, { recursive: true, force: true });
   }
 
-  async #kill(): Promise<void> {
+  /** Kills the server with SIGKILL. */
+  async kill(): Promise<void> {
     const { pid, ended } = this.#running;
     if (pid === undefined) throw new Error('The Temporal server was not started by this process');
     process.kill(pid, 'SIGKILL');
@@ -71,7 +72,8 @@ export class RestartableTemporal {
     return (await readdir(this.folder)).filter((file) => file.startsWith(DATABASE));
   }
 
-  async #start(): Promise<void> {
+  /** Starts the server on the same port, with the state that it had when it was killed. */
+  async start(): Promise<void> {
     this.#server = await startTemporalServer({
       forTests: true,
       dbFilename: join(this.folder, DATABASE),

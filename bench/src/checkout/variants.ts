@@ -22,7 +22,7 @@ export type Sample = {
 
 /** One kind of operation, which is repeated and measured. */
 export type Variant = {
-  readonly name: 'two activities' | 'provider' | 'bare shape' | 'checkout';
+  readonly name: 'two activities' | 'provider' | 'bare shape' | 'checkout' | 'kill bill';
   /** Whether the workflow is still open after the operation. */
   readonly leavesOpen: boolean;
   /** The programs that no other variant uses. Without them, the CPU is unknown when variants take turns. */

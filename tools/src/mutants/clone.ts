@@ -71,11 +71,15 @@ export class Clone {
   }
 
   /** Builds what the simulation needs, and runs lives until one fails. @returns the output, and whether all were right */
-  async simulate(seed: number, lives: number): Promise<{ readonly output: string; readonly isRight: boolean }> {
+  async simulate(
+    seed: number,
+    lives: number,
+    focus: readonly string[],
+  ): Promise<{ readonly output: string; readonly isRight: boolean }> {
     const options = { cwd: this.folder, maxBuffer: 100_000_000 };
     await this.npx(['tsc', '-b', 'simulation']);
     await run(process.execPath, ['apps/worker/dist/bundle.js'], options);
-    const args = ['simulation/dist/main.js', '--seed', String(seed), '--lives', String(lives), '--stop'];
+    const args = ['simulation/dist/main.js', '--seed', String(seed), '--lives', String(lives), '--stop', ...focus];
     return run(process.execPath, args, options).then(
       ({ stdout }) => ({ output: stdout, isRight: true }),
       ({ stdout, stderr }: { readonly stdout: string; readonly stderr: string }) => ({

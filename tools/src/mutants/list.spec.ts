@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { MUTANTS } from './list.js';
+import { FIXED } from './simulated.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 
@@ -10,8 +11,11 @@ describe('the list of mutants', () => {
     expect(MUTANTS.length).toBeGreaterThanOrEqual(40);
   });
 
-  it.each(MUTANTS)('the mutant $id changes text that $file contains exactly once', ({ file, from, to }) => {
-    expect(readFileSync(new URL(file, ROOT), 'utf8').split(from)).toHaveLength(2);
-    expect(to).not.toBe(from);
-  });
+  it.each([...MUTANTS, ...FIXED])(
+    'the mutant $id changes text that $file contains exactly once',
+    ({ file, from, to }) => {
+      expect(readFileSync(new URL(file, ROOT), 'utf8').split(from)).toHaveLength(2);
+      expect(to).not.toBe(from);
+    },
+  );
 });

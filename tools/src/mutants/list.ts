@@ -314,6 +314,22 @@ export const MUTANTS: readonly Mutant[] = [
     tests: model,
   },
   {
+    id: 'early-hint-forgotten',
+    breaks: 'a webhook that comes before the answer to its charge is forgotten',
+    file: `${MODEL}/charges/charges.ts`,
+    from: 'if (early !== undefined && added !== undefined) planForHint(added, now, early);',
+    to: '',
+    tests: model,
+  },
+  {
+    id: 'opening-after-a-message',
+    breaks: 'the API shows a QR code by a history that has a message before it',
+    file: 'packages/temporal/src/checkouts/opening.ts',
+    from: 'if (!kinds.every((kind, index) => opening[index]?.[`${kind}EventAttributes`] != null)) return null;',
+    to: '',
+    tests: ['packages/temporal/src/checkouts'],
+  },
+  {
     id: 'hint-lost-in-retrieve',
     breaks: 'a hint that arrives during a retrieve is dropped',
     file: `${MODEL}/charges/polling.ts`,
@@ -639,6 +655,14 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['apps/api/src/temporal'],
   },
   {
+    id: 'refused-again-and-again',
+    breaks: 'under overload, a refused checkout that comes again has no turn before those that came later',
+    file: 'apps/api/src/temporal/gate.ts',
+    from: "this.#refusedCalls.get(about ?? '')?.since ?? performance.now()",
+    to: 'performance.now()',
+    tests: ['apps/api/src/temporal'],
+  },
+  {
     id: 'earlier-change-missed',
     breaks: 'a request that waits does not learn of a change that was announced just before',
     file: 'apps/api/src/checkouts/watches.ts',
@@ -796,8 +820,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'ready-before-its-build',
     breaks: 'a roll stops the old workers before the new ones get tasks',
     file: `${WORKER}/worker.ts`,
-    from: 'return isPlaced && work.isRunning;',
-    to: 'return work.isRunning;',
+    from: '=> isPlaced && work.isRunning;',
+    to: '=> work.isRunning;',
     tests: ['test/worker-versions.spec.ts'],
   },
   {

@@ -8,7 +8,13 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freeLowPorts } from '../ports.js';
 import { SupervisedChild } from '../supervised-child.js';
-import { findInstalledPostgres, selectRow, unpackPostgres, type PostgresPrograms } from './postgres-programs.js';
+import {
+  executeFile,
+  findInstalledPostgres,
+  selectRow,
+  unpackPostgres,
+  type PostgresPrograms,
+} from './postgres-programs.js';
 import type { ProgramSearch } from './temporal-programs.js';
 
 const run = promisify(execFile);
@@ -102,6 +108,11 @@ export class Database {
   /** The values of the one row that this query selects. */
   select(sql: string): Promise<string[]> {
     return selectRow(this.programs, this.url, sql);
+  }
+
+  /** Executes a file of statements. @throws {Error} with what PostgreSQL says */
+  execute(path: string): Promise<void> {
+    return executeFile(this.programs, this.url, path);
   }
 
   async #initialize(): Promise<void> {

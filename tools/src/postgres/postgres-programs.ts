@@ -91,3 +91,9 @@ export async function selectRow({ psql, env }: PostgresPrograms, url: string, sq
   const { stdout } = await run(psql, args, { env: { ...process.env, ...env } });
   return stdout.trim().split('|');
 }
+
+/** Executes a file of statements, and stops at the first that fails. @throws {Error} with what PostgreSQL says */
+export async function executeFile({ psql, env }: PostgresPrograms, url: string, path: string): Promise<void> {
+  const args = ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1', '--dbname', url, '--file', path];
+  await run(psql, args, { env: { ...process.env, ...env, PGOPTIONS: '--client-min-messages=warning' } });
+}
