@@ -5,17 +5,16 @@ import { FULL } from './support/full.js';
 import { LivedWorld } from './support/lived-world.js';
 import { ALWAYS_VOIDABLE_MINUTES, Stack } from './support/stack.js';
 
-/** Printed, so that the run can be repeated: SEED=… FULL=1 npx vitest run test/simulation.spec.ts. */
-const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+/** The same lives each time. Others: SEED=… FULL=1 npx vitest run test/simulation.spec.ts. */
+const SEED = Number(process.env['SEED'] ?? 1);
 const LIVES = 60;
 const FINAL_WITHIN_MS = 150_000;
 const CHECK_EVERY_MS = 2_000;
 
-/** No two runs share a reference on the server. */
-const run = Date.now().toString(36);
-
 /** What the plans of the simulation are on the real server. @returns how each life ended */
 async function live(): Promise<readonly End[]> {
+  // No two runs share a reference on the server, and a second try is a run of its own.
+  const run = Date.now().toString(36);
   const stack = await Stack.start({ api: { VOID_DATE_OFFSET_MINUTES: String(ALWAYS_VOIDABLE_MINUTES) } });
   const world = new LivedWorld(stack);
   const plans = new Plans(SEED);

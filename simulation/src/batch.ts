@@ -1,7 +1,7 @@
 import type { Breach } from '@tillflow/workflows/testing';
 import { Faults } from './faults.js';
 import { Life } from './life.js';
-import { Plans, type Beat } from './plan.js';
+import { Plans, type Beat, type Focus } from './plan.js';
 import { World } from './world.js';
 
 const WORKERS = 2;
@@ -21,6 +21,13 @@ export type End = {
   readonly status: string;
   readonly kept: number;
   readonly refunded: number;
+};
+
+type BatchOptions = {
+  readonly lives: number;
+  readonly keepsLines: boolean;
+  readonly plan: PlanKind;
+  readonly focus: Focus;
 };
 
 export type BatchResult = {
@@ -43,16 +50,16 @@ export type BatchResult = {
 };
 
 /**
- * Runs the lives of a batch in a world of their own. Depends on the seed and the numbers of the lives only.
+ * Runs the lives of a batch in a world of their own. Depends on the seed, the focus and the numbers of the lives only.
  *
  * @throws {Error} for a defect of the simulation itself
  */
 export async function runBatch(
   seed: number,
   batch: number,
-  { lives, keepsLines, plan: kind }: { readonly lives: number; readonly keepsLines: boolean; readonly plan: PlanKind },
+  { lives, keepsLines, plan: kind, focus }: BatchOptions,
 ): Promise<BatchResult> {
-  const plans = new Plans(seed);
+  const plans = new Plans(seed, focus);
   const world = await World.open(`${seed}/${batch}`, { workers: WORKERS, keepsLines });
   const faults = new Faults(world, world.random.stream('faults'));
   const planned = Array.from({ length: lives }, (_, index) => {

@@ -1,4 +1,5 @@
 import type { Fault } from '@tillflow/sandbox';
+import { Lies } from './installation/lies.js';
 import type { Link } from './network/network.js';
 import type { FaultKind } from './fault-kinds.js';
 import type { Random } from './random.js';
@@ -119,6 +120,7 @@ export class Faults {
     const ofInstallation = INSTALLATION[kind];
     if (ofProvider !== undefined) world.provider.sandbox.faults.add([ofProvider]);
     else if (ofInstallation !== undefined) ofInstallation(world, random);
+    else if (Lies.includes(kind)) world.provider.lies.add(kind);
     else if (kind in WEBHOOK_FAULTS) this.#failWebhooks(WEBHOOK_FAULTS[kind as keyof typeof WEBHOOK_FAULTS]);
     else this.#breakLink(kind);
   }

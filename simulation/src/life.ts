@@ -1,5 +1,5 @@
 import { compareRecords, type ProviderRecords } from '@tillflow/tools/chaos';
-import { resolve, type CheckoutMemo } from '@tillflow/workflows';
+import { resolve, type CheckoutMemo, type Resolution } from '@tillflow/workflows';
 import { checkAlways, type Breach } from '@tillflow/workflows/testing';
 import type { End } from './batch.js';
 import type { Faults } from './faults.js';
@@ -147,7 +147,7 @@ export class Life {
     'refunds at the dashboard': () => this.#customer.refundAtDashboard(),
     'repeats the create': () => this.#create(),
     'sends a false webhook': () => this.#falseWebhook(),
-    'looks it up': () => this.lookUp(),
+    'looks it up or gives up': () => (this.#random.chance(0.6) ? this.lookUp() : this.#giveUp()),
     'cancels in the Temporal UI': () => this.#workflow.cancel().catch(() => undefined),
   };
 
@@ -172,9 +172,10 @@ export class Life {
   }
 
   async #payTwo(): Promise<void> {
-    const before = this.#customer.charges.length;
+    const attempts = (): number => this.memo?.state?.attempts.length ?? 0;
+    const before = attempts();
     await this.#newAttempt();
-    await this.#until(() => this.#customer.charges.length > before);
+    await this.#until(() => attempts() > before && this.#status !== 'creating');
     this.#customer.pay(1);
     // The oracle knows the accepted payment by its millisecond.
     await this.world.time.sleep(this.#random.integer(2, 40));
@@ -202,11 +203,21 @@ export class Life {
   }
 
   /** An operator makes the checkout look up its charges. */
-  async lookUp(): Promise<void> {
-    const action = { action: 'look', reason: 'simulation' } as const;
+  lookUp(): Promise<void> {
+    return this.#resolve('look');
+  }
+
+  /** An operator stops waiting for an unknown outcome, and the till refunds the rest of the payment. */
+  async #giveUp(): Promise<void> {
+    await this.#resolve('abandon');
+    await this.#till.refund(null);
+  }
+
+  async #resolve(action: 'look' | 'abandon'): Promise<void> {
     const { connection } = this.world.operator;
+    const args: [Resolution] = [{ action, reason: 'simulation' }];
     await connection
-      .withDeadline(this.world.time.now + 30_000, () => this.#workflow.executeUpdate(resolve, { args: [action] }))
+      .withDeadline(this.world.time.now + 30_000, () => this.#workflow.executeUpdate(resolve, { args }))
       .catch(() => undefined);
   }
 
@@ -225,8 +236,9 @@ export class Life {
   #look(): void {
     const { memo } = this;
     if (memo === null) return;
+    const { now } = this.world.time;
     const charges = this.world.provider.recordsOf(this.id);
-    this.breaches.push(...checkAlways({ now: this.world.time.now, charges, memo }).breaches);
+    this.breaches.push(...checkAlways({ now, charges, memo: asRead(memo, now) }).breaches);
   }
 
   /** How the checkout ended, with the amounts of the provider. */
@@ -242,7 +254,8 @@ export class Life {
   compare(records: ProviderRecords): readonly Breach[] {
     const { memo } = this;
     if (memo !== null) {
-      return compareRecords(records, { memo, answers: this.#till.answers, inFlightMs: IN_FLIGHT_MS }).breaches;
+      const checkout = { memo: asRead(memo, Date.parse(records.now)), answers: this.#till.answers };
+      return compareRecords(records, { ...checkout, inFlightMs: IN_FLIGHT_MS }).breaches;
     }
     if (this.#customer.charges.length === 0) return [];
     const what = 'the provider has charges of a checkout that the engine does not have';
@@ -252,4 +265,11 @@ export class Life {
   #breach(guarantee: Breach['guarantee'], what: string): void {
     this.breaches.push({ guarantee, checkout: this.id, what });
   }
+}
+
+/** A memo is not written anew when the time to void is over: those who read it compare the time. */
+function asRead(memo: CheckoutMemo, now: number): CheckoutMemo {
+  const { state } = memo;
+  if (state?.voidable_until == null || now < Date.parse(state.voidable_until)) return memo;
+  return { ...memo, state: { ...state, voidable_until: null } };
 }

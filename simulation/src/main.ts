@@ -1,16 +1,18 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Coverage } from './coverage.js';
-import { Plans } from './plan.js';
-import { coverageTable, failures, summary } from './report.js';
+import { Plans, type Focus } from './plan.js';
+import { coverageTable, failures, focusOptions, summary } from './report.js';
 import { simulate, worldsOf } from './simulate.js';
 
 const DEFAULT_LIVES = 2_000;
 const USAGE = `usage: pnpm simulate [--seed <number>] [--lives <number, ${DEFAULT_LIVES}>] [--processes <number>] [--stop]
+                     [--fault <text> ...] [--action <text> ...]
        pnpm simulate --seed <number> --life <number>
 
 Runs whole lives of checkouts on a virtual clock while everything fails: docs/simulation.md. With --life, it repeats the
-world of one life and prints its trace. With --stop, it stops at the first failure. Exits 0 when every life is right, 1 when one is not, 2 for a wrong option.`;
+world of one life and prints its trace. With --stop, it stops at the first failure. With --fault or
+--action, only faults or actions come whose names contain one of these texts. Exits 0 when every life is right, 1 when one is not, 2 for a wrong option.`;
 
 type Options = {
   readonly seed: number;
@@ -18,6 +20,7 @@ type Options = {
   readonly processes: number;
   readonly life: number | null;
   readonly stops: boolean;
+  readonly focus: Focus;
 };
 
 /** @returns null for a wrong option */
@@ -30,6 +33,8 @@ function readOptions(args: readonly string[]): Options | null {
       processes: option,
       life: option,
       stop: { type: 'boolean' },
+      fault: { type: 'string', multiple: true },
+      action: { type: 'string', multiple: true },
     } as const;
     const { values } = parseArgs({ args: [...args], options });
     const seed = wholeNumber(values.seed, Math.floor(Math.random() * 2 ** 31));
@@ -38,7 +43,9 @@ function readOptions(args: readonly string[]): Options | null {
     const life = values.life === undefined ? null : wholeNumber(values.life, 0);
     if (seed === null || lives === null || lives === 0 || processes === null || processes === 0) return null;
     if (values.life !== undefined && (life === null || values.seed === undefined)) return null;
-    return { seed, lives, processes, life, stops: values.stop === true };
+    const focus = { faults: values.fault ?? [], actions: values.action ?? [] };
+    void new Plans(seed, focus);
+    return { seed, lives, processes, life, stops: values.stop === true, focus };
   } catch {
     return null;
   }
@@ -50,18 +57,18 @@ function wholeNumber(text: string | undefined, fallback: number): number | null 
 }
 
 /** Repeats the world of one life. */
-async function repeat(seed: number, life: number): Promise<number> {
-  console.log(JSON.stringify(new Plans(seed).life(life), null, 2));
-  const [result] = await simulate({ seed, worlds: worldsOf(1, life), keepsLines: true });
+async function repeat(seed: number, life: number, focus: Focus): Promise<number> {
+  console.log(JSON.stringify(new Plans(seed, focus).life(life), null, 2));
+  const [result] = await simulate({ seed, worlds: worldsOf(1, life), keepsLines: true, focus });
   if (result === undefined) return 1;
   const name = new RegExp(`life-${life}(?!\\d)`);
   for (const line of result.lines) if (name.test(line) || / (?:fault|healed) ?/.test(line)) console.log(line);
-  const broken = failures(result, seed);
+  const broken = failures(result, seed, focus);
   console.log(broken.length === 0 ? '\nEvery life of this world is right.' : `\n${broken.join('\n')}`);
   return broken.length === 0 ? 0 : 1;
 }
 
-async function run({ seed, lives, processes, stops }: Options): Promise<number> {
+async function run({ seed, lives, processes, stops, focus }: Options): Promise<number> {
   console.log(`simulation: seed ${seed}, ${lives} lives, ${processes} processes`);
   const startedAt = Date.now();
   const minutes = (): number => (Date.now() - startedAt) / 60_000;
@@ -73,9 +80,10 @@ async function run({ seed, lives, processes, stops }: Options): Promise<number> 
     worlds: worldsOf(lives),
     processes,
     stopsAtFailure: stops,
+    focus,
     onBatch: (result) => {
       done += result.lives;
-      const broken = failures(result, seed);
+      const broken = failures(result, seed, focus);
       failed += broken.length;
       for (const line of broken) console.log(line);
       if (Date.now() - reportedAt < 10_000) return;
@@ -85,21 +93,25 @@ async function run({ seed, lives, processes, stops }: Options): Promise<number> 
   });
   const drawn = new Coverage();
   const reached = new Coverage();
-  const plans = new Plans(seed);
+  const plans = new Plans(seed, focus);
   for (let life = 0; life < done; life += 1) drawn.add(plans.life(life).beats);
   for (const result of results) reached.add(result.reached);
-  console.log(
-    `\nHow often each fault was drawn at each moment; least: the rarest of its combinations with an action\n`,
-  );
-  console.log(coverageTable(drawn).join('\n'));
+  const isComplete = focusOptions(focus) === '';
+  if (isComplete) {
+    console.log(
+      `\nHow often each fault was drawn at each moment; least: the rarest of its combinations with an action\n`,
+    );
+    console.log(coverageTable(drawn).join('\n'));
+  }
   console.log(
     `\nsimulation: seed ${seed}, ${done} lives in ${Math.round(minutes() * 60)} s, ${Math.round(done / minutes())} a minute`,
   );
   console.log(summary(results).join('\n'));
-  console.log(`  drawn      each of ${drawn.combinations} combinations at least ${drawn.least()} times`);
+  if (isComplete)
+    console.log(`  drawn      each of ${drawn.combinations} combinations at least ${drawn.least()} times`);
   console.log(`  came about ${reached.total} of ${drawn.total} draws; the others found the checkout past their moment`);
   console.log(failed === 0 ? '  every life is final and right' : `  ${failed} broken`);
-  console.log(`Repeat with: pnpm simulate --seed ${seed} --lives ${lives}`);
+  console.log(`Repeat with: pnpm simulate --seed ${seed} --lives ${lives}${focusOptions(focus)}`);
   return failed === 0 ? 0 : 1;
 }
 
@@ -109,7 +121,7 @@ async function main(): Promise<number> {
     console.error(USAGE);
     return 2;
   }
-  return options.life === null ? run(options) : repeat(options.seed, options.life);
+  return options.life === null ? run(options) : repeat(options.seed, options.life, options.focus);
 }
 
 process.exit(await main());

@@ -22,7 +22,7 @@ export const ACTIONS = [
   'refunds at the dashboard',
   'repeats the create',
   'sends a false webhook',
-  'looks it up',
+  'looks it up or gives up',
   'cancels in the Temporal UI',
 ] as const;
 export type PersonAction = (typeof ACTIONS)[number];
@@ -50,8 +50,20 @@ export type LifePlan = {
 export const LIVES_PER_WORLD = 20;
 const BEGIN_WITHIN_MS = 60_000;
 
-function combinations(moments: readonly Moment[]): Beat[] {
-  return moments.flatMap((moment) => FAULTS.flatMap((fault) => ACTIONS.map((action) => ({ moment, fault, action }))));
+/** Only faults and actions come whose names contain one of these texts. Empty: every one. */
+export type Focus = { readonly faults: readonly string[]; readonly actions: readonly string[] };
+export const EVERYTHING: Focus = { faults: [], actions: [] };
+
+function combinations(moments: readonly Moment[], focus: Focus): Beat[] {
+  const faults = chosen(FAULTS, focus.faults);
+  const actions = chosen(ACTIONS, focus.actions);
+  return moments.flatMap((moment) => faults.flatMap((fault) => actions.map((action) => ({ moment, fault, action }))));
+}
+
+function chosen<T extends string>(names: readonly T[], parts: readonly string[]): readonly T[] {
+  const found = names.filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)));
+  if (found.length === 0) throw new RangeError(`No name contains ${parts.join(' or ')}`);
+  return found;
 }
 
 /** Every combination comes once before any comes twice: a run of enough lives draws each of them often enough. */
@@ -62,8 +74,9 @@ class Deck {
   constructor(
     private readonly seed: string,
     moments: readonly Moment[],
+    focus: Focus,
   ) {
-    this.#cards = combinations(moments);
+    this.#cards = combinations(moments, focus);
   }
 
   at(index: number): Beat {
@@ -77,14 +90,18 @@ class Deck {
   }
 }
 
-/** Plans the lives of a run. A life depends on the seed and its number only. */
+/** Plans the lives of a run. A life depends on the seed, the focus and its number only. */
 export class Plans {
   readonly #early: Deck;
   readonly #late: Deck;
 
-  constructor(private readonly seed: number) {
-    this.#early = new Deck(`${seed}/early`, EARLY_MOMENTS);
-    this.#late = new Deck(`${seed}/late`, LATE_MOMENTS);
+  /** @throws {RangeError} when the focus leaves no fault or no action */
+  constructor(
+    private readonly seed: number,
+    focus: Focus = EVERYTHING,
+  ) {
+    this.#early = new Deck(`${seed}/early`, EARLY_MOMENTS, focus);
+    this.#late = new Deck(`${seed}/late`, LATE_MOMENTS, focus);
   }
 
   life(index: number): LifePlan {

@@ -1,12 +1,19 @@
 import type { BatchResult } from './batch.js';
 import type { Coverage } from './coverage.js';
-import { MOMENTS } from './plan.js';
+import { EVERYTHING, MOMENTS, type Focus } from './plan.js';
+
+/** The options of the command that choose this focus. */
+export function focusOptions({ faults, actions }: Focus): string {
+  const option = (name: string, parts: readonly string[]): string =>
+    parts.map((part) => ` --${name} ${JSON.stringify(part)}`).join('');
+  return option('fault', faults) + option('action', actions);
+}
 
 /** The failed lives of a batch, each with the command that repeats it. */
-export function failures({ breaches }: BatchResult, seed: number): string[] {
+export function failures({ breaches }: BatchResult, seed: number, focus = EVERYTHING): string[] {
   return breaches.map(({ guarantee, checkout, what }) => {
     const life = /life-(\d+)$/.exec(checkout)?.[1];
-    const command = life === undefined ? '' : `\n  pnpm simulate --seed ${seed} --life ${life}`;
+    const command = life === undefined ? '' : `\n  pnpm simulate --seed ${seed} --life ${life}${focusOptions(focus)}`;
     return `broken: guarantee ${guarantee}, ${checkout}: ${what}${command}`;
   });
 }
@@ -30,7 +37,7 @@ export function summary(results: readonly BatchResult[]): string[] {
     `  ended as   ${listed(results.map(({ statuses }) => statuses))}`,
     `  engine     ${listed(results.map(({ counts }) => counts))}`,
     `  provider   ${listed(results.map(({ struck }) => struck))}`,
-    `  final      at most ${latest / 1_000} virtual seconds after the last fault`,
+    `  final      at most ${Math.ceil(latest / 1_000)} virtual seconds after the last fault`,
   ];
 }
 

@@ -1,11 +1,14 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { BatchResult, PlanKind } from './batch.js';
-import { LIVES_PER_WORLD } from './plan.js';
+import { EVERYTHING, LIVES_PER_WORLD, type Focus } from './plan.js';
 
 const PROCESS = fileURLToPath(new URL('../dist/batch-process.js', import.meta.url));
 /** Reality: a batch takes seconds. A process that is silent for so long has stopped. Milliseconds. */
 const SILENT_FOR_MS = 600_000;
+/** A process keeps some memory of each world: another one takes its place after so many. */
+const WORLDS_PER_PROCESS = 25;
 
 export type BatchRequest = {
   readonly seed: number;
@@ -13,6 +16,7 @@ export type BatchRequest = {
   readonly lives: number;
   readonly keepsLines: boolean;
   readonly plan: PlanKind;
+  readonly focus: Focus;
 };
 export type BatchReply = { readonly result: BatchResult } | { readonly error: string };
 
@@ -28,6 +32,8 @@ export type SimulationOptions = {
   readonly keepsLines?: boolean;
   /** Default `faults`. */
   readonly plan?: PlanKind;
+  /** Default: everything goes wrong. */
+  readonly focus?: Focus;
   /** Runs no further batch once a life has failed. */
   readonly stopsAtFailure?: boolean;
   readonly onBatch?: (result: BatchResult) => void;
@@ -46,28 +52,50 @@ export function worldsOf(lives: number, from = 0): readonly number[] {
  * @throws {Error} for a defect of the simulation itself, with the world that shows it
  */
 export async function simulate(options: SimulationOptions): Promise<readonly BatchResult[]> {
-  const { seed, worlds, processes = 1, keepsLines = false, plan = 'faults', onBatch } = options;
+  const { seed, worlds, processes = 1, keepsLines = false, plan = 'faults', focus = EVERYTHING, onBatch } = options;
   const lives = options.livesPerWorld ?? LIVES_PER_WORLD;
   const left = worlds.values();
   const results: BatchResult[] = [];
   let isStopped = false;
   const work = async (): Promise<void> => {
-    for (const batch of left) {
-      // A process of its own for each world: what the programs remember of one world must not reach the next.
-      const child = fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-      try {
-        const result = await ask(child, { seed, batch, lives, keepsLines, plan });
+    const process = new BatchProcess();
+    try {
+      for (const batch of left) {
+        const result = await process.run({ seed, batch, lives, keepsLines, plan, focus });
         results.push(result);
         onBatch?.(result);
         isStopped ||= options.stopsAtFailure === true && result.breaches.length > 0;
-      } finally {
-        child.kill('SIGKILL');
+        if (isStopped) return;
       }
-      if (isStopped) return;
+    } finally {
+      await process.end();
     }
   };
   await Promise.all(Array.from({ length: Math.min(processes, worlds.length) }, work));
   return results.toSorted((a, b) => a.batch - b.batch);
+}
+
+/** A process that lives in one world after another. It starts when it is needed. */
+class BatchProcess {
+  #child: ChildProcess | null = null;
+  #worlds = 0;
+
+  async run(request: BatchRequest): Promise<BatchResult> {
+    if (this.#worlds === WORLDS_PER_PROCESS) await this.end();
+    this.#worlds += 1;
+    this.#child ??= fork(PROCESS, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
+    return ask(this.#child, request);
+  }
+
+  async end(): Promise<void> {
+    const child = this.#child;
+    this.#child = null;
+    this.#worlds = 0;
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return;
+    const ended = once(child, 'exit');
+    child.kill('SIGKILL');
+    await ended;
+  }
 }
 
 function ask(child: ChildProcess, request: BatchRequest): Promise<BatchResult> {

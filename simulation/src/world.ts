@@ -153,8 +153,7 @@ export class World {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    // The process stays in this world until the next one begins: what still runs sets timers that never end.
     await Promise.all([this.workers.close(), this.operator.close()]);
-    connectTo(null);
-    enter(null);
   }
 }

@@ -133,7 +133,9 @@ export class ActivityTasks {
     this.arrive(run, () => {
       const { now } = this.parts.time;
       run.append(events.EVENT_TYPE_ACTIVITY_TASK_STARTED, now);
-      run.append(eventType, now);
+      const answer = result.completed?.result;
+      const attributes = { activityTaskCompletedEventAttributes: { result: { payloads: answer ? [answer] : [] } } };
+      run.append(eventType, now, result.completed ? attributes : {});
       run.jobs.push({ resolveActivity: { seq: activity.seq, result, isLocal: false } });
     });
   }

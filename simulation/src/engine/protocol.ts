@@ -13,6 +13,14 @@ export const messages = proto.temporal.api.workflowservice.v1;
 export const events = proto.temporal.api.enums.v1.EventType;
 export const { WorkflowActivation } = proto.coresdk.workflow_activation;
 
+/** By type of event: the field that only this type has, such as `markerRecordedEventAttributes`. */
+export const attributesFields: Readonly<Record<number, string>> = Object.fromEntries(
+  Object.entries(events).map(([name, type]) => {
+    const words = name.toLowerCase().replace('event_type_', '');
+    return [type, `${words.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())}EventAttributes`];
+  }),
+);
+
 /** Temporal's statuses of a run. */
 export const STATUS = { RUNNING: 1, COMPLETED: 2, FAILED: 3, CANCELED: 4, TERMINATED: 5, CONTINUED_AS_NEW: 6 } as const;
 export type Status = (typeof STATUS)[keyof typeof STATUS];

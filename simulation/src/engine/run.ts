@@ -1,5 +1,13 @@
 import type Long from 'long';
-import { toTime, type Failure, type HistoryEvent, type Job, type Payload, type Status } from './protocol.js';
+import {
+  attributesFields,
+  toTime,
+  type Failure,
+  type HistoryEvent,
+  type Job,
+  type Payload,
+  type Status,
+} from './protocol.js';
 
 /** A local activity that ended within a workflow task. */
 export type LocalResult = {
@@ -136,7 +144,7 @@ export class Run {
 
   append(eventType: number, at: number, attributes: Partial<HistoryEvent> = {}): number {
     const eventId = this.events.length + 1;
-    const event = { eventId, eventTime: toTime(at), eventType, ...attributes };
+    const event = { eventId, eventTime: toTime(at), eventType, [attributesFields[eventType] ?? '']: {}, ...attributes };
     this.events.push(event as unknown as HistoryEvent);
     return eventId;
   }

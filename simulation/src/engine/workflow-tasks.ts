@@ -1,7 +1,7 @@
 import type { EngineParts } from './parts.js';
 import type { Completion, Poller, Progress, RenewedTask } from './pollers.js';
-import { events, type Command, type Job } from './protocol.js';
-import type { Run, Step, WorkflowTask } from './run.js';
+import { events, toTime, type Command, type Job } from './protocol.js';
+import type { LocalResult, Run, Step, WorkflowTask } from './run.js';
 import { doUpdate, rejectedUpdates, withoutValidator } from './updates.js';
 
 /** A started task that is neither completed nor renewed by then goes to another worker. Milliseconds. */
@@ -12,6 +12,8 @@ const STICKY_TIMEOUT_MS = 3_000;
 const TASK_RETRY_MS = [0, 0, 1_000, 2_000, 5_000, 10_000];
 /** The mend of a renewed task fails a task once or twice; one that fails on and on is a defect. */
 const FAILURES_OF_A_DEFECT = 5;
+
+const UTF8 = new TextEncoder();
 
 const TERMINAL = [
   'completeWorkflowExecution',
@@ -60,8 +62,11 @@ export class WorkflowTasks {
   /** The server forgets a task that is only in its memory. */
   dropSpeculative(run: Run): void {
     if (run.task?.isSpeculative !== true) return;
-    for (const cancel of run.task.timers) cancel();
+    const { timers, jobs } = run.task;
+    for (const cancel of timers) cancel();
     run.task = null;
+    run.jobs = [...jobs, ...run.jobs];
+    flush(run);
     if (run.jobs.length > 0) this.ensure(run, false);
   }
 
@@ -243,7 +248,8 @@ export class WorkflowTasks {
       run.journal.push(stored(step, rejected));
       run.journalEnd = task.token;
     }
-    for (const _ of step.locals) run.append(events.EVENT_TYPE_MARKER_RECORDED, this.parts.time.now);
+    for (const local of step.locals)
+      run.append(events.EVENT_TYPE_MARKER_RECORDED, this.parts.time.now, markerOf(local));
     for (const command of commands) this.apply(run, command);
   }
 
@@ -252,6 +258,18 @@ export class WorkflowTasks {
     run.append(events.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, task.scheduledAt);
     run.append(events.EVENT_TYPE_WORKFLOW_TASK_STARTED, task.startedAt ?? task.scheduledAt);
   }
+}
+
+/** As Temporal's core writes it. */
+function markerOf({ at, result }: LocalResult) {
+  const { seconds, nanos } = toTime(at);
+  const data = {
+    metadata: { encoding: UTF8.encode('json/plain') },
+    data: UTF8.encode(JSON.stringify({ complete_time: { seconds: Number(seconds), nanos } })),
+  };
+  const answer = result.completed?.result;
+  const details = { data: { payloads: [data] }, ...(answer ? { result: { payloads: [answer] } } : {}) };
+  return { markerRecordedEventAttributes: { markerName: 'core_local_activity', details } };
 }
 
 function admitted(run: Run) {

@@ -36,6 +36,8 @@ export class SimulatedApi {
   async start(): Promise<void> {
     this.#started += 1;
     const machine = new Machine(`api-${this.#started}`);
+    // Nest draws ids from a supply that outlasts a world: how many numbers a start draws must not matter to what follows.
+    machine.stream = `start of ${machine.name}`;
     const values = apiSettings({
       ...ENGINE,
       PROVIDER_BASE_URL: 'http://provider',
@@ -56,6 +58,7 @@ export class SimulatedApi {
       this.#account = await AccountApi.open(values, shared);
       await this.#account.app.getHttpAdapter().getInstance().ready();
     });
+    machine.stream = machine.name;
     this.machine = machine;
     this.parts.note(`${machine.name} started`);
   }

@@ -2,9 +2,10 @@ import { createSandbox, type ChargeJson, type Sandbox } from '@tillflow/sandbox'
 import { chargesOf, COMPARED_SECTIONS, type ProviderRecords } from '@tillflow/tools/chaos';
 import type { ProviderCharge } from '@tillflow/workflows/testing';
 import { setGlobalDispatcher } from 'undici';
-import { serve, WebhookDispatcher, type HttpServer } from '../network/http.js';
+import { serve, WebhookDispatcher, type HttpAnswer, type HttpRequest, type HttpServer } from '../network/http.js';
 import type { Network } from '../network/network.js';
 import { Machine, running, type VirtualTime } from '../virtual/time.js';
+import { Lies } from './lies.js';
 
 const WEBHOOK_URL = 'http://api/webhooks/provider';
 export const WEBHOOK_SECRET = Buffer.from('the secret of simulated webhooks').toString('base64');
@@ -17,6 +18,7 @@ const GIVE_UP_AFTER_MS = 15_000;
 export class Provider {
   readonly machine = new Machine('provider');
   readonly sandbox: Sandbox;
+  readonly lies = new Lies();
 
   constructor(
     seed: string,
@@ -41,8 +43,7 @@ export class Provider {
 
   readonly server: HttpServer = {
     machine: () => this.machine,
-    answer: (request, onOpen) =>
-      serve((incoming, response) => this.sandbox.handle(incoming, response), request, onOpen),
+    answer: async (request, onOpen) => this.lies.altered(request, await this.#answer(request, onOpen)),
   };
 
   /** From now on, webhooks reach that API. */
@@ -57,6 +58,7 @@ export class Provider {
 
   heal(): void {
     this.sandbox.faults.clear();
+    this.lies.end();
     this.failWebhooks({});
   }
 
@@ -83,7 +85,7 @@ export class Provider {
 
   /** How often a fault of each kind struck. */
   struck(): Record<string, number> {
-    const struck: Record<string, number> = {};
+    const struck: Record<string, number> = { ...this.lies.counts };
     for (const entry of this.sandbox.faultLog()) {
       const names = entry.kind === 'request' ? [entry.fault.action] : entry.faults;
       for (const name of names) struck[name] = (struck[name] ?? 0) + 1;
@@ -99,9 +101,13 @@ export class Provider {
     };
     let leave = (): void => undefined;
     const answered = running.run(this.machine, () =>
-      this.server.answer({ method, path, headers, body }, (close) => (leave = close)),
+      this.#answer({ method, path, headers, body }, (close) => (leave = close)),
     );
     await Promise.race([answered, this.time.sleep(GIVE_UP_AFTER_MS)]);
     leave();
+  }
+
+  #answer(request: HttpRequest, onOpen: (close: () => void) => void): Promise<HttpAnswer | null> {
+    return serve((incoming, response) => this.sandbox.handle(incoming, response), request, onOpen);
   }
 }

@@ -19,7 +19,7 @@ export type Destination = {
 let destination: Destination | null = null;
 
 /** From now on, every client of Temporal in this process calls that engine. */
-export function connectTo(where: Destination | null): void {
+export function connectTo(where: Destination): void {
   destination = where;
 }
 

@@ -1,5 +1,5 @@
 import { webhooks } from '@tillflow/payments-client';
-import type { Refund } from '@tillflow/workflows';
+import { ABANDONED, type Refund } from '@tillflow/workflows';
 import type { Answer } from '@tillflow/workflows/testing';
 import type { TillAnswer } from '../installation/api.js';
 import type { Surroundings } from './surroundings.js';
@@ -52,7 +52,9 @@ export class Till {
     const path = `/v1/checkouts/${this.checkoutId}/refunds`;
     const answer = await this.#repeat(() => this.#ask(path, body, { 'idempotency-key': key }));
     if (answer === null || answer.status >= 300 || answer.status === 202) return;
-    this.answers.push({ what: 'refund', refund: answer.json as Refund });
+    const refund = answer.json as Refund;
+    // An operator gave it up: it may still take effect, and the checkout then shows it.
+    if (refund.failure_code !== ABANDONED) this.answers.push({ what: 'refund', refund });
   }
 
   /**

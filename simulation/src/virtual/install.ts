@@ -2,6 +2,7 @@
  * Replaces the clocks, timers and random numbers of this process. Import it before every other module, because some
  * libraries keep the functions that they find when they load.
  */
+import './async-context.js';
 import crypto from 'node:crypto';
 import { syncBuiltinESMExports } from 'node:module';
 import timers from 'node:timers';
@@ -10,8 +11,8 @@ import { immediates, real, type VirtualTime } from './time.js';
 
 let world: VirtualTime | null = null;
 
-/** From now on, this process lives in that world; null: in reality. */
-export function enter(time: VirtualTime | null): void {
+/** From now on, this process lives in that world. Before the first one, it lives in reality. */
+export function enter(time: VirtualTime): void {
   world = time;
 }
 
@@ -167,7 +168,9 @@ const uuid = (time: VirtualTime): string => {
 };
 function fill<T extends NodeJS.ArrayBufferView>(view: T): T {
   if (world === null) return original.randomFillSync(view);
-  new Uint8Array(view.buffer, view.byteOffset, view.byteLength).set(world.random.bytes(view.byteLength));
+  // A library fills a supply that outlasts a world: when it does so must not matter to the other draws.
+  const bytes = world.random.stream('supplies').bytes(view.byteLength);
+  new Uint8Array(view.buffer, view.byteOffset, view.byteLength).set(bytes);
   return view;
 }
 Object.assign(crypto, {

@@ -1,4 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
+import './async-context.js';
+import { AsyncLocalStorage, AsyncResource } from 'node:async_hooks';
 import type { Random } from '../random.js';
 
 /** A process of the simulation. Its timers and messages end with it, and wait while it is frozen. */
@@ -8,14 +9,20 @@ export class Machine {
   isDead = false;
   /** In milliseconds of virtual time; 0: it is not frozen. */
   frozenUntil = 0;
+  /** The stream of its random numbers. */
+  stream: string;
 
-  constructor(readonly name: string) {}
+  constructor(readonly name: string) {
+    this.stream = name;
+  }
 }
 
 type Timer = {
   at: number;
   order: number;
   readonly run: () => void;
+  /** Where the timer was set: its code runs in the same asynchronous context. */
+  readonly context: AsyncResource;
   readonly machine: Machine | undefined;
   isOver: boolean;
 };
@@ -46,11 +53,17 @@ export class VirtualTime {
   #now: number;
   #failure: Error | null = null;
 
-  constructor(
-    startAt: number,
-    readonly random: Random,
-  ) {
+  readonly #random: Random;
+
+  constructor(startAt: number, random: Random) {
     this.#now = startAt;
+    this.#random = random;
+  }
+
+  /** The random numbers of the machine that asks. */
+  get random(): Random {
+    const machine = running.getStore();
+    return machine === undefined ? this.#random : this.#random.stream(machine.stream);
   }
 
   /** The true time, in milliseconds since 1970. */
@@ -66,7 +79,8 @@ export class VirtualTime {
   /** @param machine absent: the one that asks @returns cancels it */
   after(milliseconds: number, run: () => void, machine = running.getStore()): () => void {
     const at = this.#now + Math.max(milliseconds, 0);
-    const timer: Timer = { at, order: this.#order++, run: AsyncLocalStorage.bind(run), machine, isOver: false };
+    const context = new AsyncResource('VirtualTimer', { requireManualDestroy: true });
+    const timer: Timer = { at, order: this.#order++, run, context, machine, isOver: false };
     this.#push(timer);
     return () => {
       timer.isOver = true;
@@ -101,7 +115,7 @@ export class VirtualTime {
       if (timer.at > until) throw new Error('The run is not done in time');
       if (timer.at > this.#now) this.#now = timer.at;
       timer.isOver = true;
-      timer.run();
+      timer.context.runInAsyncScope(timer.run);
       await settle();
     }
   }

@@ -1,6 +1,7 @@
 import { TypedSearchAttributes } from '@temporalio/common';
 import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js';
 import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js';
+import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
 import { readFileSync } from 'node:fs';
 import { toTime, WorkflowActivation, type Command, type Failure, type Job } from '../engine/protocol.js';
 import type { Run, Step } from '../engine/run.js';
@@ -19,7 +20,10 @@ export type WorkflowCode = Pick<ReusableVMWorkflowCreator, 'createWorkflow'>;
 export async function loadWorkflows(bundlePath: string, activities: readonly string[]): Promise<WorkflowCode> {
   const bundle = parseWorkflowCode(readFileSync(bundlePath, 'utf8'), bundlePath);
   // Without a limit for each call: Node would start a thread for it.
-  return ReusableVMWorkflowCreator.create(bundle, undefined as never, new Set(activities), undefined);
+  const code = await ReusableVMWorkflowCreator.create(bundle, undefined as never, new Set(activities), undefined);
+  // They keep the stack of each promise for stack trace queries, which no one sends here.
+  globalHandlers.uninstall();
+  return code;
 }
 
 /** One run of workflow code in a worker's memory. */
