@@ -2,8 +2,28 @@ import { availableParallelism } from 'node:os';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { ClosingLine } from './test/support/closing-line.js';
 
-/** The simulation's engine still has defects of its own: these specs run with `SIMULATE=1`. */
-const UNFINISHED = process.env['SIMULATE'] === '1' ? [] : ['simulation/src/lives.spec.ts', 'test/simulation.spec.ts'];
+/**
+ * The stacks of the specs run workflow code without a thread of their own, because each thread costs half a second of CPU
+ * to start. The worker processes that specs kill and freeze run it as in production: see worker-process.ts.
+ */
+const env = { TEMPORAL_DEBUG: '1' };
+
+/**
+ * They compare real time with virtual time, or bring a machine to its limit. So they run after the others, one after the
+ * other, with the machine to themselves.
+ */
+const ALONE = ['test/simulation.spec.ts', 'test/overload.spec.ts'];
+
+const alone = (spec: string, index: number) => ({
+  extends: true as const,
+  test: {
+    name: `alone ${index + 1}`,
+    include: [spec],
+    globalSetup: ['test/support/global-setup.ts'],
+    env,
+    sequence: { groupOrder: 1 + index },
+  },
+});
 
 export default defineConfig({
   test: {
@@ -15,7 +35,6 @@ export default defineConfig({
         test: {
           name: 'parts',
           include: ['{packages,apps}/*/src/**/*.spec.ts', '{tools,bench,simulation}/src/**/*.spec.ts'],
-          exclude: [...configDefaults.exclude, ...UNFINISHED],
         },
       },
       {
@@ -23,15 +42,13 @@ export default defineConfig({
         test: {
           name: 'product',
           include: ['test/**/*.spec.ts'],
-          // `pnpm test:postgres` runs them.
-          exclude: [...configDefaults.exclude, 'test/postgres/**', ...UNFINISHED],
+          // `pnpm test:postgres` runs the specs of test/postgres.
+          exclude: [...configDefaults.exclude, 'test/postgres/**', ...ALONE],
           globalSetup: ['test/support/global-setup.ts'],
-          // The stacks of the specs run workflow code without a thread of their own, because each thread costs half a
-          // second of CPU to start. The worker processes that specs kill and freeze run it as in production: see
-          // worker-process.ts.
-          env: { TEMPORAL_DEBUG: '1' },
+          env,
         },
       },
+      ...ALONE.map(alone),
     ],
     // Threads crash with Temporal's native addon.
     pool: 'forks',

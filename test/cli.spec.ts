@@ -651,7 +651,7 @@ describe('tillflow endpoints', () => {
       expect(listed).not.toContain(secret);
 
       expect((await endpoints('--disable', id)).out).toContain(`disabled: ${id}`);
-      expect((await endpoints()).out).toContain('disabled (requested)');
+      await expect.poll(async () => (await endpoints()).out).toContain('disabled (requested)');
       expect((await endpoints('--enable', id)).out).toContain(`enabled: ${id}`);
       const rotated = /secret: (\S+)/.exec((await endpoints('--rotate', id)).out)?.[1] ?? '';
       expect((await endpoints('--test', id)).out).toContain('sent: evt_');

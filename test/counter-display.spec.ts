@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgetSeen, NOTE_SCREENS, screensOf, seenBy, untilRight, untilScreen } from './support/counter.js';
 import { CounterShop, PLACES } from './support/counter-shop.js';
 import { SALE_STATES } from './support/counter-states.js';
+import { FULL } from './support/full.js';
 import { scanPicture } from './support/scan-qr.js';
 import { chargeIdOf, type CheckoutJson } from './support/stack.js';
 
@@ -20,7 +21,13 @@ afterAll(() => shop.close());
 /** Runs in a page: where the QR code comes from. */
 const CODE = `document.querySelector('.code img')?.src ?? ''`;
 
-describe.each(PLACES)('the screen of the customer %s', (place) => {
+/** On another device, it shows the same: `pnpm test` follows one sale there. */
+const ROWS = [
+  [PLACES[0], {}],
+  [PLACES[1], FULL],
+] as const;
+
+describe.each(ROWS)('the screen of the customer %s', (place, options) => {
   it('follows a sale from the QR code to the payment, and then welcomes the next customer', async () => {
     const { counter, display } = await shop.openBoth(place, { hasOwnClock: true });
     const checkout = await shop.openSale(counter);
@@ -38,7 +45,7 @@ describe.each(PLACES)('the screen of the customer %s', (place) => {
     await counter.close();
   });
 
-  it('shows the new QR code of a sale that has expired and disappeared', async () => {
+  it('shows the new QR code of a sale that has expired and disappeared', options, async () => {
     const { counter, display } = await shop.openBoth(place, { hasOwnClock: true });
     const checkout = await shop.openSale(counter);
     await untilScreen(display, 'awaiting');
@@ -55,9 +62,9 @@ describe.each(PLACES)('the screen of the customer %s', (place) => {
     await counter.close();
   });
 
-  it('never goes back to a sale that the person at the till has left', async () => {
-    const options = { before: NOTE_SCREENS, hasOwnClock: true, isRouted: true };
-    const { counter, display } = await shop.openBoth(place, options);
+  it('never goes back to a sale that the person at the till has left', options, async () => {
+    const opened = { before: NOTE_SCREENS, hasOwnClock: true, isRouted: true };
+    const { counter, display } = await shop.openBoth(place, opened);
     const { stack } = shop;
     await SALE_STATES['unknown']?.reach(counter, shop);
     for (const page of [counter.page, display]) await untilScreen(page, 'unknown');
@@ -88,7 +95,7 @@ describe.each(PLACES)('the screen of the customer %s', (place) => {
     await counter.close();
   });
 
-  it('finds the sale again after a reload while the customer can pay', async () => {
+  it('finds the sale again after a reload while the customer can pay', options, async () => {
     const { counter, display } = await shop.openBoth(place, { before: NOTE_SCREENS });
     await shop.openSale(counter);
     await untilScreen(display, 'awaiting');

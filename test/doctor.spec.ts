@@ -12,7 +12,7 @@ import { chargeIdOf, Stack } from './support/stack.js';
 import { forgetSchedules, operatorOf, tillflow, tillflowProcess } from './support/tillflow.js';
 import { WorkerProcess } from './support/worker-process.js';
 
-const SHIFTED_CLOCK = new URL('./support/shifted-clock.mjs', import.meta.url).href;
+const SHIFTED_CLOCK = new URL('../tools/shifted-clock.mjs', import.meta.url).href;
 
 type Finding = { readonly code: string; readonly what: string; readonly means: string; readonly remedy: string };
 type Diagnosis = { readonly code: number | null; readonly findings: readonly Finding[] };

@@ -8,7 +8,7 @@ import { uniformFloat64 } from 'pure-rand/distribution/uniformFloat64';
 import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './support/eventually.js';
-import { FULL } from './support/full.js';
+import { FULL, isFull } from './support/full.js';
 import { Receiver, type Received } from './support/receiver.js';
 import { chargeIdOf, SIGNING_KEY, Stack, type CheckoutJson } from './support/stack.js';
 import { WorkerProcess } from './support/worker-process.js';
@@ -259,7 +259,7 @@ describe(
     }
 
     beforeAll(async () => {
-      if (process.env['FULL'] !== '1') return;
+      if (!isFull) return;
       const beganAt = performance.now();
       temporal = await RestartableTemporal.start(() => {});
       const shared = { TEMPORAL_ADDRESS: temporal.address, EVENT_ENDPOINT_NETWORKS: '127.0.0.0/8' };
@@ -329,7 +329,7 @@ describe(
     }, ENOUGH_MS);
 
     afterAll(async () => {
-      if (process.env['FULL'] !== '1') return;
+      if (!isFull) return;
       await Promise.all(workers.map((worker) => worker.stop()));
       for (const { door, receiver } of receivers) {
         await door.close('refuses connections');

@@ -173,7 +173,8 @@ describe('the history has a second signal when the checkout has changed since th
     await stack.stopWorker();
     // The checkout has ended, so this cancel changes nothing. The next cancel concerns the attempt that is requested in
     // between.
-    expect((await cancel(checkout)).status).toBe(200);
+    // A busy machine may answer 503, and the same request is written once.
+    await expect.poll(async () => (await cancel(checkout)).status).toBe(200);
     expect((await again(checkout, 1)).status).toBe(202);
     await cancel(checkout);
     expect(await signalsOf(checkout)).toEqual(['cancelRequest', 'newAttemptRequest', 'cancelRequest']);

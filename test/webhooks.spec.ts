@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { webhooks } from '@tillflow/payments-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { chargeIdOf, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
+import { chargeIdOf, newReference, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 type Receipt = { received: boolean; outcome: string };
 
@@ -107,6 +107,22 @@ describe('a webhook', () => {
     const again = await deliverSigned(event);
     expect(again.status).toBe(200);
     expect((await stack.timeline(body.id)).filter(({ what }) => what === 'paid')).toHaveLength(1);
+  });
+
+  it('that comes before the answer to its charge reveals the payment once the answer is there', async () => {
+    const slow = { method: 'POST', path: '/charges', action: 'commit_then_delay', delay_ms: 1_500, times: 1 } as const;
+    stack.sandbox.faults.add(slow);
+    const reference = newReference();
+    const id = `chk_default_${reference}`;
+    const creating = stack.create({ reference });
+    await expect.poll(() => stack.chargesOf(id)).toHaveLength(1);
+    const [charge] = stack.chargesOf(id);
+    stack.sandbox.mark(charge?.id ?? '', { status: 'successful' });
+    const data = { object: 'charge', id: charge?.id, metadata: { checkout: id, attempt: '1' } };
+    const event = { object: 'event', id: 'evnt_test_early', key: 'charge.complete', data };
+    expect(await deliverSigned(JSON.stringify(event))).toMatchObject({ body: { outcome: 'hinted' } });
+    expect(await creating).toMatchObject({ status: 201 });
+    await stack.untilStatus(id, 'paid');
   });
 
   it('that names another checkout does not delay the checkout of its charge', async () => {
