@@ -67,6 +67,7 @@ export async function runBatch(
     return kind === 'faults' ? plans.life(number) : plans.shortLife(number);
   });
   const people = planned.map((plan) => new Life(world, faults, plan));
+  for (const life of people) world.onPublished(life.workflowId, () => life.look());
   let settled: Settled | null = null;
   const play = async (): Promise<void> => {
     await Promise.all(people.map((life) => life.run()));

@@ -17,6 +17,9 @@ const LOOK_FOR_MS = 40_000;
 /** An installation without faults does what follows an answer within this time. Milliseconds. */
 const QUIET_MS = 3_000;
 const REVIEW_MS = 60_000;
+/** A customer who cannot pay yet tries again so often, and for so long. Milliseconds. */
+const CODE_EVERY_MS = 20;
+const CODE_WITHIN_MS = 2_000;
 /** A call to the provider without an answer may take effect for so long. Milliseconds. */
 const IN_FLIGHT_MS = 14_000;
 
@@ -45,9 +48,13 @@ export class Life {
     return `chk_default_${this.plan.reference}`;
   }
 
+  get workflowId(): string {
+    return `checkout/default/${this.plan.reference}`;
+  }
+
   /** What the engine stores of the checkout. */
   get memo(): CheckoutMemo | null {
-    return this.world.memoOf(`checkout/default/${this.plan.reference}`);
+    return this.world.memoOf(this.workflowId);
   }
 
   get #status(): string {
@@ -85,7 +92,6 @@ export class Life {
     this.#do(action);
     if (this.plan.isOneByOne) await this.#quiet();
     else await this.world.time.sleep(this.#random.pick([0, 20, 400, 3_000]));
-    this.#look();
   }
 
   /** Waits until everything that the people began has its answer, and the installation has done what follows. */
@@ -132,7 +138,7 @@ export class Life {
 
   readonly #actions: Readonly<Record<PersonAction, () => unknown>> = {
     waits: () => undefined,
-    pays: () => this.#customer.pay(0),
+    pays: () => this.#pay(),
     'pays an older code too': () => this.#payTwo(),
     declines: () => this.#customer.mark('failed'),
     'reviews for a minute': () => this.#review(),
@@ -144,7 +150,7 @@ export class Life {
       const key = this.#till.nextKey();
       return Promise.all([this.#till.refund(30_000, key), this.#till.refund(30_000, key)]);
     },
-    'refunds at the dashboard': () => this.#customer.refundAtDashboard(),
+    'refunds at the dashboard': () => this.#refundAtDashboard(),
     'repeats the create': () => this.#create(),
     'sends a false webhook': () => this.#falseWebhook(),
     'looks it up or gives up': () => (this.#random.chance(0.6) ? this.lookUp() : this.#giveUp()),
@@ -169,6 +175,21 @@ export class Life {
 
   #newAttempt(): Promise<void> {
     return this.#till.newAttempt(Math.max(this.memo?.state?.attempts.length ?? 1, 1));
+  }
+
+  /** The provider may have a charge that the checkout does not show: its answer is late, or lost. */
+  async #pay(): Promise<boolean> {
+    for (let waited = 0; waited < CODE_WITHIN_MS && !this.#customer.pay(0); waited += CODE_EVERY_MS) {
+      await this.world.time.sleep(CODE_EVERY_MS);
+    }
+    return this.#customer.pay(0);
+  }
+
+  /** Someone refunds a payment as soon as there is one, also before the checkout knows of it. */
+  async #refundAtDashboard(): Promise<void> {
+    if (!(await this.#pay())) return;
+    if (!this.plan.isOneByOne) await this.world.time.sleep(this.#random.pick([0, 5, 20, 60]));
+    await this.#customer.refundAtDashboard();
   }
 
   async #payTwo(): Promise<void> {
@@ -199,7 +220,7 @@ export class Life {
   }
 
   get #workflow() {
-    return this.world.operator.client.workflow.getHandle(`checkout/default/${this.plan.reference}`);
+    return this.world.operator.client.workflow.getHandle(this.workflowId);
   }
 
   /** An operator makes the checkout look up its charges. */
@@ -232,8 +253,8 @@ export class Life {
     }
   }
 
-  /** What holds at every moment. */
-  #look(): void {
+  /** Checks what holds at every moment. */
+  look(): void {
     const { memo } = this;
     if (memo === null) return;
     const { now } = this.world.time;

@@ -18,6 +18,10 @@ import { Machine, VirtualTime } from './virtual/time.js';
 /** A world begins at this hour, or within the day after it. */
 const START_AT = Date.parse('2026-03-10T04:00:00.000Z');
 const DAY_MS = 86_400_000;
+/** In some worlds, the time to void a payment of the day ends while the checkouts live. */
+const CUT_OFF_AT = Date.parse('2026-03-10T16:15:00.000Z');
+const AT_CUT_OFF = 1 / 8;
+const BEFORE_CUT_OFF_MS = 4 * 60_000;
 /** The Schedule of the event tail. Milliseconds. */
 const EVENT_TAIL_EVERY_MS = 60_000;
 
@@ -35,6 +39,8 @@ export class World {
   #engineIsDown = false;
   #operator: Temporal | null = null;
   #isClosed = false;
+  /** What to do when a workflow has published another state. */
+  readonly #readers = new Map<string, () => void>();
   readonly #memos = new WeakMap<Run, { readonly version: unknown; readonly memo: CheckoutMemo }>();
 
   private constructor(
@@ -42,7 +48,9 @@ export class World {
     keepsLines: boolean,
   ) {
     this.random = new Random(seed);
-    const startAt = START_AT + this.random.integer(0, DAY_MS);
+    const startAt = this.random.chance(AT_CUT_OFF)
+      ? CUT_OFF_AT - this.random.integer(0, BEFORE_CUT_OFF_MS)
+      : START_AT + this.random.integer(0, DAY_MS);
     this.time = new VirtualTime(startAt, this.random.stream('product'));
     this.trace = new Trace(() => this.time.now - startAt, keepsLines);
     enter(this.time);
@@ -51,6 +59,7 @@ export class World {
     const engineMachine = (): Machine | null => (this.#engineIsDown ? null : this.#engineMachine);
     this.network = new Network(time, this.random.stream('network'));
     this.engine = new Engine(time, this.random.stream('engine'), note);
+    this.engine.runs.onChange = ({ start }) => this.#readers.get(start.workflowId)?.();
     this.provider = new Provider(seed, time, note);
     const { network, engine } = this;
     connectTo({ network, service: new Service(engine), engine: engineMachine });
@@ -136,6 +145,17 @@ export class World {
     const memo = Object.fromEntries(values) as CheckoutMemo;
     this.#memos.set(run, { version, memo });
     return memo;
+  }
+
+  /** Calls `read` each time that this workflow has published another state. */
+  onPublished(workflowId: string, read: () => void): void {
+    let version: unknown;
+    this.#readers.set(workflowId, () => {
+      const newest = this.engine.runs.newest.get(workflowId)?.memo['version'];
+      if (newest === version) return;
+      version = newest;
+      read();
+    });
   }
 
   /** As the Schedule of the event tail does: once a minute, when it does not run. */

@@ -15,6 +15,8 @@ export class Runs {
   readonly entries = new Map<string, Entry>();
   /** Milliseconds until a search finds a change. */
   visibilityLagMs = 40;
+  /** Called when a run has changed. */
+  onChange: (run: Run) => void = () => undefined;
 
   constructor(
     private readonly parts: EngineParts,
@@ -111,6 +113,7 @@ export class Runs {
   /** Those who wait learn of it now, the search finds it later. */
   changed(run: Run): void {
     run.changed();
+    this.onChange(run);
     const { status, memo, searchAttributes } = run;
     const entry: Entry = { run, status, memo: { ...memo }, searchAttributes: { ...searchAttributes } };
     this.parts.time.after(this.visibilityLagMs, () => this.entries.set(run.start.runId, entry), undefined);
