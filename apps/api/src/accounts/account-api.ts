@@ -90,7 +90,7 @@ export class AccountApi {
     // Of the installation: whoever has no key sees them.
     if (account === DEFAULT_ACCOUNT) {
       serveCounter(edge.server);
-      if (values.DOCS_OPEN) await serveDescription(edge.server, openApiDocument(CONTROLLERS));
+      if (values.DOCS_OPEN) await serveDescription(edge.server, () => openApiDocument(CONTROLLERS));
     }
     const api = new AccountApi(settings, app, edge, temporal, provider);
     shared.neighbours.set(account, api.#neighbour);

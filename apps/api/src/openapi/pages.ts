@@ -37,14 +37,23 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Serves the description of the API, as JSON and as a page. Every answer is prepared once. */
-export async function serveDescription(server: FastifyInstance, document: unknown): Promise<void> {
+/** All accounts have the same description. */
+let prepared: Promise<readonly StaticPage[]> | undefined;
+
+/** Serves the description of the API, as JSON and as a page. A process prepares every answer once. */
+export async function serveDescription(server: FastifyInstance, describe: () => unknown): Promise<void> {
+  prepared ??= prepare(describe());
+  for (const page of await prepared) servePage(server, page);
+  server.get('/docs/', { config: { access: { scope: null } } }, (_, reply) => reply.redirect('../docs', 308));
+}
+
+async function prepare(document: unknown): Promise<readonly StaticPage[]> {
   const asset = async (name: string, type: string): Promise<StaticPage> => ({
     path: `/docs/${name}`,
     type,
     bytes: await readFile(join(ASSETS, name)),
   });
-  const pages: readonly StaticPage[] = [
+  return [
     { path: '/openapi.json', type: 'application/json; charset=utf-8', bytes: Buffer.from(JSON.stringify(document)) },
     { path: '/docs', type: 'text/html; charset=utf-8', bytes: Buffer.from(HTML), policy: POLICY },
     { path: '/docs/start.js', type: 'text/javascript; charset=utf-8', bytes: Buffer.from(START) },
@@ -52,6 +61,4 @@ export async function serveDescription(server: FastifyInstance, document: unknow
     await asset('swagger-ui.css', 'text/css; charset=utf-8'),
     await asset('favicon-32x32.png', 'image/png'),
   ];
-  for (const page of pages) servePage(server, page);
-  server.get('/docs/', { config: { access: { scope: null } } }, (_, reply) => reply.redirect('../docs', 308));
 }
