@@ -50,8 +50,9 @@ export default defineConfig({
       },
       ...ALONE.map(alone),
     ],
-    // Threads crash with Temporal's native addon.
+    // Threads crash with Temporal's native addon. With more room for young objects, Node collects garbage half as often.
     pool: 'forks',
+    execArgv: ['--max-semi-space-size=64'],
     // Every spec needs the same large libraries: each process loads them once. A spec undoes what it changes in its
     // process.
     isolate: false,

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { activePollers, describeTaskQueue } from '@tillflow/temporal';
 import { freePorts } from '@tillflow/tools';
 import { FULL } from './support/full.js';
@@ -11,8 +11,6 @@ import { WorkerProcess, type SignalAt } from './support/worker-process.js';
 const SHIFTED_CLOCK = new URL('../tools/shifted-clock.mjs', import.meta.url).href;
 const TEN_MINUTES_MS = 600_000;
 const BOUND_RAISED = { MAX_CLOCK_OFFSET_MS: '3600000' };
-
-vi.setConfig({ testTimeout: 120_000 });
 
 /** The settings of a worker whose clock is this far ahead of all other clocks. */
 function shifted(stack: Stack, ms: number): Record<string, string> {

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, inject, it, vi } from 'vitest';
+import { describe, expect, inject, it } from 'vitest';
 import { run } from '@tillflow/cli';
 import { CutLine, freePorts } from '@tillflow/tools';
 import { WorkerProcess } from './support/worker-process.js';
-
-vi.setConfig({ testTimeout: 60_000 });
 
 const NOBODY = '127.0.0.1:1';
 type Started = { readonly worker: WorkerProcess; readonly health: (path: string) => Promise<number> };

@@ -4,6 +4,7 @@ import { ACCESSIBILITY_PROBLEMS, type Page } from '@tillflow/browser';
 import axe from 'axe-core';
 import { expect } from 'vitest';
 import { PHONE } from './counter.js';
+import { isFull } from './full.js';
 
 const LANDSCAPE = { width: 1_180, height: 820 };
 const MONITOR = { width: 1_280, height: 720 };
@@ -57,8 +58,8 @@ async function axeProblems(page: Page): Promise<string[]> {
 }
 
 /**
- * Takes a picture on every device, in light and dark, and finds nothing that keeps a person from using the page: not the
- * contrast, nor the size of what a finger hits, nor a broken word, nor a movement that the person does not want.
+ * Finds nothing on any device, in light and dark, that keeps a person from using the page: not the contrast, nor the size
+ * of what a finger hits, nor a broken word, nor a movement that the person does not want. `pnpm test:full` takes pictures.
  */
 export async function expectUsable(page: Page, side: keyof typeof DEVICES, name: string): Promise<void> {
   const file = name.replaceAll(/\W+/g, '-');
@@ -69,7 +70,7 @@ export async function expectUsable(page: Page, side: keyof typeof DEVICES, name:
     for (const [scheme, colorScheme] of (['light', 'dark'] as const).entries()) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       const picture = `${file}-${side}-${device}-${colorScheme}.png`;
-      await page.screenshot({ path: PICTURES + picture });
+      if (isFull) await page.screenshot({ path: PICTURES + picture });
       const problems = await page.evaluate<string[]>(ACCESSIBILITY_PROBLEMS);
       // The problems so far include the contrast of each pair. What else axe looks for depends on one of the two.
       if (at % 2 === scheme) problems.push(...(await axeProblems(page)));
