@@ -137,6 +137,8 @@ function openTill(): void {
     show(till.screen, till.stage);
   };
   setInterval(() => till.tick(), TICK_MS);
+  for (const press of ['pointerdown', 'keydown'])
+    addEventListener(press, ({ timeStamp }) => till.pressed(timeStamp), true);
   // The begin of a touch does not count as one: its end does.
   for (const touch of ['pointerdown', 'pointerup', 'click', 'keydown']) addEventListener(touch, () => bell.unlock());
   channel?.addEventListener('message', ({ data }: MessageEvent<unknown>) => {

@@ -118,7 +118,7 @@ function OpenHere({ checkout, till, words }: OpenProps): JSX.Element | null {
   const address = checkout?.qr?.raw_data ?? '';
   if (!/^https?:\/\//.test(address)) return null;
   const open = (event: Event): void => {
-    if (!till.isSettled) event.preventDefault();
+    if (!till.takesTap()) event.preventDefault();
   };
   return (
     <a class="open" href={address} target="_blank" rel="noreferrer" inert={!till.isSettled} onClick={open}>

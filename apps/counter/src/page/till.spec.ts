@@ -81,6 +81,22 @@ describe('a tap', () => {
     expect(tapped).toHaveBeenCalledOnce();
   });
 
+  it('does nothing when the finger came down before the screen had settled, however late the page learns of it', async () => {
+    const { till, server } = await openTill([checkoutOf('a')], SALE);
+    const tapped = vi.fn<() => void>();
+    server.set(checkoutOf('a', { status: 'paid', version: 2 }));
+    await vi.advanceTimersByTimeAsync(300);
+    till.pressed(performance.now());
+    await vi.advanceTimersByTimeAsync(200);
+    till.act(tapped);
+    expect(tapped).not.toHaveBeenCalled();
+    till.pressed(performance.now());
+    till.act(tapped);
+    // A screen reader taps without a finger.
+    till.act(tapped);
+    expect(tapped).toHaveBeenCalledTimes(2);
+  });
+
   it('in a second window finds the sale of the first', async () => {
     const memory = memoryOf();
     const [first, second] = [await openTill([], null, memory), await openTill([], null, memory)];

@@ -61,6 +61,10 @@ export class Till {
   refusal: string | null = null;
   /** The screen has been there long enough to be what the person taps on. */
   isSettled = true;
+  /** The time of the page at which it became so. */
+  #settledAt = 0;
+  /** The time of the page at which a finger or a key came down, until the tap that follows. 0: none. */
+  #pressedAt = 0;
   #todayReadAt = 0;
   /** The ids of sales that the person has left without a payment. */
   readonly #left = new Set<string>();
@@ -116,9 +120,21 @@ export class Till {
     return performance.now() - this.#todayReadAt < TODAY_STAYS_MS;
   }
 
+  /** @param at when a finger or a key came down, in milliseconds of the page's time: a busy page learns late of it */
+  pressed(at: number): void {
+    this.#pressedAt = at;
+  }
+
   /** Carries out what the person has tapped on, unless it has just come under the finger. */
   act(action: () => void): void {
-    if (this.isSettled) action();
+    if (this.takesTap()) action();
+  }
+
+  /** Whether the screen had settled when the person pressed. Some aids tap without that. */
+  takesTap(): boolean {
+    const pressedAt = this.#pressedAt;
+    this.#pressedAt = 0;
+    return this.isSettled && (pressedAt === 0 || pressedAt >= this.#settledAt);
   }
 
   /** Time has passed: the QR code may have expired. */
@@ -337,6 +353,7 @@ export class Till {
     clearTimeout(this.#settle);
     this.#settle = setTimeout(() => {
       this.isSettled = true;
+      this.#settledAt = performance.now();
       this.parts.onChange();
     }, SETTLES_WITHIN_MS);
   }
