@@ -64,7 +64,7 @@ export default defineConfig({
     maxConcurrency: 10,
     hookTimeout: 300_000,
     // A state that is waited for comes late on a busy machine.
-    expect: { poll: { timeout: 90_000, interval: 100 } },
+    expect: { poll: { timeout: 90_000, interval: 200 } },
     tags: [
       {
         name: 'full',

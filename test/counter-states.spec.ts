@@ -119,6 +119,7 @@ describe('the screen of a sale', () => {
 
   it('moves only where the person has nothing against it', async () => {
     const counter = await shop.openCounter();
+    await counter.page.emulateMedia({ reducedMotion: 'no-preference' });
     await SALE_STATES['creating']?.reach(counter, shop);
     try {
       await untilScreen(counter.page, 'creating');

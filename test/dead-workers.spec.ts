@@ -120,29 +120,30 @@ describe.concurrent.each([
         expect(requests(stack)).toBe(1);
       }));
 
-    // Three limits stop it: send_by, the call's deadline, and the activity's timeout.
     /** A local call sends no heartbeat by which its beginning could be seen. */
     const begun: SignalAt =
       call.isLocal === true
         ? { ...beforeSending, signal: 'SIGSTOP' }
         : { moment: 'call:begun', activity: call.activity, signal: 'SIGSTOP' };
-    it.each<[string, SignalAt]>([
-      ['the call was taken on', begun],
-      ['the request was made', { ...beforeSending, signal: 'SIGSTOP' }],
-    ])(
-      'can be frozen when %s: another worker makes the call, and the first one sends nothing after it thaws',
-      (_, signalAt) =>
-        withStack(FAST, async (stack, start) => {
-          const victim = await start(signalAt);
-          const id = await call.prepare(stack);
-          await call.provoke(stack, id);
-          await victim.signalled;
-          await stack.startWorker();
-          await expectRightEnd(stack, call, id);
-          await thaw(stack, victim, id);
-          await expectRecords(stack, id, call.expected);
-          expect(requests(stack)).toBe(1);
-        }),
+    // Three limits stop it: send_by, the call's deadline, and the activity's timeout.
+    const expectNothingAfterThaw = (signalAt: SignalAt): Promise<void> =>
+      withStack(FAST, async (stack, start) => {
+        const victim = await start(signalAt);
+        const id = await call.prepare(stack);
+        await call.provoke(stack, id);
+        await victim.signalled;
+        await stack.startWorker();
+        await expectRightEnd(stack, call, id);
+        await thaw(stack, victim, id);
+        await expectRecords(stack, id, call.expected);
+        expect(requests(stack)).toBe(1);
+      });
+    it('can be frozen when the request was made: another worker makes the call, and the first one sends nothing after it thaws', () =>
+      expectNothingAfterThaw({ ...beforeSending, signal: 'SIGSTOP' }));
+    it(
+      'can be frozen when the call was taken on: another worker makes the call, and the first one sends nothing after it thaws',
+      FULL,
+      () => expectNothingAfterThaw(begun),
     );
 
     it('sends nothing when it thaws after send_by and before its heartbeat timeout, without any other worker', () =>
@@ -160,17 +161,21 @@ describe.concurrent.each([
         expect(await stack.activityResultsOf(id)).toContainEqual(expect.stringContaining(notSent));
       }));
 
-    it('sends nothing late when it thaws after Temporal has given the call up, looks the call up, and makes it once, without any other worker', () =>
-      withStack(FAST, async (stack, start) => {
-        const only = await start({ ...beforeSending, signal: 'SIGSTOP' });
-        const id = await call.prepare(stack);
-        await call.provoke(stack, id);
-        await only.signalled;
-        await stack.untilCallTimedOut(id);
-        only.signal('SIGCONT');
-        await expectRightEnd(stack, call, id);
-        expect(requests(stack)).toBe(1);
-      }));
+    it(
+      'sends nothing late when it thaws after Temporal has given the call up, looks the call up, and makes it once, without any other worker',
+      FULL,
+      () =>
+        withStack(FAST, async (stack, start) => {
+          const only = await start({ ...beforeSending, signal: 'SIGSTOP' });
+          const id = await call.prepare(stack);
+          await call.provoke(stack, id);
+          await only.signalled;
+          await stack.untilCallTimedOut(id);
+          only.signal('SIGCONT');
+          await expectRightEnd(stack, call, id);
+          expect(requests(stack)).toBe(1);
+        }),
+    );
   });
 });
 

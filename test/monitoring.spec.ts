@@ -59,7 +59,6 @@ type Exposed = { readonly api: string; readonly worker: string; readonly sdk: st
 
 let stack: Stack;
 let worker: WorkerProcess;
-let tail: TailRun;
 let exposed: Exposed;
 
 async function metrics(of = stack): Promise<string> {
@@ -75,14 +74,14 @@ const families = (): Record<keyof Exposed, Families> => ({
 });
 
 beforeAll(async () => {
-  stack = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' }, shared: QUICK_TAIL });
+  stack = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '500' }, shared: QUICK_TAIL });
   const [health = 0, sdk = 0] = await freePorts(2);
   worker = await WorkerProcess.start({
     ...stack.workerEnvironment(),
     WORKER_HEALTH_PORT: String(health),
     WORKER_SDK_METRICS_PORT: String(sdk),
   });
-  tail = await TailRun.start(stack);
+  const tail = await TailRun.start(stack);
   const { id } = (await stack.create()).body;
   const body = await stack.until(id, ({ qr }) => qr !== null);
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -92,9 +91,9 @@ beforeAll(async () => {
   await tail.nextPass();
   const text = async (port: number): Promise<string> => (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
   exposed = { api: await metrics(), worker: await text(health), sdk: await text(sdk) };
+  await tail.stop();
 });
 afterAll(async () => {
-  await tail.stop();
   await worker.stop();
   await stack.stop();
 });
@@ -298,7 +297,7 @@ describe('GET /metrics of the API', () => {
   });
 
   it('shows how many tasks wait for a worker, and for how long', async () => {
-    const idle = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100', ANSWER_WITHIN_MS: '500' } });
+    const idle = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '500', ANSWER_WITHIN_MS: '500' } });
     try {
       await idle.create();
       await eventually(async () => {
@@ -315,7 +314,7 @@ describe('GET /metrics of the API', () => {
   it('shows the checkouts that need a person: how many, since when, how much money', async () => {
     const odd = await Stack.start({
       api: {
-        METRICS_REFRESH_MS: '100',
+        METRICS_REFRESH_MS: '500',
         ATTENTION_AFTER_MS: '500',
         LOOK_DELAYS_MS: '300,3600000',
         SEND_WITHIN_MS: '1000',
@@ -348,7 +347,7 @@ describe('GET /metrics of the API', () => {
 
   it('shows the breaks that the last reconciliation left', async () => {
     const deaf = await Stack.start({
-      api: { METRICS_REFRESH_MS: '100', POLL_INTERVAL_MS: '86400000' },
+      api: { METRICS_REFRESH_MS: '500', POLL_INTERVAL_MS: '86400000' },
       sandbox: { now: new Date(Date.now() - 3_600_000).toISOString() },
       webhookUrl: null,
     });
@@ -378,7 +377,7 @@ describe('GET /metrics of the API', () => {
   it('keeps the breaks of the daily reconciliation when a person compares another window', async () => {
     const yesterday = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000 - 43_200_000).toISOString();
     const reconciled = await Stack.start({
-      api: { METRICS_REFRESH_MS: '100' },
+      api: { METRICS_REFRESH_MS: '500' },
       sandbox: { now: yesterday },
       webhookUrl: null,
     });
@@ -423,7 +422,7 @@ describe('GET /metrics of the API', () => {
   it('counts checkouts with an attention that cannot be decrypted', async () => {
     const shared = { PAYLOAD_KEYS: `k1:${randomBytes(32).toString('base64')}` };
     const locked = await Stack.start({ shared, api: { ATTENTION_AFTER_MS: '500' } });
-    const settings = { ...locked.apiEnvironment(), PAYLOAD_KEYS: '', METRICS_OPEN: 'true', METRICS_REFRESH_MS: '100' };
+    const settings = { ...locked.apiEnvironment(), PAYLOAD_KEYS: '', METRICS_OPEN: 'true', METRICS_REFRESH_MS: '500' };
     const keyless = await startApi(apiSettings(settings), locked.logger);
     try {
       locked.sandbox.faults.add({ action: 'status', status: 500 });
@@ -438,7 +437,7 @@ describe('GET /metrics of the API', () => {
   });
 
   it('counts checkouts that a bug in the workflow code holds up', async () => {
-    const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '100' } });
+    const broken = await Stack.start({ worker: false, api: { METRICS_REFRESH_MS: '500' } });
     const bug = { from: 'const { resume, policy = {} } = input;', to: "throw new Error('bug');" };
     const { path: bundlePath, remove } = await bundleChanged(bug);
     const worker = await startWorker(workerSettings(broken.workerEnvironment()), broken.logger, { bundlePath });
@@ -463,7 +462,7 @@ describe('GET /metrics of the API', () => {
     const cut = await Stack.start({
       worker: false,
       shared: { TEMPORAL_ADDRESS: line.address },
-      api: { METRICS_REFRESH_MS: '100' },
+      api: { METRICS_REFRESH_MS: '500' },
     });
     try {
       await ApiProcess.startIn(cut);

@@ -120,7 +120,9 @@ async function newDevice(browser: Browser, options: CounterOptions): Promise<Bro
   const { hasTouch = false, isRouted = false, hasOwnClock = false, before } = options;
   const serviceWorkers = isRouted ? 'block' : 'allow';
   const viewport = { width, height };
-  const context = await browser.newContext({ viewport, colorScheme, locale, hasTouch, serviceWorkers });
+  // What moves keeps the machine busy.
+  const reducedMotion = 'reduce';
+  const context = await browser.newContext({ viewport, colorScheme, locale, hasTouch, serviceWorkers, reducedMotion });
   if (hasOwnClock) await context.clock.install();
   // A picture must not show a half of a turn.
   await context.addInitScript('window.print = () => (window.top.printed = (window.top.printed ?? 0) + 1)');

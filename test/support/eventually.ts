@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const FIRST_PAUSE_MS = 30;
-const GROWTH = 1.15;
+const GROWTH = 1.3;
 const LONGEST_PAUSE_MS = 500;
 
 /**
