@@ -161,10 +161,10 @@ export class Life {
     this.#underWay.push(work);
   }
 
-  async #until(isSo: () => boolean): Promise<boolean> {
-    for (let waited = 0; waited < LOOK_FOR_MS; waited += LOOK_EVERY_MS) {
+  async #until(isSo: () => boolean, everyMs = LOOK_EVERY_MS, forMs = LOOK_FOR_MS): Promise<boolean> {
+    for (let waited = 0; waited < forMs; waited += everyMs) {
       if (isSo()) return true;
-      await this.world.time.sleep(LOOK_EVERY_MS);
+      await this.world.time.sleep(everyMs);
     }
     return isSo();
   }
@@ -178,11 +178,8 @@ export class Life {
   }
 
   /** The provider may have a charge that the checkout does not show: its answer is late, or lost. */
-  async #pay(): Promise<boolean> {
-    for (let waited = 0; waited < CODE_WITHIN_MS && !this.#customer.pay(0); waited += CODE_EVERY_MS) {
-      await this.world.time.sleep(CODE_EVERY_MS);
-    }
-    return this.#customer.pay(0);
+  #pay(): Promise<boolean> {
+    return this.#until(() => this.#customer.pay(0), CODE_EVERY_MS, CODE_WITHIN_MS);
   }
 
   /** Someone refunds a payment as soon as there is one, also before the checkout knows of it. */
