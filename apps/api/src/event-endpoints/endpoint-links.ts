@@ -26,7 +26,6 @@ export class EndpointLinks implements OnApplicationShutdown {
   readonly #endpoints: EventEndpoints;
   readonly #sealer: EndpointSealer;
   readonly #closing = new AbortController();
-  #replacing: Promise<void> | undefined;
 
   constructor(
     temporal: TemporalAccess,
@@ -50,12 +49,12 @@ export class EndpointLinks implements OnApplicationShutdown {
 
   /** Call it when the API listens: before, its address may not be known. */
   replaceAll(): void {
-    this.#replacing = this.#replaceAll();
+    void this.#replaceAll();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  /** A call in progress ends with the connection: waiting for a Temporal that is down would delay the stop. */
+  onApplicationShutdown(): void {
     this.#closing.abort();
-    await this.#replacing;
   }
 
   async #replaceAll(): Promise<void> {
