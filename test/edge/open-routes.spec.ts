@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { EdgeApi } from '../support/edge.js';
 import { KEYS, type ProblemJson } from '../support/stack.js';
 
+type Sent = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> };
+
 let api: EdgeApi;
 beforeAll(async () => {
   api = await EdgeApi.start({ OPEN_RATE_LIMIT: '10000' });
@@ -91,11 +93,11 @@ describe('a flood from one address', () => {
   const newAddress = () => {
     floods += 1;
     const forwarded = { 'x-forwarded-for': `192.0.2.${floods}` };
-    return (path: string, init: RequestInit & { readonly headers?: Readonly<Record<string, string>> } = {}) =>
+    return (path: string, init: Sent = {}) =>
       limited.fetch(path, { ...init, headers: { ...init.headers, ...forwarded } });
   };
 
-  it.each<[string, string, RequestInit & { readonly headers?: Readonly<Record<string, string>> }]>([
+  it.each<[string, string, Sent]>([
     ['without a key', '/v1/checkouts', {}],
     ['with wrong keys', '/v1/checkouts', { headers: { authorization: 'Bearer wrong' } }],
     ['at unknown routes', '/nothing', {}],

@@ -47,8 +47,8 @@ export async function retryUntilDone<T>(
 /** The longest pause between two tries of one call, in milliseconds: a lost connection takes as long to come back. */
 const LONGEST_CALL_PAUSE_MS = 1_000;
 
-/** On a busy process, the library's pause starts a little after it was counted. */
-const SLACK_MS = 200;
+/** How often {@link CallRetries.end} looks, and how long a last try has to fail. Milliseconds. */
+const STEP_MS = 100;
 
 /**
  * The library's retries of a single call, with a way to end them. A retry whose pause outlives its connection throws
@@ -59,8 +59,8 @@ export class CallRetries {
   /** The failure of the last failed try, such as a refused connection; null before the first. */
   lastFailure: string | null = null;
   #ended = false;
-  /** Epoch milliseconds. */
-  #lastPauseEnds = 0;
+  /** Calls that are in a pause before their next try. */
+  #pausing = 0;
 
   constructor() {
     const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
@@ -76,20 +76,26 @@ export class CallRetries {
             return !this.#ended && retryableDecider(attempt, status) && Date.now() + pauseMs < endsAt;
           },
           delayFunction: () => {
-            this.#lastPauseEnds = Math.max(this.#lastPauseEnds, Date.now() + pauseMs);
+            this.#pausing += 1;
             return pauseMs;
           },
         });
-        return repeat(options, nextCall);
+        let tries = 0;
+        return repeat(options, (call) => {
+          if (tries > 0) this.#pausing -= 1;
+          tries += 1;
+          return nextCall(call);
+        });
       },
       recordTransmission,
     ];
   }
 
-  /** From now on, a failed call is not retried. Resolves when no pause is left, at most a second later. */
+  /** From now on, a failed call is not retried. Resolves when each call in a pause has made its last try. */
   async end(): Promise<void> {
     this.#ended = true;
-    const left = this.#lastPauseEnds - Date.now();
-    if (left >= 0) await new Promise((resolve) => setTimeout(resolve, left + SLACK_MS));
+    if (this.#pausing === 0) return;
+    while (this.#pausing > 0) await sleep(STEP_MS);
+    await sleep(STEP_MS);
   }
 }
