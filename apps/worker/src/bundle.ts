@@ -27,7 +27,7 @@ const TRACES = resolve('@tillflow/workflows/traces');
  * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So none of them
  * has a variable that changes.
  */
-const SHARED_MODULES = [resolve('../dist/stack-traces.js'), resolve('@tillflow/domain'), WORKFLOWS, TRACES];
+const SHARED_MODULES = [resolve('@tillflow/domain'), WORKFLOWS, TRACES];
 
 /** Bundles workflow code into one file for a worker. */
 export async function bundleWorkflows({
