@@ -52,6 +52,34 @@ describe('an expected change', () => {
     expect(expected.pauseMs).toBe(25);
   });
 
+  it('is read early seldom while that shows nothing, and often while it does', () => {
+    const paces = newPaces();
+    /** So many changes at a time, each of which shows after this time. @returns how many were first read early */
+    const readMany = (count: number, showsAfterMs: number): number => {
+      let early = 0;
+      for (let index = 0; index < count; index += 1) {
+        const at = performance.now();
+        const expected = new ExpectedChange({ change: 'started', at }, paces, true);
+        const first = expected.pauseMs ?? Infinity;
+        if (first < paces.started.usualMs) early += 1;
+        for (let elapsedMs = 0; elapsedMs < showsAfterMs; elapsedMs = performance.now() - at) {
+          vi.advanceTimersByTime(expected.pauseMs ?? Infinity);
+          expected.next();
+        }
+        expected.met();
+      }
+      return early;
+    };
+    // Without a time between two changes, the process expects many.
+    vi.spyOn(paces.started, 'isCalm', 'get').mockReturnValue(false);
+    readMany(300, 400);
+    expect(readMany(160, 400)).toBeLessThanOrEqual(10);
+    // A slow time is over.
+    paces.started.usualMs = 2_000;
+    expect(readMany(40, 50)).toBeGreaterThanOrEqual(4);
+    expect(paces.started.usualMs).toBeLessThan(200);
+  });
+
   it('teaches the process nothing when it was announced before someone looked', () => {
     const paces = newPaces();
     vi.advanceTimersByTime(1_000);

@@ -1,16 +1,17 @@
 import type { Announced } from './checkout-changes.js';
 
 /** How the usual time changes after a read that came in time, and after one that came too early. */
-const EARLIER = 0.97;
-const LATER = 1.07;
+const EARLIER = 0.985;
+const LATER = 1.09;
 /** Limits of the usual time, in milliseconds. */
 const SOONEST_MS = 10;
 const LATEST_MS = 2_000;
 /**
- * Each fourth change is first read after half of the usual time. When it already shows then, the usual time is halved:
- * so a process that was slow for a while is fast again after few checkouts.
+ * Now and then a change is first read after half of the usual time. When it already shows then, the usual time is halved,
+ * and soon one more is read so early: so a process that was slow for a while is fast again after few checkouts. When it
+ * does not show, twice as many changes pass until the next one.
  */
-const PROBED = 4;
+const PROBED_AFTER = { least: 2, most: 16 };
 const HALF = 1 / 2;
 /** The pause before each further read, as a share of the time since the announcement, and at least 10 ms. */
 const SHARE = 1 / 2;
@@ -31,11 +32,12 @@ const EXPECTED_MS = 1_000;
 const EXPECTED_TIMES = 3;
 
 /**
- * How long after an announcement a change usually shows: seven times out of ten. It follows the load of Temporal and of
+ * How long after an announcement a change usually shows: six times out of seven. It follows the load of Temporal and of
  * the workers, so that few reads come too early and none comes much too late.
  */
 export class Pace {
-  #changes = 0;
+  #probeAfter = PROBED_AFTER.least;
+  #untilProbe = PROBED_AFTER.least;
   #announcedAt = Number.NEGATIVE_INFINITY;
   #intervalMs = LONGEST_INTERVAL_MS;
 
@@ -62,8 +64,11 @@ export class Pace {
 
   /** Whether the next change is first read early. */
   probes(): boolean {
-    this.#changes += 1;
-    return this.#changes % PROBED === 0;
+    this.#untilProbe -= 1;
+    if (this.#untilProbe > 0) return false;
+    this.#probeAfter = Math.min(2 * this.#probeAfter, PROBED_AFTER.most);
+    this.#untilProbe = this.#probeAfter;
+    return true;
   }
 
   /** The first read after the usual time showed the change, or did not. */
@@ -73,6 +78,8 @@ export class Pace {
 
   /** A read after half of the usual time showed the change. */
   halve(): void {
+    this.#probeAfter = PROBED_AFTER.least;
+    this.#untilProbe = PROBED_AFTER.least;
     this.#change(HALF);
   }
 
