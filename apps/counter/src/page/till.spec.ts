@@ -16,7 +16,7 @@ async function openTill(listed: readonly Checkout[] = [], kept: StoredSale | nul
   for (const checkout of listed) server.set(checkout);
   const device = new Device(memory, memoryOf({ 'tillflow.session': '"tills_one"' }), 'till');
   device.keepSale(TILL, kept);
-  const told: Shown[] = [];
+  const shown: Shown[] = [];
   const onPaid = vi.fn<() => void>();
   const till = new Till({
     api: server.api,
@@ -25,25 +25,25 @@ async function openTill(listed: readonly Checkout[] = [], kept: StoredSale | nul
     onChange: () => undefined,
     onEntered: () => undefined,
     onPaid,
-    onShown: (shown) => told.push(shown),
+    onShown: (screen) => shown.push(screen),
     alone: async (_, work) => work(),
   });
   till.open(null);
   await vi.advanceTimersByTimeAsync(500);
-  return { till, server, device, onPaid, told };
+  return { till, server, device, onPaid, shown };
 }
 
 describe('a sale of before', () => {
   it('becomes the sale of the till when it gets a new QR code', async () => {
     const ended = checkoutOf('a', EXPIRED);
-    const { till, server, device, onPaid, told } = await openTill([ended]);
+    const { till, server, device, onPaid, shown } = await openTill([ended]);
     till.reopen(ended);
     await vi.advanceTimersByTimeAsync(500);
     expect([till.screen, till.shown.id, device.sale(TILL)]).toEqual(['expired', null, null]);
     await till.run?.newAttempt();
     await vi.advanceTimersByTimeAsync(500);
     expect([till.screen, till.isReopened, device.sale(TILL)?.id]).toEqual(['awaiting', false, 'a']);
-    expect(told.at(-1)).toEqual({ till: TILL, id: 'a', attempt: 2 });
+    expect(shown.at(-1)).toEqual({ till: TILL, id: 'a', attempt: 2 });
     server.set(checkoutOf('a', { status: 'paid', version: 3 }));
     await vi.advanceTimersByTimeAsync(1);
     expect([till.screen, onPaid.mock.calls.length]).toEqual(['paid', 1]);
