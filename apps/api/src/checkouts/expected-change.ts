@@ -66,8 +66,7 @@ export class Pace {
   probes(): boolean {
     this.#untilProbe -= 1;
     if (this.#untilProbe > 0) return false;
-    this.#probeAfter = Math.min(2 * this.#probeAfter, PROBED_AFTER.most);
-    this.#untilProbe = this.#probeAfter;
+    this.#probeNext(Math.min(2 * this.#probeAfter, PROBED_AFTER.most));
     return true;
   }
 
@@ -78,9 +77,13 @@ export class Pace {
 
   /** A read after half of the usual time showed the change. */
   halve(): void {
-    this.#probeAfter = PROBED_AFTER.least;
-    this.#untilProbe = PROBED_AFTER.least;
+    this.#probeNext(PROBED_AFTER.least);
     this.#change(HALF);
+  }
+
+  #probeNext(afterChanges: number): void {
+    this.#probeAfter = afterChanges;
+    this.#untilProbe = afterChanges;
   }
 
   #change(times: number): void {
