@@ -69,7 +69,7 @@ export const accountSettings = {
   RECONCILE_MIN_AGE_MS: integer(DEFAULT_RECONCILE_POLICY.youngMs, 0, 86_400_000),
   /** A payout is a break when it comes more than so many days after its payment. 0: it may come at any time. */
   RECONCILE_SETTLEMENT_DAYS: integer(8, 0, 365),
-  /** Checkouts kept in memory, 0.24 MB each (`pnpm bench cache`). How to choose: docs/production.md. */
+  /** Checkouts kept in memory, 0.17 MB each (`pnpm bench cache`). How to choose: docs/production.md. */
   MAX_CACHED_WORKFLOWS: integer(2_000, 10, 100_000),
 };
 
