@@ -53,7 +53,7 @@ export default defineConfig({
     // Threads crash with Temporal's native addon. With more room for young objects, Node collects garbage half as often;
     // in one thread, which costs less than several where every core is busy.
     pool: 'forks',
-    execArgv: ['--max-semi-space-size=64', '--single-threaded-gc', '--enable-source-maps'],
+    execArgv: ['--max-semi-space-size=64', '--single-threaded-gc'],
     // Node itself loads what is built. Vitest would transform it for each process, and calls between modules would cost
     // more. Not `packaging`: one of its libraries offers its sources to Vitest's Node, which cannot run them.
     server: { deps: { external: [/\/(?!packaging\/)[^/]+\/dist\//] } },

@@ -209,7 +209,8 @@ it('two equal transfer plans that are requested at the same time are two plans, 
   const keys = [randomUUID(), randomUUID()];
   const ids = async () => {
     const answers = await Promise.all(keys.map((key) => create(body, key)));
-    return new Set(answers.map((answer) => answer.body.id).filter((id) => id !== null)).size;
+    // A busy machine answers 202 without a plan, or 503.
+    return new Set(answers.map((answer) => answer.body.id).filter((id) => typeof id === 'string')).size;
   };
   await expect.poll(ids).toBe(2);
   expect(made().length).toBe(before + 2);
