@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { freeLowPorts } from '../ports.js';
+import { freePorts } from '../ports.js';
 import { SupervisedChild } from '../supervised-child.js';
 import {
   executeFile,
@@ -52,7 +52,7 @@ export class Database {
     process.on('exit', discard);
     const programs =
       (await findInstalledPostgres(options.env)) ?? (await unpackPostgres(options, join(folder, 'programs')));
-    const [port = 0] = await freeLowPorts(1);
+    const [port = 0] = await freePorts(1);
     const password = randomBytes(16).toString('hex');
     const database = new Database(programs, folder, port, password, options.maxConnections, discard);
     try {

@@ -7,7 +7,7 @@ import { openTemporal, setUpNamespace, type Temporal } from '@tillflow/temporal'
 import { msToTs } from '@tillflow/temporal/sdk-internals';
 import { searchAttributes } from '@tillflow/workflows';
 import { dynamicConfig } from '../dynamic-config.js';
-import { freeLowPorts } from '../ports.js';
+import { freePorts } from '../ports.js';
 import { SupervisedChild } from '../supervised-child.js';
 import { untilNamespaceAnswers } from '../temporal-server.js';
 import { Database } from './database.js';
@@ -99,7 +99,7 @@ export class Server {
     dynamicConfigFile: string,
     shards: number,
   ): Promise<Server> {
-    const numbers = await freeLowPorts(PORTS_OF_A_SERVER.length);
+    const numbers = await freePorts(PORTS_OF_A_SERVER.length);
     const ports = Object.fromEntries(PORTS_OF_A_SERVER.map((name, index) => [name, String(numbers[index])]));
     return new Server(`127.0.0.1:${ports['FRONTEND_GRPC_PORT']}`, server, {
       ...clientOf(database),
