@@ -36,36 +36,47 @@ const BENCHES: Readonly<Record<string, (options: Options) => Promise<boolean>>> 
 };
 
 const MISSED = 1;
-const USAGE = 2;
+const WRONG_ARGUMENTS = 2;
 const SEEDS = 1_000_000;
 
+const USAGE = `usage: pnpm bench [${Object.keys(BENCHES).join(' | ')}] [--quick] [--seed <number>]
+       pnpm bench ${COMPARE} --ref <commit> [--quick] [--seed <number>]
+
+  --quick   a short run of each bench except sandbox
+  --seed    repeats the order of the rounds in the benches checkout, client and compare
+`;
+
+type Run = Options & { readonly names: readonly string[]; readonly benches: typeof BENCHES };
+
+/** What the arguments ask for. `null`: they cannot be read. */
+function readArguments(): Run | null {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' }, ref: { type: 'string' } },
+    });
+    const seed = Number(values.seed ?? Date.now() % SEEDS);
+    const { quick, ref } = values;
+    const benches: typeof BENCHES =
+      ref === undefined ? BENCHES : { [COMPARE]: (options) => benchCompare({ ...options, ref }) };
+    const names = positionals.length === 0 ? Object.keys(BENCHES) : positionals;
+    const isKnown = names.every((name) => Object.hasOwn(benches, name));
+    return isKnown && positionals.length <= 1 && Number.isInteger(seed) ? { names, benches, quick, seed } : null;
+  } catch {
+    return null;
+  }
+}
+
 async function main(): Promise<void> {
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: { quick: { type: 'boolean', default: false }, seed: { type: 'string' }, ref: { type: 'string' } },
-  });
-  const names = positionals.length === 0 ? Object.keys(BENCHES) : positionals;
-  const seed = Number(values.seed ?? Date.now() % SEEDS);
-  const { quick, ref } = values;
-  const benches: typeof BENCHES = {
-    ...BENCHES,
-    ...(ref !== undefined &&
-      names[0] === COMPARE && { [COMPARE]: (options: Options) => benchCompare({ ...options, ref }) }),
-  };
-  const isKnown = names.every((name) => Object.hasOwn(benches, name)) && (ref === undefined || names[0] === COMPARE);
-  if (positionals.length > 1 || !isKnown || !Number.isInteger(seed)) {
-    process.stderr.write(
-      `Usage: pnpm bench [${Object.keys(BENCHES).join(' | ')}] [--quick] [--seed <number>]\n` +
-        `       pnpm bench ${COMPARE} --ref <commit> [--quick] [--seed <number>]\n` +
-        '  --quick   a short run of each bench except sandbox\n' +
-        '  --seed    repeats the order of the rounds in the benches checkout, client and compare\n',
-    );
-    process.exitCode = USAGE;
+  const run = readArguments();
+  if (run === null) {
+    process.stderr.write(USAGE);
+    process.exitCode = WRONG_ARGUMENTS;
     return;
   }
   // Two benches at the same time would disturb each other.
-  for (const name of names) {
-    if ((await benches[name]?.({ quick, seed })) === true) continue;
+  for (const name of run.names) {
+    if ((await run.benches[name]?.(run)) === true) continue;
     print(`${name} missed a bound.`);
     process.exitCode = MISSED;
   }
