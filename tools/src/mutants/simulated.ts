@@ -53,7 +53,13 @@ export const FIXED: readonly Defect[] = [
     file: `${MODEL}/refunds/refunds.ts`,
     from: 'inFlightUntil !== null && now < inFlightUntil)',
     to: 'inFlightUntil !== null && now < 0)',
-    focus: ['--fault', 'change', '--action', 'gives up', '--action', 'refunds'],
+    focus: [
+      ...['change made, then hangs', 'answer of a change lost', 'takes effect late'].flatMap((name) => [
+        '--fault',
+        name,
+      ]),
+      ...['gives up', 'refunds a part'].flatMap((name) => ['--action', name]),
+    ],
   },
 ];
 
