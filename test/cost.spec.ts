@@ -60,7 +60,7 @@ describe('a checkout that is paid at once', () => {
     ['', {}],
     // Nothing takes the spans.
     [' with traces', { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:9', OTEL_TRACES_SAMPLER: 'always_on' }],
-  ])('has 20 events before it is paid, and bills seven actions%s', async (_, shared) => {
+  ])('has 21 events before it is paid, and bills seven actions%s', async (_, shared) => {
     const stack = await Stack.start({ shared });
     try {
       const { body } = await stack.create({ description: 'Coffee', ...PLACED });
@@ -68,13 +68,13 @@ describe('a checkout that is paid at once', () => {
       await stack.untilStatus(body.id, 'paid');
       const [events = []] = await stack.runsOf(body.reference);
       const paid = events.findIndex(({ upsertWorkflowSearchAttributesEventAttributes: upsert }) => upsert);
-      expect(paid).toBe(20);
+      expect(paid).toBe(21);
       expect(billedOf(events.slice(0, paid + 1))).toEqual([
         'workflowExecutionStarted',
         'markerRecorded',
         'activityTaskScheduled',
         'timerStarted',
-        'workflowExecutionSignaled',
+        'workflowExecutionUpdateAccepted',
         'markerRecorded',
         'upsertWorkflowSearchAttributes',
       ]);

@@ -60,7 +60,7 @@ describe('with PAYLOAD_KEYS', () => {
       'workflowExecutionStartedEventAttributes.input.',
       'workflowExecutionStartedEventAttributes.memo.fields.intent',
       'workflowPropertiesModifiedEventAttributes.upsertedMemo.fields.state',
-      'workflowExecutionSignaledEventAttributes.input.',
+      'workflowExecutionUpdateAcceptedEventAttributes.acceptedRequest.input.args.',
       'workflowExecutionUpdateCompletedEventAttributes.outcome.success.',
       'activityTaskScheduledEventAttributes.input.',
       'activityTaskCompletedEventAttributes.result.',

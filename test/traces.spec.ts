@@ -74,8 +74,8 @@ describe('a trace', () => {
     const path = await pathTo(paid, 'GET /charges/{id}');
     expect(path.map(named)).toEqual([
       'tillflow-api POST /webhooks/provider',
-      'tillflow-api SignalWorkflow:hint',
-      'tillflow-worker HandleSignal:hint',
+      'tillflow-api StartWorkflowUpdate:hintNow',
+      'tillflow-worker HandleUpdate:hintNow',
       'tillflow-worker RunActivity:retrieveCharge',
       'tillflow-worker GET /charges/{id}',
     ]);
@@ -87,7 +87,7 @@ describe('a trace', () => {
 
   it('of a webhook links to the trace of the POST', async () => {
     const [, , run] = await pathTo(paid, 'POST /charges');
-    const { links, traceId } = await spanOf(paid, 'HandleSignal:hint');
+    const { links, traceId } = await spanOf(paid, 'HandleUpdate:hintNow');
     expect(links).toMatchObject([{ traceId: run?.traceId, spanId: run?.spanId }]);
     expect(traceId).not.toBe(run?.traceId);
   });
@@ -313,9 +313,9 @@ describe('the spans of a sale', () => {
           .flatMap(
             ({
               workflowExecutionStartedEventAttributes: started,
-              workflowExecutionSignaledEventAttributes: signaled,
+              workflowExecutionUpdateAcceptedEventAttributes: accepted,
               activityTaskScheduledEventAttributes: scheduled,
-            }) => Object.values((started ?? signaled ?? scheduled)?.header?.fields ?? {}),
+            }) => Object.values((started ?? accepted?.acceptedRequest?.input ?? scheduled)?.header?.fields ?? {}),
           );
         expect(headers).toHaveLength(3);
         for (const { data } of headers)

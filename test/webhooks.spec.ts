@@ -59,6 +59,19 @@ async function untilRetrieved(checkout: CheckoutJson, times: number): Promise<vo
   await expect.poll(seen).toBeGreaterThanOrEqual(times);
 }
 
+/** The hints that a checkout received, as signals and as updates. */
+async function hintsOf({ reference }: CheckoutJson): Promise<unknown[]> {
+  const { events } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).fetchHistory();
+  return (events ?? []).flatMap((event) => {
+    const signal = event.workflowExecutionSignaledEventAttributes;
+    const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+    const sent = [signal?.signalName === 'hint' && signal.input, update?.name === 'hintNow' && update.args];
+    return sent.flatMap((input) =>
+      input ? [JSON.parse(Buffer.from(input.payloads?.[0]?.data ?? []).toString()) as unknown] : [],
+    );
+  });
+}
+
 describe('a webhook', () => {
   it('with a valid signature and a false status changes nothing, because the retrieved charge is not paid', async () => {
     const { body } = await stack.create();
@@ -206,15 +219,6 @@ describe('a webhook about a refund', () => {
       data: { object: 'refund', id: 'rfnd_test_outside', charge: chargeId, amount: 20_000, metadata: {} },
     });
 
-  async function hintsOf({ reference }: CheckoutJson): Promise<unknown[]> {
-    const { events } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).fetchHistory();
-    return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) =>
-      signal?.signalName === 'hint'
-        ? [JSON.parse(Buffer.from(signal.input?.payloads?.[0]?.data ?? []).toString()) as unknown]
-        : [],
-    );
-  }
-
   it('that was made outside and names no checkout reaches the checkout that has its charge', async () => {
     const { body } = await stack.create();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -268,14 +272,8 @@ it('a webhook names the charge that the checkout retrieves', async () => {
   const { body } = await stack.create();
   // A busy machine may answer 503, and the provider sends its webhook again.
   await expect.poll(async () => (await deliverSigned(eventAbout(body, {}))).status).toBe(200);
-  const { events } = await stack.temporal.client.workflow
-    .getHandle(`checkout/default/${body.reference}`)
-    .fetchHistory();
-  const [signal] = (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: one }) => one ?? []);
-  expect(JSON.parse(Buffer.from(signal?.input?.payloads?.[0]?.data ?? []).toString())).toMatchObject({
-    eventKey: 'charge.complete',
-    chargeId: chargeIdOf(body),
-  });
+  const named = { eventKey: 'charge.complete', chargeId: chargeIdOf(body) };
+  expect(await hintsOf(body)).toMatchObject([named]);
 });
 
 describe('when no webhook comes at all', () => {

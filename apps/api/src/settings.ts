@@ -89,7 +89,7 @@ const schema = z.object({
   /** The same for pages of the list of checkouts. */
   TEMPORAL_MAX_LISTS: integer(4, 1, 10_000),
   /** The same for webhooks. The provider sends a webhook again that gets 503. */
-  TEMPORAL_MAX_HINTS: integer(16, 1, 10_000),
+  TEMPORAL_MAX_HINTS: integer(64, 1, 10_000),
   /**
    * The longest time between two polls of a checkout that a stream or a waiting request follows. The first are 1 s
    * apart.

@@ -58,6 +58,7 @@ export {
   cancelRequest,
   CHECKOUT_WORKFLOW,
   hint,
+  hintNow,
   newAttempt,
   newAttemptRequest,
   decideRefund,

@@ -9,6 +9,7 @@ import {
 import {
   cancel,
   decideRefund,
+  hintNow,
   newAttempt,
   refund,
   resolve,
@@ -73,6 +74,11 @@ export type CheckoutsOptions = {
   readonly bounded?: Bounded;
 };
 
+/** How long the update of a hint may take, in milliseconds. */
+const HINT_NOW_MS = 1_000;
+/** How long hints are signals after an update without an answer, in milliseconds. */
+const ONLY_SIGNALS_MS = 30_000;
+
 /** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
 const STARTED = 2;
 /** How long ago that was, in milliseconds; minus infinity when it has not happened. */
@@ -86,6 +92,8 @@ function msSince(time: { readonly seconds?: unknown; readonly nanos?: number | n
  */
 export class Checkouts {
   readonly #bounded: Bounded;
+  /** Until then hints are signals, in milliseconds of `performance.now()`. */
+  #signalsUntil = 0;
 
   constructor(
     private readonly temporal: Pick<Temporal, 'client' | 'connection' | 'trace'>,
@@ -246,9 +254,31 @@ export class Checkouts {
     );
   }
 
-  /** @returns false when no open checkout has this key. Durable when it returns true. */
+  /** Asks a checkout to retrieve its charge. @returns false when no run is open; when true, the hint is durable. */
   hint(key: CheckoutKey, content: Hint): Promise<boolean> {
     return this.#withinReadTime('hint', () => sendHint(this.temporal.client, key, content));
+  }
+
+  /**
+   * As {@link hint}, for a sender who waits for the effect: an update costs Temporal less than a signal and the reads
+   * after it (ADR 27). `answered`: the checkout has retrieved its charge, or the call takes long. While no worker answers
+   * soon, hints are signals. `answered` and `undecided` are durable.
+   */
+  hintNow(key: CheckoutKey, content: Hint): Promise<RequestResult<void>> {
+    const signal = async (): Promise<Unanswered> => ({
+      kind: (await this.hint(key, content)) ? 'undecided' : 'closed',
+    });
+    if (performance.now() < this.#signalsUntil) return signal();
+    return this.#ask(
+      key,
+      HINT_NOW_MS,
+      (workflow) => workflow.executeUpdate(hintNow, { args: [content] }),
+      () => {
+        this.#signalsUntil = performance.now() + ONLY_SIGNALS_MS;
+        return signal();
+      },
+      'hint',
+    );
   }
 
   /**
@@ -260,10 +290,11 @@ export class Checkouts {
     withinMs: number,
     update: (workflow: WorkflowHandle) => Promise<T>,
     makeDurable: () => Promise<Unanswered>,
+    kind: CallKind = 'write',
   ): Promise<RequestResult<T>> {
     const workflow = this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
     try {
-      return { kind: 'answered', answer: await this.#bounded('write', withinMs, () => update(workflow)) };
+      return { kind: 'answered', answer: await this.#bounded(kind, withinMs, () => update(workflow)) };
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal !== null) return { kind: 'refused', ...refusal };

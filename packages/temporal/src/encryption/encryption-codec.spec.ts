@@ -53,6 +53,14 @@ describe('an encrypted payload', () => {
     );
   });
 
+  it('is a payload without data before and after, also where the SDK gives an empty array', async () => {
+    const codec = new EncryptionCodec([fresh]);
+    for (const data of [undefined, null, [] as unknown as Uint8Array]) {
+      const [read] = await codec.decode(await codec.encode([{ metadata: {}, ...(data !== undefined && { data }) }]));
+      expect(read?.data).toHaveLength(0);
+    }
+  });
+
   it('with an older key is decrypted while that key is configured, and encrypted with the first key', async () => {
     const before = await encrypt(new EncryptionCodec([old]));
     expect(await decrypt(new EncryptionCodec([fresh, old]), before)).toEqual(secret);

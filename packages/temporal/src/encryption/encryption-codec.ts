@@ -110,7 +110,8 @@ function toBytes({ metadata, data }: Payload): Buffer {
   const head = Buffer.from(JSON.stringify(Object.fromEntries(entries)));
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32BE(head.length);
-  return Buffer.concat([length, head, data ?? new Uint8Array()]);
+  // The SDK's default for a payload without data, such as the answer of an update without a result, is an array.
+  return Buffer.concat([length, head, Buffer.from(data ?? [])]);
 }
 
 function fromBytes(bytes: Buffer): Payload {

@@ -17,6 +17,7 @@ import {
   cancelRequest,
   decideRefund,
   hint,
+  hintNow,
   newAttempt,
   newAttemptRequest,
   refund,
@@ -24,6 +25,7 @@ import {
   resolve,
   view,
   type Begun,
+  type Hint,
   type NewAttemptRequest,
   type RefundDecision,
   type RefundRequest,
@@ -117,7 +119,9 @@ class Messages {
         ? this.#refundBySignal(request)
         : this.#applySignal(() => model.requestRefundBySignal(clock(), request)),
     );
-    setHandler(hint, (received) => this.#applySignal(() => model.hint(clock(), received, !this.mayBeOld)));
+    const applyHint = (received: Hint): void => this.#applySignal(() => model.hint(clock(), received, !this.mayBeOld));
+    setHandler(hint, applyHint);
+    setHandler(hintNow, applyHint);
     setHandler(view, () => model.view(clock()));
     setDefaultSignalHandler((name) => log.warn('No handler accepts this signal', { signal: name }));
   }

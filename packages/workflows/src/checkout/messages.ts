@@ -159,5 +159,11 @@ export const resolve = defineUpdate<CheckoutStatus, [Resolution]>('resolve');
 /** Charges should be retrieved. */
 export const hint = defineSignal<[Hint]>('hint');
 
+/**
+ * The same as {@link hint}, in one workflow task where a retrieve is a local call: the memo then shows its result when the
+ * update answers. The server loses an update that no worker has accepted, so a sender without an answer sends the signal.
+ */
+export const hintNow = defineUpdate<void, [Hint]>('hintNow');
+
 /** The checkout and its timeline, for operators. The API reads the memo instead, which needs no worker. */
 export const view = defineQuery<CheckoutView>('view');
