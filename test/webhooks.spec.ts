@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { webhooks } from '@tillflow/payments-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hintsOf } from './support/hints.js';
 import { chargeIdOf, newReference, Stack, type Answer, type CheckoutJson, type ProblemJson } from './support/stack.js';
 
 type Receipt = { received: boolean; outcome: string };
@@ -57,19 +58,6 @@ async function untilRetrieved(checkout: CheckoutJson, times: number): Promise<vo
       .state()
       .requests.filter(({ method, path }) => method === 'GET' && path === `/charges/${chargeIdOf(checkout)}`).length;
   await expect.poll(seen).toBeGreaterThanOrEqual(times);
-}
-
-/** The hints that a checkout received, as signals and as updates. */
-async function hintsOf({ reference }: CheckoutJson): Promise<unknown[]> {
-  const { events } = await stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`).fetchHistory();
-  return (events ?? []).flatMap((event) => {
-    const signal = event.workflowExecutionSignaledEventAttributes;
-    const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
-    const sent = [signal?.signalName === 'hint' && signal.input, update?.name === 'hintNow' && update.args];
-    return sent.flatMap((input) =>
-      input ? [JSON.parse(Buffer.from(input.payloads?.[0]?.data ?? []).toString()) as unknown] : [],
-    );
-  });
 }
 
 describe('a webhook', () => {
@@ -232,7 +220,7 @@ describe('a webhook about a refund', () => {
     // A merged webhook is answered while its search still runs, so the search of the first one may not have found the
     // charge yet.
     await expect
-      .poll(() => hintsOf(body))
+      .poll(() => hintsOf(stack, body))
       .toContainEqual(expect.objectContaining({ eventKey: 'refund.create', chargeId: chargeIdOf(body) }));
     const refunded = await stack.untilStatus(body.id, 'partially_refunded');
     expect(refunded.refunded_amount).toBe(20_000);
@@ -246,7 +234,7 @@ describe('a webhook about a refund', () => {
     const keys = ['charge.complete', 'charge.complete', 'charge.complete', 'charge.update', 'charge.reverse'];
     await Promise.all(keys.map((key) => deliverSigned(eventAbout(body, {}, key))));
     const others = expect.objectContaining({ eventKey: expect.stringMatching(/^charge\.(update|reverse)$/) });
-    await expect.poll(() => hintsOf(body)).toContainEqual(others);
+    await expect.poll(() => hintsOf(stack, body)).toContainEqual(others);
   });
 
   it('of an unrecognized charge changes nothing, however often it arrives', async () => {
@@ -273,7 +261,22 @@ it('a webhook names the charge that the checkout retrieves', async () => {
   // A busy machine may answer 503, and the provider sends its webhook again.
   await expect.poll(async () => (await deliverSigned(eventAbout(body, {}))).status).toBe(200);
   const named = { eventKey: 'charge.complete', chargeId: chargeIdOf(body) };
-  expect(await hintsOf(body)).toMatchObject([named]);
+  expect(await hintsOf(stack, body)).toMatchObject([named]);
+});
+
+it('a webhook is durable when the API has accepted it, also while no worker runs', async () => {
+  const checkouts = [(await stack.create()).body, (await stack.create()).body];
+  await stack.stopWorker();
+  try {
+    for (const checkout of checkouts) {
+      stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
+      expect((await deliverSigned(eventAbout(checkout, {}))).status).toBe(200);
+      expect(await hintsOf(stack, checkout)).toMatchObject([{ as: 'signal', chargeId: chargeIdOf(checkout) }]);
+    }
+  } finally {
+    await stack.startWorker();
+  }
+  for (const { id } of checkouts) await stack.untilStatus(id, 'paid');
 });
 
 describe('when no webhook comes at all', () => {

@@ -47,6 +47,14 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/accounts.spec.ts'],
   },
   {
+    id: 'hint-without-worker-lost',
+    breaks: 'a webhook that no worker has taken is accepted without the signal',
+    file: 'packages/temporal/src/checkouts/checkouts.ts',
+    from: "kind: (await this.hint(key, content)) ? 'undecided' : 'closed',",
+    to: "kind: 'undecided',",
+    tests: ['test/webhooks.spec.ts'],
+  },
+  {
     id: 'keys-of-any-account-approve',
     breaks: 'the worker gives a key of another account rights to refunds',
     file: 'packages/temporal/src/keys/refund-rights.ts',
