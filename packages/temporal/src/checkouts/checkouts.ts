@@ -76,7 +76,8 @@ export type CheckoutsOptions = {
 
 /** How long the update of a hint may take, in milliseconds. */
 const HINT_NOW_MS = 1_000;
-/** How long hints are signals after an update without an answer, in milliseconds. */
+/** After so many updates in a row without an answer, hints are signals for a while. Milliseconds. */
+const MOST_UNANSWERED = 3;
 const ONLY_SIGNALS_MS = 30_000;
 
 /** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
@@ -92,6 +93,8 @@ function msSince(time: { readonly seconds?: unknown; readonly nanos?: number | n
  */
 export class Checkouts {
   readonly #bounded: Bounded;
+  /** Updates of hints in a row that no worker answered in time. */
+  #unanswered = 0;
   /** Until then hints are signals, in milliseconds of `performance.now()`. */
   #signalsUntil = 0;
 
@@ -264,21 +267,24 @@ export class Checkouts {
    * after it (ADR 27). `answered`: the checkout has retrieved its charge, or the call takes long. While no worker answers
    * soon, hints are signals. `answered` and `undecided` are durable.
    */
-  hintNow(key: CheckoutKey, content: Hint): Promise<RequestResult<void>> {
+  async hintNow(key: CheckoutKey, content: Hint): Promise<RequestResult<void>> {
     const signal = async (): Promise<Unanswered> => ({
       kind: (await this.hint(key, content)) ? 'undecided' : 'closed',
     });
     if (performance.now() < this.#signalsUntil) return signal();
-    return this.#ask(
+    const result = await this.#ask(
       key,
       HINT_NOW_MS,
       (workflow) => workflow.executeUpdate(hintNow, { args: [content] }),
       () => {
-        this.#signalsUntil = performance.now() + ONLY_SIGNALS_MS;
+        this.#unanswered += 1;
+        if (this.#unanswered >= MOST_UNANSWERED) this.#signalsUntil = performance.now() + ONLY_SIGNALS_MS;
         return signal();
       },
       'hint',
     );
+    if (result.kind === 'answered') this.#unanswered = 0;
+    return result;
   }
 
   /**
