@@ -1,4 +1,5 @@
-import { toRefund, type AttentionCode, type Refund } from '../checkout/types.js';
+import { OWN_KEY_PREFIX } from '@tillflow/domain';
+import { ABANDONED, toRefund, type AttentionCode, type Refund } from '../checkout/types.js';
 import type { Observation, ProviderCharge } from './observation.js';
 
 /** The guarantees that records can prove, by their number in `docs/guarantees.md`, in a few words each. */
@@ -164,7 +165,8 @@ class Checks {
       switch (answer.what) {
         case 'status': {
           const isEnd = ENDS.includes(answer.status);
-          const isBroken = isEnd ? this.#unreturned.length > 0 : PAID.has(answer.status) && !isPaid;
+          const isKept = this.#unreturned.some(({ id }) => !this.#isReturnGivenUp(id));
+          const isBroken = isEnd ? isKept : PAID.has(answer.status) && !isPaid;
           this.#expect(6, !isBroken, `a caller was answered ${answer.status}, it is ${this.#status}`);
           break;
         }
@@ -231,6 +233,14 @@ class Checks {
 
   #isExcused(...codes: AttentionCode[]): boolean {
     return codes.some((code) => this.observation.excuses?.has(code) === true);
+  }
+
+  /** An operator stopped waiting for the outcome of this payment's return. Tillflow tries it again an hour later. */
+  #isReturnGivenUp(chargeId: string): boolean {
+    return this.#refunds.some(
+      ({ key, charge_id, failure_code }) =>
+        key.startsWith(OWN_KEY_PREFIX) && charge_id === chargeId && failure_code === ABANDONED,
+    );
   }
 
   get #amount(): number {
