@@ -50,8 +50,6 @@ export default defineConfig({
       },
       ...ALONE.map(alone),
     ],
-    // So that a failure shows the line of its test.
-    setupFiles: ['test/support/stack-lines.ts'],
     // Threads crash with Temporal's native addon. With more room for young objects, Node collects garbage half as often;
     // in one thread, which costs less than several where every core is busy.
     pool: 'forks',
