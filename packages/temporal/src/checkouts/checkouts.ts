@@ -283,6 +283,8 @@ export class Checkouts {
       },
       'hint',
     );
+    // Temporal also says `not found` when it has lost the update. A signal finds out whether the checkout is open.
+    if (result.kind === 'closed') return signal();
     if (result.kind === 'answered') this.#unanswered = 0;
     return result;
   }
