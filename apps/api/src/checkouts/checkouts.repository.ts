@@ -60,52 +60,32 @@ export class CheckoutsRepository {
 
   /** Requests the end of an unpaid checkout. */
   cancel(key: CheckoutKey, request: Attributed, withinMs: number): Promise<RequestResult<CheckoutStatus>> {
-    return this.#announced(
-      key,
-      () => 'changed',
-      () => this.#checkouts.cancel(key, request, withinMs),
-    );
+    return this.#announced(key, () => this.#checkouts.cancel(key, request, withinMs));
   }
 
   /** Requests attempt `after` + 1, and answers with its number. */
   newAttempt(key: CheckoutKey, request: NewAttemptRequest, withinMs: number): Promise<RequestResult<number>> {
-    return this.#announced(
-      key,
-      () => 'changed',
-      () => this.#checkouts.newAttempt(key, request, withinMs),
-    );
+    return this.#announced(key, () => this.#checkouts.newAttempt(key, request, withinMs));
   }
 
   /** Requests a refund. */
   refund(key: CheckoutKey, request: RefundRequest, withinMs: number): Promise<RequestResult<StoredRefund>> {
-    return this.#announced(
-      key,
-      () => 'changed',
-      () => this.#checkouts.refund(key, request, withinMs),
-    );
+    return this.#announced(key, () => this.#checkouts.refund(key, request, withinMs));
   }
 
   /** Decides about a refund that waits for a second person. */
   decideRefund(key: CheckoutKey, decision: RefundDecision, withinMs: number): Promise<RequestResult<StoredRefund>> {
-    return this.#announced(
-      key,
-      () => 'changed',
-      () => this.#checkouts.decideRefund(key, decision, withinMs),
-    );
+    return this.#announced(key, () => this.#checkouts.decideRefund(key, decision, withinMs));
   }
 
   /** @returns true once Temporal has stored the hint; false when no open checkout has this key. */
-  hint(key: CheckoutKey, hint: Hint): Promise<boolean> {
-    let change: Change = 'messaged';
-    return this.#announced(
+  async hint(key: CheckoutKey, hint: Hint): Promise<boolean> {
+    const { kind } = await this.#announced(
       key,
-      () => change,
-      async () => {
-        const { kind } = await this.#checkouts.hintNow(key, hint);
-        if (kind === 'answered') change = 'changed';
-        return kind !== 'closed';
-      },
+      () => this.#checkouts.hintNow(key, hint),
+      (result) => (result?.kind === 'answered' ? 'changed' : 'messaged'),
     );
+    return kind !== 'closed';
   }
 
   /** @throws {Problem} `not_found`, `checkout_unreadable`, `temporal_unavailable`. */
@@ -165,13 +145,19 @@ export class CheckoutsRepository {
   };
 
   /** @throws {Problem} `temporal_unavailable`: the change may have happened. The same request again is safe. */
-  async #announced<T>(key: CheckoutKey, change: () => Change, work: () => Promise<T>): Promise<T> {
+  async #announced<T>(
+    key: CheckoutKey,
+    work: () => Promise<T>,
+    changeOf: (answer: T | undefined) => Change = () => 'changed',
+  ): Promise<T> {
     this.#mustBeOwn(key);
     nameCheckout(key);
+    let answer: T | undefined;
     try {
-      return await asked(work);
+      answer = await asked(work);
+      return answer;
     } finally {
-      this.changes.announce(checkoutId(key), change());
+      this.changes.announce(checkoutId(key), changeOf(answer));
     }
   }
 }
