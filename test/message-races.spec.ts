@@ -1,4 +1,6 @@
 import { begin, BEGIN_UPDATE_ID, cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { Checkouts, NotAcceptedError } from '@tillflow/temporal';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, newReference, Stack } from './support/stack.js';
@@ -108,6 +110,59 @@ describe('a checkout with many waiting updates', () => {
     );
     stack.sandbox.faults.clear();
     expect(answer).toBe('awaiting_payment');
+  });
+});
+
+/** Temporal loses updates that no worker has accepted, for example when a worker stops, and then says `not found`. */
+describe('an update that Temporal has lost', () => {
+  const losing = () => {
+    const { client, connection } = stack.temporal;
+    const executeUpdate = (): Promise<never> => Promise.reject(new WorkflowNotFoundError('not found', '', undefined));
+    const getHandle = (id: string) => Object.assign(client.workflow.getHandle(id), { executeUpdate });
+    const workflow = Object.create(client.workflow, { getHandle: { value: getHandle } }) as typeof client.workflow;
+    return new Checkouts(
+      { client: Object.create(client, { workflow: { value: workflow } }) as typeof client, connection },
+      { readWithinMs: 5_000 },
+    );
+  };
+  const open = async () => {
+    const { body } = await stack.create();
+    return { ...body, key: { account: 'default', reference: body.reference } };
+  };
+  const look = { action: 'look', reason: 'a test' } as const;
+
+  it('is sent as a signal: a cancel, an attempt, a refund and a hint take effect', async () => {
+    const checkouts = losing();
+    const [first, second] = [await open(), await open()];
+    expect(await checkouts.newAttempt(first.key, { after: 1 }, 5_000)).toEqual({ kind: 'undecided' });
+    await stack.until(first.id, ({ attempts }) => attempts.length === 2);
+    expect(await checkouts.cancel(first.key, {}, 5_000)).toEqual({ kind: 'undecided' });
+    await stack.untilStatus(first.id, 'cancelled');
+
+    stack.sendWebhooksTo('http://127.0.0.1:1');
+    stack.sandbox.mark(chargeIdOf(second), { status: 'successful' });
+    stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
+    expect(await checkouts.hintNow(second.key, { eventId: 'evnt_1', eventKey: 'charge.complete' })).toEqual({
+      kind: 'undecided',
+    });
+    await stack.untilStatus(second.id, 'paid');
+    const request = { key: 'a', amount: 10_000, reason: null };
+    expect(await checkouts.refund(second.key, request, 5_000)).toEqual({ kind: 'undecided' });
+    await stack.until(second.id, ({ refunded_amount }) => refunded_amount === 10_000);
+  });
+
+  it('does not make an open checkout a closed one for an operator, and a closed one stays closed', async () => {
+    const checkouts = losing();
+    const { key } = await open();
+    await expect(checkouts.resolve(key, look, 5_000)).rejects.toThrow(NotAcceptedError);
+    await handleOf(key.reference).terminate();
+    for (const ask of [
+      checkouts.resolve(key, look, 5_000),
+      checkouts.cancel(key, {}, 5_000),
+      checkouts.hintNow(key, { eventId: 'evnt_1', eventKey: 'charge.complete' }),
+    ]) {
+      expect(await ask).toEqual({ kind: 'closed' });
+    }
   });
 });
 

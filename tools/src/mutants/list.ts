@@ -55,6 +55,14 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/webhooks.spec.ts'],
   },
   {
+    id: 'lost-update-closes',
+    breaks: 'a request whose update Temporal has lost is answered as if the checkout had closed',
+    file: 'packages/temporal/src/checkouts/checkouts.ts',
+    from: "if (refusal !== null) return { kind: 'refused', ...refusal };",
+    to: "if (refusal !== null) return { kind: 'refused', ...refusal };\n      if (isClosed(error)) return { kind: 'closed' };",
+    tests: ['test/message-races.spec.ts'],
+  },
+  {
     id: 'keys-of-any-account-approve',
     breaks: 'the worker gives a key of another account rights to refunds',
     file: 'packages/temporal/src/keys/refund-rights.ts',

@@ -253,7 +253,10 @@ export class Checkouts {
       key,
       withinMs,
       (workflow) => workflow.executeUpdate(resolve, { args: [resolution] }),
-      () => Promise.reject(new NotAcceptedError(`No worker accepted the decision within ${withinMs} ms`)),
+      async (error) => {
+        if (isClosed(error) && (await this.get(key)).closed) return { kind: 'closed' };
+        throw new NotAcceptedError(`No worker accepted the decision within ${withinMs} ms`);
+      },
     );
   }
 
@@ -276,28 +279,27 @@ export class Checkouts {
       key,
       HINT_NOW_MS,
       (workflow) => workflow.executeUpdate(hintNow, { args: [content] }),
-      () => {
-        this.#unanswered += 1;
+      (error) => {
+        if (!isClosed(error)) this.#unanswered += 1;
         if (this.#unanswered >= MOST_UNANSWERED) this.#signalsUntil = performance.now() + ONLY_SIGNALS_MS;
         return signal();
       },
       'hint',
     );
-    // Temporal also says `not found` when it has lost the update. A signal finds out whether the checkout is open.
-    if (result.kind === 'closed') return signal();
     if (result.kind === 'answered') this.#unanswered = 0;
     return result;
   }
 
   /**
    * Sends an update and waits at most `withinMs` for its answer. Without an answer, the request is made durable: the
-   * server keeps an update that no worker has accepted in memory only.
+   * server keeps an update that no worker has accepted in memory only. It says `not found` when it has lost one, and also
+   * when the checkout has closed, so a read or a signal tells the two apart.
    */
   async #ask<T>(
     key: CheckoutKey,
     withinMs: number,
     update: (workflow: WorkflowHandle) => Promise<T>,
-    makeDurable: () => Promise<Unanswered>,
+    makeDurable: (error: unknown) => Promise<Unanswered>,
     kind: CallKind = 'write',
   ): Promise<RequestResult<T>> {
     const workflow = this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
@@ -306,11 +308,11 @@ export class Checkouts {
     } catch (error) {
       const refusal = refusalOf(error);
       if (refusal !== null) return { kind: 'refused', ...refusal };
-      if (isClosed(error)) return { kind: 'closed' };
       // An update that failed for any other reason, such as the end of its run, leaves the outcome open.
-      const isUndecided = isTooSlow(error) || isFullOfUpdates(error) || error instanceof WorkflowUpdateFailedError;
+      const isUndecided =
+        isTooSlow(error) || isClosed(error) || isFullOfUpdates(error) || error instanceof WorkflowUpdateFailedError;
       if (!isUndecided) throw error;
-      return await makeDurable().catch(throwAsMaybeSent);
+      return await makeDurable(error).catch(throwAsMaybeSent);
     }
   }
 
