@@ -503,15 +503,10 @@ describe('Tillflow refuses an endpoint', () => {
     { ...FULL, timeout: 900_000 },
     async () => {
       const receiver = await receive();
-      const request = () =>
-        eventually(
-          async () => {
-            const answer = await ask<ProblemJson>('POST', '', { url: receiver.url });
-            if (answer.status === 503) throw new Error(answer.body.code);
-            return answer.status === 201 ? 'created' : answer.body.code;
-          },
-          { timeoutMs: 120_000 },
-        );
+      const request = async () => {
+        const answer = await ask<ProblemJson>('POST', '', { url: receiver.url });
+        return answer.status === 201 ? 'created' : answer.body.code;
+      };
       for (let created = 0; created < 95; created += 5) await Promise.all(Array.from({ length: 5 }, request));
       const codes = await Promise.all(Array.from({ length: 8 }, request));
       expect(codes.toSorted()).toEqual([...Array(5).fill('created'), ...Array(3).fill('too_many_endpoints')]);

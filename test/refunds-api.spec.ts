@@ -18,14 +18,8 @@ async function paid(): Promise<CheckoutJson> {
   return stack.untilStatus(body.id, 'paid');
 }
 
-/** Repeats the request after a 503, as a caller does: a busy machine causes one. */
 function requestRefund<T = Refund>(id: string, key: string, body?: unknown): Promise<Answer<T>> {
-  return eventually(async () => {
-    const headers = { 'idempotency-key': key };
-    const answer = await stack.request<T>('POST', `/v1/checkouts/${id}/refunds`, { body, headers });
-    if (answer.status === 503) throw new Error(JSON.stringify(answer.body));
-    return answer;
-  });
+  return stack.request<T>('POST', `/v1/checkouts/${id}/refunds`, { body, headers: { 'idempotency-key': key } });
 }
 
 /** The refunded amounts of the checkout's charges in the provider's records. */

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { eventually } from './support/eventually.js';
-import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
+import { chargeIdOf, Stack, type CheckoutJson } from './support/stack.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
 
 const MAIN = fileURLToPath(new URL('../apps/cli/dist/main.js', import.meta.url));
@@ -29,14 +28,8 @@ beforeAll(async () => {
 afterAll(() => stack.stop());
 
 async function opened(store: string): Promise<CheckoutJson> {
-  const reference = newReference();
-  // On a busy machine the API may answer 503, and the same request is safe to repeat.
-  const { id } = await eventually(async () => {
-    const { status, body } = await stack.create({ reference, store: { id: store } });
-    if (status >= 400) throw new Error(JSON.stringify(body));
-    return body;
-  });
-  return stack.until(id, ({ qr }) => qr !== null);
+  const { body } = await stack.create({ store: { id: store } });
+  return stack.until(body.id, ({ qr }) => qr !== null);
 }
 
 async function operate(...args: readonly string[]): Promise<{ code: number | null; json: Record<string, unknown> }> {
