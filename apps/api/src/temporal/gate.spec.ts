@@ -1,4 +1,6 @@
 import { hadNoEffect } from '@tillflow/temporal';
+import { uniformInt } from 'pure-rand/distribution/uniformInt';
+import { xoroshiro128plus } from 'pure-rand/generator/xoroshiro128plus';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { CallerGoneError, Gate, OverloadedError, type Leave } from './gate.js';
 
@@ -164,7 +166,8 @@ it('the gate keeps the order of one caller', async () => {
 /** A full gate with one place, whose calls take a second each. */
 async function slowGate(): Promise<{ gate: Gate; end: () => void }> {
   vi.useFakeTimers();
-  const gate = new Gate(1);
+  const random = xoroshiro128plus(1);
+  const gate = new Gate(1, (least, most) => uniformInt(random, least, most));
   const work = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000));
   for (let calls = 0; calls < 60; calls += 1) {
     const pass = gate.pass(PATIENT, work);

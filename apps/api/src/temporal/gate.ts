@@ -78,7 +78,11 @@ export class Gate {
   /** The moving average of how long a call takes, in milliseconds. */
   #typicalMs = 0;
 
-  constructor(private readonly places: number) {}
+  /** @param draw an integer from `least` to `most` */
+  constructor(
+    private readonly places: number,
+    private readonly draw = (least: number, most: number): number => randomInt(least, most + 1),
+  ) {}
 
   get busy(): number {
     return this.#busy;
@@ -183,7 +187,7 @@ export class Gate {
     const earliest = Math.min(Math.max(seconds(COMES_AGAIN.earliest), 1), LONGEST_RETRY_S - 1);
     const latest = Math.min(Math.max(seconds(COMES_AGAIN.latest), earliest + 1), LONGEST_RETRY_S);
     const message = 'Temporal is too busy to answer in time';
-    return declareWithoutEffect(new OverloadedError(message, randomInt(earliest, latest + 1)));
+    return declareWithoutEffect(new OverloadedError(message, this.draw(earliest, latest)));
   }
 
   #remember(about: string, since: number): void {
