@@ -1,11 +1,11 @@
 import { compareRecords, type ProviderRecords } from '@tillflow/tools/chaos';
 import { resolve, type CheckoutMemo, type Resolution } from '@tillflow/workflows';
-import { checkAlways, type Breach } from '@tillflow/workflows/testing';
+import { checkAlways, checkChange, type Breach } from '@tillflow/workflows/testing';
 import type { End } from './batch.js';
 import type { Faults } from './faults.js';
 import { Customer } from './people/customer.js';
 import type { Surroundings } from './people/surroundings.js';
-import { Till } from './people/till.js';
+import { AMOUNT, Till } from './people/till.js';
 import type { Beat, LifePlan, Moment, PersonAction } from './plan.js';
 import { Random } from './random.js';
 
@@ -29,6 +29,8 @@ export class Life {
   readonly #till: Till;
   readonly #customer: Customer;
   readonly #underWay: Promise<unknown>[] = [];
+  /** What was published last. */
+  #before: CheckoutMemo | null = null;
   /** What a person saw that must never be. */
   readonly breaches: Breach[] = [];
   /** The beats whose moment came. */
@@ -63,6 +65,12 @@ export class Life {
 
   get #isPaid(): boolean {
     return PAID.has(this.#status);
+  }
+
+  /** What is left of the payment, in the smallest currency unit. */
+  get #left(): number {
+    const refunds = (this.memo?.refunds ?? []).filter(({ status }) => status !== 'rejected');
+    return AMOUNT - refunds.reduce((sum, { amount }) => sum + amount, 0);
   }
 
   async run(): Promise<void> {
@@ -144,11 +152,12 @@ export class Life {
     'reviews for a minute': () => this.#review(),
     cancels: () => this.#till.cancel(),
     'asks for a new attempt': () => this.#newAttempt(),
-    'refunds a part': () => this.#till.refund(20_000),
+    'refunds a part': () => this.#till.refund(this.#random.chance(0.8) ? 20_000 : this.#left + 1),
     'refunds all': () => this.#till.refund(null),
     'refunds twice with one key': () => {
       const key = this.#till.nextKey();
-      return Promise.all([this.#till.refund(30_000, key), this.#till.refund(30_000, key)]);
+      const second = this.#random.chance(0.7) ? 30_000 : 30_001;
+      return Promise.all([this.#till.refund(30_000, key), this.#till.refund(second, key)]);
     },
     'refunds at the dashboard': () => this.#refundAtDashboard(),
     'repeats the create': () => this.#create(),
@@ -256,7 +265,9 @@ export class Life {
     if (memo === null) return;
     const { now } = this.world.time;
     const charges = this.world.provider.recordsOf(this.id);
-    this.breaches.push(...checkAlways({ now, charges, memo: asRead(memo, now) }).breaches);
+    const observation = { now, charges, memo: asRead(memo, now) };
+    this.breaches.push(...checkAlways(observation).breaches, ...checkChange(this.#before, observation).breaches);
+    this.#before = memo;
   }
 
   /** How the checkout ended, with the amounts of the provider. */

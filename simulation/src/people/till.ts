@@ -54,7 +54,7 @@ export class Till {
     if (answer === null || answer.status >= 300 || answer.status === 202) return;
     const refund = answer.json as Refund;
     // An operator gave it up: it may still take effect, and the checkout then shows it.
-    if (refund.failure_code !== ABANDONED) this.answers.push({ what: 'refund', refund });
+    if (refund.failure_code !== ABANDONED) this.answers.push({ what: 'refund', refund, wanted: amount });
   }
 
   /**

@@ -3,6 +3,7 @@ export { AMOUNT, sampleIntent } from './sample-intent.js';
 export { liveAction, type Action, type ActionOf, type Way } from './actions.js';
 export {
   checkAlways,
+  checkChange,
   checkSettled,
   GUARANTEES,
   isPaidStatus,

@@ -21,7 +21,8 @@ type ProviderRefund = {
 /** An answer that a caller received, and may rely on. */
 export type Answer =
   | { readonly what: 'status'; readonly status: string }
-  | { readonly what: 'refund'; readonly refund: Refund }
+  /** `wanted`: the amount of the request; null or absent: all that was left. */
+  | { readonly what: 'refund'; readonly refund: Refund; readonly wanted?: number | null }
   | { readonly what: 'attempt'; readonly number: number };
 
 /** What was seen of one checkout: on Tillflow's side, on the provider's, and by callers. */

@@ -1,5 +1,5 @@
 import { OWN_KEY_PREFIX } from '@tillflow/domain';
-import { ABANDONED, toRefund, type AttentionCode, type Refund } from '../checkout/types.js';
+import { ABANDONED, toRefund, type AttentionCode, type CheckoutMemo, type Refund } from '../checkout/types.js';
 import type { Observation, ProviderCharge } from './observation.js';
 
 /** The guarantees that records can prove, by their number in `docs/guarantees.md`, in a few words each. */
@@ -36,6 +36,19 @@ export function checkAlways(observation: Observation): Findings {
   const findings = new Checks(observation);
   findings.noMoreThanPaid();
   findings.paidByTheProvider();
+  return findings.result();
+}
+
+/**
+ * Checks what no change of a published checkout may do.
+ *
+ * @param before what was published before; null: nothing
+ */
+export function checkChange(before: CheckoutMemo | null, observation: Observation): Findings {
+  const findings = new Checks(observation);
+  findings.paymentStays(before);
+  findings.endStays(before);
+  findings.oneCodeIsPayable();
   return findings.result();
 }
 
@@ -91,6 +104,36 @@ class Checks {
     const shown = attempts.at(-1)?.charge_id;
     const isCharge = this.observation.charges.some(({ id }) => id === shown);
     this.#expect(4, qr === null || isCharge, 'it shows the QR of no charge');
+  }
+
+  paymentStays(before: CheckoutMemo | null): void {
+    const { status = 'creating', paid_at = null } = before?.state ?? {};
+    this.#expect(4, !PAID.has(status) || PAID.has(this.#status), `it was ${status}, and is ${this.#status}`);
+    const paidAt = this.observation.memo.state?.paid_at ?? null;
+    this.#expect(1, paid_at === null || paidAt === paid_at, `its payment of ${paid_at} became one of ${paidAt}`);
+  }
+
+  /**
+   * A late payment is returned. Only when that fails, it is kept, and a person sees it. After an end, a till may request an
+   * attempt: a payment that comes then is not late.
+   */
+  endStays(before: CheckoutMemo | null): void {
+    const { memo } = this.observation;
+    const { status = 'creating' } = before?.state ?? {};
+    const isReopened = memo.timeline?.some(({ what }) => what === 'attempt_requested') === true;
+    const isKept = this.#status === 'paid' || this.#status === 'partially_refunded';
+    const isExcused = isReopened || (memo.state?.attention ?? null) !== null;
+    this.#expect(6, !ENDS.includes(status) || !isKept || isExcused, `it was ${status}, and is ${this.#status}`);
+  }
+
+  /** A customer cannot pay two codes, nor one of a checkout that has ended. */
+  oneCodeIsPayable(): void {
+    const { attempts = [] } = this.observation.memo.state ?? {};
+    const open = attempts.filter(({ status }) => status === 'pending').map(({ number }) => number);
+    this.#expect(1, open.length <= 1, `attempts ${open.join(' and ')} are open`);
+    const pending = this.observation.charges.filter(({ status }) => status === 'pending').map(({ id }) => id);
+    const isEnded = ENDS.includes(this.#status);
+    this.#expect(2, !isEnded || pending.length === 0, `it is ${this.#status}, and ${pending.join(', ')} can be paid`);
   }
 
   onePaymentIsAccepted(): void {
@@ -175,6 +218,8 @@ class Checks {
           const now = this.#refunds.find((one) => one.key === key);
           const isKept = now !== undefined && now.amount === amount && (status !== 'succeeded' || now.id === id);
           this.#expect(6, isKept, `refund ${key} was answered as ${status}, it is ${now?.status ?? 'gone'}`);
+          const wanted = answer.wanted ?? amount;
+          this.#expect(3, amount === wanted, `refund ${key} of ${wanted} was answered as one of ${amount}`);
           if (status !== 'rejected') break;
           this.#expect(2, now?.status === 'rejected', `refund ${key} was answered as rejected, it is ${now?.status}`);
           break;
