@@ -26,7 +26,8 @@ export type Findings = {
 const ENDS: readonly string[] = ['expired', 'failed', 'cancelled'];
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 const MINUTE = 60_000;
-const DAY = 86_400_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 const CUT_OFF = (16 * 60 + 15) * MINUTE;
 
 export const isPaidStatus = (status: string): boolean => PAID.has(status);
@@ -122,7 +123,7 @@ class Checks {
     const { status = 'creating' } = before?.state ?? {};
     const isReopened = memo.timeline?.some(({ what }) => what === 'attempt_requested') === true;
     const isKept = this.#status === 'paid' || this.#status === 'partially_refunded';
-    const isExcused = isReopened || (memo.state?.attention ?? null) !== null;
+    const isExcused = isReopened || memo.state?.attention?.code === 'return_refused';
     this.#expect(6, !ENDS.includes(status) || !isKept || isExcused, `it was ${status}, and is ${this.#status}`);
   }
 
@@ -252,6 +253,11 @@ class Checks {
           !couldVoid || isExplained,
           `${id} could have been a void, and its records do not say why it was a refund`,
         );
+        // A refused void says why. Only a void of the whole payment, before its cut-off, may be tried. A return is tried
+        // again when a part has been refunded meanwhile.
+        const wasVoidable = amount === this.#amount && (paidAt ?? 0) < until && madeAt < until + HOUR;
+        const reason = key?.startsWith(OWN_KEY_PREFIX) === true ? null : (refund?.failure_code ?? null);
+        this.#expect(12, wasVoidable || reason === null || reason === ABANDONED, `${id} was tried as a void`);
         this.#expect(12, madeAt <= yearAfter(paidAt ?? 0), `${id} was made after a year`);
       }
     }
