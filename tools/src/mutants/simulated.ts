@@ -31,13 +31,15 @@ const MONEY = [
 const MODEL = 'packages/workflows/src/checkout/model';
 const SHARED = 'packages/workflows/src/shared';
 type Defect = Omit<Mutant, 'tests'> & {
+  /** A second layer that stops the same mistake: the mutant with this id breaks it, too. */
+  readonly and?: string;
   /** Options of the simulation: it needs combinations that are rare otherwise. */
   readonly focus?: readonly string[];
 };
 
 /**
- * Defects that were in Tillflow once, and that the list of `pnpm mutants` does not have. What the event tail mends within a
- * minute is not among them: no life ends with it.
+ * Defects that were in Tillflow once, and that the list of `pnpm mutants` does not have, and rules that two layers keep.
+ * What the event tail mends within a minute is not among them: no life ends with it.
  */
 export const FIXED: readonly Defect[] = [
   {
@@ -60,6 +62,24 @@ export const FIXED: readonly Defect[] = [
       ]),
       ...['gives up', 'refunds a part'].flatMap((name) => ['--action', name]),
     ],
+  },
+  {
+    id: 'other-charge-believed-twice',
+    breaks: 'neither the client nor the model compares which charge an answer is about',
+    file: 'packages/payments-client/src/http/decision.ts',
+    from: 'if (fields.length > 0)',
+    to: 'if (fields.length > 99)',
+    and: 'believe-other-charge',
+    focus: ['--fault', 'read shows another charge'],
+  },
+  {
+    id: 'absence-believed-twice',
+    breaks: 'one lookup proves absence, also while the call can still take effect',
+    file: `${SHARED}/unknown-outcome.ts`,
+    from: 'call.absentLookups >= ABSENCES',
+    to: 'call.absentLookups >= 1',
+    and: 'absence-while-in-flight',
+    focus: ['--fault', 'change made, then hangs', '--fault', 'takes effect late', '--action', 'refunds a part'],
   },
 ];
 
@@ -97,6 +117,8 @@ export async function measureSimulated(parts: readonly string[]): Promise<boolea
 
 async function find(clone: Clone, mutant: Defect): Promise<Found> {
   const restore = await clone.apply(mutant);
+  const second = MUTANTS.find(({ id }) => id === mutant.and);
+  const restoreSecond = second === undefined ? null : await clone.apply(second);
   try {
     const { output, isRight } = await clone.simulate(SEED, LIVES, mutant.focus ?? []);
     const lives = /, (\d+) lives in/.exec(output)?.[1] ?? 'the first';
@@ -104,6 +126,7 @@ async function find(clone: Clone, mutant: Defect): Promise<Found> {
     const what = /broken: guarantee (.*)/.exec(output)?.[1] ?? /Error: (.*)/.exec(output)?.[1] ?? 'the run stops';
     return { mutant, what: what.slice(0, 160), lives };
   } finally {
+    await restoreSecond?.();
     await restore();
   }
 }
