@@ -29,7 +29,7 @@ export class Life {
   readonly #till: Till;
   readonly #customer: Customer;
   readonly #underWay: Promise<unknown>[] = [];
-  /** What was published last. */
+  /** The memo that the checkout published last. */
   #before: CheckoutMemo | null = null;
   /** What a person saw that must never be. */
   readonly breaches: Breach[] = [];
@@ -67,7 +67,7 @@ export class Life {
     return PAID.has(this.#status);
   }
 
-  /** What is left of the payment, in the smallest currency unit. */
+  /** The rest of the payment, in the smallest currency unit. */
   get #left(): number {
     const refunds = (this.memo?.refunds ?? []).filter(({ status }) => status !== 'rejected');
     return AMOUNT - refunds.reduce((sum, { amount }) => sum + amount, 0);

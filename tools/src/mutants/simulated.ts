@@ -64,24 +64,26 @@ export const FIXED: readonly Defect[] = [
     ],
   },
   {
+    ...mutantOf('contradiction-believed'),
     id: 'other-charge-believed-twice',
     breaks: 'neither the client nor the model compares which charge an answer is about',
-    file: 'packages/payments-client/src/http/decision.ts',
-    from: 'if (fields.length > 0)',
-    to: 'if (fields.length > 99)',
     and: 'believe-other-charge',
     focus: ['--fault', 'read shows another charge'],
   },
   {
+    ...mutantOf('one-lookup-proves-absence'),
     id: 'absence-believed-twice',
     breaks: 'one lookup proves absence, also while the call can still take effect',
-    file: `${SHARED}/unknown-outcome.ts`,
-    from: 'call.absentLookups >= ABSENCES',
-    to: 'call.absentLookups >= 1',
     and: 'absence-while-in-flight',
     focus: ['--fault', 'change made, then hangs', '--fault', 'takes effect late', '--action', 'refunds a part'],
   },
 ];
+
+function mutantOf(wanted: string): Mutant {
+  const mutant = MUTANTS.find(({ id }) => id === wanted);
+  if (mutant === undefined) throw new Error(`No mutant ${wanted}`);
+  return mutant;
+}
 
 type Found = {
   readonly mutant: Defect;
@@ -117,8 +119,7 @@ export async function measureSimulated(parts: readonly string[]): Promise<boolea
 
 async function find(clone: Clone, mutant: Defect): Promise<Found> {
   const restore = await clone.apply(mutant);
-  const second = MUTANTS.find(({ id }) => id === mutant.and);
-  const restoreSecond = second === undefined ? null : await clone.apply(second);
+  const restoreSecond = mutant.and === undefined ? null : await clone.apply(mutantOf(mutant.and));
   try {
     const { output, isRight } = await clone.simulate(SEED, LIVES, mutant.focus ?? []);
     const lives = /, (\d+) lives in/.exec(output)?.[1] ?? 'the first';

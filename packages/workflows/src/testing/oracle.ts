@@ -41,9 +41,9 @@ export function checkAlways(observation: Observation): Findings {
 }
 
 /**
- * Checks what no change of a published checkout may do.
+ * Checks each change of a published checkout.
  *
- * @param before what was published before; null: nothing
+ * @param before the memo that was published before; null: none
  */
 export function checkChange(before: CheckoutMemo | null, observation: Observation): Findings {
   const findings = new Checks(observation);
@@ -132,7 +132,7 @@ class Checks {
     const { attempts = [] } = this.observation.memo.state ?? {};
     const open = attempts.filter(({ status }) => status === 'pending').map(({ number }) => number);
     this.#expect(1, open.length <= 1, `attempts ${open.join(' and ')} are open`);
-    const pending = this.observation.charges.filter(({ status }) => status === 'pending').map(({ id }) => id);
+    const pending = this.#pending;
     const isEnded = ENDS.includes(this.#status);
     this.#expect(2, !isEnded || pending.length === 0, `it is ${this.#status}, and ${pending.join(', ')} can be paid`);
   }
@@ -179,7 +179,7 @@ class Checks {
       this.observation.hasLateEffects === true ? known.every((one) => shown.includes(one)) : isSame(known, shown);
     this.#expect(6, areChargesEqual, `charges: Tillflow has ${known.join(', ')}; the provider ${shown.join(', ')}`);
 
-    const pending = this.observation.charges.filter(({ status }) => status === 'pending').map(({ id }) => id);
+    const pending = this.#pending;
     this.#expect(6, pending.length === 0, `${pending.join(', ')} can still be paid`);
 
     const made = this.observation.charges.flatMap(({ refunds }) => refunds).map(({ id, amount }) => `${id} ${amount}`);
@@ -304,6 +304,11 @@ class Checks {
 
   get #status(): string {
     return this.observation.memo.state?.status ?? 'creating';
+  }
+
+  /** The charges that a customer can still pay. */
+  get #pending(): readonly string[] {
+    return this.observation.charges.filter(({ status }) => status === 'pending').map(({ id }) => id);
   }
 
   /** The payments that are not completely returned. */
