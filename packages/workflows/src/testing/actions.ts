@@ -38,6 +38,8 @@ export type ActionOf<Kind extends Action['do']> = Extract<Action, { do: Kind }>;
 const back = fc.constantFrom(0, 0, 0, 1, 2);
 const by = fc.constantFrom<Way>('api', 'api', 'update', 'signal');
 const refundAmount = fc.constantFrom(null, AMOUNT, 50_000, 100_000, 1);
+/** No refund of the till has such an amount: of two alike, a person must say which one is the till's. */
+const dashboardAmount = fc.constantFrom(AMOUNT - 7, 20_003);
 
 /** Draws what may happen to a checkout anywhere. @param waits milliseconds. */
 function everywhere(waits: readonly number[]) {
@@ -65,7 +67,7 @@ function everywhere(waits: readonly number[]) {
       arbitrary: fc.record({
         do: fc.constant('refund at the dashboard' as const),
         back,
-        amount: fc.constantFrom(AMOUNT - 1, 20_003),
+        amount: dashboardAmount,
       }),
     },
     {

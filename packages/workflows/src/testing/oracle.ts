@@ -1,5 +1,12 @@
 import { OWN_KEY_PREFIX } from '@tillflow/domain';
-import { ABANDONED, toRefund, type AttentionCode, type CheckoutMemo, type Refund } from '../checkout/types.js';
+import {
+  ABANDONED,
+  toRefund,
+  type AttentionCode,
+  type CheckoutMemo,
+  type Refund,
+  type TimelineEntry,
+} from '../checkout/types.js';
 import type { Observation, ProviderCharge } from './observation.js';
 
 /** The guarantees that records can prove, by their number in `docs/guarantees.md`, in a few words each. */
@@ -89,10 +96,10 @@ class Checks {
       const own = sum(shown.filter(({ reason }) => reason !== 'made elsewhere'));
       this.#expect(3, own <= this.#amount, `Tillflow makes refunds of ${own} of ${id}, which is more than was paid`);
       const promised = sum(shown);
-      const isElsewhere = refunds.some(({ key }) => key === null);
+      const isUnforeseen = refunds.some(({ key }) => key === null) || this.observation.hasLateEffects === true;
       this.#expect(
         3,
-        promised <= this.#amount || isElsewhere,
+        promised <= this.#amount || isUnforeseen,
         `Tillflow promises to refund ${promised} of ${id}, which is more than was paid`,
       );
     }
@@ -115,15 +122,18 @@ class Checks {
   }
 
   /**
-   * A late payment is returned. Only when that fails, it is kept, and a person sees it. After an end, a till may request an
-   * attempt: a payment that comes then is not late.
+   * A late payment is returned, unless the shop keeps late payments. Only when the return fails, it is kept, and a person
+   * sees it. After an end, a till may request an attempt: a payment that comes then is not late.
    */
   endStays(before: CheckoutMemo | null): void {
     const { memo } = this.observation;
     const { status = 'creating' } = before?.state ?? {};
-    const isReopened = memo.timeline?.some(({ what }) => what === 'attempt_requested') === true;
+    const { timeline = [] } = memo;
+    const requested = timeline.findLastIndex(({ what }) => what === 'attempt_requested');
+    const isReopened = requested > timeline.findLastIndex(isEndOfCheckout);
     const isKept = this.#status === 'paid' || this.#status === 'partially_refunded';
-    const isExcused = isReopened || memo.state?.attention?.code === 'return_refused';
+    const isRefused = memo.state?.attention?.code === 'return_refused' || this.#isExcused('return_refused');
+    const isExcused = isReopened || isRefused || this.#isExcused('late_payment');
     this.#expect(6, !ENDS.includes(status) || !isKept || isExcused, `it was ${status}, and is ${this.#status}`);
   }
 
@@ -133,8 +143,12 @@ class Checks {
     const open = attempts.filter(({ status }) => status === 'pending').map(({ number }) => number);
     this.#expect(1, open.length <= 1, `attempts ${open.join(' and ')} are open`);
     const pending = this.#pending;
-    const isEnded = ENDS.includes(this.#status);
-    this.#expect(2, !isEnded || pending.length === 0, `it is ${this.#status}, and ${pending.join(', ')} can be paid`);
+    const mayBePayable = !ENDS.includes(this.#status) || this.observation.hasLateEffects === true;
+    this.#expect(
+      2,
+      mayBePayable || pending.length === 0,
+      `it is ${this.#status}, and ${pending.join(', ')} can be paid`,
+    );
   }
 
   onePaymentIsAccepted(): void {
@@ -254,9 +268,11 @@ class Checks {
           `${id} could have been a void, and its records do not say why it was a refund`,
         );
         // A refused void says why. Only a void of the whole payment, before its cut-off, may be tried. A return is tried
-        // again when a part has been refunded meanwhile.
+        // again when a part has been refunded meanwhile. A refund that was made long after its deadline keeps the reason
+        // for which its repetition was refused.
         const wasVoidable = amount === this.#amount && (paidAt ?? 0) < until && madeAt < until + HOUR;
-        const reason = key?.startsWith(OWN_KEY_PREFIX) === true ? null : (refund?.failure_code ?? null);
+        const isOther = key?.startsWith(OWN_KEY_PREFIX) === true || this.observation.hasLateEffects === true;
+        const reason = isOther ? null : (refund?.failure_code ?? null);
         this.#expect(12, wasVoidable || reason === null || reason === ABANDONED, `${id} was tried as a void`);
         this.#expect(12, madeAt <= yearAfter(paidAt ?? 0), `${id} was made after a year`);
       }
@@ -325,6 +341,11 @@ class Checks {
     const named = memo.timeline?.find(({ what }) => what === 'paid')?.detail ?? '';
     return atThatTime.find(({ id }) => named.includes(id)) ?? atThatTime[0] ?? this.#paid[0];
   }
+}
+
+/** The end of one attempt, which another one follows, says which attempt. */
+function isEndOfCheckout({ what, detail }: TimelineEntry): boolean {
+  return ENDS.includes(what) && detail?.startsWith('attempt ') !== true;
 }
 
 function expectedStatus(accepted: ProviderCharge | undefined, refunded: number, amount: number): readonly string[] {

@@ -1,13 +1,13 @@
-import { instant, type CheckoutStatus } from '@tillflow/domain';
+import { instant } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { hostileAction, simulatedAction, type Action } from '../../testing/actions.js';
 import { AMOUNT } from '../../testing/sample-intent.js';
-import { checkSettled } from '../../testing/oracle.js';
+import { checkChange, checkSettled } from '../../testing/oracle.js';
 import { CHANGE_FAULTS, READ_FAULTS, Scenario } from '../../testing/runner.js';
 import { DAY, HOUR, sumOf, type SimulatedCharge } from '../../testing/simulated-provider.js';
 import { assertAlways, begin, chargeAt, observe, perform, settle } from '../../testing/simulation.js';
-import type { AttentionCode } from '../types.js';
+import type { AttentionCode, CheckoutMemo } from '../types.js';
 
 /** `RUNS` and `SEED` try more, or the same again. A failure prints its seed. */
 const RUNS = Number(process.env['RUNS'] ?? (process.env['FULL'] === '1' ? 5_000 : 400));
@@ -139,17 +139,16 @@ async function property<T extends Drawn>(
   );
 }
 
-/** Checks each publication: an end that callers rely on never becomes paid, unless a new attempt was asked for. */
+/** Checks each publication against the one before. */
 function watch(scenario: Scenario): () => void {
-  const ends: ReadonlySet<CheckoutStatus> = new Set(['expired', 'failed', 'cancelled']);
-  let published: CheckoutStatus = 'creating';
+  let published: CheckoutMemo | null = null;
   return () => {
-    const { status } = scenario.model;
-    const mayBePaid =
-      scenario.policy.latePayment === 'keep' ||
-      scenario.model.state.attentions.some(({ code }) => code === 'return_refused');
-    if (ends.has(published) && status === 'paid' && !mayBePaid) throw new Error(`${published} became paid`);
-    published = scenario.model.state.attempts.replaced === null ? status : 'awaiting_payment';
+    const { memo, policy } = scenario;
+    const keepsLatePayments = policy.latePayment === 'keep';
+    const excuses = raised(scenario, ['return_refused', ...(keepsLatePayments ? ['late_payment' as const] : [])]);
+    const [breach] = checkChange(published, observe(scenario, { excuses })).breaches;
+    if (breach !== undefined) throw new Error(breach.what);
+    published = memo;
     assertAlways(scenario);
   };
 }
