@@ -149,7 +149,7 @@ describe('a checkout', () => {
   });
 
   it('answers with its last known state after an operator has terminated it, not with a server error', async () => {
-    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 1_500, times: 1 });
+    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
     const reference = newReference();
     const opening = stack.create({ reference });
     const handle = stack.temporal.client.workflow.getHandle(`checkout/default/${reference}`);

@@ -125,14 +125,17 @@ describe('a till that lost power', () => {
     // Before the POST.
     expect(await newest(terminal)).toEqual([]);
 
-    // During the POST: the till gets no answer, and the provider has not made the source yet.
+    // During the POST: the till gets no answer, and no worker knows whether the provider has made the source.
     const reference = newReference();
-    stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 3_000, times: 1 });
-    await stack.withApi(IMPATIENT, async () => {
-      const { status } = await stack.create({ reference, terminal });
-      expect(status).toBe(202);
+    await stack.stopWorker();
+    await withHeldAnswer(stack, { method: 'POST', route: '/sources' }, async (held) => {
+      const answer = await stack.withApi(IMPATIENT, () => stack.create({ reference, terminal }));
+      expect(answer.status).toBe(202);
+      await held.arrived;
       await seen(terminal, { reference, status: 'creating', qr: null });
+      held.release();
     });
+    await stack.startWorker();
 
     // After the POST, while the QR code is shown.
     const open = await stack.until(`chk_default_${reference}`, ({ qr }) => qr !== null);
