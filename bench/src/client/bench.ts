@@ -12,7 +12,7 @@ const SERVER = fileURLToPath(new URL('server.js', import.meta.url));
  * Rounds of each implementation under each condition, their length, the part before that is not measured, and a
  * warm-up.
  */
-const FULL = { rounds: 15, roundMs: 400, leadInMs: 80, warmUpMs: 1_000 } as const;
+const FULL = { rounds: 30, roundMs: 400, leadInMs: 80, warmUpMs: 1_000 } as const;
 /** Shows that the bench works. Its figures mean less. */
 const QUICK = { rounds: 5, roundMs: 120, leadInMs: 30, warmUpMs: 300 } as const;
 
