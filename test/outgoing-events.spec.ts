@@ -191,7 +191,7 @@ describe('a state that lasts', () => {
     const { body } = await stack.create();
     await stack.post(`/v1/checkouts/${body.id}/cancel`);
     // Tillflow returns a late payment. Until it is returned, it is an attention.
-    const slow = { method: 'POST', path: '/charges/{id}/refunds', action: 'delay', delay_ms: 3_000 } as const;
+    const slow = { method: 'POST', path: '/charges/{id}/refunds', action: 'delay', delay_ms: 6_000 } as const;
     stack.sandbox.faults.add(slow);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
     await expectEvents(receiver, body.id, ['attention']);
