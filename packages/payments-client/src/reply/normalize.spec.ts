@@ -63,6 +63,12 @@ describe('a list that comes as the map of its indices is given as a list', () =>
     expect(charges.map(({ id }) => id)).toEqual(['chrg_test_1', 'chrg_test_2']);
   });
 
+  test('of records, in a reply with white space', async () => {
+    const list = { ...listOf(), data: { 0: CHARGE }, total: 1 };
+    const fake = await provider(reply(200, JSON.stringify(list, null, '\t').replaceAll('"0":', '"0" :')));
+    expect((await clientOf(fake).charges.list()).data).toEqual([CHARGE]);
+  });
+
   test('in a record', async () => {
     const versions = Object.fromEntries(ACCOUNT_VERSIONS.versions.entries());
     const fake = await provider(reply(200, { ...ACCOUNT_VERSIONS, versions }));
