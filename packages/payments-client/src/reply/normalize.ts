@@ -3,7 +3,10 @@ import { elementsOf } from './metadata.js';
 
 /** Matched against the text first, because most replies need no change. */
 const OTHER_CURRENCY = /currenc(?:y"\s*:\s*"(?![A-Z]{3}")|ies"\s*:\s*[[{][^\]}]*[a-z])/;
-/** A text without white space after its first brace has none after any other. A literal is found six times as fast. */
+/**
+ * assumption: a text without white space after its first brace has none after any other. A literal is found six times as
+ * fast.
+ */
 const COMPACT_START = '{"';
 const COMPACT_INDEX_MAP = '{"0":';
 const INDEX_MAP = /"0"\s*:/;
