@@ -20,6 +20,7 @@ COPY apps/cli/package.json apps/cli/
 COPY apps/counter/package.json apps/counter/
 COPY apps/sandbox/package.json apps/sandbox/
 COPY apps/worker/package.json apps/worker/
+COPY simulation/package.json simulation/
 COPY test/package.json test/
 COPY bench/package.json bench/
 COPY tools/package.json tools/

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -168,7 +168,8 @@ type Service = {
   depends_on?: Record<string, { condition: string }>;
   environment?: Record<string, string>;
   healthcheck?: { test: string[] };
-  configs?: (string | { source: string })[];
+  configs?: unknown;
+  secrets?: unknown;
   ports?: string[];
   cap_drop?: string[];
   cap_add?: string[];
@@ -187,7 +188,6 @@ const OTHER_CONNECTIONS = 20;
 describe('docker-compose.yml', async () => {
   const compose = parse(await readFile(`${ROOT}/docker-compose.yml`, 'utf8'), { merge: true }) as {
     services: Record<string, Service>;
-    configs: Record<string, unknown>;
   };
   const services = Object.entries(compose.services);
 
@@ -208,9 +208,31 @@ describe('docker-compose.yml', async () => {
       expect(other).toBeDefined();
       if (condition === 'service_healthy') expect(other?.healthcheck).toBeDefined();
     }
-    for (const config of service.configs ?? []) {
-      expect(Object.keys(compose.configs)).toContain(typeof config === 'string' ? config : config.source);
-    }
+  });
+
+  // Compose copies a config or a secret into the container, which fails where the root is read-only.
+  it.each(services)(
+    '%s gets files of this repository in read-only volumes, and in no other way',
+    async (_, service) => {
+      expect([service.configs, service.secrets]).toEqual([undefined, undefined]);
+      for (const volume of (service.volumes ?? []).filter((one) => one.startsWith('.'))) {
+        const [path = '', , mode] = volume.split(':');
+        expect(mode).toBe('ro');
+        await access(`${ROOT}/${path}`);
+      }
+    },
+  );
+
+  it.each(['setup', 'cli', 'worker', 'api'])('lets %s read the files of keys and accounts', (name) => {
+    expect(compose.services[name]?.volumes).toContain('./deploy/keys:/keys:ro');
+  });
+
+  it('lets Temporal answer as many lists a second as the handbook says', async () => {
+    const limits = await readFile(`${ROOT}/deploy/temporal/dynamic-config.yaml`, 'utf8');
+    const [limit] = (parse(limits) as Record<string, { value: number }[]>)['frontend.namespaceRPS.visibility'] ?? [];
+    const handbook = await readFile(`${ROOT}/docs/operations.md`, 'utf8');
+    const [, documented] = /sets the first one to (\d+)\./.exec(handbook) ?? [];
+    expect(limit?.value).toBe(Number(documented));
   });
 
   it.each(['postgres', 'temporal', 'sandbox', 'worker', 'api'])('%s has a health check', (name) => {
@@ -299,6 +321,19 @@ describe('the image', async () => {
 
   it('runs as a user that is not root', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
+  });
+
+  it('is built with the manifest of every package of the workspace', async () => {
+    const { packages } = parse(await readFile(`${ROOT}/pnpm-workspace.yaml`, 'utf8')) as { packages: string[] };
+    const folders = packages.map(async (pattern) => {
+      if (!pattern.endsWith('/*')) return [pattern];
+      const parent = pattern.slice(0, -2);
+      return (await readdir(`${ROOT}/${parent}`)).map((name) => `${parent}/${name}`);
+    });
+    const manifests = (await Promise.all(folders)).flat().map((folder) => `${folder}/package.json`);
+    expect(manifests).toContain('apps/api/package.json');
+    const copied = Array.from(dockerfile.matchAll(/^COPY (\S+\/package\.json) /gm), ([, path]) => path);
+    expect(new Set(copied)).toEqual(new Set(manifests));
   });
 
   it('is built from exact versions, with Node 24 and the pnpm of package.json', async () => {
