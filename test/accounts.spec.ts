@@ -155,13 +155,16 @@ describe('a further account', () => {
     );
   });
 
-  it('has the label account in its metrics, and only an open port shows those of all accounts', async () => {
+  it('has the label account in its metrics, and an ops key of default reads those of all accounts', async () => {
     const read = async (name: string) => (await as<string>(name, 'GET', '/metrics')).body;
-    const [own, other] = [await read('singapore'), await read('bangkok')];
+    const [own, all] = [await read('singapore'), await read('bangkok')];
     expect(own).toMatch(/^tillflow_provider_calls_total\{.*account="singapore"/m);
     expect(own).not.toContain('account="default"');
-    expect(other).toMatch(/^process_cpu_seconds_total\{account="default"\}/m);
-    expect(other).not.toContain('account="singapore"');
+    for (const account of ['default', 'singapore']) {
+      expect(all).toMatch(new RegExp(`^tillflow_checkouts\\{.*account="${account}"`, 'm'));
+    }
+    // The process is there once, whatever it serves.
+    expect(all.match(/^process_cpu_seconds_total\{/gm)).toHaveLength(1);
   });
 });
 

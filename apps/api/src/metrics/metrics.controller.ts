@@ -1,4 +1,5 @@
 import { Controller, Get, Header, Req } from '@nestjs/common';
+import { DEFAULT_ACCOUNT } from '@tillflow/domain';
 import { z } from 'zod';
 import { Neighbours } from '../accounts/neighbours.js';
 import type { Caller } from '../auth/caller.js';
@@ -21,15 +22,15 @@ export class MetricsController {
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
   @Describes(
     'getMetrics',
-    'Reads the metrics of an account and of this process. With `METRICS_OPEN`, no key is needed, and the answer has all accounts',
+    'Reads the metrics of this process, and of all accounts. A key of another account than `default` reads those of its account. With `METRICS_OPEN`, no key is needed',
     [],
   )
   @AnswersWith(200, 'Metrics in the text format of Prometheus', {
     content: { 'text/plain': { schema: z.string(), example: EXAMPLE } },
   })
   async read(@Req() { key }: Caller): Promise<string> {
-    // Without a key, the port itself is the operator's.
-    if (key === undefined) return this.neighbours.metrics();
+    // Of the installation: its operator reads them, by a key of `default` or, without a key, at an open port.
+    if ((key?.account ?? DEFAULT_ACCOUNT) === DEFAULT_ACCOUNT) return this.neighbours.metrics();
     await this.business.refresh();
     return this.metrics.registry.metrics();
   }

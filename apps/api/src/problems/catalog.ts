@@ -92,7 +92,8 @@ export const PROBLEMS = {
     title: 'There is no QR code to pay with',
     meaning: 'The checkout does not accept a payment now: it has ended, or its QR code is not there yet.',
     money: NOT_CHANGED,
-    action: 'Read the status of the checkout. While it is open, a new attempt creates a new QR code.',
+    action:
+      'Read the status of the checkout. Unless it is paid, cancelled or closed, a new attempt creates a new QR code.',
     example: 'The checkout is expired',
   },
   method_not_allowed: {
@@ -342,7 +343,7 @@ export const PROBLEMS = {
     status: 429,
     title: 'Too many requests',
     meaning:
-      'This key made more requests in one second than `RATE_LIMIT` allows, or this address made more requests without a known key than `OPEN_RATE_LIMIT` allows.',
+      'This key made more requests in one second than `RATE_LIMIT` allows, or this address without a known key, or this counter link, made more than `OPEN_RATE_LIMIT` allows.',
     money: UNTOUCHED,
     action: 'Wait as long as `Retry-After` says, then repeat the request.',
     example: 'This key made too many requests in one second',
