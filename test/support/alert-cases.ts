@@ -29,6 +29,8 @@ function observed(name: string, above: string, upTo: string): readonly Series[] 
 }
 
 const CALLS = 'tillflow_provider_calls_total';
+/** Charges that the provider has created. */
+const CHARGES = `${CALLS}{method="POST",route="/charges",outcome="done"}`;
 const REQUESTS = 'tillflow_http_request_duration_seconds_count';
 const WAITS = 'temporal_workflow_task_schedule_to_start_latency_seconds';
 const CALL_TIMES = 'tillflow_provider_call_duration_seconds';
@@ -147,36 +149,45 @@ export const ALERT_CASES: readonly AlertCase[] = [
   },
   {
     alert: 'TillflowWebhooksRefused',
-    fires: [grows('tillflow_webhooks_total{result="refused"}', 1)],
+    fires: [
+      grows('tillflow_webhooks_total{result="refused"}', 1),
+      grows(CHARGES, 1),
+      stays('tillflow_webhooks_total{result="hinted"}', 7),
+    ],
     summary: 'The API refuses webhooks: their signatures do not match',
+    // A stranger sends many, and those of the provider are accepted.
     quiet: [
-      ['tillflow_webhooks_total{result="refused"}', '0x45 5x15'],
-      grows('tillflow_webhooks_total{result="hinted"}', 9),
+      grows('tillflow_webhooks_total{result="refused"}', 3_000),
+      grows(CHARGES, 1),
+      grows('tillflow_webhooks_total{result="hinted"}', 1),
     ],
   },
   {
     alert: 'TillflowWebhooksRefused',
     fires: [
       ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
+      [CHARGES, '0x10 1x50'],
       stays('tillflow_webhooks_total{result="hinted"}', 7),
     ],
     summary: 'The API refuses webhooks: their signatures do not match',
+    // At night, when no charge makes the provider send any.
     quiet: [
-      ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
-      ['tillflow_webhooks_total{result="hinted"}', '0x10 1x50'],
+      grows('tillflow_webhooks_total{result="refused"}', 3_000),
+      stays(CHARGES, 7),
+      stays('tillflow_webhooks_total{result="hinted"}', 7),
     ],
   },
   {
+    alert: 'TillflowWebhooksForged',
+    fires: [grows('tillflow_webhooks_total{result="refused"}', 1)],
+    summary: 'The API has refused 50 webhooks in an hour: their signatures do not match',
+    quiet: [['tillflow_webhooks_total{result="refused"}', '0x10 18x50']],
+  },
+  {
     alert: 'TillflowWebhooksMissing',
-    fires: [
-      grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
-      stays('tillflow_webhooks_total{result="hinted"}', 7),
-    ],
+    fires: [grows(CHARGES, 1), stays('tillflow_webhooks_total{result="hinted"}', 7)],
     summary: 'The provider accepted charges for an hour and sent no webhook',
-    quiet: [
-      grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
-      ['tillflow_webhooks_total{result="refused"}', '0x10 3x50'],
-    ],
+    quiet: [grows(CHARGES, 1), ['tillflow_webhooks_total{result="refused"}', '0x10 3x50']],
   },
   {
     alert: 'TillflowWebhooksFail',
