@@ -139,6 +139,7 @@ const SECRETS: Readonly<Record<string, Labels>> = {
     URL_SIGNING_KEY: 'u'.repeat(32),
     PAYLOAD_KEYS: `k1:${Buffer.alloc(32).toString('base64')}`,
     TEMPORAL_API_KEY: 'key',
+    OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20key',
   },
 };
 
@@ -223,7 +224,8 @@ describe.each(OVERLAYS)('the settings of %s', (overlay) => {
     const cli = containerOf('cli').env.map(({ name }) => name);
     for (const component of ['api', 'worker']) {
       const secrets = containerOf(component).env.filter(({ valueFrom }) => valueFrom?.secretKeyRef !== undefined);
-      for (const { name } of secrets) expect(cli).toContain(name);
+      // The command line makes no spans.
+      for (const { name } of secrets) if (!name.startsWith('OTEL_')) expect(cli).toContain(name);
     }
   });
 
@@ -251,7 +253,7 @@ describe.each(OVERLAYS)('the settings of %s', (overlay) => {
 });
 
 describe('secrets', () => {
-  const SECRET = /KEY|SECRET|PASSWORD|TOKEN/;
+  const SECRET = /KEY|SECRET|PASSWORD|TOKEN|HEADERS/;
 
   it('are in no file of the project', () => {
     expect(ofKind('Secret')).toEqual([]);
@@ -501,7 +503,9 @@ describe('the network policies', () => {
   });
 
   it.each(PROGRAMS)('let %s reach names, Temporal, and public addresses with https', (component) => {
-    expect(allowed(component, 'egress')).toEqual(OUT);
+    const ingress = ['tillflow-ingress=allowed TCP 443', 'tillflow-ingress=allowed TCP 8443'];
+    // `doctor` asks for PUBLIC_URL.
+    expect(allowed(component, 'egress')).toEqual(component === 'cli' ? [...OUT, ...ingress] : OUT);
   });
 
   it('name no address of a private network as public', () => {
@@ -602,6 +606,11 @@ describe('Prometheus in Kubernetes', async () => {
       expect(job.job_name).toMatch(new RegExp(`^tillflow-${component}`));
       expect(job.job_name.endsWith('-sdk')).toBe(port === 'sdk-metrics');
       if (component === 'api') expect(openapi.paths).toHaveProperty([job.metrics_path]);
+      // A pod that has ended, such as an evicted one, is no process that does not answer.
+      const drop = job.relabel_configs.find(({ action }) => action === 'drop');
+      expect(drop?.source_labels).toEqual(['__meta_kubernetes_pod_phase']);
+      for (const phase of ['Failed', 'Succeeded']) expect(phase).toMatch(new RegExp(`^(?:${drop?.regex})$`));
+      expect('Running').not.toMatch(new RegExp(`^(?:${drop?.regex})$`));
     },
   );
 });
