@@ -44,9 +44,10 @@ export const FULL: Plan = {
   rounds: [
     // Most bounds are on a fast provider, and on ratios to it: its rounds are twice as many.
     { ...BUSY, delaysMs: [0, 0, 50] },
-    { concurrency: 50, seconds: 8, delaysMs: [0] },
-    { concurrency: 100, seconds: 10, delaysMs: [0] },
-    { concurrency: 200, seconds: 12, delaysMs: [0] },
+    // Long enough for several checkouts of each caller: at the start of a round, all callers begin at one moment.
+    { concurrency: 50, seconds: 12, delaysMs: [0] },
+    { concurrency: 100, seconds: 20, delaysMs: [0] },
+    { concurrency: 200, seconds: 30, delaysMs: [0] },
   ],
   slow: { concurrency: 20, paysAfter: [30, 90], seconds: 40, repeats: 4 },
   warmUp: { concurrency: 20, seconds: 8 },
