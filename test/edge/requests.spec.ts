@@ -226,6 +226,18 @@ describe('a method that a route does not have', () => {
   );
 });
 
+it('a client that sends CONNECT and breaks the connection does not end the API', async () => {
+  const { hostname, port } = new URL(api.url);
+  for (let tries = 0; tries < 20; tries += 1) {
+    const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
+    socket.write('CONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n');
+    // Odd ones wait for the answer.
+    await once(socket, tries % 2 === 0 ? 'connect' : 'data');
+    socket.resetAndDestroy();
+  }
+  expect((await fetch(`${api.url}/health/live`)).status).toBe(200);
+});
+
 describe('bytes that are not HTTP', () => {
   it.each([
     ['no request line', 'nonsense\r\n\r\n', 400, 'invalid_request'],

@@ -24,8 +24,7 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 /**
  * Node would ask for the body of every request with `Expect: 100-continue`, and answer any other expectation with an
- * empty
- * 417. The API handles each like any other request: its headers decide. Source: RFC 9110, section 10.1.1.
+ * empty 417. The API handles each like any other request: its headers decide. Source: RFC 9110, section 10.1.1.
  */
 export function decideExpectations({ server }: Pick<FastifyInstance, 'server'>): void {
   for (const event of ['checkContinue', 'checkExpectation'] as const) {

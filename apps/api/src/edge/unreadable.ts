@@ -21,6 +21,9 @@ export class Unreadable {
       this.#answers.set(request.socket, response);
     });
     server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+      // Node has given the socket away: it watches neither for its errors nor for its end.
+      socket.on('error', () => socket.destroy());
+      socket.once('finish', () => socket.destroy());
       this.#answer(socket, new Problem('invalid_request', 'The API is not a proxy'));
     });
   }
