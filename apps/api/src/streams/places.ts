@@ -30,8 +30,12 @@ export class Shares {
 /** The reader of a stream. */
 export type Holder = {
   readonly checkout: string;
-  /** The address of a reader with a link, as `addressKey` returns it. Null for a reader with a key. */
+  /** The address of a reader with a link, as `addressKey` returns it. Null for a reader with a key or a session. */
   readonly linkFrom: string | null;
+  /** The name of the reader's key. */
+  readonly key?: string | undefined;
+  /** The id of the counter link whose session the reader has. */
+  readonly counterLink?: string | undefined;
 };
 
 /** The least share of a link and of an address: a till, its display, and a customer who shares the page. */
@@ -40,19 +44,21 @@ const FEWEST_OF_AN_ADDRESS = 50;
 
 /**
  * Limits the open streams. Links, which anyone can have, share at most half of the places: one link a twentieth, one
- * address a fifth (all pages of a shop often have one address). The other half is for keys. The keys' streams of one
- * checkout have at most half of the places.
+ * address a fifth (all pages of a shop often have one address). The other half is for keys and sessions. One key has at
+ * most half of the places, and so have the keys' streams of one checkout. The sessions of one counter link have a tenth.
  */
 export class Places {
   readonly #shares = new Shares();
   readonly #half: number;
   readonly #ofALink: number;
+  readonly #ofACounter: number;
   readonly #ofAnAddress: number;
 
   /** @param limit all places. */
   constructor(private readonly limit: number) {
     this.#half = Math.max(1, Math.floor(limit / 2));
     this.#ofALink = Math.min(this.#half, Math.max(FEWEST_OF_A_LINK, Math.floor(limit / 20)));
+    this.#ofACounter = Math.min(this.#half, Math.max(FEWEST_OF_A_LINK, Math.floor(limit / 10)));
     this.#ofAnAddress = Math.min(this.#half, Math.max(FEWEST_OF_AN_ADDRESS, Math.floor(limit / 5)));
   }
 
@@ -62,9 +68,16 @@ export class Places {
   }
 
   /** Each share that the stream counts in, with its limit. */
-  #sharesOf({ checkout, linkFrom }: Holder): readonly Share[] {
+  #sharesOf({ checkout, linkFrom, key, counterLink }: Holder): readonly Share[] {
     const all = ['all', this.limit] as const;
-    if (linkFrom === null) return [all, [`keys of ${checkout}`, this.#half]];
+    if (linkFrom === null) {
+      return [
+        all,
+        [`keys of ${checkout}`, this.#half],
+        ...(key === undefined ? [] : [[`key ${key}`, this.#half] as const]),
+        ...(counterLink === undefined ? [] : [[`counter ${counterLink}`, this.#ofACounter] as const]),
+      ];
+    }
     return [
       all,
       ['links', this.#half],

@@ -211,15 +211,16 @@ describe('too many streams', () => {
   });
 });
 
+const [many, refused] = [Array.from({ length: 60 }, (_, number) => number), { code: 'too_many_streams' }];
+/** How many of these are taken. */
+async function taken(results: readonly Promise<EventStream | null>[]): Promise<number> {
+  const settled = await Promise.allSettled(results);
+  for (const result of settled) if (result.status === 'rejected') expect(result.reason).toMatchObject(refused);
+  return settled.filter(({ status }) => status === 'fulfilled').length;
+}
+
 describe('streams by links', () => {
-  const [many, refused] = [Array.from({ length: 60 }, (_, number) => number), { code: 'too_many_streams' }];
   const addressOf = (number: number): string => `192.0.2.${number}`;
-  /** How many of these are taken. */
-  async function taken(results: readonly Promise<EventStream | null>[]): Promise<number> {
-    const settled = await Promise.allSettled(results);
-    for (const result of settled) if (result.status === 'rejected') expect(result.reason).toMatchObject(refused);
-    return settled.filter(({ status }) => status === 'fulfilled').length;
-  }
 
   it('have at most half of the places, also for one checkout: keys have the others', async () => {
     const { open } = service(8);
@@ -269,18 +270,34 @@ describe('streams by links', () => {
   });
 });
 
-describe('streams of a session of the counter', () => {
-  const till = { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 };
+describe('streams of one key', () => {
+  const key = { name: 'till-7' } as Key;
 
-  it('ends with its next heartbeat when its key is not in force any more', async () => {
+  it('have at most half of the places, whatever their checkouts are', async () => {
+    const { open } = service(8);
+    expect(await taken(many.map((number) => open({ id: `chk_default_${number}`, key })))).toBe(4);
+    expect(await open({ key: { name: 'other' } as Key })).not.toBeNull();
+  });
+
+  it('end with their next heartbeat when the key is not in force any more', async () => {
     const { open, keys } = service();
-    const stream = await open({ key: { name: 'till-7' } as Key });
+    const stream = await open({ key });
     stream?.resume();
     await pass(15_000);
     expect(stream?.readableEnded).toBe(false);
     keys.isInForce.mockReturnValue(false);
     await pass(15_000);
     expect(stream?.readableEnded).toBe(true);
+  });
+});
+
+describe('streams of a session of the counter', () => {
+  const till = { link: 'clnk_a', terminal: 'till-7', store: null, expires: 9_999_999_999 };
+
+  it('have at most a tenth of the places together with those of the same link, at least 10', async () => {
+    const { open } = service(110);
+    expect(await taken(many.map((number) => open({ id: `chk_default_${number}`, till })))).toBe(11);
+    expect(await open({ till: { ...till, link: 'clnk_b' } })).not.toBeNull();
   });
 
   it('end when its link ends', async () => {

@@ -68,7 +68,8 @@ export class StreamsService implements BeforeApplicationShutdown {
   async open(request: StreamRequest): Promise<EventStream | null> {
     const { id, seen, link, till, key: opener, connection } = request;
     const key = keyOf(id);
-    const leave = this.#places.take({ checkout: id, linkFrom: link === null ? null : addressKey(link.address) });
+    const linkFrom = link === null ? null : addressKey(link.address);
+    const leave = this.#places.take({ checkout: id, linkFrom, key: opener?.name, counterLink: till?.link });
     if (leave === null) {
       throw new Problem('too_many_streams', 'No more streams are possible now', { retryAfterSeconds: 5 });
     }
