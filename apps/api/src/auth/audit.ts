@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { OperationId } from './access.js';
+import { mayHaveHadEffect } from '../problems/catalog.js';
 import type { Caller } from './caller.js';
 
 /** What a caller asked to change, for the stream of audit lines in the log. It has no value that was sent. */
@@ -30,7 +31,7 @@ export function auditOf(request: Caller, { statusCode: status }: FastifyReply): 
   // A link is a secret of its own, and gives no one a name.
   if ((request.key ?? request.till) === undefined) return undefined;
   if (by === undefined || operation === undefined || READS.has(request.method)) return undefined;
-  return { by, origin, operation, target: targetOf(request), outcome: outcomeOf(status), status };
+  return { by, origin, operation, target: targetOf(request), outcome: outcomeOf(request, status), status };
 }
 
 function targetOf({ params }: Caller): Readonly<Record<string, string>> {
@@ -40,8 +41,9 @@ function targetOf({ params }: Caller): Readonly<Record<string, string>> {
   return ids;
 }
 
-function outcomeOf(status: number): Audit['outcome'] {
+function outcomeOf({ problem }: Caller, status: number): Audit['outcome'] {
   if (status === 202) return 'pending';
   if (status < 400) return 'done';
-  return status < 500 ? 'refused' : 'unknown';
+  const mayHaveHad = problem === undefined ? status >= 500 : mayHaveHadEffect(problem);
+  return mayHaveHad ? 'unknown' : 'refused';
 }

@@ -2,6 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import type { Key, Place, TillSession } from '@tillflow/temporal';
 import type { Share } from '../edge/limits.js';
+import type { ProblemCode } from '../problems/catalog.js';
 import { Problem } from '../problems/problem.js';
 
 /** A request with its caller, for audits and logs. */
@@ -20,6 +21,8 @@ export type Caller = FastifyRequest & {
    * routes.
    */
   share?: Share;
+  /** The error that answers the request. */
+  problem?: ProblemCode;
 };
 
 /** The name of a key has no colon. */

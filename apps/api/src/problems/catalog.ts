@@ -12,6 +12,8 @@ export type Explanation = {
   readonly example: string;
 };
 
+/** Each text about money of an error without an effect begins so. */
+const UNMOVED = 'No money moved';
 const UNTOUCHED = 'No money moved. Nothing was changed, and the provider was not called.';
 const NOT_CHANGED = 'No money moved. Nothing was changed.';
 const PERHAPS_DONE =
@@ -56,9 +58,11 @@ export const PROBLEMS = {
   unauthorized: {
     status: 401,
     title: 'The request needs a key',
-    meaning: 'The request has no key or an unknown key, or its link has expired or was not signed by the API.',
+    meaning:
+      'The request has no key, an unknown key or an expired key. Or its link or its counter session has expired, was revoked, or was not signed by the API.',
     money: UNTOUCHED,
-    action: 'Send `Authorization: Bearer <key>`, or read the checkout for a new link.',
+    action:
+      'Send `Authorization: Bearer <key>`. For a link of a checkout, read the checkout again. For the counter, create a new link.',
     example: 'Send Authorization: Bearer <key>',
   },
   forbidden: {
@@ -110,7 +114,7 @@ export const PROBLEMS = {
     meaning: '`Accept` names no type that the route can answer with.',
     money: UNTOUCHED,
     action: 'Send `Accept` with one of the types that `detail` names, or leave it out.',
-    example: 'A receipt can be application/json, text/html, text/plain',
+    example: 'The answer can be application/json, text/html, text/plain',
   },
   request_timeout: {
     status: 408,
@@ -123,7 +127,8 @@ export const PROBLEMS = {
   reference_conflict: {
     status: 409,
     title: 'This reference was already used with a different amount or currency',
-    meaning: 'A checkout with this reference exists. Its amount or its currency is different.',
+    meaning:
+      'A checkout with this reference exists. Its amount or its currency is different, or it belongs to a till that this caller may not reach.',
     money: 'The first checkout with this reference stays as it is. Nothing was changed.',
     action: 'Use a new reference for a new sale.',
     example: 'The reference till-7-000142 already belongs to a checkout of THB 1,500.00',
@@ -261,7 +266,7 @@ export const PROBLEMS = {
     meaning: 'The body is larger than `BODY_LIMIT_BYTES`, or it is a webhook of more than 64 KB.',
     money: UNTOUCHED,
     action: 'Send a smaller body.',
-    example: 'Request body is too large',
+    example: 'The body is too large',
   },
   file_too_large: {
     status: 413,
@@ -277,7 +282,7 @@ export const PROBLEMS = {
     meaning: 'The API reads `application/json` only, and evidence as `multipart/form-data`.',
     money: UNTOUCHED,
     action: 'Send JSON with `Content-Type: application/json`, and files as `multipart/form-data`.',
-    example: 'Unsupported Media Type',
+    example: 'The route does not read bodies of this type',
   },
   endpoint_refused: {
     status: 422,
@@ -418,7 +423,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'The payment engine is overloaded',
     meaning:
-      'This API process already has its maximum number of calls to Temporal in progress. The request could not run in time, so the API did not send it to Temporal. Or too many requests with `wait` wait for a change.',
+      'This API process has its maximum number of calls to Temporal in progress, or of requests that wait for a change. It refused the request without sending it to Temporal.',
     money: UNTOUCHED,
     action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
     example: 'The payment engine is too busy to answer in time',
@@ -464,7 +469,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'Too many streams are open',
     meaning:
-      'This process has as many open event streams as `STREAM_LIMIT` allows, or the streams of this checkout, of this address or of all links together have reached their limit.',
+      'This process has as many open event streams as `STREAM_LIMIT` allows, or the streams of this checkout, this key, this counter link, this address or of all links together have reached their limit.',
     money: NOT_CHANGED,
     action: 'Read the checkout instead, and open the stream later.',
     example: 'No more streams are possible now',
@@ -472,6 +477,12 @@ export const PROBLEMS = {
 } as const satisfies Readonly<Record<string, Explanation>>;
 
 export type ProblemCode = keyof typeof PROBLEMS;
+
+/** Whether a request that gets this error may have had an effect. */
+export function mayHaveHadEffect(code: ProblemCode): boolean {
+  const { status, money } = PROBLEMS[code];
+  return status >= 500 && !money.startsWith(UNMOVED);
+}
 
 export function isProblemCode(text: string): text is ProblemCode {
   return Object.hasOwn(PROBLEMS, text);

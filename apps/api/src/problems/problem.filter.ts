@@ -1,6 +1,7 @@
 import { Catch, HttpException, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
+import type { Caller } from '../auth/caller.js';
 import type { Settings } from '../providers.js';
 import { PROBLEMS, type ProblemCode } from './catalog.js';
 import { Problem, problemBody } from './problem.js';
@@ -24,13 +25,21 @@ export class ProblemFilter implements ExceptionFilter {
   send(exception: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply {
     const problem = toProblem(exception);
     const { code, status, extra } = problem;
-    if (status >= 500) this.logger.error({ err: exception, request_id: request.id, code }, 'request failed');
+    (request as Caller).problem = code;
+    this.#log(exception, problem, request.id);
     if (extra.retryAfterSeconds !== undefined) void reply.header('retry-after', extra.retryAfterSeconds);
     if (code === 'unauthorized') void reply.header('www-authenticate', 'Bearer');
     return reply
       .status(status)
       .type('application/problem+json; charset=utf-8')
       .send(problemBody(problem, { publicUrl: this.settings.publicUrl, requestId: request.id }));
+  }
+
+  /** A refusal that the API makes on purpose has no stack: there may be many of them in a second. */
+  #log(err: unknown, { code, status, cause }: Problem, request_id: string): void {
+    if (status === 500) this.logger.error({ err, request_id, code }, 'request failed');
+    else if (status > 500)
+      this.logger.warn({ request_id, code, ...(cause === undefined ? {} : { err }) }, 'request failed');
   }
 }
 
