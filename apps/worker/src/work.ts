@@ -1,12 +1,27 @@
 import type { Worker } from '@temporalio/worker';
 import type { Clocks } from './clocks/clocks.js';
 
+type Part = Pick<Work, 'ended' | 'stop'>;
+
+/**
+ * Settles when both have ended. When one ends, also by a failure, the other finishes its tasks in flight and ends: until
+ * then, they need the client of the provider. @throws the failure
+ */
+export async function endedTogether(one: Part, other: Part): Promise<void> {
+  const endedWith = (first: Part, second: Part): Promise<void> =>
+    first.ended.finally(() => {
+      second.stop().catch(() => undefined);
+    });
+  const results = await Promise.allSettled([endedWith(one, other), endedWith(other, one)]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
 /**
  * Takes work from Temporal while the machine's clock is correct. Temporal's library cannot pause a worker: to pause, a
  * worker finishes its tasks and ends, and later another worker replaces it.
  */
 export class Work {
-  /** True when the first worker runs; false when this ends before. */
+  /** Resolves with true when the first worker polls, and with false when `stop` or a failure comes first. */
   readonly begun: Promise<boolean>;
   /** Settles when the last worker has stopped; rejects when a worker fails or cannot be created. */
   readonly ended: Promise<void>;

@@ -16,7 +16,7 @@ import {
   type Temporal,
 } from '@tillflow/temporal';
 import { openTracer, traceCall, type Tracer } from '@tillflow/telemetry';
-import { eventQueue } from '@tillflow/workflows';
+import { eventQueue, type OutgoingEventActivities } from '@tillflow/workflows';
 import type { Logger } from 'pino';
 import { commandActivities } from './commands/activities.js';
 import { correlated, scheduledAt } from './activities/interceptors.js';
@@ -34,7 +34,7 @@ import { EndpointPresence } from './outgoing-events/endpoint-presence.js';
 import type { WorkerSettings } from './settings.js';
 import { traced } from './traces/activity-spans.js';
 import { workflowSpans } from './traces/workflow-spans.js';
-import { Work } from './work.js';
+import { endedTogether, Work } from './work.js';
 
 /** Keys of test mode begin so. Source: assumption. */
 const TEST_KEY = 'skey_test_';
@@ -64,7 +64,10 @@ export type RunningWorker = {
   readonly ready: Promise<void>;
   /** Settles when the worker has stopped; rejects when it failed. */
   readonly stopped: Promise<void>;
-  /** Whether it polls Temporal for tasks, its clock is correct, and its build is current, or stays replaced. */
+  /**
+   * Whether it polls Temporal for tasks with a correct clock. With a build id, only after the worker has decided whether its
+   * build takes over.
+   */
   readonly isTakingWork: boolean;
   /** Whether it takes tasks, and Temporal answers. */
   isReady(): Promise<boolean>;
@@ -147,7 +150,13 @@ export async function openWorker(
   );
   const presence = new EndpointPresence(endpoints, logger);
   const options = workerOptions({ ...connected, temporal, client, presence, keys, tracer }, settings, bundlePath);
-  const eventOptions = eventWorkerOptions({ ...connected, temporal, endpoints, tracer }, settings);
+  const events = outgoingEventActivities({
+    temporal,
+    endpoints,
+    settings,
+    now: () => Math.round(clocks.temporal.now()),
+  });
+  const eventOptions = eventWorkerOptions({ ...connected, activities: events.activities, tracer }, settings);
   const [work, eventWork] = [options, eventOptions].map(
     (each) =>
       new Work(async () => {
@@ -155,8 +164,8 @@ export async function openWorker(
         return withRetries(retries, temporal, settings, () => Worker.create(each));
       }, clocks),
   ) as [Work, Work];
-  const ended = Promise.all([endedWith(work, eventWork), endedWith(eventWork, work)]).then(() => undefined);
-  const stopped = thenClose(ended, async () => {
+  const stopped = thenClose(endedTogether(work, eventWork), async () => {
+    await events.end();
     closeKeys();
     await presence.end();
     await clocks.end();
@@ -258,12 +267,10 @@ function workerOptions(
 function eventWorkerOptions(
   {
     connection,
-    clocks,
     identity,
-    temporal,
-    endpoints,
+    activities,
     tracer,
-  }: Connected & Pick<Parts, 'temporal' | 'tracer'> & { readonly endpoints: EventEndpoints },
+  }: Connected & Pick<Parts, 'tracer'> & { readonly activities: OutgoingEventActivities },
   settings: WorkerSettings,
 ): WorkerOptions {
   return {
@@ -272,24 +279,12 @@ function eventWorkerOptions(
     namespace: settings.TEMPORAL_NAMESPACE,
     taskQueue: eventQueue(settings.TEMPORAL_TASK_QUEUE),
     dataConverter: dataConverter(settings),
-    activities: outgoingEventActivities({
-      temporal,
-      endpoints,
-      settings,
-      now: () => Math.round(clocks.temporal.now()),
-    }),
+    activities,
     interceptors: { activity: [correlated, ...(tracer === undefined ? [] : [traced(tracer)])] },
     maxConcurrentActivityTaskExecutions: EVENT_ACTIVITIES,
     // A delivery that is cut off is repeated with the same id.
     shutdownGraceTime: 0,
   };
-}
-
-/** When one part of a worker ends, also by a failure, it ends the other. */
-function endedWith(work: Work, other: Work): Promise<void> {
-  return work.ended.finally(() => {
-    other.stop().catch(() => undefined);
-  });
 }
 
 /** Also resolves when the worker is stopped before it took tasks. */

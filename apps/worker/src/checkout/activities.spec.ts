@@ -1,6 +1,6 @@
 import type { Charge, PaymentsClient } from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
-import { findCharges } from './activities.js';
+import { findCharges, moreFacts } from './activities.js';
 
 const CALL = {
   sourceId: 'src_1',
@@ -22,7 +22,7 @@ function search(isSourceUsed: boolean, inTime: readonly Charge[], among: readonl
       },
     },
   } as unknown as PaymentsClient;
-  return findCharges(client, CALL, {});
+  return findCharges(client, CALL, () => ({}));
 }
 
 describe('a search for the charges of a checkout', () => {
@@ -49,5 +49,22 @@ describe('a search for the charges of a checkout', () => {
 
   it('fails when the source is used and its charge is not listed at all: that proves nothing', async () => {
     await expect(search(true, [])).rejects.toMatchObject({ type: 'charge_not_listed', nonRetryable: false });
+  });
+});
+
+describe('the facts of a charge', () => {
+  it('have all refunds, also when the provider embeds none of them', async () => {
+    const made = { id: 'rfnd_1', amount: 500, currency: 'THB', status: 'closed', voided: false, metadata: {} };
+    const client = {
+      charges: {
+        async *iterateRefunds() {
+          yield made;
+        },
+      },
+    } as unknown as PaymentsClient;
+    const refunded = { ...charge('chrg_1', 'src_1'), currency: 'THB', refunded_amount: 500, refunds: { data: [] } };
+    const options = { deadlineMs: 1_000, timeoutMs: 1_000, signal: new AbortController().signal };
+    const { refunds } = await moreFacts(client, refunded, undefined, { options });
+    expect(refunds).toEqual([expect.objectContaining({ refundId: 'rfnd_1', amount: 500 })]);
   });
 });

@@ -11,7 +11,7 @@ import type {
   PaymentDetails,
   PaymentWanted,
 } from '@tillflow/workflows';
-import { END_OF_TIME, mutate, read, type ReadOptions } from '../activities/provider-call.js';
+import { END_OF_TIME, mutate, read, type ReadOptions, type Rest } from '../activities/provider-call.js';
 import { paymentDetails } from '../activities/payment-details.js';
 import { embeddedRefunds, instantOf, refundedAmountOf, toFacts, toRefundFacts } from '../activities/charge-facts.js';
 
@@ -94,34 +94,24 @@ export function paymentActivities(
       }),
 
     retrieveCharge: ({ chargeId, isSecondTry, payment, transactionId }) =>
-      read(async (options) => {
+      read(async (options, rest) => {
         annotate({ [CHARGE_ID]: chargeId });
-        const endsAt = performance.now() + options.deadlineMs;
         const early = transactionId === undefined ? undefined : payoutOf(client, transactionId, options);
         const charge = await client.charges.retrieve(chargeId, options);
-        const [refunds, paid] = await Promise.all([
-          refundsOf(client, charge, options),
-          paymentFacts(client, charge, payment, {
-            options: { ...options, deadlineMs: endsAt - performance.now() },
-            early: transactionId === charge.transaction ? early : undefined,
-          }),
-        ]);
-        return {
-          ...factsOf(charge),
-          ...paid,
-          refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)),
-          ...followed(),
-        };
+        const isNamed = transactionId === charge.transaction;
+        const more = await moreFacts(client, charge, payment, { options: rest(), early: isNamed ? early : undefined });
+        return { ...factsOf(charge), ...more, ...followed() };
       }, isSecondTry),
 
     refundRights: (call) => Promise.resolve(refundRightsOf(keys(), account, call, Date.now())),
 
     findCharges: (call) =>
-      read(async (options) => {
-        const charges = await findCharges(client, call, options);
+      read(async (_, rest) => {
+        const charges = await findCharges(client, call, rest);
+        const options = rest();
         return Promise.all(
           charges.map(async (charge) =>
-            Object.assign(factsOf(charge), await paymentFacts(client, charge, call.payment, { options })),
+            Object.assign(factsOf(charge), await moreFacts(client, charge, call.payment, { options })),
           ),
         );
       }),
@@ -129,6 +119,21 @@ export function paymentActivities(
 }
 
 type Payout = Pick<PaymentDetails, 'payout'>;
+type Reading = { readonly options: ReadOptions; readonly early?: Promise<Payout> | undefined };
+
+/** What a charge may not contain itself: all of its refunds, and what the customer paid. */
+export async function moreFacts(
+  client: PaymentsClient,
+  charge: Charge,
+  wanted: PaymentWanted | undefined,
+  reading: Reading,
+): Promise<Pick<ChargeFacts, 'refunds' | 'payment'>> {
+  const [refunds, paid] = await Promise.all([
+    refundsOf(client, charge, reading.options),
+    paymentFacts(client, charge, wanted, reading),
+  ]);
+  return { ...paid, refunds: refunds.map((refund) => toRefundFacts(refund, charge.currency)) };
+}
 
 /** The payment waits this long for the date of its payout, in milliseconds. A later retrieve asks again. */
 const PAYOUT_WITHIN_MS = 1_000;
@@ -139,7 +144,7 @@ async function paymentFacts(
   client: PaymentsClient,
   charge: Charge,
   wanted: PaymentWanted | undefined,
-  { options, early }: { readonly options: ReadOptions; readonly early?: Promise<Payout> | undefined },
+  { options, early }: Reading,
 ): Promise<Pick<ChargeFacts, 'payment'>> {
   if (wanted === undefined || charge.status !== 'successful') return {};
   const payout = wanted === 'details' ? {} : await (early ?? payoutOf(client, charge.transaction, options));
@@ -187,15 +192,15 @@ export async function refundsOf(client: PaymentsClient, charge: Charge, options:
 export async function findCharges(
   client: PaymentsClient,
   { sourceId, checkoutId, since, until }: FindChargesCall,
-  options: RequestOptions,
+  rest: Rest<RequestOptions>,
 ): Promise<Charge[]> {
-  const isUsed = sourceId !== null && (await client.sources.retrieve(sourceId, options)).charge_status !== 'unknown';
+  const isUsed = sourceId !== null && (await client.sources.retrieve(sourceId, rest())).charge_status !== 'unknown';
   const from = formatInstant(plus(parseInstant(since), -CLOCK_SKEW_MS));
   const to = formatInstant(plus(parseInstant(until), CLOCK_SKEW_MS));
   const order = 'reverse_chronological';
-  const listed = await pick(client.charges.iterate({ from, to, order }, options), { sourceId, checkoutId });
+  const listed = await pick(client.charges.iterate({ from, to, order }, rest()), { sourceId, checkoutId });
   if (!isUsed || listed.hasSourceCharge) return listed.found;
-  const all = client.charges.iterate({ to: END_OF_TIME, order }, options);
+  const all = client.charges.iterate({ to: END_OF_TIME, order }, rest());
   const newest = await pick(all, { sourceId, checkoutId, most: MAX_SEARCHED });
   if (newest.hasSourceCharge) return newest.found;
   throw ApplicationFailure.retryable(`Source ${sourceId} is used, but its charge is not listed`, 'charge_not_listed');

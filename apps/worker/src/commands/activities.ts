@@ -10,7 +10,7 @@ import {
 import type { Seal } from '@tillflow/temporal';
 import type { Change, CommandActivities, Done, FoundPlan } from '@tillflow/workflows';
 import { toCommandOutcome } from '../activities/failures.js';
-import { attempt, read } from '../activities/provider-call.js';
+import { attempt, read, type Rest } from '../activities/provider-call.js';
 import { comparePlan, hasEnded, openPlan, plansSince } from './plans.js';
 
 /** The provider's reply to a change. */
@@ -23,9 +23,9 @@ export function commandActivities(client: PaymentsClient, seal: Seal): CommandAc
     createPlan: async ({ sealed, ...window }) => {
       const outcome = await attempt(
         window,
-        async (options) => {
+        async (options, rest) => {
           const requested = await openPlan(seal, sealed);
-          return doneWith(await acceptMissingMetadata(client, client.schedules.create(requested, options), options));
+          return doneWith(await acceptMissingMetadata(client, client.schedules.create(requested, options), rest));
         },
         (error) =>
           error instanceof IntegrityError
@@ -38,9 +38,9 @@ export function commandActivities(client: PaymentsClient, seal: Seal): CommandAc
     changeAtProvider: async ({ change, isRepeat, ...window }) => {
       const outcome = await attempt(
         window,
-        async (options) => {
+        async (options, rest) => {
           const reply = makeChange(client, seal, change, options);
-          return doneWith(await (isRepeat ? acceptEarlierEffect(client, reply, change, options) : reply));
+          return doneWith(await (isRepeat ? acceptEarlierEffect(client, reply, change, rest) : reply));
         },
         toCommandOutcome,
       );
@@ -92,7 +92,7 @@ async function makeChange(client: PaymentsClient, seal: Seal, change: Change, op
 async function acceptMissingMetadata(
   client: PaymentsClient,
   reply: Promise<Schedule>,
-  { deadlineMs, signal }: RequestOptions,
+  rest: Rest<RequestOptions>,
 ): Promise<Reply> {
   try {
     return await reply;
@@ -100,7 +100,9 @@ async function acceptMissingMetadata(
     if (!(error instanceof IntegrityError)) throw error;
     if (!error.fields.every((field) => field.startsWith('charge[metadata]'))) throw error;
     const { replyId: id } = error;
-    return client.schedules.retrieve(id, { deadlineMs, signal }).catch(() => ({ id }));
+    // It reads: the time until which the create may be sent is not its own.
+    const { sendBy: _, ...options } = rest();
+    return client.schedules.retrieve(id, options).catch(() => ({ id }));
   }
 }
 
@@ -112,7 +114,7 @@ async function acceptEarlierEffect(
   client: PaymentsClient,
   reply: Promise<Reply>,
   change: Change,
-  options: RequestOptions,
+  rest: Rest<RequestOptions>,
 ): Promise<Reply> {
   try {
     return await reply;
@@ -123,7 +125,7 @@ async function acceptEarlierEffect(
     if (isGone && change.kind === 'delete_document') return { id: change.document };
     if (isGone && change.kind === 'stop_plan') return { id: change.plan };
     if (!(error instanceof InvalidRequestError) || change.kind !== 'stop_plan') throw error;
-    const plan = await client.schedules.retrieve(change.plan, options);
+    const plan = await client.schedules.retrieve(change.plan, rest());
     if (hasEnded(plan)) return plan;
     throw error;
   }

@@ -45,20 +45,19 @@ export type OutgoingEventParts = {
   readonly now: () => number;
 };
 
-/** The activities of outgoing events. */
-export function outgoingEventActivities({
-  temporal,
-  endpoints,
-  settings,
-  now,
-}: OutgoingEventParts): OutgoingEventActivities {
+/** The activities of outgoing events, and what ends their connections and timers. */
+export function outgoingEventActivities({ temporal, endpoints, settings, now }: OutgoingEventParts): {
+  readonly activities: OutgoingEventActivities;
+  end(): Promise<void>;
+} {
   const { TEMPORAL_TASK_QUEUE: taskQueue } = settings;
   const checkouts = new Checkouts(temporal, { readWithinMs: READ_WITHIN_MS });
   const freezes = new FreezeDetector();
+  const sender = new EventSender(settings.EVENT_ENDPOINT_NETWORKS, undefined, undefined, freezes);
   const parts = {
     checkouts,
     freezes,
-    sender: new EventSender(settings.EVENT_ENDPOINT_NETWORKS, undefined, undefined, freezes),
+    sender,
     seal: new Seal(settings.PROVIDER_SECRET_KEY),
   };
   const bounded = <T>(call: () => Promise<T>): Promise<T> => within(temporal.connection, READ_WITHIN_MS, call);
@@ -67,7 +66,7 @@ export function outgoingEventActivities({
   const onUnreachable = (endpoint: string, error: unknown): void =>
     log.warn('Events cannot be handed over to an endpoint, and are kept for it', { endpoint, error });
 
-  return {
+  const activities: OutgoingEventActivities = {
     deliver({ deliveries, ...call }) {
       const done = activityInfo().heartbeatDetails as readonly DeliveryRecord[] | undefined;
       const batch = new BatchDelivery(parts, call, Context.current().cancellationSignal, done);
@@ -147,6 +146,13 @@ export function outgoingEventActivities({
         checkout_id: null,
       });
       return true;
+    },
+  };
+  return {
+    activities,
+    end: () => {
+      freezes.end();
+      return sender.close();
     },
   };
 }

@@ -2,14 +2,14 @@ import type { EventEndpoints } from '@tillflow/temporal';
 import type { Logger } from 'pino';
 
 const READ_EVERY_MS = 5_000;
-/** The shortest time between two checks that the feed runs. A worker makes them while there is an endpoint. Milliseconds. */
+/** While there is an endpoint, a worker checks at most this often whether the feed runs. Milliseconds. */
 const KEEP_EVERY_MS = 60_000;
 /** An endpoint that continues as new is missing in a list for a moment. Milliseconds. */
 const PRESENT_FOR_MS = 60_000;
 
 /**
  * Whether there is an event endpoint. The answer is that of the latest read, so that no call waits for one. Until a read
- * succeeds it is true: then a further refund writes a search attribute that it may not need.
+ * succeeds, the answer is true. A wrong `true` costs one search attribute, which a refund writes without need.
  */
 export class EndpointPresence {
   #seenAt = Number.NEGATIVE_INFINITY;

@@ -115,7 +115,7 @@ describe('the feed', () => {
     expect(it.got()).toEqual(['a', 'b', 'c']);
   });
 
-  it('that another worker goes on with repeats nothing, and misses nothing', async () => {
+  it('sends no event twice and loses none when another worker continues it', async () => {
     const it = world();
     for (let index = 0; index < 20; index += 1) it.event(`c${index}`, START + index * 500);
     const first = it.feed();
