@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { run } from '@tillflow/cli';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { FULL } from './support/full.js';
 import { chargePlanOf, loseCreate, plansOf, transferPlanOf, withLateFirst } from './support/plans.js';
 import { asOperator, seedRecords } from './support/resources.js';
 import { SETTLES_SOON, Stack, type Answer } from './support/stack.js';
@@ -155,6 +156,28 @@ it('a plan is found by its key after its first command was terminated before it 
   expect(made().length).toBe(before + 1);
 });
 
+it(
+  'a plan of transfers is not created while an equal one stays unknown, and its key creates it afterwards',
+  FULL,
+  async () => {
+    const [body, first, second] = [transferPlan(), randomUUID(), randomUUID()];
+    const before = made().length;
+    loseCreate(stack, 'commit_then_reset');
+    const off = stack.sandbox.on('committed', ({ method, route }) => {
+      if (method !== 'POST' || route !== '/schedules') return;
+      stack.sandbox.faults.add({ method: 'GET', path: '/transfers/schedules', action: 'status', status: 500 });
+    });
+    expect((await create(body, first)).status).toBe(202);
+    off();
+    await becomes({ status: 502, body: { detail: expect.stringContaining('An equal plan is still') } }, body, second);
+    expect(made().length).toBe(before + 1);
+    stack.sandbox.faults.clear();
+    await becomes(ACTIVE, body, first);
+    await becomes(ACTIVE, body, second);
+    expect(made().length).toBe(before + 2);
+  },
+);
+
 it('a surplus plan that cannot be stopped is shown to a person', async () => {
   const before = made().length;
   stack.sandbox.faults.add({ method: 'DELETE', path: '/schedules/{id}', action: 'status', status: 400 });
@@ -175,14 +198,14 @@ it('a plan counts as ended when the answer to the first stop was lost and the pr
   expect(stopped).toMatchObject({ status: 200, body: { id: body.id, status: 'deleted' } });
 });
 
-it('a request without a key gets 422 and creates no second plan when the provider does not show the first one', async () => {
+it('a request without a key gets 504 and creates no second plan when the provider does not show the first one', async () => {
   const body = { ...chargePlan(), charge: { ...chargePlan().charge, description: randomUUID() } };
   const post = () => asOperator<PlanJson>(stack, 'POST', '/v1/recurring-plans', { body });
   const { body: first } = await post();
   const before = creates();
   stack.sandbox.faults.add({ method: 'GET', path: '/schedules/{id}', action: 'status', status: 404 });
   const answer: unknown = await post();
-  expect(answer).toMatchObject({ status: 422, body: { provider_code: 'not_found' } });
+  expect(answer).toMatchObject({ status: 504, body: { code: 'outcome_unknown' } });
   expect(answer).toMatchObject({ body: { detail: expect.stringContaining(String(first.id)) } });
   expect(creates()).toBe(before);
 });

@@ -3,6 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import {
   condition,
   defineSignal,
+  patched,
   setCurrentDetails,
   setHandler,
   sleep,
@@ -10,7 +11,10 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallPolicy } from '../shared/policy.js';
-import { pauseAfter } from './make-change.js';
+import type { CommandOutcome } from './activities.js';
+import { NOT_CREATED } from './create-plan.js';
+import { MAX_TRIES, pauseAfter } from './make-change.js';
+import type { Rejection, Undecided } from './messages.js';
 
 /** The workflow type. */
 const PLAN_TURN_WORKFLOW = 'planTurn';
@@ -30,9 +34,26 @@ export async function planTurn(): Promise<void> {
   await condition(() => isOver);
 }
 
-/** Runs `work` while no other command creates a plan of this content. Other contents do not wait. */
-export async function inTurn<T>(content: string, policy: CallPolicy, work: () => Promise<T>): Promise<T> {
+/** An equal plan may need days until its outcome is known. */
+const STILL_CREATED: Rejection = {
+  kind: 'rejected',
+  code: NOT_CREATED,
+  message: 'An equal plan is still being created. Nothing was sent for this one',
+  retryable: true,
+  status: null,
+};
+
+/**
+ * Runs `work` while no other command creates a plan of this content. Other contents do not wait.
+ * @returns a rejection when another command still creates such a plan after {@link MAX_TRIES} tries
+ */
+export async function inTurn(
+  content: string,
+  policy: CallPolicy,
+  work: () => Promise<CommandOutcome | Undecided>,
+): Promise<CommandOutcome | Undecided> {
   const turn = await takeTurn(content, policy);
+  if (turn === null) return STILL_CREATED;
   try {
     return await work();
   } finally {
@@ -52,6 +73,8 @@ async function takeTurn(content: string, policy: CallPolicy) {
       });
     } catch (error) {
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+      // Each try costs ten events, and Temporal terminates a workflow with too many.
+      if (tries >= MAX_TRIES && patched('equal-plan-ends')) return null;
       await sleep(pauseAfter(tries, policy), { summary: 'Until an equal plan is created' });
     }
   }

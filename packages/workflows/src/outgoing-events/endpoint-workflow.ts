@@ -44,7 +44,11 @@ const LIST_EVERY_MS = 2_000;
 /** The most events of a history. Above it, the workflow continues as new once nothing is in flight. */
 const MAX_HISTORY_EVENTS = 4_000;
 
-/** When a notice or a list takes longer, the workflow tries it again later. */
+/**
+ * When an activity takes longer, with its repetitions, the workflow tries again later. So one that fails each time does not
+ * keep the run from continuing as new.
+ */
+const DELIVER_WITHIN = '30 minutes';
 const NOTICE_WITHIN = '1 minute';
 const LIST_WITHIN = '10 minutes';
 
@@ -227,7 +231,8 @@ class Running {
         ...this.#target,
         deliveries: deliveries.map(({ checkout, events, tries }) => ({ checkout, events, tries })),
       };
-      const records = await this.#activities.deliver.executeWithOptions({ summary }, [call]).catch((error: unknown) => {
+      const options = { summary, scheduleToCloseTimeout: DELIVER_WITHIN } as const;
+      const records = await this.#activities.deliver.executeWithOptions(options, [call]).catch((error: unknown) => {
         logFailure(error);
         return [];
       });
@@ -239,7 +244,8 @@ class Running {
     return this.#inFlight(async () => {
       const call = { ...this.#target, id };
       try {
-        const record = await this.#activities.deliverTest.executeWithOptions({ summary: 'Deliver a test' }, [call]);
+        const options = { summary: 'Deliver a test', scheduleToCloseTimeout: DELIVER_WITHIN } as const;
+        const record = await this.#activities.deliverTest.executeWithOptions(options, [call]);
         this.endpoint.tested(clock(), record);
       } catch (error) {
         logFailure(error);

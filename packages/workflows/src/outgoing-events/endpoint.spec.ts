@@ -101,7 +101,7 @@ describe('An endpoint', () => {
     expect(new Set(taken.map(({ tries }) => tries))).toEqual(new Set([1]));
   });
 
-  it('that is down and asks for time is not tried before', () => {
+  it('that is down gets no delivery before the time of its Retry-After', () => {
     const endpoint = newEndpoint();
     endpoint.add(
       NOW,
@@ -311,7 +311,7 @@ describe('An endpoint', () => {
     expect(names(endpoint.take(NOW))).toEqual(['a']);
   });
 
-  it('that asks for time is not tried before, also when it has accepted another delivery', () => {
+  it('gets no second try of an event before its Retry-After, also after it has accepted another event', () => {
     const endpoint = newEndpoint();
     endpoint.add(NOW, [paid('a')]);
     const taken = endpoint.take(NOW);

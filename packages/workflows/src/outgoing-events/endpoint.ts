@@ -51,7 +51,7 @@ export type EndpointState = {
   probes: number;
   /** While the endpoint is down: when one delivery is tried next. */
   probeAt: number;
-  /** When everything that waits after its last try was tried again. */
+  /** When the deliveries with exhausted tries were last made due. */
   resumedAt: number;
 };
 
@@ -84,8 +84,8 @@ const TOO_MANY = 429;
 /** The most checkouts of one batch. */
 const BATCH = 50;
 /**
- * The shortest time between two moments at which what waits is tried before its time. A receiver that refused everything
- * for this long, and then accepts an event, is mended. Milliseconds.
+ * Tillflow makes waiting deliveries due early at most once in this time. A receiver that accepted nothing for this long,
+ * and then accepts an event, works again. Milliseconds.
  */
 const RESUME_EVERY_MS = 10 * 60_000;
 /** The pause before operators are notified again, when that was not possible. Milliseconds. */
@@ -195,7 +195,7 @@ export class Endpoint {
     if (wasDown && !this.isDown) for (const one of state.waiting) one.events = newestOf(one.events);
     if (!records.some(isAccepted) || now - state.resumedAt < RESUME_EVERY_MS) return;
     if (wasDown || wasRefusing) this.#resumeAll(now);
-    else this.#resumeUntimed(now);
+    else this.#resumeExhausted(now);
   }
 
   /** Applies the answer to a test: it counts for the health of the endpoint as the answer to a delivery does. */
@@ -331,13 +331,13 @@ export class Endpoint {
   #resumeAll(now: number): void {
     const { refused, waiting } = this.state;
     for (const one of waiting) one.nextAt = null;
-    this.#resumeUntimed(now);
+    this.#resumeExhausted(now);
     if (refused !== null) this.list(now, refused);
     this.state.refused = null;
   }
 
-  /** Tries what waits after its last try: the newest event of each checkout. */
-  #resumeUntimed(now: number): void {
+  /** Makes the deliveries with exhausted tries due again, each with the newest event of its checkout. */
+  #resumeExhausted(now: number): void {
     this.state.resumedAt = now;
     for (const one of this.state.waiting) {
       if (one.nextAt !== null) continue;
