@@ -11,7 +11,7 @@ import { Random } from './random.js';
 
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 const ENDS: ReadonlySet<string> = new Set(['expired', 'failed', 'cancelled']);
-/** How often a person looks whether the checkout has come so far, and for how long. Milliseconds. */
+/** A person checks the status at this interval, for at most this long. Milliseconds. */
 const LOOK_EVERY_MS = 250;
 const LOOK_FOR_MS = 40_000;
 /** An installation without faults does what follows an answer within this time. Milliseconds. */

@@ -5,7 +5,7 @@ import type { BatchResult, PlanKind } from './batch.js';
 import { EVERYTHING, LIVES_PER_WORLD, type Focus } from './plan.js';
 
 const PROCESS = fileURLToPath(new URL('../dist/batch-process.js', import.meta.url));
-/** Reality: a batch takes seconds. A process that is silent for so long has stopped. Milliseconds. */
+/** Real time, not virtual: a batch takes seconds, so a process without an answer for this long has stopped. Milliseconds. */
 const SILENT_FOR_MS = 600_000;
 /** A process keeps some memory of each world: another one takes its place after so many. */
 const WORLDS_PER_PROCESS = 25;

@@ -31,7 +31,6 @@ export class ActivityTasks {
       attemptScheduledAt: time.now,
       startedAt: null,
       heartbeatDetails: [],
-      lastFailure: null,
       timers: [],
       closeTimer: { cancel: () => undefined },
     };
@@ -95,7 +94,7 @@ export class ActivityTasks {
       return;
     }
     const isFinal = failure.applicationFailureInfo?.nonRetryable === true;
-    if (!isFinal && this.#retry(run, activity, failure)) return;
+    if (!isFinal && this.#retry(run, activity)) return;
     this.#resolve(run, activity, failedWith(activity, failure), events.EVENT_TYPE_ACTIVITY_TASK_FAILED);
   }
 
@@ -105,12 +104,12 @@ export class ActivityTasks {
     this.parts.note(`activity timeout ${timeoutType} ${activity.type} ${run.start.workflowId}`);
     const details = { timeoutType, lastHeartbeatDetails: { payloads: activity.heartbeatDetails } };
     const failure = { message: 'activity timeout', source: 'Server', timeoutFailureInfo: details } as Failure;
-    if (timeoutType !== TIMEOUT.SCHEDULE_TO_CLOSE && this.#retry(run, activity, failure)) return;
+    if (timeoutType !== TIMEOUT.SCHEDULE_TO_CLOSE && this.#retry(run, activity)) return;
     this.#resolve(run, activity, failedWith(activity, failure), events.EVENT_TYPE_ACTIVITY_TASK_TIMED_OUT);
   }
 
   /** @returns whether there is another attempt */
-  #retry(run: Run, activity: ActivityState, failure: Failure): boolean {
+  #retry(run: Run, activity: ActivityState): boolean {
     const { retry, timeouts } = activity;
     const { time } = this.parts;
     if (activity.attempt >= retry.attempts) return false;
@@ -121,7 +120,6 @@ export class ActivityTasks {
     activity.attempt += 1;
     activity.startedAt = null;
     activity.attemptScheduledAt = time.now + pause;
-    activity.lastFailure = failure;
     time.after(pause, () => this.#dispatch(run, activity), undefined);
     return true;
   }

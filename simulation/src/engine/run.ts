@@ -64,7 +64,6 @@ export type ActivityState = {
   attemptScheduledAt: number;
   startedAt: number | null;
   heartbeatDetails: Payload[];
-  lastFailure: Failure | null;
   /** Cancels the timers of the attempt. */
   timers: (() => void)[];
   /** Of the whole activity. */
@@ -104,8 +103,6 @@ export type RunStart = {
 export class Run {
   readonly memo: Record<string, Payload>;
   readonly searchAttributes: Record<string, Payload>;
-  readonly startMemo: Record<string, Payload>;
-  readonly startSearchAttributes: Record<string, Payload>;
   status: Status = 1;
   closedAt: number | null = null;
   readonly events: HistoryEvent[] = [];
@@ -134,8 +131,6 @@ export class Run {
   constructor(readonly start: RunStart) {
     this.memo = { ...start.memo };
     this.searchAttributes = { ...start.searchAttributes };
-    this.startMemo = { ...start.memo };
-    this.startSearchAttributes = { ...start.searchAttributes };
   }
 
   get isOpen(): boolean {

@@ -10,7 +10,7 @@ export const TASK_TIMEOUT_MS = 10_000;
 const STICKY_TIMEOUT_MS = 3_000;
 /** A task that failed is tried again after a pause that grows. Milliseconds. */
 const TASK_RETRY_MS = [0, 0, 1_000, 2_000, 5_000, 10_000];
-/** The mend of a renewed task fails a task once or twice; one that fails on and on is a defect. */
+/** A task that was heartbeated fails once or twice by design: see `LocalCalls`. A task that fails this often is a defect. */
 const FAILURES_OF_A_DEFECT = 5;
 
 const UTF8 = new TextEncoder();

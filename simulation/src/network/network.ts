@@ -18,7 +18,7 @@ type State = {
   loseAnswers: number;
 };
 
-/** A caller learns so late that a silent connection is dead. Milliseconds. */
+/** A caller notices after this time that a silent connection is dead. Milliseconds. */
 const KEEPALIVE_MS = 14_000;
 
 /** Messages between the parts: each takes a moment, and can be cut off or lost. */

@@ -87,16 +87,18 @@ function clear(timer: unknown): void {
 }
 
 function counted(callback: Callback, ...args: unknown[]): NodeJS.Immediate {
-  immediates.pending += 1;
-  return real.setImmediate(() => {
-    immediates.pending -= 1;
+  const immediate = real.setImmediate(() => {
+    immediates.delete(immediate);
     callback(...args);
   });
+  immediates.add(immediate);
+  return immediate;
 }
 
 function clearCounted(immediate: NodeJS.Immediate | undefined): void {
   if (immediate === undefined) return;
-  immediates.pending -= 1;
+  // One that has run, too: that is legal, and does nothing.
+  immediates.delete(immediate);
   originals.clearImmediate(immediate);
 }
 

@@ -41,7 +41,7 @@ export const real = {
 };
 
 /** Immediates that code of the product has asked for, and that have not run yet. */
-export const immediates = { pending: 0 };
+export const immediates = new Set<NodeJS.Immediate>();
 
 /**
  * The time of one world. Nothing waits in reality: when no code can go on, the clock moves to the next timer. Timers of
@@ -162,7 +162,7 @@ function isBefore(a: Timer, b: Timer): boolean {
 
 /** Resolves when no code can go on without a timer. */
 async function settle(): Promise<void> {
-  for (let turns = 0; turns === 0 || immediates.pending > 0; turns += 1) {
+  for (let turns = 0; turns === 0 || immediates.size > 0; turns += 1) {
     if (turns > MOST_IMMEDIATES) throw new Error('The product asks for immediates without an end');
     await new Promise<void>((resolve) => void real.setImmediate(resolve));
   }
