@@ -49,6 +49,15 @@ describe('a card', () => {
     expect(stack.requests(`DELETE ${CARD_ROUTE}`).length).toBe(before);
   });
 
+  it('is removed once also after the key of the provider has changed', async () => {
+    const path = cardPath();
+    await asOperator(stack, 'DELETE', path);
+    const again = await stack.withApi({ PROVIDER_SECRET_KEY: 'skey_test_another' }, () =>
+      asOperator(stack, 'DELETE', path),
+    );
+    expect(again).toMatchObject({ status: 200, body: { deleted: true } });
+  });
+
   it('is reported as removed when the removal took effect and its answer was lost', async () => {
     const path = cardPath();
     fault('DELETE', CARD_ROUTE, { action: 'commit_then_reset', times: 4 });

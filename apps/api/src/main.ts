@@ -13,7 +13,13 @@ async function main(): Promise<void> {
     process.once(signal, () => {
       logger.info({ signal }, 'stopping');
       // An export of spans that gets no answer must not keep the program running.
-      void api.close().then(() => process.exit());
+      void api
+        .close()
+        .catch((err: unknown) => {
+          logger.error({ err }, 'the API did not stop cleanly');
+          process.exitCode = 1;
+        })
+        .then(() => process.exit());
     });
   }
   logReady(logger, { url: api.url });

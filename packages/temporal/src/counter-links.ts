@@ -86,10 +86,10 @@ export class CounterLinks {
   /** The valid link with this id; null when there is none. */
   async get(id: string): Promise<CounterLink | null> {
     try {
-      const { memo } = await this.#within('read', () =>
+      const { memo, status } = await this.#within('read', () =>
         this.temporal.client.workflow.getHandle(this.#workflowId(id)).describe(),
       );
-      return (memo as CounterLinkMemo).link;
+      return status.name === 'RUNNING' ? (memo as CounterLinkMemo).link : null;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError || isClosed(error)) return null;
       throw error;

@@ -180,7 +180,9 @@ export class Commands {
       );
       // Written by this product alone.
       const { audit, undecided: decision = null } = memo as CommandMemo;
-      if (audit.fingerprint === fingerprint) {
+      // Its id names the removal. A fingerprint changes with the provider's key.
+      const isRemoval = order.kind !== 'create_plan' && !isMadeAnew(order);
+      if (isRemoval || audit.fingerprint === fingerprint) {
         return { workflow: client.workflow.getHandle(workflowId, runId), isFirst: false, decision };
       }
       if (order.kind === 'create_plan') {

@@ -3,6 +3,7 @@ import { MAX_DOCUMENT_BYTES, type Document } from '@tillflow/payments-client';
 import { Agent, request } from 'undici';
 import type { SpooledFile } from './spooled-file.js';
 
+/** The whole download, so that a slow one does not keep its place. Milliseconds. */
 const FETCH_WITHIN_MS = 10_000;
 
 /**
@@ -12,8 +13,6 @@ const FETCH_WITHIN_MS = 10_000;
 @Injectable()
 export class SameDocument {
   readonly #agent = new Agent({
-    headersTimeout: FETCH_WITHIN_MS,
-    bodyTimeout: FETCH_WITHIN_MS,
     maxResponseSize: MAX_DOCUMENT_BYTES,
   });
 
@@ -44,7 +43,8 @@ export class SameDocument {
   async #isSame(file: SpooledFile, { download_uri: address }: Document): Promise<boolean | null> {
     if (typeof address !== 'string' || !/^https?:\/\//.test(address)) return null;
     try {
-      const { statusCode, body } = await request(address, { dispatcher: this.#agent });
+      const signal = AbortSignal.timeout(FETCH_WITHIN_MS);
+      const { statusCode, body } = await request(address, { dispatcher: this.#agent, signal });
       if (statusCode === 200) return await isEqual(file.read(), body);
       await body.dump();
       return null;

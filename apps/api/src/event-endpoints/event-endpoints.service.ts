@@ -5,7 +5,7 @@ import type { Asker } from '../auth/caller.js';
 import { Problem } from '../problems/problem.js';
 import { Settings } from '../providers.js';
 import { Cursors } from '../shared/cursors.js';
-import { afterWrite, unavailable } from '../temporal/failures.js';
+import { afterWrite, retryAfterSeconds, unavailable } from '../temporal/failures.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { EndpointLinks } from './endpoint-links.js';
 import type {
@@ -82,7 +82,10 @@ export class EventEndpointsService {
 
   async rotate(id: string, { by, origin }: Asker): Promise<EndpointWithSecret> {
     const rotated = this.#endpoints.rotate(id, this.#sealer, this.links.own, { by, origin }).catch((error: unknown) => {
-      if (error instanceof SecretsReplacedError) throw new Problem('overloaded', 'Other requests replace this secret');
+      if (error instanceof SecretsReplacedError) {
+        const retryAfter = { retryAfterSeconds: retryAfterSeconds() };
+        throw new Problem('overloaded', 'Other requests replace this secret', retryAfter);
+      }
       throw error;
     });
     const { memo, secret } = found(await asked(rotated));

@@ -142,7 +142,7 @@ export class PlansService {
 
 function notShown(id: string, cause: Problem): Problem {
   const detail = `Plan ${id} was made, but the provider does not show it. If it is gone, use another key for the next plan`;
-  return new Problem('provider_refused', detail, { providerCode: 'not_found', cause });
+  return new Problem('outcome_unknown', detail, { cause });
 }
 
 /** Whether the plan makes no further charges or transfers. */

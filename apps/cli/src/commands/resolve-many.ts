@@ -130,7 +130,10 @@ class Round {
       },
       lines: [
         ...(stopped === null ? [] : [stopped]),
-        ...(stopped === null || this.#reached === '' ? [] : [`To continue, add "to=${this.#reached}" to --query.`]),
+        // Newer ones that failed would be left out.
+        ...(stopped === null || this.#reached === '' || this.#failed.length > 0
+          ? []
+          : [`To continue, add "to=${this.#reached}" to --query.`]),
         `asked: ${this.#asked}`,
         `no longer match: ${resolved}`,
         `still match: ${this.#still.length}`,

@@ -82,7 +82,7 @@ const ONLY_SIGNALS_MS = 30_000;
 
 /** The number of Temporal's `PENDING_ACTIVITY_STATE_STARTED`. */
 const STARTED = 2;
-/** How long ago that was, in milliseconds; minus infinity when it has not happened. */
+/** Milliseconds since a time of Temporal's; minus infinity for an absent time. */
 function msSince(time: { readonly seconds?: unknown; readonly nanos?: number | null } | null | undefined): number {
   return Date.now() - Number(time?.seconds ?? Infinity) * 1_000 - (time?.nanos ?? 0) / 1_000_000;
 }

@@ -24,9 +24,8 @@ export type DurableRequest = {
 };
 
 /**
- * While the newest attempt is open, a cancel ends that attempt and no other can follow it. On an ended checkout, a
- * cancel may concern an attempt that was requested and is not shown yet. So such a cancel never equals another cancel.
- * Its caller gets the end, and has no reason to repeat it.
+ * While the newest attempt is open, all cancels are one request, named by that attempt. On an ended checkout, each cancel
+ * is a request of its own, because it may be about an attempt that the memo does not show yet.
  * @returns null when the checkout is paid: a cancel changes nothing.
  */
 export function durableCancel(stored: StoredCheckout, request: Attributed): DurableRequest | null {

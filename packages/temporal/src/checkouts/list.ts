@@ -87,7 +87,7 @@ export class CheckoutList {
     if (terminal !== undefined && terminal !== intent.terminal) return false;
     if (!isWithin(place, intent)) return false;
     if (from !== undefined && at < parseInstant(from)) return false;
-    if (to !== undefined && at > parseInstant(to)) return false;
+    if (to !== undefined && at >= parseInstant(to)) return false;
     // The attribute does not distinguish creating from awaiting_payment, and may lag: the memo decides.
     if (status !== undefined) return state.status === status;
     const isOpen = isAwaitingPayment(state.status);
