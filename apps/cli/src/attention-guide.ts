@@ -37,7 +37,8 @@ const ATTENTION_GUIDE: Readonly<Record<AttentionCode, Advice>> = {
   },
   double_payment: {
     means: 'The customer paid twice. Tillflow returns the second payment automatically.',
-    remedy: 'Nothing in the first minutes. After that, see return_refused.',
+    remedy:
+      'Do nothing in the first minutes. If the second payment is not returned by then, follow the advice for return_refused.',
   },
   late_payment: {
     means: 'The customer paid after Tillflow had reported the end of the checkout.',

@@ -23,7 +23,7 @@ const BETWEEN_LOOKS_MS = 200;
 /** With dates so far east of UTC, a payment at any hour is before its void cut-off. */
 export const VOID_DATE_OFFSET_MINUTES = 480;
 
-/** The times of the product that a second-for-a-minute clock needs shorter, too. All other settings are the defaults. */
+/** The time of the alerts runs 60 times as fast, so these settings are shorter. All other settings have their defaults. */
 const TIMES = {
   METRICS_REFRESH_MS: '500',
   EVENT_TAIL_INTERVAL_MS: '1000',

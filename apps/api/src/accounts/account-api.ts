@@ -87,7 +87,7 @@ export class AccountApi {
     refuseOtherMethods(edge.server);
     takeBodies(edge.server);
     await app.init();
-    // Of the installation: whoever has no key sees them.
+    // Callers without a key see these pages, so they belong to the installation and not to one account.
     if (account === DEFAULT_ACCOUNT) {
       serveCounter(edge.server);
       if (values.DOCS_OPEN) await serveDescription(edge.server, () => openApiDocument(CONTROLLERS));

@@ -17,6 +17,6 @@ it.each([
   ['no link', '/v1/checkouts', undefined, 'default'],
   ['a webhook, whatever its key', '/webhooks/provider/siam', 'Bearer key', 'siam'],
   ['the webhook of default', '/webhooks/provider', 'Bearer key', 'default'],
-])('%s decides', (_, url, authorization, account) => {
+])('a request with %s goes to the account that the table names', (_, url, authorization, account) => {
   expect(of(url, authorization)).toBe(account);
 });

@@ -17,7 +17,7 @@ export class Neighbours {
     this.#all.delete(account);
   }
 
-  /** The counter of the account that the token of a link names. A link is in the body, where no address shows the account. */
+  /** The counter of the account that the token of a link names. The token is in the body, so the address of the request does not name its account. */
   counterOf(token: string): CounterService | undefined {
     return this.#all.get(accountInTillToken(token))?.counter;
   }

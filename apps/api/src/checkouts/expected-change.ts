@@ -7,9 +7,9 @@ const LATER = 1.09;
 const SOONEST_MS = 10;
 const LATEST_MS = 2_000;
 /**
- * Now and then a change is first read after half of the usual time. When it already shows then, the usual time is halved,
- * and soon one more is read so early: so a process that was slow for a while is fast again after few checkouts. When it
- * does not show, twice as many changes pass until the next one.
+ * One change in 2 to 16 is first read early, after half of the usual time. If the change shows, the usual time is halved
+ * and the next early read comes soon. If not, the number of changes until the next early read doubles. So a process that
+ * was slow for a while is fast again after a few checkouts.
  */
 const PROBED_AFTER = { least: 2, most: 16 };
 const HALF = 1 / 2;
@@ -18,7 +18,8 @@ const SHARE = 1 / 2;
 const LEAST_PAUSE_MS = 10;
 /**
  * While fewer changes than this are expected at a time, the process waits at Temporal for each of them, from a share of
- * the usual time on. So a single caller gets its answer at once. Reads only follow when the wait shows nothing.
+ * the usual time on. So a single caller gets its answer at once. Reads only follow when the wait shows nothing. A change
+ * that shows before the last of these shares of the usual time replaces the usual time at once.
  */
 const FEW = 2;
 const FOLLOWED_FROM = 0.6;

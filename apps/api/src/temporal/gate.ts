@@ -55,7 +55,7 @@ const WEIGHT = 0.1;
  */
 const LONGEST_PAUSE = 8;
 
-/** A refused call comes again when it can wait for its turn: not too early, nor with no time to spare. */
+/** When a refused call should be repeated: while its remaining wait is between 90 % and 10 % of the time that it may wait. */
 const COMES_AGAIN = { earliest: 0.9, latest: 0.1 };
 const LONGEST_RETRY_S = 12;
 

@@ -51,9 +51,9 @@ export class TemporalAccess {
   readonly within: Bounded = (kind, milliseconds, work) => this.#within(kind, milliseconds, work);
 
   /**
-   * As {@link within}, for a write whose work at Temporal can end before its answer, and after its deadline. `work`
-   * frees its place with `leave`. After the deadline, the write keeps its place until `elsewhereMs` (checked once a
-   * second) is a number, at most 15 s. Otherwise a slow Temporal would get ever more work.
+   * As {@link within}, for the start of a checkout. `work` calls `leave` to free its place early. After the deadline,
+   * the place stays taken until `elsewhereMs`, which is asked once a second, returns a number, at most for 15 s. So a slow
+   * Temporal gets no more work than it can finish.
    * @param about see {@link Patience.about} @param elsewhereMs null while Temporal works on it; then what {@link Leave} takes
    */
   whileItGoesOn<T>(

@@ -23,7 +23,8 @@ export const approvals = command({
     '  --key <name>          the key of the refund, as the list shows it',
     '  --reason <text>       why; it is kept in the timeline',
     '',
-    'A refund waits when it takes the sum of its key above the refund_limit of KEYS_FILE. After 24 hours it is rejected.',
+    'A refund waits when the refunds of one checkout by one key add up to more than the refund_limit of that key in',
+    'KEYS_FILE. After 24 hours it is rejected.',
   ],
   takes: 0,
   options: {

@@ -21,7 +21,7 @@ export const breaks = command({
     '  --reason <text>         why; it is stored with the acknowledgement',
     '  --dry-run               show what would be acknowledged',
     '',
-    'Without --reconciliation: as the newest reconciliation found each break. A later one over the same days replaces it.',
+    'Without --reconciliation, each break is shown as the newest reconciliation of its days found it.',
     'Exit code 1: a break is open, or there is no such reconciliation or break. The first acknowledgement of a break stays.',
   ],
   takes: 0,

@@ -19,7 +19,7 @@ export const day = command({
   synopsis: '<date> [--store <id>] [--terminal <till>] [--csv]',
   summary: 'Shows the totals of a business day for each store, till and currency.',
   details: [
-    '  <date>              YYYY-MM-DD, in the zone BUSINESS_TIMEZONE: the day that begins then at BUSINESS_DAY_START',
+    '  <date>              YYYY-MM-DD: the business day that begins on this date at BUSINESS_DAY_START, in BUSINESS_TIMEZONE',
     '  --store <id>        only this store',
     '  --terminal <till>   only this till',
     '  --csv               one table for a spreadsheet, with amounts in the smallest unit',

@@ -171,7 +171,10 @@ function onTimeout(handler: AttemptHandler): void {
   handler.timeOut();
 }
 
-/** Joins the bytes, which are not in the heap: joined texts would fill it twice, and a list has hundreds of kilobytes. */
+/**
+ * Joins the chunks as bytes, which V8 keeps outside of its heap. Decoding each chunk first would put a list of hundreds of
+ * kilobytes into the heap twice.
+ */
 function textOf(chunks: readonly Buffer[]): string {
   const [first] = chunks;
   return (first !== undefined && chunks.length === 1 ? first : Buffer.concat(chunks)).toString('utf8');

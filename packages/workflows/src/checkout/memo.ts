@@ -43,8 +43,9 @@ export type Opening = {
 };
 
 /**
- * The memo that the workflow writes in the task that gets this answer: the same model computes it from the same facts.
- * So a till has its QR code while the workflow still writes it. Null: the workflow may write something else.
+ * The memo that the workflow will write when it processes this answer. The API computes it with the same model from the
+ * facts in the history, so the till gets its QR code before the workflow has written it. Null when the workflow may
+ * write another memo.
  */
 export function openedMemo({ memo, input, openedAt, source, charge }: Opening): CheckoutMemo | null {
   if (input.intent !== undefined || input.resume !== undefined) return null;

@@ -79,7 +79,7 @@ function isPublished(model: CheckoutModel, state: CheckoutState): boolean {
   );
 }
 
-/** The provider names the payment after it was published. */
+/** Whether the state has a slip reference that the search attributes lack: it came after the payment was published. */
 function hasNewSlip(state: CheckoutState): boolean {
   const known = workflowInfo().typedSearchAttributes.get(searchAttributes.chargeId) ?? [];
   return slipAttributes(state).some((reference) => !known.includes(reference));

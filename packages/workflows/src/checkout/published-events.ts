@@ -60,13 +60,13 @@ export function newEventsBetween(before: Compared | undefined, after: Compared):
   ];
 }
 
-/** An open checkout has a next state, which shows its details too. */
+/** False while the checkout is open: the event of its next status contains the new details. */
 function hasNewDetails(before: Compared, after: Compared): boolean {
   const details = ({ attempts, paid_at, payment }: Compared): unknown => [attempts, paid_at, payment];
   return (isPaid(after.status) || hasEnded(after)) && !isSame(details(before), details(after));
 }
 
-/** A payment that came too late and was returned was never an event. */
+/** Tillflow never sent `paid` for a late payment that it returned, so a change of its details repeats `refunded`. */
 function repeated({ status }: Compared, { paid }: PublishedEvents): CheckoutEvent[] {
   const event = status === 'refunded' && paid === undefined ? 'refunded' : EVENT_OF[status];
   return event === null ? [] : [event];

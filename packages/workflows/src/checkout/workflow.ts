@@ -18,8 +18,8 @@ type Kind = {
   /** How provider calls are made while a payment is awaited. */
   readonly calls: (localCall: LocalCalls) => ProviderCalls;
   /**
-   * Version 0.1 may have begun the run: it then waits with a `condition`, in whose order of commands it replays, and
-   * keeps no hint of a charge that it does not know.
+   * True when version 0.1 may have started the run. Such a run must issue the commands of that version: it waits with
+   * `condition` instead of `sleep`, and drops a hint about a charge that it does not know yet.
    */
   readonly mayBeOld: boolean;
   /** Refunds have limits in this run from here on. */

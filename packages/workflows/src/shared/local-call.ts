@@ -5,9 +5,10 @@ import { workflowInfo } from '@temporalio/workflow';
  *
  * - **One at a time.** Calls that end at different times wake the workflow one after the other. A replay knows all of
  *   their results at once, and wakes it once.
- * - **Within one workflow task.** Temporal renews a task whose local activity is not done after 8 s, which a worker without
- *   CPU can cause, however short the activity is. A replay of such a task reads the time of the renewed task from its
- *   beginning. So a renewed task fails, and is carried out again from its history.
+ * - **Within one workflow task.** When a local activity is not done after 8 s, for example on a worker without CPU, Temporal's
+ *   library sends a workflow task heartbeat, and the server starts a new task. The first execution saw the time of the old
+ *   task. A replay sees the time of the new one, and may decide otherwise. So this class fails such a task, and Temporal
+ *   runs it again from its history.
  */
 export class LocalCalls {
   #last: Promise<unknown> = Promise.resolve();

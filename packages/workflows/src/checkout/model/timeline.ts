@@ -6,8 +6,8 @@ import type { TimelineEntry } from '../types.js';
 export const RECONCILIATION = 'reconciliation';
 
 /**
- * Beyond this many entries, the timeline drops webhooks first, then entries in the middle, those of requests last: the
- * memo stays small.
+ * The timeline keeps at most this many entries, so that the memo stays small. It drops the oldest webhook first, then
+ * the first entry of the second half that no one requested, then the first entry of the second half.
  */
 const TIMELINE_LIMIT = 60;
 

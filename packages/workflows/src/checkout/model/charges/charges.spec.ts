@@ -289,7 +289,7 @@ describe('a payment', () => {
     expect(charges.find('chrg_1')?.refunded).toBe(500);
   });
 
-  it('a payment is one also with the failure code of an expiry', () => {
+  it('a payment counts also when the charge has the failure code of an expiry', () => {
     const model = payableModel();
     retrieve(model, START, paidCharge({ failureCode: 'payment_expired' }));
     expect(model.status).toBe('paid');

@@ -37,7 +37,7 @@ export type Charge = {
   pendingRechecks: number[];
   /** When the last hint came that no retrieve has followed yet. */
   hintedAt: number | null;
-  /** The same of the last hint that reports no payment. */
+  /** When the last hint came that reports something other than a payment. Absent: none since the last retrieve. */
   otherHintAt?: number;
   /** The transaction that the last hint names. */
   hintedTransaction?: string;
@@ -139,8 +139,8 @@ export function planAfterRetrieve(
   charge.unansweredRetrieves = 0;
   const isChanged = charge.status !== before.status || charge.refunded !== before.refunded;
   const isJustPaid = charge.status === 'successful' && before.status !== 'successful';
-  // A hint that arrives during the retrieve may report a later change, so rechecks follow. The hint of the payment that
-  // the retrieve shows has no rechecks.
+  // A hint that arrives during the retrieve may report a later change, so rechecks follow. When the retrieve shows the
+  // payment, only a hint of another kind causes rechecks.
   const { hintedAt } = charge;
   const isOlderThanHint = retrievedAt < ((isJustPaid ? charge.otherHintAt : hintedAt) ?? 0);
   if (hintedAt !== null && (!isChanged || isOlderThanHint)) charge.pendingRechecks = [...RECHECK_DELAYS_MS];
