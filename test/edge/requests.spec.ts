@@ -238,6 +238,29 @@ it('a client that sends CONNECT and breaks the connection does not end the API',
   expect((await fetch(`${api.url}/health/live`)).status).toBe(200);
 });
 
+describe('a request with a deep text in place of a session', () => {
+  const deep = Buffer.from('['.repeat(6_000) + ']'.repeat(6_000)).toString('base64url');
+  const SESSION = `Authorization: Bearer tills_${deep}.x`;
+
+  it.each([
+    ['a route', '/v1/checkouts', 401],
+    ['a path that cannot be decoded', '/%zz', 400],
+    ['a path with a long part', `/v1/checkouts/${'a'.repeat(300)}`, 400],
+  ])('is refused at %s, and does not end the API', async (_, path, refused) => {
+    const { status } = await api.raw(`${head(`GET ${path} HTTP/1.1`, CLOSE, SESSION)}\r\n\r\n`);
+    expect(status).toBe(refused);
+    expect((await fetch(`${api.url}/health/live`)).status).toBe(200);
+  });
+});
+
+it('CONNECT behind a request in progress gets no answer, because the client would take it for that of the request', async () => {
+  // Temporal is not there: this takes a second.
+  const working = head('GET /v1/checkouts/chk_default_a HTTP/1.1', 'Host: a', KEY);
+  await expect(api.raw(`${working}\r\n\r\nCONNECT a:80 HTTP/1.1\r\nHost: a\r\n\r\n`)).rejects.toThrow(
+    'closed after ""',
+  );
+});
+
 describe('bytes that are not HTTP', () => {
   it.each([
     ['no request line', 'nonsense\r\n\r\n', 400, 'invalid_request'],

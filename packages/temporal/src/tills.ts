@@ -54,9 +54,9 @@ export function readTillToken(
   token: string,
   verify: (given: string, parts: readonly unknown[]) => boolean,
 ): TillSession | null {
-  const [content = '', given = ''] = token.split('.');
-  const parts = parsed(Buffer.from(content, 'base64url').toString());
-  if (!Array.isArray(parts) || !verify(given, parts)) return null;
+  const [, given = ''] = token.split('.');
+  const parts = partsIn(token);
+  if (parts === null || !verify(given, parts)) return null;
   // Only Tillflow signs, so the form needs no check.
   const [link, terminal, store, name, expires, account] = parts as Parts;
   const till = { terminal, store: store === null ? null : { id: store, name } };
@@ -67,15 +67,23 @@ type Parts = [string, string, string | null, string | null, number, string?];
 
 /** The account that a token names. Its signature is not checked: the account's own part of the API does that. */
 export function accountInTillToken(token: string): string {
-  const [content = ''] = token.split('.');
-  const parts = parsed(Buffer.from(content, 'base64url').toString());
-  const account: unknown = Array.isArray(parts) ? parts[5] : undefined;
+  const account = partsIn(token)?.[5];
   return typeof account === 'string' ? account : DEFAULT_ACCOUNT;
 }
 
-function parsed(text: string): unknown {
+/** Longer than any token that Tillflow writes. */
+const MOST_CHARS = 1_024;
+
+/**
+ * The parts of a token; null for what is no token. Anyone can send a text in its place: a long or a deep one would cost
+ * time, or more stack than there is, before its signature is checked.
+ */
+function partsIn(token: string): readonly unknown[] | null {
+  if (token.length > MOST_CHARS) return null;
+  const [content = ''] = token.split('.');
   try {
-    return JSON.parse(text) as unknown;
+    const parts: unknown = JSON.parse(Buffer.from(content, 'base64url').toString());
+    return Array.isArray(parts) && parts.every((part) => typeof part !== 'object' || part === null) ? parts : null;
   } catch {
     return null;
   }

@@ -37,6 +37,14 @@ export function askForBody({ headers }: IncomingMessage, response: ServerRespons
   if (headers.expect?.toLowerCase() === '100-continue') response.writeContinue();
 }
 
+/** Node emits no `close` for an answer that waits behind another one when their connection ends. */
+function closeAll(answers: ReadonlySet<ServerResponse>): void {
+  for (const answer of answers) {
+    answer.destroy();
+    if (answers.has(answer)) answer.emit('close');
+  }
+}
+
 /**
  * Closes at shutdown the connections without a request: browsers open them in advance, and Node counts them as busy
  * until its header timeout of a minute. A request under way is answered, and its connection closes with the answer:
@@ -45,16 +53,26 @@ export function askForBody({ headers }: IncomingMessage, response: ServerRespons
 export function closeConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
   const unused = new Set<Socket>();
   const underWay = new Set<ServerResponse>();
+  const answersOn = new WeakMap<Socket, Set<ServerResponse>>();
   let isClosing = false;
   server.server.on('connection', (socket) => {
     unused.add(socket);
-    socket.once('close', () => unused.delete(socket));
+    const answers = new Set<ServerResponse>();
+    answersOn.set(socket, answers);
+    socket.once('close', () => {
+      unused.delete(socket);
+      setImmediate(() => closeAll(answers));
+    });
     if (isClosing) socket.destroy();
   });
   server.server.on('request', ({ socket }, response) => {
     unused.delete(socket);
     underWay.add(response);
-    response.once('close', () => underWay.delete(response));
+    answersOn.get(socket)?.add(response);
+    response.once('close', () => {
+      underWay.delete(response);
+      answersOn.get(socket)?.delete(response);
+    });
   });
   server.addHook('preClose', (done) => {
     isClosing = true;

@@ -195,7 +195,14 @@ export class Edge {
   /** A path that cannot be decoded has no route, and the framework runs no hooks for it. */
   #refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
     reply.raw.once('finish', () => this.#log(request, reply));
-    this.problems.send(this.#refusalOf(request, reply) ?? error, request, reply);
+    let failure: unknown = error;
+    // No runner of hooks catches what is thrown here: it would end the process.
+    try {
+      failure = this.#refusalOf(request, reply) ?? error;
+    } catch (unexpected) {
+      failure = unexpected;
+    }
+    this.problems.send(failure, request, reply);
   }
 
   /**

@@ -21,10 +21,12 @@ export class Unreadable {
       this.#answers.set(request.socket, response);
     });
     server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-      // Node has given the socket away: it watches neither for its errors nor for its end.
+      // Node has given the socket away: it watches neither for its errors nor for its end, and has no timeout.
       socket.on('error', () => socket.destroy());
       socket.once('finish', () => socket.destroy());
-      this.#answer(socket, new Problem('invalid_request', 'The API is not a proxy'));
+      socket.setTimeout(this.settings.values.REQUEST_TIMEOUT_MS, () => socket.destroy());
+      if (this.#isAnswering(socket)) socket.destroy();
+      else this.#answer(socket, new Problem('invalid_request', 'The API is not a proxy'));
     });
   }
 
