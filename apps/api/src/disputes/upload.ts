@@ -82,6 +82,8 @@ class Receiving {
       },
     });
     const fail = (reason: Problem | SpoolError): void => void parser.destroy(reason);
+    // `finished` reports a failure. After its time is over, it listens no more, and a disk may still fail.
+    parser.on('error', () => undefined);
     parser.on('file', (name, stream, filename) => {
       // The parser reports the failure as well.
       stream.on('error', () => undefined);
