@@ -52,8 +52,7 @@ function closeAll(answers: ReadonlySet<ServerResponse>): void {
  */
 export function closeConnections(server: Pick<FastifyInstance, 'addHook' | 'server'>): void {
   const unused = new Set<Socket>();
-  const underWay = new Set<ServerResponse>();
-  const answersOn = new WeakMap<Socket, Set<ServerResponse>>();
+  const answersOn = new Map<Socket, Set<ServerResponse>>();
   let isClosing = false;
   server.server.on('connection', (socket) => {
     unused.add(socket);
@@ -61,24 +60,22 @@ export function closeConnections(server: Pick<FastifyInstance, 'addHook' | 'serv
     answersOn.set(socket, answers);
     socket.once('close', () => {
       unused.delete(socket);
+      answersOn.delete(socket);
       setImmediate(() => closeAll(answers));
     });
     if (isClosing) socket.destroy();
   });
   server.server.on('request', ({ socket }, response) => {
     unused.delete(socket);
-    underWay.add(response);
-    answersOn.get(socket)?.add(response);
-    response.once('close', () => {
-      underWay.delete(response);
-      answersOn.get(socket)?.delete(response);
-    });
+    const answers = answersOn.get(socket);
+    answers?.add(response);
+    response.once('close', () => answers?.delete(response));
   });
   server.addHook('preClose', (done) => {
     isClosing = true;
     for (const socket of unused) socket.destroy();
-    for (const response of underWay) {
-      if (!response.headersSent) response.setHeader('connection', 'close');
+    for (const answers of answersOn.values()) {
+      for (const answer of answers) if (!answer.headersSent) answer.setHeader('connection', 'close');
     }
     done();
   });
