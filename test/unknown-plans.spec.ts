@@ -138,15 +138,20 @@ it.each(['charge', 'transfer'])(
   },
 );
 
+/** The next create takes effect, its answer is lost, and then no lookup is answered. @returns ends this for later creates */
+function hideNextPlan(list: '/charges/schedules' | '/transfers/schedules'): () => void {
+  loseCreate(stack, 'commit_then_reset');
+  return stack.sandbox.on('committed', ({ method, route }) => {
+    if (method !== 'POST' || route !== '/schedules') return;
+    stack.sandbox.faults.add({ method: 'GET', path: list, action: 'status', status: 500 });
+  });
+}
+
 it('a plan is found by its key after its first command was terminated before it could report', async () => {
   const key = randomUUID();
   const body = chargePlan();
   const before = made().length;
-  loseCreate(stack, 'commit_then_reset');
-  const off = stack.sandbox.on('committed', ({ method, route }) => {
-    if (method !== 'POST' || route !== '/schedules') return;
-    stack.sandbox.faults.add({ method: 'GET', path: '/charges/schedules', action: 'status', status: 500 });
-  });
+  const off = hideNextPlan('/charges/schedules');
   expect((await create(body, key)).status).toBe(202);
   off();
   await stack.temporal.client.workflow.getHandle(`command/default/create_plan/${requestOf(key)}`).terminate();
@@ -162,11 +167,7 @@ it(
   async () => {
     const [body, first, second] = [transferPlan(), randomUUID(), randomUUID()];
     const before = made().length;
-    loseCreate(stack, 'commit_then_reset');
-    const off = stack.sandbox.on('committed', ({ method, route }) => {
-      if (method !== 'POST' || route !== '/schedules') return;
-      stack.sandbox.faults.add({ method: 'GET', path: '/transfers/schedules', action: 'status', status: 500 });
-    });
+    const off = hideNextPlan('/transfers/schedules');
     expect((await create(body, first)).status).toBe(202);
     off();
     await becomes({ status: 502, body: { detail: expect.stringContaining('An equal plan is still') } }, body, second);

@@ -45,7 +45,7 @@ it('a range without an end also has the checkouts that change while it is listed
   expect([...new Set(parts.flat())].toSorted()).toEqual([...all.keys()].toSorted());
 });
 
-it('the listing of a range without an end comes to its end, although two hundred checkouts change each second', async () => {
+it('the list of a range without an end finishes, although two hundred checkouts change each second', async () => {
   const all = checkouts(5_000);
   let now = 2 * HOUR;
   const parts = await list(all, { from: 0, to: null, events }, () => {
