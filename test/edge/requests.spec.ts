@@ -396,3 +396,19 @@ describe('a request that arrives slowly', () => {
     socket.destroy();
   });
 });
+
+it('a change whose caller disconnects before the answer is in the log and in the audit', async () => {
+  const socket = api.connect();
+  const checkout = 'chk_default_left';
+  socket.end(`POST /v1/checkouts/${checkout}/cancel HTTP/1.1\r\nHost: a\r\n${KEY}\r\nContent-Length: 0\r\n\r\n`, () =>
+    socket.destroy(),
+  );
+  const lines = () =>
+    api.logs
+      .map((line) => JSON.parse(line) as { msg: string; route?: string; audit?: { target: { id?: string } } })
+      .filter(({ route, audit }) => route === '/v1/checkouts/:id/cancel' || audit?.target.id === checkout);
+  await expect.poll(lines, { timeout: 20_000 }).toMatchObject([
+    { msg: 'request', method: 'POST', status: 503, disconnected: true },
+    { msg: 'audit', audit: { operation: 'cancelCheckout', status: 503 } },
+  ]);
+});

@@ -65,6 +65,8 @@ export class Edge {
   readonly #settings: Settings;
   readonly #logger: Logger;
   readonly #correlations = new WeakMap<FastifyRequest, Correlation>();
+  /** The requests whose caller disconnected before the answer was known. */
+  readonly #left = new WeakSet<FastifyRequest>();
   #metrics: Metrics | undefined;
   #handle: Handler = () => undefined;
 
@@ -124,9 +126,10 @@ export class Edge {
     // Before the framework's own hooks, so that every answer has these headers, also a refusal.
     allowCodecOrigins(this.server, TEMPORAL_UI_URL);
     allowOrigins(this.server, CORS_ORIGINS);
-    this.server.addHook('onRequest', (request, reply, done) =>
-      this.#slowly(request, this.#refusalOf(request, reply), done),
-    );
+    this.server.addHook('onRequest', (request, reply, done) => {
+      this.#logAtEnd(request, reply);
+      this.#slowly(request, this.#refusalOf(request, reply), done);
+    });
     // Not earlier: reading a body loses the context.
     this.server.addHook('preHandler', (request: Caller, reply, done) => {
       const fields: Correlation = { request_id: request.id };
@@ -135,14 +138,11 @@ export class Edge {
       const span = tracer && requestSpan(tracer, settings.account, request, reply);
       withBudget(budget, () => correlate(fields, span === undefined ? done : () => enterSpan(span, done)));
     });
-    this.server.addHook('onSend', (_request, reply, payload, done) => {
+    this.server.addHook('onSend', (request, reply, payload, done) => {
       // A stream watches its reader itself. Node ends the connection when the reader has taken nothing for so long.
       if (!(payload instanceof Readable)) reply.raw.setTimeout(REQUEST_TIMEOUT_MS);
       if (reply.statusCode === 202 && !reply.hasHeader('retry-after')) void reply.header('retry-after', POLL_AFTER_S);
-      done();
-    });
-    this.server.addHook('onResponse', (request, reply, done) => {
-      this.#log(request, reply);
+      if (this.#left.has(request)) this.#log(request, reply);
       done();
     });
   }
@@ -194,7 +194,7 @@ export class Edge {
 
   /** A path that cannot be decoded has no route, and the framework runs no hooks for it. */
   #refuseUnrouted(error: Error, request: FastifyRequest, reply: FastifyReply): void {
-    reply.raw.once('finish', () => this.#log(request, reply));
+    this.#logAtEnd(request, reply);
     let failure: unknown = error;
     // No runner of hooks catches what is thrown here: it would end the process.
     try {
@@ -205,13 +205,22 @@ export class Edge {
     this.problems.send(failure, request, reply);
   }
 
+  /** A caller who disconnects gets no answer, but the request may have changed something: it is logged with its answer. */
+  #logAtEnd(request: FastifyRequest, reply: FastifyReply): void {
+    reply.raw.once('close', () => {
+      if (reply.raw.headersSent) this.#log(request, reply);
+      else this.#left.add(request);
+    });
+  }
+
   /**
    * Logs method, route, status, time, the name of the key, and the ids that connect the request with its workflow. It
    * logs no header, no body and no id in the route.
    */
   #log(request: FastifyRequest, reply: FastifyReply): void {
     const route = request.routeOptions.url;
-    this.#metrics?.answered(request.method, route, reply.statusCode, reply.elapsedTime);
+    const isSent = reply.raw.writableFinished;
+    if (isSent) this.#metrics?.answered(request.method, route, reply.statusCode, reply.elapsedTime);
     this.#logger.info(
       {
         request_id: request.id,
@@ -221,6 +230,7 @@ export class Edge {
         route: route ?? 'unknown',
         status: reply.statusCode,
         ms: Math.round(reply.elapsedTime),
+        ...(isSent ? {} : { disconnected: true }),
       },
       'request',
     );
