@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { pino, type DestinationStream, type Logger } from 'pino';
+import { pieceOfWork } from './piece-of-work.js';
 
 /**
  * The ids that connect the log lines of one piece of work: the API's request, the workflow, and the activity that calls
@@ -7,8 +7,9 @@ import { pino, type DestinationStream, type Logger } from 'pino';
  */
 export type Correlation = {
   request_id?: string;
-  /** Of the span of the request or of the activity, when traces are on. */
+  /** Of the request or of the activity, when traces are on. */
   trace_id?: string;
+  /** Of its span, when the trace is exported. */
   span_id?: string;
   workflow_id?: string;
   run_id?: string;
@@ -18,21 +19,19 @@ export type Correlation = {
   attempt?: number;
 };
 
-const current = new AsyncLocalStorage<Correlation>();
-
 /** Adds these fields to every line that `work` logs, also in what it starts. */
 export function correlate<T>(fields: Correlation, work: () => T): T {
-  return current.run(fields, work);
+  return pieceOfWork.run({ ...pieceOfWork.getStore(), correlation: fields }, work);
 }
 
 /** Adds fields to those of the current {@link correlate}; does nothing outside of one. */
 export function addCorrelation(fields: Correlation): void {
-  Object.assign(current.getStore() ?? {}, fields);
+  Object.assign(correlation(), fields);
 }
 
 /** The fields of the current {@link correlate}. */
 export function correlation(): Readonly<Correlation> {
-  return current.getStore() ?? {};
+  return pieceOfWork.getStore()?.correlation ?? {};
 }
 
 /** The fields of a logged object that may contain a caller's text or a secret. */

@@ -24,15 +24,15 @@ export function requestSpan(tracer: Tracer, account: string, request: Caller, re
     kind: 'server',
     parent: key !== undefined && typeof traceparent === 'string' ? traceparent : undefined,
     startedAt: Date.now() - reply.elapsedTime,
-    attributes: {
-      'http.request.method': method,
-      'http.route': route,
-      'url.scheme': protocol,
-      'tillflow.account': account,
-      'tillflow.request.id': id,
-    },
   });
   if (!span.isSampled) return span;
+  span.set({
+    'http.request.method': method,
+    'http.route': route,
+    'url.scheme': protocol,
+    'tillflow.account': account,
+    'tillflow.request.id': id,
+  });
   // Also when the caller disconnects before the answer.
   reply.raw.once('close', () => {
     const { statusCode: status } = reply;

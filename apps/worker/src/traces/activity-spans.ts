@@ -14,13 +14,14 @@ export function traced(tracer: Tracer): (context: Context) => ActivityIntercepto
           name: `RunActivity:${activityType}`,
           kind: 'internal',
           parent: traceparentIn(input.headers),
-          attributes: {
+        });
+        if (span.isSampled)
+          span.set({
             ...(workflowExecution === undefined ? {} : aboutWorkflow(workflowExecution)),
             temporalActivityId: activityId,
             'tillflow.activity.attempt': attempt,
             'tillflow.activity.is_local': isLocal,
-          },
-        });
+          });
         return ending(span, () => enterSpan(span, () => next(input)));
       },
     };

@@ -1,16 +1,22 @@
-import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace, TraceFlags, type SpanContext } from '@opentelemetry/api';
+import {
+  ROOT_CONTEXT,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+  TraceFlags,
+  type Context,
+  type SpanContext,
+} from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import {
-  AlwaysOffSampler,
   AlwaysOnSampler,
   BatchSpanProcessor,
-  ParentBasedSampler,
   RandomIdGenerator,
+  SamplingDecision,
   TraceIdRatioBasedSampler,
   TracerProvider,
   type IdGenerator,
-  type Sampler,
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
@@ -33,6 +39,7 @@ type OtelSpan = ReturnType<OtelTracer['startSpan']>;
 /** The only code that uses OpenTelemetry. A program imports it when traces are on. */
 export class OpenTelemetry {
   readonly #ids = new GivenIds();
+  readonly #isSampled: Sampling;
   readonly #provider: TracerProvider;
   readonly #tracer: OtelTracer;
 
@@ -45,8 +52,9 @@ export class OpenTelemetry {
       // The type is not exported; its values are those of the setting.
       compression: settings.OTEL_EXPORTER_OTLP_COMPRESSION as never,
     });
+    this.#isSampled = samplingOf(settings);
     this.#provider = new TracerProvider({
-      sampler: samplerOf(settings),
+      sampler: new AlwaysOnSampler(),
       idGenerator: this.#ids,
       resource: resourceFromAttributes({ ...settings.OTEL_RESOURCE_ATTRIBUTES, 'service.name': service }),
       spanProcessors: [
@@ -62,9 +70,16 @@ export class OpenTelemetry {
     this.#tracer = this.#provider.getTracer('tillflow');
   }
 
+  /** A trace that is not exported makes no span of OpenTelemetry, so it costs little. */
   begin(start: EntryStart): Span {
-    const links = [contextOf(start.link)].flatMap((context) => (context === undefined ? [] : [{ context }]));
-    return this.#ids.with(start.spanId, () => this.#start(start, contextOf(start.parent), {}, links));
+    const parent = contextOf(start.parent);
+    const traceId = parent?.traceId ?? this.#ids.generateTraceId();
+    if (!this.#isSampled(traceId, parent))
+      return new UnsampledSpan(traceId, start.spanId ?? parent?.spanId ?? this.#ids.generateSpanId());
+    const link = contextOf(start.link);
+    return this.#ids.with(traceId, start.spanId, () =>
+      this.#start(start, parent, {}, link === undefined ? [] : [{ context: link }]),
+    );
   }
 
   /** Whether the span is one of this program. */
@@ -86,31 +101,45 @@ export class OpenTelemetry {
     { name, kind, attributes = {}, startedAt }: SpanStart,
     parent: SpanContext | undefined,
     inherited: Attributes,
-    links: readonly { readonly context: SpanContext }[] = [],
+    links: { readonly context: SpanContext }[] = [],
   ): Span {
-    const context = parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
-    const span = this.#tracer.startSpan(
-      name,
-      {
-        kind: KINDS[kind],
-        links: [...links],
-        ...(startedAt === undefined ? {} : { startTime: startedAt }),
-      },
-      context,
-    );
-    const begin = (within: SpanStart, passed: Attributes): Span => this.#start(within, span.spanContext(), passed);
+    const startTime = startedAt === undefined ? {} : { startTime: startedAt };
+    const span = this.#tracer.startSpan(name, { kind: KINDS[kind], links, ...startTime }, contextWith(parent));
+    const begin = (start: SpanStart, passed: Attributes): Span => this.#start(start, span.spanContext(), passed);
     const traced = new TracedSpan(this.#tracer, span, begin);
-    // No sampler looks at them.
-    traced.set({ ...inherited, ...attributes });
+    traced.set(inherited);
+    traced.set(attributes);
     return traced;
   }
+}
+
+/** Has the ids that other programs and the log need. It stands for all spans within it, also in other programs. */
+class UnsampledSpan implements Span {
+  readonly isSampled = false;
+
+  constructor(
+    readonly traceId: string,
+    readonly spanId: string,
+  ) {}
+
+  get traceparent(): string {
+    return `00-${this.traceId}-${this.spanId}-00`;
+  }
+
+  begin(): Span {
+    return this;
+  }
+
+  set(): void {}
+  fail(): void {}
+  end(): void {}
 }
 
 class TracedSpan implements Span {
   readonly traceId: string;
   readonly spanId: string;
-  readonly isSampled: boolean;
-  #inherited: Attributes = {};
+  readonly isSampled = true;
+  readonly #inherited: Record<string, string | number | boolean> = {};
 
   constructor(
     readonly tracer: OtelTracer,
@@ -118,22 +147,22 @@ class TracedSpan implements Span {
     private readonly beginWithin: (start: SpanStart, inherited: Attributes) => Span,
   ) {
     ({ traceId: this.traceId, spanId: this.spanId } = span.spanContext());
-    this.isSampled = span.isRecording();
   }
 
   get traceparent(): string {
-    return `00-${this.traceId}-${this.spanId}-0${this.isSampled ? 1 : 0}`;
+    return `00-${this.traceId}-${this.spanId}-01`;
   }
 
-  /** A span that is not sampled stands for those within it, too: they would not be sampled either. */
   begin(start: SpanStart): Span {
-    return this.isSampled ? this.beginWithin(start, this.#inherited) : this;
+    return this.beginWithin(start, this.#inherited);
   }
 
   set(attributes: Attributes): void {
-    if (!this.isSampled) return;
-    this.#inherited = { ...this.#inherited, ...passedOn(attributes) };
-    this.span.setAttributes(known(attributes));
+    for (const [name, value] of Object.entries(attributes)) {
+      if (value === undefined) continue;
+      this.span.setAttribute(name, value);
+      if (INHERITED.has(name)) this.#inherited[name] = value;
+    }
   }
 
   fail(type: string): void {
@@ -147,20 +176,23 @@ class TracedSpan implements Span {
   }
 }
 
-/** Random ids, except for a span whose id is given. */
+/** Random ids, except for a span whose ids are given. */
 class GivenIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
-  #given: string | undefined;
+  #traceId: string | undefined;
+  #spanId: string | undefined;
 
-  readonly generateTraceId = (): string => this.#random.generateTraceId();
-  readonly generateSpanId = (): string => this.#given ?? this.#random.generateSpanId();
+  readonly generateTraceId = (): string => this.#traceId ?? this.#random.generateTraceId();
+  readonly generateSpanId = (): string => this.#spanId ?? this.#random.generateSpanId();
 
-  with<T>(id: string | undefined, start: () => T): T {
-    this.#given = id;
+  with<T>(traceId: string, spanId: string | undefined, start: () => T): T {
+    this.#traceId = traceId;
+    this.#spanId = spanId;
     try {
       return start();
     } finally {
-      this.#given = undefined;
+      this.#traceId = undefined;
+      this.#spanId = undefined;
     }
   }
 }
@@ -168,22 +200,19 @@ class GivenIds implements IdGenerator {
 /** The most spans in one request. Source: OpenTelemetry's default. */
 const BATCH = 512;
 
-function samplerOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TraceSettings): Sampler {
-  const basedOnParent = (root: Sampler): Sampler => new ParentBasedSampler({ root });
-  switch (name) {
-    case 'always_on':
-      return new AlwaysOnSampler();
-    case 'always_off':
-      return new AlwaysOffSampler();
-    case 'traceidratio':
-      return new TraceIdRatioBasedSampler(share);
-    case 'parentbased_always_on':
-      return basedOnParent(new AlwaysOnSampler());
-    case 'parentbased_always_off':
-      return basedOnParent(new AlwaysOffSampler());
-    case 'parentbased_traceidratio':
-      return basedOnParent(new TraceIdRatioBasedSampler(share));
-  }
+/** Whether a trace is exported. The names are OpenTelemetry's. */
+type Sampling = (traceId: string, parent: SpanContext | undefined) => boolean;
+
+function samplingOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TraceSettings): Sampling {
+  const ratio = new TraceIdRatioBasedSampler(share);
+  const root: Sampling = name.endsWith('always_on')
+    ? () => true
+    : name.endsWith('always_off')
+      ? () => false
+      : (traceId) => ratio.shouldSample(ROOT_CONTEXT, traceId).decision !== SamplingDecision.NOT_RECORD;
+  if (!name.startsWith('parentbased_')) return root;
+  return (traceId, parent) =>
+    parent === undefined ? root(traceId, parent) : (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
 function contextOf(traceparent: string | undefined): SpanContext | undefined {
@@ -192,14 +221,8 @@ function contextOf(traceparent: string | undefined): SpanContext | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & TraceFlags.SAMPLED, isRemote: true };
 }
 
-function known(attributes: Attributes): Record<string, string | number | boolean> {
-  return Object.fromEntries(
-    Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-  );
-}
-
-function passedOn(attributes: Attributes): Attributes {
-  return Object.fromEntries(Object.entries(attributes).filter(([name]) => INHERITED.has(name)));
+function contextWith(parent: SpanContext | undefined): Context {
+  return parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent);
 }
 
 /** Logs that spans were lost, and why. Nothing else depends on it. */

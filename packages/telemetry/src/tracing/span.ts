@@ -1,5 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { addCorrelation } from '../logging.js';
+import { pieceOfWork } from '../piece-of-work.js';
 
 /**
  * What a span says: ids of checkouts, charges, requests and workflows, fixed words, route templates and numbers. Never a
@@ -59,28 +59,31 @@ export interface Tracer {
   end(): Promise<void>;
 }
 
-const current = new AsyncLocalStorage<Span>();
-
 /** The span of the current piece of work; undefined when traces are off. */
 export function currentSpan(): Span | undefined {
-  return current.getStore();
+  return pieceOfWork.getStore()?.span;
 }
 
 /** Adds attributes to the {@link currentSpan}, if there is one. */
 export function annotate(attributes: Attributes): void {
-  current.getStore()?.set(attributes);
+  currentSpan()?.set(attributes);
 }
 
 /** Makes this span the current one while `work` runs, also in what it starts, and adds its ids to its log lines. */
 export function enterSpan<T>(span: Span, work: () => T): T {
-  addCorrelation({ trace_id: span.traceId, span_id: span.spanId });
-  return current.run(span, work);
+  addCorrelation({ trace_id: span.traceId, ...(span.isSampled ? { span_id: span.spanId } : {}) });
+  return within(span, work);
 }
 
 /** Runs `work` in a span within the current one. Without a current one, it only runs it. */
 export function inSpan<T>(start: SpanStart, work: (span: Span | undefined) => Promise<T>): Promise<T> {
-  const span = current.getStore()?.begin(start);
-  return span === undefined ? work(undefined) : ending(span, () => current.run(span, () => work(span)));
+  const current = currentSpan();
+  const span = current?.begin(start);
+  return span === undefined || span === current ? work(span) : ending(span, () => within(span, () => work(span)));
+}
+
+function within<T>(span: Span, work: () => T): T {
+  return pieceOfWork.run({ ...pieceOfWork.getStore(), span }, work);
 }
 
 /** A call of this program in a span within the current one, as {@link inSpan}. @param call gets its `traceparent` */

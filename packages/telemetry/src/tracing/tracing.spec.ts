@@ -93,6 +93,15 @@ describe('a span', () => {
     });
   });
 
+  it('that is not sampled passes on the ids of its parent, and stands for the spans within it', async () => {
+    await withTracer({}, async (tracer) => {
+      const span = tracer.begin({ name: 'work', kind: 'server', parent: parentOf('00') });
+      expect(span.traceparent).toBe(parentOf('00'));
+      const within = () => inSpan({ name: 'call', kind: 'client' }, (call) => Promise.resolve(call));
+      expect(await enterSpan(span, within)).toBe(span);
+    });
+  });
+
   it('has the id that it is given, and the next one another', async () => {
     await withTracer({}, (tracer) => {
       const given = { name: 'work', kind: 'internal', spanId: '00f067aa0ba902b9' } as const;
@@ -116,7 +125,7 @@ describe('a span', () => {
   });
 
   it('shows the type of a failure, and never its message', async () => {
-    await withTracer({}, async (tracer) => {
+    await withTracer({ OTEL_TRACES_SAMPLER: 'always_on' }, async (tracer) => {
       const failures: string[] = [];
       const span = {
         ...tracer.begin({ name: 'work', kind: 'server' }),
