@@ -68,6 +68,7 @@ async function measure(clone: Clone, { folder, except, specs }: Part): Promise<r
     vitest: { configFile: config, related: false },
     mutate: [`${folder}/**/*.ts`, `!${folder}/**/*.spec.ts`, ...except.map((path) => `!${folder}/${path}`)],
     inPlace: true,
+    concurrency: 2,
     coverageAnalysis: 'perTest',
     // An endless loop ends soon.
     timeoutMS: 3_000,
