@@ -6,14 +6,14 @@ export type Explanation = {
   readonly meaning: string;
   /** What it means for the money. */
   readonly money: string;
+  /** The request may have had an effect. Absent: it had none. */
+  readonly mayHaveHadEffect?: true;
   /** What to do now. */
   readonly action: string;
   /** An example of a `detail`. */
   readonly example: string;
 };
 
-/** Each text about money of an error without an effect begins so. */
-const UNMOVED = 'No money moved';
 const UNTOUCHED = 'No money moved. Nothing was changed, and the provider was not called.';
 const NOT_CHANGED = 'No money moved. Nothing was changed.';
 const PERHAPS_DONE =
@@ -366,6 +366,7 @@ export const PROBLEMS = {
     title: 'The API failed',
     meaning: 'The API had an unexpected failure. It logged the failure under the `request_id`.',
     money: PERHAPS_DONE,
+    mayHaveHadEffect: true,
     action: REPEAT,
     example: 'The API logged the failure under this request_id',
   },
@@ -375,6 +376,7 @@ export const PROBLEMS = {
     meaning: 'The checkout was encrypted with a key that the API does not have.',
     money:
       'The checkout still exists. If you requested a refund, it may have been made. Repeat it with the same `Idempotency-Key` when the key is back.',
+    mayHaveHadEffect: true,
     action: 'Put the key named in the log back into `PAYLOAD_KEYS`, then repeat the request.',
     example: 'PAYLOAD_KEYS has no key for this checkout',
   },
@@ -416,6 +418,7 @@ export const PROBLEMS = {
     title: 'The payment engine does not answer',
     meaning: 'The API cannot reach Temporal, or Temporal did not accept the request in time.',
     money: PERHAPS_DONE,
+    mayHaveHadEffect: true,
     action: `Wait as long as \`Retry-After\` says. ${REPEAT}`,
     example: 'The payment engine does not answer',
   },
@@ -462,6 +465,7 @@ export const PROBLEMS = {
       'Tillflow sent the change to the provider. The provider did not confirm it, even after Tillflow asked again.',
     money:
       'The change may have happened. You can repeat the request, because it sets the same values again. If `detail` says that an operator ended the change, check the record first.',
+    mayHaveHadEffect: true,
     action: 'Read the record, then repeat the request.',
     example: 'The provider did not confirm it',
   },
@@ -480,8 +484,8 @@ export type ProblemCode = keyof typeof PROBLEMS;
 
 /** Whether a request that gets this error may have had an effect. */
 export function mayHaveHadEffect(code: ProblemCode): boolean {
-  const { status, money } = PROBLEMS[code];
-  return status >= 500 && !money.startsWith(UNMOVED);
+  const explanation: Explanation = PROBLEMS[code];
+  return explanation.mayHaveHadEffect === true;
 }
 
 export function isProblemCode(text: string): text is ProblemCode {
