@@ -58,7 +58,7 @@ describe('a payment that came too late', () => {
     ['comes back', 'late_payment', WORDS.en.screens.late.text],
     ['must be returned by a person when the provider refuses', 'return_refused', WORDS.en.returnRefused],
   ])('%s', (_, code, text) => {
-    const late = checkoutOf('a', { status: 'expired', attention: { code } });
+    const late = checkoutOf('a', { status: 'expired', paid_at: '2026-11-24T12:01:00Z', attention: { code } });
     expect(textOf('late', late, { language: 'en', words: WORDS.en })).toBe(text);
   });
 });

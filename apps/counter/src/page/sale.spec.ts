@@ -25,11 +25,12 @@ function foreign(status: number): TillflowError {
 type Answers = {
   readonly create?: readonly unknown[];
   readonly watch?: readonly unknown[];
+  readonly cancel?: readonly unknown[];
   readonly listed?: Checkout[];
 };
 
-function follow(sale: Partial<StoredSale>, { create = [], watch = [], listed = [] }: Answers) {
-  const answers = { create: [...create], watch: [...watch] };
+function follow(sale: Partial<StoredSale>, { create = [], watch = [], cancel = [], listed = [] }: Answers) {
+  const answers = { create: [...create], watch: [...watch], cancel: [...cancel] };
   const next = (name: keyof typeof answers): Checkout => {
     const answer = answers[name].length > 1 ? answers[name].shift() : answers[name][0];
     if (answer instanceof Error) throw answer;
@@ -42,6 +43,7 @@ function follow(sale: Partial<StoredSale>, { create = [], watch = [], listed = [
       async *watch() {
         yield next('watch');
       },
+      cancel: async () => next('cancel'),
       list: async () => ({ data: listed }),
     },
   };
@@ -83,6 +85,18 @@ describe('a sale whose checkout the API accepted and never began', () => {
     const { creates, refusals } = follow({ id: 'a', startedAt: NOW - age }, { watch: [refused(404, 'not_found')] });
     await vi.advanceTimersByTimeAsync(10_000);
     expect([refusals.mock.calls, creates.mock.calls]).toEqual([[[code]], []]);
+  });
+});
+
+describe('a cancel that waits', () => {
+  it('is shown until the checkout has ended', async () => {
+    const { run } = follow({ id: 'a' }, { watch: [checkoutOf('a')], cancel: [refused(202, 'outcome_pending')] });
+    await vi.advanceTimersByTimeAsync(1);
+    await run.cancel();
+    run.show(checkoutOf('a', { qr: null, version: 2 }));
+    expect(run.trouble).toBe('cancel_waits');
+    run.show(checkoutOf('a', { status: 'paid', version: 3 }));
+    expect(run.trouble).toBeNull();
   });
 });
 

@@ -53,7 +53,7 @@ export class SaleRun {
   constructor(
     public sale: StoredSale,
     private readonly parts: Parts,
-    isRestored: boolean,
+    readonly isRestored: boolean,
   ) {
     this.#mayExist = isRestored;
   }
@@ -99,6 +99,8 @@ export class SaleRun {
   /** Shows a state, unless a newer one is shown. */
   show(checkout: Checkout): void {
     if (this.#isStopped || checkout.version < (this.checkout?.version ?? -1)) return;
+    // What went wrong before may have happened after all.
+    if (stepOf(checkout) !== stepOf(this.checkout)) this.trouble = null;
     this.checkout = checkout;
     this.parts.changed();
   }
@@ -121,6 +123,7 @@ export class SaleRun {
   async #ask(wish: 'cancel' | 'attempt', call: (id: string) => Promise<void>): Promise<void> {
     const { id } = this.sale;
     if (this.busy !== null || id === null) return;
+    const step = stepOf(this.checkout);
     this.busy = wish;
     this.trouble = null;
     this.parts.changed();
@@ -130,7 +133,7 @@ export class SaleRun {
       if (isSessionEnd(error)) return this.parts.closed();
       if (!(error instanceof TillflowError)) throw error;
       if (error.checkout !== undefined) this.show(error.checkout);
-      this.trouble = troubleOf(wish, error.code);
+      if (stepOf(this.checkout) === step) this.trouble = troubleOf(wish, error.code);
     } finally {
       this.busy = null;
       this.parts.changed();
@@ -180,6 +183,11 @@ export class SaleRun {
     this.show(checkout);
     return checkout.id;
   }
+}
+
+/** Changes with each new QR code and each end. */
+function stepOf(checkout: Checkout | null): string {
+  return `${checkout?.status} ${checkout?.attempts.at(-1)?.number}`;
 }
 
 /** The API refuses the request, and would refuse it again. */

@@ -5,9 +5,10 @@ import { screenOf, secondsLeft } from './screen.js';
 const NOW = Date.parse('2026-11-24T12:00:00.000Z');
 const qr = { expires_at: '2026-11-24T12:00:10.000Z' };
 const about = (code: string, detail = '') => ({ attention: { code, detail } });
+const PAID_LATE = '2026-11-24T12:01:00.000Z';
 const payment = { charge_id: 'chrg_1' };
 const checkout = (fields: object): Checkout =>
-  ({ status: 'awaiting_payment', qr: null, attention: null, ...fields }) as Checkout;
+  ({ status: 'awaiting_payment', qr: null, attention: null, paid_at: null, ...fields }) as Checkout;
 
 describe('screenOf', () => {
   it.each([
@@ -31,8 +32,11 @@ describe('screenOf', () => {
     ['expired', { status: 'expired' }],
     ['failed', { status: 'failed' }],
     ['cancelled', { status: 'cancelled' }],
-    ['late', { status: 'expired', ...about('late_payment') }],
-    ['late', { status: 'cancelled', ...about('return_refused') }],
+    ['expired', { status: 'expired', ...about('integrity_mismatch') }],
+    ['late', { status: 'expired', paid_at: PAID_LATE, ...about('late_payment') }],
+    ['late', { status: 'expired', paid_at: PAID_LATE, ...about('double_payment') }],
+    ['late', { status: 'failed', paid_at: PAID_LATE, ...about('refund_unmatched') }],
+    ['late', { status: 'cancelled', paid_at: PAID_LATE, ...about('return_refused') }],
   ])('shows %s for %j', (screen, fields) => {
     expect(screenOf(checkout(fields), NOW)).toBe(screen);
   });

@@ -25,9 +25,6 @@ export type Screen = CheckoutScreen | 'opening';
 /** Attentions by which Tillflow does not know, or does not believe, what happened to the payment. */
 const UNKNOWN = new Set(['outcome_unknown', 'integrity_mismatch', 'unknown_status', 'provider_unreachable']);
 
-/** Attentions of a payment that came after the end. */
-const LATE = new Set(['late_payment', 'return_refused']);
-
 /**
  * @param checkout null before the first answer
  * @param now the API's time in milliseconds; null before it is known
@@ -50,7 +47,8 @@ export function screenOf(checkout: Checkout | null, now: number | null): Checkou
     case 'expired':
     case 'failed':
     case 'cancelled':
-      return LATE.has(code) ? 'late' : status;
+      // The attention may be a more serious one than that of the late payment.
+      return checkout.paid_at === null ? status : 'late';
   }
 }
 

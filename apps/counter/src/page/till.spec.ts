@@ -68,6 +68,46 @@ describe('a sale that the page finds on the device', () => {
   });
 });
 
+describe('a sale that was paid while the page was closed', () => {
+  it.each([
+    ['seconds before makes a sound', 10_000, 1],
+    ['long before makes none', 10 * 3_600_000, 0],
+  ])('%s', async (_, agoMs, sounds) => {
+    const paid_at = new Date(Date.now() - agoMs).toISOString();
+    const { till, onPaid } = await openTill([checkoutOf('a', { status: 'paid', paid_at })], SALE);
+    expect([till.screen, onPaid.mock.calls.length]).toEqual(['paid', sounds]);
+  });
+});
+
+describe('a link', () => {
+  it('that is opened again in the page opens the till again, with its sale', async () => {
+    const { till } = await openTill([checkoutOf('a')], SALE);
+    for (let time = 1; time <= 2; time += 1) {
+      till.open('one');
+      expect(till.stage).toBe('opening');
+      await vi.advanceTimersByTimeAsync(500);
+      expect([till.stage, till.screen]).toEqual(['ready', 'awaiting']);
+    }
+  });
+});
+
+describe('two windows of a till', () => {
+  it('keep the sale that one has begun, while the other gives an old one a new QR code', async () => {
+    const memory = memoryOf();
+    const ended = checkoutOf('a', EXPIRED);
+    const [first, second] = [await openTill([], null, memory), await openTill([ended], null, memory)];
+    second.till.reopen(ended);
+    await vi.advanceTimersByTimeAsync(500);
+    await first.till.charge(100, 'THB', '');
+    const begun = first.device.sale(TILL);
+    await second.till.run?.newAttempt();
+    await vi.advanceTimersByTimeAsync(500);
+    expect(second.till.screen).toBe('awaiting');
+    second.till.finish();
+    expect([begun === null, first.device.sale(TILL)?.reference]).toEqual([false, begun?.reference]);
+  });
+});
+
 describe('a tap', () => {
   it('does nothing on a screen that has just come', async () => {
     const { till, server } = await openTill([checkoutOf('a')], SALE);
@@ -113,7 +153,7 @@ describe('the amount pad', () => {
     server.listed = [cancelled];
     await vi.advanceTimersByTimeAsync(20_000);
     expect([till.screen, till.surprises]).toEqual([null, []]);
-    const late = checkoutOf('a', { status: 'cancelled', version: 3, attention: { code: 'late_payment' } });
+    const late = checkoutOf('a', { status: 'cancelled', version: 3, paid_at: '2026-11-24T12:00:20Z' });
     server.set(late);
     server.listed = [late];
     await vi.advanceTimersByTimeAsync(20_000);

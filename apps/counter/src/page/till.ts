@@ -17,6 +17,8 @@ const BEAT_WHILE_LOST_MS = 1_000;
 const RETURN_AFTER_MS = 12_000;
 const RETURNS: ReadonlySet<Screen> = new Set(['paid', 'cancelled']);
 const LAST_SALES = 10;
+/** Clocks may differ by some of it. Milliseconds. */
+const JUST_PAID_MS = 120_000;
 /** A second tap comes up to 300 ms after the first, and must not press what has come to its place. Milliseconds. */
 const SETTLES_WITHIN_MS = 400;
 /** Totals that are older may be those of the day before. Milliseconds. */
@@ -145,6 +147,9 @@ export class Till {
   /** Opens a link. Without one: goes on with the session that the device has kept. */
   open(link: string | null): void {
     this.#leaveRun();
+    // The same link gives the same session again.
+    this.#token = null;
+    this.#sdk = null;
     this.#start = startOf(link, this.parts.device);
     this.stage = this.#start === null ? 'closed' : 'opening';
     this.#changed();
@@ -262,7 +267,7 @@ export class Till {
     const { run, screen } = this;
     if (run === null || screen === null) return;
     if (run.sale.id !== null && !isPaidAtAll(screen)) this.#left.add(run.sale.id);
-    if (!this.isReopened) this.parts.device.keepSale(this.#name, null);
+    if (!this.isReopened && this.#isKept(run.sale)) this.parts.device.keepSale(this.#name, null);
     this.#leaveRun();
     this.#changed();
     void this.refreshLists();
@@ -312,6 +317,12 @@ export class Till {
     this.#changed();
   }
 
+  /** The device keeps this sale, or none. Another window of this till may have begun another one. */
+  #isKept({ reference }: StoredSale): boolean {
+    const kept = this.parts.device.sale(this.#name);
+    return kept === null || kept.reference === reference;
+  }
+
   /** A sale whose checkout is known. The page goes on when the device cannot keep it: the last sales show it. */
   #keep(name: string, sale: StoredSale): void {
     try {
@@ -330,7 +341,7 @@ export class Till {
 
   #changed(): void {
     const { screen, run } = this;
-    if (run !== null && screen !== null && this.isReopened && isUnfinished(screen)) {
+    if (run !== null && screen !== null && this.isReopened && isUnfinished(screen) && this.#isKept(run.sale)) {
       // The customer can pay again: it is the sale of the till.
       this.isReopened = false;
       this.#keep(this.#name, run.sale);
@@ -340,12 +351,20 @@ export class Till {
       this.#unsettle();
       clearTimeout(this.#return);
       if (screen !== null && !this.isReopened) {
-        if (screen === 'paid') this.parts.onPaid();
+        if (screen === 'paid' && this.#isJustPaid) this.parts.onPaid();
         if (RETURNS.has(screen)) this.#return = setTimeout(() => this.finish(), RETURN_AFTER_MS);
       }
     }
     this.parts.onShown(this.shown);
     this.parts.onChange();
+  }
+
+  /** A sale that the page has found on the device may have been paid while the page was closed. */
+  get #isJustPaid(): boolean {
+    const { run } = this;
+    const [now, paidAt] = [this.parts.clock.now(), run?.checkout?.paid_at];
+    if (run?.isRestored !== true || now === null || paidAt == null) return true;
+    return now - Date.parse(paidAt) < JUST_PAID_MS;
   }
 
   #unsettle(): void {
