@@ -4,7 +4,7 @@ import { FreezeDetector } from './freeze-detector.js';
 afterEach(() => vi.useRealTimers());
 
 it('a freeze detector counts a freeze after which another worker may have the batches, and no shorter one', () => {
-  vi.useFakeTimers({ toFake: ['performance', 'setInterval', 'clearInterval'] });
+  vi.useFakeTimers({ toFake: ['performance', 'Date', 'setInterval', 'clearInterval'] });
   const detector = new FreezeDetector();
   vi.advanceTimersByTime(60_000);
   expect(detector.count).toBe(0);
@@ -16,5 +16,16 @@ it('a freeze detector counts a freeze after which another worker may have the ba
   expect(detector.count).toBe(1);
   expect(detector.count).toBe(1);
   frozen.mockRestore();
+  detector.end();
+});
+
+it('a freeze detector counts the time in which the machine was suspended', () => {
+  vi.useFakeTimers({ toFake: ['performance', 'Date', 'setInterval', 'clearInterval'] });
+  const detector = new FreezeDetector();
+  vi.setSystemTime(Date.now() + 60_000);
+  expect(detector.count).toBe(1);
+  // Someone sets the clock back.
+  vi.setSystemTime(Date.now() - 60_000);
+  expect(detector.count).toBe(1);
   detector.end();
 });

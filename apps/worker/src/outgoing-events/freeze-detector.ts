@@ -7,7 +7,8 @@ const LEASE_MS = 3_000;
 
 /** Notices that this process was frozen. */
 export class FreezeDetector {
-  #beatAt = performance.now();
+  #steadyAt = performance.now();
+  #wallAt = Date.now();
   #count = 0;
   readonly #timer: ReturnType<typeof setInterval>;
 
@@ -27,8 +28,10 @@ export class FreezeDetector {
   }
 
   #beat(): void {
-    const now = performance.now();
-    if (now - this.#beatAt > LEASE_MS) this.#count += 1;
-    this.#beatAt = now;
+    const [steady, wall] = [performance.now(), Date.now()];
+    // Only the wall clock counts the time in which the machine was suspended, and a person may set it back.
+    if (Math.max(steady - this.#steadyAt, wall - this.#wallAt) > LEASE_MS) this.#count += 1;
+    this.#steadyAt = steady;
+    this.#wallAt = wall;
   }
 }
