@@ -1,5 +1,5 @@
 import { formatInstant, instant, plus } from '@tillflow/domain';
-import type { Charge, PaymentsClient } from '@tillflow/payments-client';
+import { UnreadableRecord, type Charge, type PaymentsClient } from '@tillflow/payments-client';
 import { describe, expect, it } from 'vitest';
 import { ProviderRecords, toProviderCharge } from './provider-records.js';
 
@@ -113,7 +113,10 @@ describe('the event of a refund', () => {
     const at = formatInstant(plus(createdAt, laterMs));
     const client = {
       events: {
-        async *iterate({ from, to }: { readonly from: string; readonly to: string }) {
+        async *iterateTolerant({ from, to }: { readonly from: string; readonly to: string }) {
+          yield await Promise.resolve(
+            new UnreadableRecord({ id: 'evnt_1', data: null }, {} as UnreadableRecord['error']),
+          );
           if (at >= from && at <= to) yield await Promise.resolve(event);
         },
       },

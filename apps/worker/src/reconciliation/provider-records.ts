@@ -11,6 +11,7 @@ import {
 } from '@tillflow/domain';
 import {
   NotFoundError,
+  UnreadableRecord,
   type Charge,
   type Event,
   type PaymentsClient,
@@ -95,8 +96,9 @@ export class ProviderRecords {
   async *#eventsOf(refundId: string | null, at: Instant): AsyncGenerator<Event, void, undefined> {
     for (const apart of EVENT_DISTANCES_MS) {
       const bounds = { from: formatInstant(plus(at, -apart)), to: formatInstant(plus(at, apart)) };
-      for await (const event of this.client.events.iterate(bounds, this.#options)) {
-        if (event.data.id === refundId) yield event;
+      for await (const event of this.client.events.iterateTolerant(bounds, this.#options)) {
+        // One of another system that cannot be read must not stop the reconciliation.
+        if (!(event instanceof UnreadableRecord) && event.data.id === refundId) yield event;
       }
     }
   }
