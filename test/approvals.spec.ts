@@ -124,10 +124,23 @@ describe('a refund above the limit of its key', () => {
       expect(json.data).toContainEqual(expect.objectContaining({ reference: checkout.reference, key: 'one' }));
     });
     const one = [checkout.reference, '--key', 'one', '--reason', 'seen'];
+    expect(await tillflow('--approve', ...one, '--dry-run')).toMatchObject({ exit: 0, json: { decision: 'approve' } });
     expect(await tillflow('--approve', ...one)).toMatchObject({ exit: 0, json: { outcome: 'succeeded' } });
     expect(await tillflow('--reject', ...one)).toMatchObject({ exit: 1, json: { code: 'refund_decided' } });
+    expect((await tillflow('--approve', ...one, '--dry-run')).exit).toBe(1);
     expect((await tillflow('--approve', checkout.reference)).exit).toBe(2);
     expect(refunded(checkout)).toEqual([LIMIT + 1]);
+  });
+
+  it('that the provider refuses after its approval ends the command with 1', async () => {
+    const checkout = await paid();
+    await ask('clerk', checkout, 'one');
+    const path = '/charges/{id}/refunds';
+    stack.sandbox.faults.add({ method: 'POST', path, action: 'status', status: 400, code: 'failed_refund', times: 1 });
+    const approve = ['approvals', '--approve', checkout.reference, '--key', 'one'];
+    const { exit, out } = await run(approve, operatorOf(stack));
+    expect([exit, out]).toEqual([1, expect.stringMatching(/is rejected \(failed_refund\)/)]);
+    expect(refunded(checkout)).toEqual([]);
   });
 });
 

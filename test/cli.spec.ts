@@ -92,6 +92,7 @@ describe('tillflow', () => {
     [['notices', '--dismiss', 'x'], 'needs a --reason'],
     [['notices', '--reason', 'x'], 'only valid with --dismiss'],
     [['plans', '--resolve', 'x', '--look'], 'needs a --reason'],
+    [['plans', '--abandon', '--reason', 'y'], 'need --resolve'],
     [['plans', '--resolve', 'x', '--reason', 'y'], 'exactly one of'],
     [['plans', '--resolve', 'x', '--adopt', 'a b', '--reason', 'y'], '--adopt needs'],
     [['breaks', '--reason', 'known'], 'only valid with --acknowledge'],

@@ -291,9 +291,12 @@ describe('a plan that cannot be distinguished from another', () => {
       exit: 1,
       json: { outcome: 'refused' },
     });
+    const dryRun = () => resolve(request, '--adopt', second, '--dry-run');
+    expect(await dryRun()).toMatchObject({ exit: 0, json: { dry_run: true, id: request } });
     expect(await resolve(request, '--adopt', second)).toMatchObject({ exit: 0, json: { outcome: 'adopted' } });
     expect(await create(body, key)).toMatchObject({ status: 200, body: { id: second } });
     expect(await resolve(request, '--look')).toMatchObject({ exit: 1, json: { outcome: 'closed' } });
+    await expect.poll(dryRun).toMatchObject({ exit: 1, json: { outcome: 'closed' } });
   });
 
   it('becomes the remaining candidate when an operator ends the other one and resolves with --look', async () => {

@@ -15,16 +15,17 @@ const MOST = 10_000;
 
 export const approvals = command({
   name: 'approvals',
-  synopsis: '[(--approve | --reject) <id|reference> --key <name> [--reason <text>]]',
+  synopsis: '[(--approve | --reject) <id|reference> --key <name> [--reason <text>] [--dry-run]]',
   summary: 'Lists refunds that wait for a second person, and approves or rejects one.',
   details: [
     '  --approve <checkout>  let a refund of this checkout go ahead',
     '  --reject <checkout>   end a refund of this checkout: no money moves',
     '  --key <name>          the key of the refund, as the list shows it',
     '  --reason <text>       why; it is kept in the timeline',
+    '  --dry-run             show what would be decided',
     '',
     'A refund waits when the refunds of one checkout by one key add up to more than the refund_limit of that key in',
-    'KEYS_FILE. After 24 hours it is rejected.',
+    'KEYS_FILE. After 24 hours it is rejected. Exit code 1: an approved refund was not made, or its outcome is not known yet.',
   ],
   takes: 0,
   options: {
@@ -32,8 +33,9 @@ export const approvals = command({
     reject: { type: 'string' },
     key: { type: 'string' },
     reason: { type: 'string' },
+    'dry-run': { type: 'boolean' },
   },
-  async run({ values: { approve, reject, key, reason }, environment }) {
+  async run({ values: { approve, reject, key, reason, 'dry-run': dryRun = false }, environment }) {
     if (approve !== undefined && reject !== undefined) throw new UsageError('Give --approve or --reject, not both');
     const name = approve ?? reject;
     if (name === undefined && (key ?? reason) !== undefined) throw new UsageError('--key needs --approve or --reject');
@@ -41,10 +43,12 @@ export const approvals = command({
     if (reason !== undefined) checkReason(reason);
     return withTemporal(cliSettings(environment), async ({ checkouts }) => {
       if (name === undefined || key === undefined) return listed(checkouts);
-      const { intent } = await findCheckout(checkouts, name);
+      const found = await findCheckout(checkouts, name);
+      const { intent } = found;
       const decision = approve === undefined ? 'reject' : 'approve';
+      if (dryRun) return dryRunOf(found, key, decision);
       const request: RefundDecision = { key, decision, reason: reason ?? null, ...requester() };
-      return reportOf(await checkouts.decideRefund(intent, request, WITHIN_MS), intent.reference);
+      return reportOf(await checkouts.decideRefund(intent, request, WITHIN_MS), decision, intent.reference);
     });
   },
 });
@@ -84,13 +88,29 @@ function waitingOf({ intent, refunds, closed }: StoredCheckout): readonly Waitin
     .map((refund) => Object.assign({ checkout: intent.id, reference: intent.reference }, toRefund(refund)));
 }
 
-function reportOf(asked: RequestResult<StoredRefund>, reference: string): Report {
+function dryRunOf(found: StoredCheckout, key: string, decision: RefundDecision['decision']): Report {
+  const { reference } = found.intent;
+  const refund = waitingOf(found).find((one) => one.key === key);
+  if (refund === undefined)
+    return {
+      exit: EXIT.finding,
+      json: { dry_run: true, outcome: 'closed' },
+      lines: [`No refund of ${reference} with this key waits for approval.`],
+    };
+  return {
+    exit: EXIT.ok,
+    json: { dry_run: true, decision, refund },
+    lines: [`would: ${decision} the refund of ${formatMoney(refund)} of ${reference}`],
+  };
+}
+
+function reportOf(asked: RequestResult<StoredRefund>, decision: RefundDecision['decision'], reference: string): Report {
   switch (asked.kind) {
     case 'answered': {
       const { status, amount, currency, failure_code: code } = asked.answer;
       const why = code === null ? '' : ` (${code})`;
       return {
-        exit: EXIT.ok,
+        exit: status === (decision === 'approve' ? 'succeeded' : 'rejected') ? EXIT.ok : EXIT.finding,
         json: { outcome: status, refund: toRefund(asked.answer) },
         lines: [`The refund of ${formatMoney({ amount, currency })} of ${reference} is ${status}${why}.`],
       };
@@ -104,6 +124,8 @@ function reportOf(asked: RequestResult<StoredRefund>, reference: string): Report
     case 'closed':
       return { exit: EXIT.finding, json: { outcome: 'closed' }, lines: [`${reference} has closed: no refund waits.`] };
     case 'undecided':
-      throw new UnreachableError('No worker answered in time. The same command again is safe.');
+      throw new UnreachableError(
+        `No worker answered in time. An approved refund may be under way: \`pnpm tillflow show ${reference}\` shows it. The same command again is safe.`,
+      );
   }
 }

@@ -1,7 +1,7 @@
 import { isTooSlow, PendingPlans, type PlanResolved, type PendingPlan } from '@tillflow/temporal';
 import type { Resolution } from '@tillflow/workflows';
 import { cannotBeRead } from '../checkouts.js';
-import { command, EXIT, type Report, UnreachableError } from '../command.js';
+import { command, EXIT, type Report, UnreachableError, UsageError } from '../command.js';
 import { resolutionOf } from '../operator.js';
 import { cliSettings } from '../settings.js';
 import { ago, columns } from '../text.js';
@@ -34,7 +34,9 @@ export const plans = command({
     'dry-run': { type: 'boolean' },
   },
   async run({ values, environment }) {
-    const { resolve: id, 'dry-run': dryRun = false } = values;
+    const { resolve: id, look, adopt, abandon, reason, 'dry-run': dryRun = false } = values;
+    if (id === undefined && (look ?? adopt ?? abandon ?? reason) !== undefined)
+      throw new UsageError('A decision and --reason need --resolve');
     const resolution = id === undefined ? null : resolutionOf(values, 'plans --resolve', PLAN, 'of a plan (schd_…)');
     const settings = cliSettings(environment);
     return withTemporal(settings, async ({ temporal }) => {
@@ -46,7 +48,10 @@ export const plans = command({
         const unreadable: string[] = [];
         return listed(await underWay.list((workflow) => unreadable.push(workflow)), unreadable);
       }
-      if (dryRun) return dryRunOf(id, resolution);
+      if (dryRun) {
+        const plan = (await underWay.list(() => undefined)).find((one) => one.id === id);
+        return plan?.undecided == null ? notWaiting(id) : dryRunOf(id, resolution);
+      }
       try {
         return resolved(id, resolution, await underWay.resolve(id, resolution, WITHIN_MS));
       } catch (error) {
@@ -103,6 +108,14 @@ function resolved(id: string, resolution: Resolution, result: PlanResolved): Rep
     case 'closed':
       return { exit: EXIT.finding, json: { outcome: 'closed', id }, lines: [`No plan in progress has the id ${id}`] };
   }
+}
+
+function notWaiting(id: string): Report {
+  return {
+    exit: EXIT.finding,
+    json: { dry_run: true, outcome: 'closed', id },
+    lines: [`No plan that waits for a decision has the id ${id}`],
+  };
 }
 
 function actionOf(resolution: Resolution): string {

@@ -130,10 +130,6 @@ class Round {
       },
       lines: [
         ...(stopped === null ? [] : [stopped]),
-        // Newer ones that failed would be left out.
-        ...(stopped === null || this.#reached === '' || this.#failed.length > 0
-          ? []
-          : [`To continue, add "to=${this.#reached}" to --query.`]),
         `asked: ${this.#asked}`,
         `no longer match: ${resolved}`,
         `still match: ${this.#still.length}`,
