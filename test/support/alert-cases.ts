@@ -80,7 +80,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowReconciliationOld',
     fires: [stays('tillflow_reconciliation_age_seconds', 130_000)],
-    summary: 'The last reconciliation was 1d 12h 6m 40s ago',
+    summary: 'No payment of the last 1d 12h 6m 40s has been reconciled',
     quiet: [stays('tillflow_reconciliation_age_seconds', 129_600)],
   },
   {

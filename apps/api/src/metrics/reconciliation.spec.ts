@@ -52,6 +52,17 @@ describe('the reconciliation that the metrics show', () => {
   });
 });
 
+it('the age of a reconciliation is that of the newest payments that it has compared, however late it ran', async () => {
+  const again: FullReconciliation = {
+    ...run('again', { createdAt: '2026-11-24T00:00:00.000Z' }),
+    result: null,
+    failure: null,
+  };
+  const registry = new Registry();
+  new ReconciliationGauges(registry).show(again, Date.parse('2026-11-24T00:00:10.000Z'));
+  expect(await registry.metrics()).toContain(`tillflow_reconciliation_age_seconds ${3 * 86_400 + 10}`);
+});
+
 it('the gauge of breaks leaves out those that have healed and those that are acknowledged', async () => {
   const found = (more: Partial<Break>): Break => ({
     type: 'amount',

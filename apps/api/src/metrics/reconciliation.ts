@@ -38,7 +38,7 @@ export class ReconciliationGauges {
     });
     this.#age = new Gauge({
       name: 'tillflow_reconciliation_age_seconds',
-      help: 'Seconds since that run started; 0 before the first.',
+      help: 'Seconds since the end of the payments that this run has compared; 0 before the first run.',
       registers,
     });
   }
@@ -59,7 +59,8 @@ export class ReconciliationGauges {
   show(last: FullReconciliation | null, now: number): void {
     const left = (last?.result?.found ?? []).filter(isOpen);
     for (const type of BREAK_TYPES) this.#breaks.set({ type }, left.filter((one) => one.type === type).length);
-    this.#age.set(last === null ? 0 : Math.max(0, now - Date.parse(last.createdAt)) / 1_000);
+    const comparedUntil = last === null ? now : Date.parse(last.summary.compared_until ?? last.summary.to);
+    this.#age.set(Math.max(0, now - comparedUntil) / 1_000);
   }
 }
 

@@ -15,7 +15,7 @@ const MOST_DAYS = 31;
  * Whole business days: the last one whose payments are all old enough, and the days before it, from the first one
  * that no daily run has compared to its end. A change of the zone or of the start compares some hours twice.
  * @param oldEnough payments before this are old enough
- * @param lastDaily the end of the window of the last daily run before a time, in milliseconds; null for none
+ * @param lastDaily until when the daily runs before a time have compared payments, in milliseconds; null for none
  */
 export async function dailyWindow(
   oldEnough: Instant,

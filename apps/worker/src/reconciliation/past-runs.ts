@@ -4,11 +4,14 @@ import { RECONCILE_WORKFLOW, type ReconcileMemo, type ReconcileResult } from '@t
 /** Only this many of the latest runs are read. */
 const MAX_RUNS = 500;
 
-type CompletedRun = { readonly memo: ReconcileMemo; readonly result: () => Promise<ReconcileResult> };
+const COMPLETED = `ExecutionStatus = 'Completed'`;
+const FAILED = `ExecutionStatus IN ('Failed', 'TimedOut', 'Canceled', 'Terminated')`;
 
-/** The completed reconciliations of a task queue, the newest first. */
-async function* completedRuns({ workflow }: Client, taskQueue: string): AsyncGenerator<CompletedRun> {
-  const query = `WorkflowType = '${RECONCILE_WORKFLOW}' AND ExecutionStatus = 'Completed' AND TaskQueue = '${taskQueue}'`;
+type EndedRun = { readonly memo: ReconcileMemo; readonly result: () => Promise<ReconcileResult> };
+
+/** The reconciliations of a task queue that have ended so, the newest first. */
+async function* endedRuns({ workflow }: Client, taskQueue: string, how: string): AsyncGenerator<EndedRun> {
+  const query = `WorkflowType = '${RECONCILE_WORKFLOW}' AND ${how} AND TaskQueue = '${taskQueue}'`;
   let runs = 0;
   for await (const { workflowId, runId, memo } of workflow.list({ query })) {
     runs += 1;
@@ -27,7 +30,7 @@ export async function reportedBefore(
 ): Promise<string[]> {
   const wanted = new Set(refundIds);
   const reported = new Set<string>();
-  for await (const { memo, result } of completedRuns(client, taskQueue)) {
+  for await (const { memo, result } of endedRuns(client, taskQueue, COMPLETED)) {
     if (reported.size === wanted.size) break;
     const { dry_run, outside } = memo.reconciliation;
     if (dry_run || outside === 0) continue;
@@ -38,15 +41,23 @@ export async function reportedBefore(
   return [...reported];
 }
 
-/** The end of the window of the last daily run, if it is before `before`, in milliseconds; null for none. */
+/**
+ * Until when daily runs have compared all payments, if that is before `before`, in milliseconds: the end of the last
+ * window that a run completed. When none did, the beginning of the first window that one tried; null for none.
+ */
 export async function lastDaily(client: Client, taskQueue: string, before: number): Promise<number | null> {
-  let last: number | null = null;
-  for await (const { memo } of completedRuns(client, taskQueue)) {
-    const { reconciliation } = memo;
-    const to = Date.parse(reconciliation.compared_until ?? reconciliation.to);
-    if (memo.daily === true && to < before && (last === null || to > last)) last = to;
+  const ends: number[] = [];
+  for await (const { memo } of endedRuns(client, taskQueue, COMPLETED)) {
+    const { compared_until, to } = memo.reconciliation;
+    if (memo.daily === true) ends.push(Date.parse(compared_until ?? to));
   }
-  return last;
+  const compared = ends.filter((end) => end < before);
+  if (compared.length > 0) return Math.max(...compared);
+  const begins: number[] = [];
+  for await (const { memo } of endedRuns(client, taskQueue, FAILED))
+    if (memo.daily === true) begins.push(Date.parse(memo.reconciliation.from));
+  const tried = begins.filter((begin) => begin < before);
+  return ends.length > 0 || tried.length === 0 ? null : Math.min(...tried);
 }
 
 function isReconcileMemo(memo: unknown): memo is ReconcileMemo {
