@@ -33,7 +33,11 @@ function stored(...runs: readonly FullReconciliation[]) {
   let underWay = 0;
   let most = 0;
   const reconciliations = {
-    page: async () => ({ data: runs, nextPageToken: null }),
+    page: async (size: number, token: Uint8Array | null) => {
+      const from = token?.[0] ?? 0;
+      const next = from + size;
+      return { data: runs.slice(from, next), nextPageToken: next < runs.length ? Uint8Array.of(next) : null };
+    },
     get: async (id: string) => {
       read.push(id);
       underWay += 1;
@@ -69,6 +73,23 @@ describe('the open breaks of recent runs', () => {
     expect(await stored(acknowledged, healed, older).open()).toEqual(['older: c']);
     // The older run took longer, so it is listed first.
     expect(await stored(older, acknowledged, healed).open()).toEqual(['older: c']);
+  });
+
+  it('are those of a daily run of days ago, however many runs followed', async () => {
+    const later = Array.from({ length: 150 }, (_, n) => runOf(`later_${n}`, 9, [6, 7], []));
+    expect(await stored(...later, runOf('daily', 4, [3, 4], [breakOf('a')])).open()).toEqual(['daily: a']);
+  });
+
+  it('are those of receipts, while each newer run over the same days could not read receipts', async () => {
+    const older = runOf('older', 4, [1, 3], [breakOf('a'), breakOf('r', { type: 'receipt_total' })]);
+    const summaryOf = (run: FullReconciliation) => ({
+      ...run.summary,
+      not_compared: [{ what: 'receipts', code: 'provider_timeout', detail: 'no answer' }] as const,
+    });
+    const newer = runOf('newer', 5, [1, 3], []);
+    const unread = { ...newer, summary: summaryOf(newer) };
+    expect(await stored(unread, older).open()).toEqual(['older: r']);
+    expect(await stored(runOf('newest', 6, [1, 3], []), unread, older).open()).toEqual([]);
   });
 
   it('leave out what a newer run over the same days no longer has', async () => {

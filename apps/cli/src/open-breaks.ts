@@ -1,9 +1,10 @@
 import { idsOf, isOpen } from '@tillflow/domain';
-import { covers, type Reconciliations, type StoredReconciliation } from '@tillflow/temporal';
+import { covers, isComplete, type Reconciliations, type StoredReconciliation } from '@tillflow/temporal';
 import { numbered, type NumberedBreak } from './breaks.js';
 
-/** The newest runs of all that Temporal keeps. A daily run for each day of the retention is among them. */
-const RECENT_RUNS = 100;
+const RUNS_PER_PAGE = 100;
+/** Enough for a run each hour for the retention of 30 days. */
+const MOST_RUNS = 1_000;
 
 /** A run with breaks that are open. `from` and `to` are ISO 8601 UTC. */
 export type OpenRun = {
@@ -14,45 +15,60 @@ export type OpenRun = {
 };
 
 /**
- * The open breaks of the recent completed runs, the newest run first. The newest run decides whether a break is open.
- * A run that a newer one covers shows none: the newer one no longer has them, or shows them itself.
+ * The open breaks of the newest 1,000 runs, of the newest run first. The newest run decides whether a break is open.
+ * A run that a newer one covers shows none: the newer one no longer has them, or shows them itself. When the newer one
+ * could not read receipts, breaks of receipts remain.
  * Reads one result of up to 2 MB at a time.
  */
 export async function openBreaks(reconciliations: Pick<Reconciliations, 'page' | 'get'>): Promise<readonly OpenRun[]> {
-  const { data } = await reconciliations.page(RECENT_RUNS, null);
+  const data: StoredReconciliation[] = [];
+  for (let token: Uint8Array | null = null; data.length < MOST_RUNS;) {
+    const page: Awaited<ReturnType<Reconciliations['page']>> = await reconciliations.page(RUNS_PER_PAGE, token);
+    data.push(...page.data);
+    token = page.nextPageToken;
+    if (token === null) break;
+  }
   const seen = new Set<string>();
   const open: OpenRun[] = [];
-  for (const { id, isReplaced } of toRead(data)) {
+  for (const { run, isReplaced, hasReceipts } of toRead(data)) {
+    const { id } = run;
     const { summary, result } = await reconciliations.get(id);
     const left = numbered(result?.found ?? []).filter((one) => !seen.has(idsOf(one)));
     for (const one of left) seen.add(idsOf(one));
-    const breaks = isReplaced ? [] : left.filter(isOpen);
+    const breaks = left.filter((one) => isOpen(one) && (!isReplaced || (hasReceipts && one.type === 'receipt_total')));
     if (breaks.length > 0) open.push({ id, from: summary.from, to: summary.to, breaks });
   }
   return open;
 }
 
+type RunToRead = {
+  readonly run: StoredReconciliation;
+  /** A newer run has compared the same payments. */
+  readonly isReplaced: boolean;
+  /** No newer run has compared the same receipts. */
+  readonly hasReceipts: boolean;
+};
+
 /**
  * The newest first: the runs with open breaks, and those that say more of such breaks than an older run over the same
  * days.
  */
-function toRead(
-  data: readonly StoredReconciliation[],
-): readonly { readonly id: string; readonly isReplaced: boolean }[] {
+function toRead(data: readonly StoredReconciliation[]): readonly RunToRead[] {
   const runs = data
     .filter(({ status }) => status === 'completed')
     // The server's order is that of their ends.
     .toSorted((a, b) => Date.parse(b.createdAt) - Date.parse(a.createdAt))
-    .map((run, index, all) => ({ run, isReplaced: all.slice(0, index).some((later) => covers(later, run)) }));
-  const mayShow = ({ run, isReplaced }: (typeof runs)[number]): boolean => !isReplaced && hasOpen(run);
-  return runs
-    .filter(
-      (one, index) =>
-        mayShow(one) ||
-        (one.run.summary.breaks > 0 &&
-          runs.slice(index + 1).some((older) => mayShow(older) && overlaps(one.run, older.run))),
-    )
-    .map(({ run: { id }, isReplaced }) => ({ id, isReplaced }));
+    .map((run, index, all): RunToRead => {
+      const later = all.slice(0, index).filter((one) => covers(one, run));
+      return { run, isReplaced: later.length > 0, hasReceipts: !later.some(isComplete) };
+    });
+  const mayShow = ({ run, hasReceipts }: RunToRead): boolean => hasReceipts && hasOpen(run);
+  return runs.filter(
+    (one, index) =>
+      mayShow(one) ||
+      (one.run.summary.breaks > 0 &&
+        runs.slice(index + 1).some((older) => mayShow(older) && overlaps(one.run, older.run))),
+  );
 }
 
 function hasOpen({ summary: { breaks, healed } }: StoredReconciliation): boolean {

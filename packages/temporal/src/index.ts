@@ -46,6 +46,7 @@ export { Pauses, type Pause } from './pauses.js';
 export { PendingPlans, type PlanResolved, type PendingPlan } from './plans.js';
 export {
   covers,
+  isComplete,
   ReconciliationNotFoundError,
   Reconciliations,
   type FullReconciliation,

@@ -244,6 +244,11 @@ export function covers({ summary: wide }: StoredReconciliation, { summary: narro
   return Date.parse(wide.from) <= Date.parse(narrow.from) && Date.parse(wide.to) >= Date.parse(narrow.to);
 }
 
+/** Whether a run compared all records: without it, breaks of receipts may be missing. */
+export function isComplete({ summary }: StoredReconciliation): boolean {
+  return summary.not_compared === undefined;
+}
+
 function failureOf(error: WorkflowFailedError): { readonly code: string; readonly detail: string } {
   const { cause } = error;
   const reason = cause instanceof ActivityFailure ? cause.cause : cause;

@@ -41,6 +41,11 @@ describe('the reconciliation that the metrics show', () => {
     ['is the daily one, after one of another day', [run('b', {}, { to: '2026-11-20T00:00:00.000Z' }), daily], 'daily'],
     ['is one of the same day, made after it', [run('b'), daily], 'b'],
     ['is one of more days, made after it', [run('b', {}, { from: '2026-11-01T00:00:00.000Z' }), daily], 'b'],
+    [
+      'is the daily one, after one of the same day that could not read receipts',
+      [run('b', {}, { not_compared: [{ what: 'receipts', code: 'provider_timeout', detail: 'no answer' }] }), daily],
+      'daily',
+    ],
     ['is never a dry one', [...Array.from({ length: 30 }, () => run('dry', {}, { dry_run: true })), daily], 'daily'],
     [
       'is never one that runs or failed',

@@ -1,5 +1,11 @@
 import { BREAK_TYPES, isOpen } from '@tillflow/domain';
-import { covers, type FullReconciliation, type Reconciliations, type StoredReconciliation } from '@tillflow/temporal';
+import {
+  covers,
+  isComplete,
+  type FullReconciliation,
+  type Reconciliations,
+  type StoredReconciliation,
+} from '@tillflow/temporal';
 import { Gauge, type Registry } from 'prom-client';
 
 /** Enough to find the last daily run among the runs that people and scripts started. */
@@ -7,14 +13,14 @@ const RUNS_PER_PAGE = 100;
 const MOST_PAGES = 5;
 
 /**
- * The run whose findings count: the newest completed one that was not dry and compared at least the window of the last
- * daily run. Without a daily run, the newest; null without any.
+ * The run whose findings count: the last daily run, or the newest later one that was not dry and compared all records
+ * of its window. Without a daily run, the newest; null without any.
  * @param runs the newest first
  */
 export function standing(runs: readonly StoredReconciliation[]): StoredReconciliation | null {
   const counted = runs.filter(counts);
   const daily = counted.find(({ isDaily }) => isDaily);
-  return counted.find((one) => daily === undefined || covers(one, daily)) ?? null;
+  return counted.find((one) => daily === undefined || one === daily || (covers(one, daily) && isComplete(one))) ?? null;
 }
 
 function counts({ status, summary }: StoredReconciliation): boolean {

@@ -90,6 +90,7 @@ export class Findings {
       healed: this.#breaks.filter(({ healed }) => healed).length,
       outside: this.#breaks.filter(({ type }) => type === 'refund_made_outside').length,
       acknowledged: this.#breaks.filter(({ acknowledged }) => acknowledged !== undefined).length,
+      ...(this.#notCompared.length === 0 ? {} : { not_compared: this.#notCompared }),
     };
   }
 
@@ -109,7 +110,6 @@ export class Findings {
         breaks: counted('breaks') - this.#breaks.length,
         foreign: counted('foreign') - this.#foreign.length,
       },
-      ...(this.#notCompared.length === 0 ? {} : { not_compared: this.#notCompared }),
     };
   }
 }

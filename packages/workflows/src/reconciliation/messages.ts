@@ -50,6 +50,8 @@ export type ReconcileSummary = {
   readonly outside: number;
   /** The number of listed breaks that a person had acknowledged before the run. Absent in runs of earlier releases. */
   readonly acknowledged?: number;
+  /** Absent when all records were compared, and in memos of earlier releases. */
+  readonly not_compared?: readonly NotCompared[];
 };
 
 /** The memo of a reconciliation's workflow. */
@@ -88,8 +90,6 @@ export type ReconcileResult = ReconcileSummary & {
   readonly foreign: readonly Foreign[];
   /** Counted but not listed. A narrower window lists them. */
   readonly omitted: { readonly breaks: number; readonly foreign: number };
-  /** Absent when all records were compared. */
-  readonly not_compared?: readonly NotCompared[];
 };
 
 /** The summary at the start of a run. */
