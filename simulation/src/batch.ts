@@ -10,6 +10,8 @@ export type PlanKind = 'faults' | 'short';
 
 /** A checkout that is not final so long after the last fault counts as broken. Virtual milliseconds. */
 const FINAL_WITHIN_MS = 30 * 60_000;
+/** What may still happen after the faults happens within this: late calls, late-effect checks, polls. Virtual milliseconds. */
+const STAYS_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 20_000;
 /** The runbook of an attention says that a person looks it up. */
 const LOOK_AFTER_MS = 10 * 60_000;
@@ -94,17 +96,23 @@ type Settled = {
   readonly open: readonly Breach[];
 };
 
-/** The faults are over. Waits until every checkout is final. */
+/** The faults are over. Waits until every checkout is final, and stays so. */
 async function settle(world: World, people: readonly Life[]): Promise<Settled> {
   const healedAt = world.time.now;
   const asked = new Set<Life>();
+  let finalSince: number | null = null;
   for (;;) {
     await world.time.sleep(CHECK_EVERY_MS);
     const records = world.provider.records();
     const found = people.map((life) => [life, life.compare(records)] as const);
     const open = found.flatMap(([, breaches]) => breaches);
     const elapsed = world.time.now - healedAt;
-    if (open.length === 0) return { finalAfterMs: elapsed, open };
+    if (open.length === 0) {
+      finalSince ??= elapsed;
+      if (elapsed - finalSince >= STAYS_MS) return { finalAfterMs: finalSince, open };
+      continue;
+    }
+    finalSince = null;
     if (elapsed > FINAL_WITHIN_MS) return { finalAfterMs: -1, open };
     for (const life of people) await life.decideRefunds();
     if (elapsed < LOOK_AFTER_MS) continue;
