@@ -9,6 +9,7 @@ import {
   parseCheckoutId,
   parseCheckoutWorkflowId,
   queueOfAccount,
+  slipReference,
 } from './ids.js';
 
 const reference = fc.stringMatching(/^[A-Za-z0-9._-]{1,64}$/);
@@ -90,5 +91,16 @@ describe('the task queue of an account', () => {
     const queue = queueOfAccount('stage', 'siam');
     expect([queue, accountOf(queue), installationQueue(queue)]).toEqual(['stage/account/siam', 'siam', 'stage']);
     expect([accountOf('tillflow'), installationQueue('tillflow')]).toEqual(['default', 'tillflow']);
+  });
+});
+
+describe('the reference of a slip', () => {
+  it.each([
+    ['ab12cd', '~AB12CD'],
+    [' ab 12\tCD ', '~AB12CD'],
+    // Digits and letters of full width, as some keyboards write them.
+    ['ＡＢ１２', '~AB12'],
+  ])('%j is searched as %s', (text, expected) => {
+    expect(slipReference(text)).toBe(expected);
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { formatInstant, instant, parseInstant, plus } from './instant.js';
+import { formatInstant, instant, isInstant, parseInstant, plus } from './instant.js';
 
 describe('an instant', () => {
   it('is the same after formatting and parsing', () => {
@@ -36,5 +36,17 @@ describe('an instant', () => {
     expect([instant(first), instant(last)]).toEqual([first, last]);
     expect(() => plus(instant(first), -1)).toThrow(RangeError);
     expect(() => plus(instant(last), 1)).toThrow(RangeError);
+  });
+});
+
+describe('a text', () => {
+  it.each([
+    ['2026-11-21T05:30:00Z', true],
+    ['2026-11-21T05:30:00', false],
+    // JavaScript ignores text in brackets.
+    ['2026-11-21T05:30:00Z (UTC)', false],
+    ['', false],
+  ])('%j is an instant: %s', (text, expected) => {
+    expect(isInstant(text)).toBe(expected);
   });
 });

@@ -1,6 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { chargeLimits, CURRENCIES, decimalsOf, formatMoney, isCurrency, isWithinChargeLimits } from './money.js';
+import {
+  chargeLimits,
+  CURRENCIES,
+  decimalsOf,
+  formatMoney,
+  isCurrency,
+  isWithinChargeLimits,
+  minorUnitDecimals,
+} from './money.js';
 
 const anyMoney = fc.record({ amount: fc.integer({ min: 0, max: 10 ** 12 }), currency: fc.constantFrom(...CURRENCIES) });
 
@@ -41,4 +49,15 @@ describe('money', () => {
       }),
     );
   });
+});
+
+it.each([
+  ['JPY', 0],
+  ['VND', 0],
+  ['BHD', 3],
+  ['TND', 3],
+  ['USD', 2],
+  ['THB', 2],
+])("a customer's currency %s has %i decimals", (currency, decimals) => {
+  expect(minorUnitDecimals(currency)).toBe(decimals);
 });

@@ -4,6 +4,7 @@ import { parseInstant, plus } from './instant.js';
 import {
   describeRefusal,
   leftToRefund,
+  limitIn,
   refundKind,
   refuseNewRefund,
   refuseRefund,
@@ -111,5 +112,16 @@ describe('the kind of a refund', () => {
     expect(refundKind(payment, 150_000, false)).toBe('refund');
     expect(refundKind(payment, 149_999, true)).toBe('refund');
     expect(refundKind({ ...payment, returned: 1 }, 150_000, true)).toBe('refund');
+  });
+});
+
+describe('the limit of a requester', () => {
+  it.each([
+    ['null is none', null, null],
+    ['of a number holds in every currency', 50_000, 50_000],
+    ['of its currency', { THB: 50_000, SGD: 100 }, 50_000],
+    ['in a currency that it does not name is 0', { SGD: 100 }, 0],
+  ] as const)('%s', (_, limit, expected) => {
+    expect(limitIn(limit, 'THB')).toBe(expected);
   });
 });

@@ -35,7 +35,7 @@ describe('routing an event', () => {
     const transaction = 'trxn_test_1';
     expect(routeEvent(event({ ...CHARGE, transaction }))?.transactionId).toBe(transaction);
     expect(routeEvent(event({ ...REFUND, transaction }))?.transactionId).toBeNull();
-    for (const other of ['../x', 7, null]) {
+    for (const other of ['../x', 7, null, `${transaction}' OR ''`, `x${transaction}`]) {
       expect(routeEvent(event({ ...CHARGE, transaction: other }))?.transactionId).toBeNull();
     }
   });
@@ -53,6 +53,8 @@ describe('routing an event', () => {
     { object: 'refund', charge: null },
     { id: 'trsf_test_1' },
     { object: 'refund', charge: `chrg_' OR ''='` },
+    { object: 'charge', id: `chrg_test_1' OR ''='` },
+    { object: 'charge', id: `' OR chrg_test_1` },
     { object: 'charge', id: 'rfnd_test_1' },
     { object: 'charge', id: ['chrg_test_1'] },
   ])('finds no charge in the data %j', (data) => {

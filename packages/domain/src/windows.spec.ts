@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { formatInstant, instant, parseInstant, plus, type Instant } from './instant.js';
-import { isRefundable, isVoidable, refundableUntil, voidableUntil, voidRule } from './windows.js';
+import { isRefundable, isVoidable, nextCutOff, refundableUntil, voidableUntil, voidRule } from './windows.js';
 
 const at = parseInstant;
 const DAY = 86_400_000;
@@ -114,5 +114,16 @@ describe('the refund window', () => {
         expect(refundableUntil(instant(paidAt + later))).toBeGreaterThanOrEqual(refundableUntil(paidAt));
       }),
     );
+  });
+});
+
+describe('the next void cut-off', () => {
+  it.each([
+    ['2026-11-21T00:00:00Z', '2026-11-21T16:15:00.000Z'],
+    ['2026-11-21T16:14:59.999Z', '2026-11-21T16:15:00.000Z'],
+    ['2026-11-21T16:15:00Z', '2026-11-22T16:15:00.000Z'],
+    ['2026-12-31T23:59:59Z', '2027-01-01T16:15:00.000Z'],
+  ])('after %s is %s', (after, expected) => {
+    expect(text(nextCutOff(at(after)))).toBe(expected);
   });
 });

@@ -8,6 +8,7 @@ import {
   idsOf,
   isOpen,
   toBreak,
+  withAcknowledgement,
   type Break,
   type BreakFacts,
   type BreakType,
@@ -145,4 +146,18 @@ it('a break heals by a retrieve when it is a missed payment or a refund made out
   expect(heal({ charge: { status: 'reversed' } })).toEqual([false]);
   expect(heal({ checkout: { charges: [{ id: 'chrg_other', status: 'successful' }] } })).toEqual([false]);
   expect(heal({ checkout: null })).toEqual([false]);
+});
+
+describe('an acknowledgement', () => {
+  const acknowledged = { by: 'ops', at: '2026-03-11T09:00:00.000Z', reason: 'known' };
+
+  it('closes its break, and takes the place of an earlier one', () => {
+    const one = withAcknowledgement(toBreak(FACTS), { ...acknowledged, reason: 'earlier' });
+    expect(withAcknowledgement(one, acknowledged)).toEqual({ ...toBreak(FACTS), acknowledged });
+    expect([isOpen(toBreak(FACTS)), isOpen(one)]).toEqual([true, false]);
+  });
+
+  it('that is taken away leaves the break as it was', () => {
+    expect(withAcknowledgement(withAcknowledgement(toBreak(FACTS), acknowledged), null)).toEqual(toBreak(FACTS));
+  });
 });
