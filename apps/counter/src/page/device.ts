@@ -30,6 +30,9 @@ export type StoredSale = {
  */
 const SESSIONS = { till: ['tillflow.session'], display: ['tillflow.display', 'tillflow.session'] } as const;
 
+/** As many as the page shows of the last sales. */
+const MOST_LEFT = 10;
+
 /** Reads and writes what the page keeps. Texts that another program has damaged count as absent. */
 export class Device {
   readonly #names: readonly [string, ...string[]];
@@ -72,6 +75,16 @@ export class Device {
     else this.memory.setItem(name, JSON.stringify(sale));
   }
 
+  /** The references of the sales that the person at the till has left without a payment, the newest last. */
+  left(till: string): readonly string[] {
+    return this.#read(`tillflow.left.${till}`, isTexts) ?? [];
+  }
+
+  /** Keeps the newest of them. */
+  keepLeft(till: string, references: readonly string[]): void {
+    this.#tryToWrite(`tillflow.left.${till}`, references.slice(-MOST_LEFT));
+  }
+
   /** A choice of the person, such as the language. */
   choice(name: string): string | null {
     return this.#read(`tillflow.choice.${name}`, isText);
@@ -91,7 +104,7 @@ export class Device {
   }
 
   /** What the device does not keep, the page asks for again. */
-  #tryToWrite(name: string, value: string, memory = this.memory): void {
+  #tryToWrite(name: string, value: string | readonly string[], memory = this.memory): void {
     try {
       memory.setItem(name, JSON.stringify(value));
     } catch {
@@ -102,6 +115,10 @@ export class Device {
 
 function isText(value: unknown): value is string {
   return typeof value === 'string';
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
 }
 
 function isSale(value: unknown): value is StoredSale {

@@ -7,7 +7,7 @@ import { Till, type Shown } from './till.js';
 beforeEach(() => void vi.useFakeTimers({ now: Date.parse('2026-11-24T12:00:00Z') }));
 afterEach(() => void vi.useRealTimers());
 
-const SALE: StoredSale = { reference: 'r', amount: 100, currency: 'THB', note: '', startedAt: 0, id: 'a' };
+const SALE: StoredSale = { reference: 'reference-of-a', amount: 100, currency: 'THB', note: '', startedAt: 0, id: 'a' };
 const EXPIRED = { status: 'expired', qr: null };
 
 async function openTill(listed: readonly Checkout[] = [], kept: StoredSale | null = null, memory = memoryOf()) {
@@ -147,7 +147,8 @@ describe('a tap', () => {
 
 describe('the amount pad', () => {
   it('names a sale that was paid after the person had left it, until the person looks at it', async () => {
-    const { till, server } = await openTill([checkoutOf('a')], SALE);
+    const memory = memoryOf();
+    const { till, server } = await openTill([checkoutOf('a')], SALE, memory);
     const cancelled = checkoutOf('a', { status: 'cancelled', version: 2 });
     server.set(cancelled);
     server.listed = [cancelled];
@@ -158,10 +159,22 @@ describe('the amount pad', () => {
     server.listed = [late];
     await vi.advanceTimersByTimeAsync(20_000);
     expect(till.surprises).toEqual([late]);
+    // A reload, or a loss of power.
+    const { till: reloaded } = await openTill([late], null, memory);
+    expect(reloaded.surprises).toEqual([late]);
     till.reopen(late);
     till.finish();
     await vi.advanceTimersByTimeAsync(20_000);
     expect(till.surprises).toEqual([]);
+  });
+
+  it('names a sale that was paid although no answer had named its checkout when the person left it', async () => {
+    const { till, server } = await openTill([], { ...SALE, id: null, startedAt: Date.now() });
+    till.finish();
+    const paid = checkoutOf('a', { status: 'paid' });
+    server.listed = [paid];
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(till.surprises).toEqual([paid]);
   });
 
   it('names no sale whose payment the person has seen', async () => {

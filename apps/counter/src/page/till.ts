@@ -68,8 +68,6 @@ export class Till {
   /** The time of the page at which a finger or a key came down, until the tap that follows. 0: none. */
   #pressedAt = 0;
   #todayReadAt = 0;
-  /** The ids of sales that the person has left without a payment. */
-  readonly #left = new Set<string>();
   #settle: ReturnType<typeof setTimeout> | undefined;
   #start: Start | null = null;
   #token: string | null = null;
@@ -113,8 +111,8 @@ export class Till {
 
   /** Last sales that were paid, or also returned, after the person had left them. */
   get surprises(): readonly Checkout[] {
-    const now = this.parts.clock.now();
-    return this.recent.filter((one) => this.#left.has(one.id) && isPaidAtAll(screenOf(one, now)));
+    const [now, left] = [this.parts.clock.now(), this.parts.device.left(this.#name)];
+    return this.recent.filter((one) => left.includes(one.reference) && isPaidAtAll(screenOf(one, now)));
   }
 
   /** The totals are those of the present business day. */
@@ -266,7 +264,7 @@ export class Till {
   finish(): void {
     const { run, screen } = this;
     if (run === null || screen === null) return;
-    if (run.sale.id !== null && !isPaidAtAll(screen)) this.#left.add(run.sale.id);
+    if (!isPaidAtAll(screen)) this.#noteLeft(run.sale, true);
     if (!this.isReopened && this.#isKept(run.sale)) this.parts.device.keepSale(this.#name, null);
     this.#leaveRun();
     this.#changed();
@@ -293,7 +291,7 @@ export class Till {
     const { sdk, name } = { sdk: this.#sdk, name: this.#name };
     if (sdk === null) return;
     this.refusal = null;
-    if (sale.id !== null) this.#left.delete(sale.id);
+    this.#noteLeft(sale, false);
     this.isReopened = reopened !== null;
     this.run = new SaleRun(
       sale,
@@ -315,6 +313,12 @@ export class Till {
     this.run.checkout = reopened;
     void this.run.follow();
     this.#changed();
+  }
+
+  /** A sale may have taken effect although no answer has named its checkout: so the reference counts. */
+  #noteLeft({ reference }: StoredSale, isLeft: boolean): void {
+    const others = this.parts.device.left(this.#name).filter((one) => one !== reference);
+    this.parts.device.keepLeft(this.#name, isLeft ? [...others, reference] : others);
   }
 
   /** The device keeps this sale, or none. Another window of this till may have begun another one. */
