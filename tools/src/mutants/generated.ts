@@ -1,9 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Clone, PNPM, writePage } from './clone.js';
+import { Clone, PNPM, ROOT, writePage } from './clone.js';
 
 /** The newest versions that run on Node 20.19. Only this command needs them, so the project does not install them. */
 const STRYKER = ['@stryker-mutator/core@9.6.1', '@stryker-mutator/vitest-runner@9.6.1'] as const;
+const PAGE = 'docs/generated-mutants.md';
 /** The share of mutants that the tests must kill. */
 const BOUND = 0.95;
 
@@ -40,18 +41,26 @@ type GeneratedMutant = {
 
 type Row = { readonly file: string; readonly mutants: readonly GeneratedMutant[] };
 
-/** Measures how many generated mutants the unit tests kill. @returns whether each part reaches the bound */
-export async function measureGenerated(): Promise<boolean> {
+/**
+ * Measures how many generated mutants the unit tests kill, and writes the page. The page keeps the parts that are not
+ * measured.
+ * @param names parts of the names of {@link PARTS}; none: all parts
+ * @returns whether each measured part reaches the bound
+ */
+export async function measureGenerated(names: readonly string[]): Promise<boolean> {
+  const chosen = PARTS.filter(({ name }) => names.length === 0 || names.some((part) => name.includes(part)));
   const clone = await Clone.create();
   try {
     await clone.npx([...PNPM, 'add', '--save-dev', '--workspace-root', ...STRYKER]);
     const measured: { readonly part: Part; readonly rows: readonly Row[] }[] = [];
-    for (const part of PARTS) {
+    for (const part of chosen) {
       console.log(`${part.name}: this takes a while`);
       measured.push({ part, rows: await measure(clone, part) });
     }
-    const sections = measured.flatMap(({ part, rows }) => section(part, rows));
-    await writePage('docs/generated-mutants.md', [...HEAD, ...sections, ''].join('\n'));
+    const sections = new Map(measured.map(({ part, rows }) => [part, section(part, rows).join('\n')]));
+    const page = await readFile(join(ROOT, PAGE), 'utf8');
+    const all = PARTS.map((part) => sections.get(part) ?? sectionOf(page, part));
+    await writePage(PAGE, [...HEAD, ...all, ''].join('\n'));
     return measured.every(({ rows }) => scoreOf(rows) >= BOUND);
   } finally {
     await clone.remove();
@@ -127,6 +136,11 @@ function section({ name, folder }: Part, rows: readonly Row[]): string[] {
     ...survivors.map((cells) => `| ${cells.join(' | ')} |`),
     '',
   ];
+}
+
+/** The section of a part as the page has it; empty when it has none. */
+function sectionOf(page: string, { name }: Part): string {
+  return page.split(/\n(?=## )/).find((text) => text.startsWith(`## ${name}: `)) ?? '';
 }
 
 const LONGEST = 60;

@@ -6,14 +6,14 @@ import { measureSimulated } from './simulated.js';
 const GENERATED = 'generated';
 const SIMULATED = 'simulated';
 const USAGE = `usage: pnpm mutants [<part of an id> ...]
-       pnpm mutants ${GENERATED}
+       pnpm mutants ${GENERATED} [<part of a name> ...]
        pnpm mutants ${SIMULATED} [<part of an id> ...]
 
 Applies each mutant of tools/src/mutants/list.ts to a clone of the last commit and runs the test files that must fail.
 Without arguments it also writes docs/mutants.md. Exits 0 when every mutant is killed, 1 when one survives.
 
-${GENERATED}: Stryker makes the mutants, of packages/domain and of the checkout model. Takes about an hour, and writes
-docs/generated-mutants.md. Exits 1 when fewer than 95 % are killed.
+${GENERATED}: Stryker makes the mutants, of packages/domain (domain) and of the checkout model (model). Takes about an hour,
+and writes docs/generated-mutants.md. Exits 1 when fewer than 95 % are killed.
 
 ${SIMULATED}: the simulation looks for the mutants of money within a checkout. Without parts it also writes the table of
 docs/simulation.md. Exits 1 when it misses one.`;
@@ -65,7 +65,7 @@ async function main(parts: readonly string[]): Promise<number> {
     console.error(USAGE);
     return 2;
   }
-  if (parts[0] === GENERATED) return (await measureGenerated()) ? 0 : 1;
+  if (parts[0] === GENERATED) return (await measureGenerated(parts.slice(1))) ? 0 : 1;
   if (parts[0] === SIMULATED) return (await measureSimulated(parts.slice(1))) ? 0 : 1;
   const chosen = MUTANTS.filter(({ id }) => parts.length === 0 || parts.some((part) => id.includes(part)));
   const clone = await Clone.create();
