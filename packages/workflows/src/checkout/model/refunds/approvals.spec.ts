@@ -73,7 +73,11 @@ describe('a refund above the limit of its requester', () => {
     checkout.pass(1);
     expect(checkout.decideRefund('k', 'approve', 'manager')).toBe('refund_decided');
     checkout.model.advanceTo(checkout.now);
-    expect(checkout.model.refund('k')).toMatchObject({ status: 'rejected', failure_code: 'approval_expired' });
+    expect(checkout.model.refund('k')).toMatchObject({
+      status: 'rejected',
+      failure_code: 'approval_expired',
+      failure_message: 'No second person approved it in time',
+    });
     expect(checkout.view.attention).toBeNull();
   });
 
@@ -121,6 +125,77 @@ describe('a refund above the limit of its requester', () => {
     checkout.model.resolve(checkout.now, { action: 'abandon', reason: 'a test' });
     checkout.model.advanceTo(checkout.now);
     expect([statusOf(checkout), checkout.view.attention?.code]).toEqual(['needs_approval', 'approval_needed']);
+  });
+});
+
+describe('a decision about a refund', () => {
+  const decision: RefundDecision = { key: 'k', decision: 'approve', reason: null, by: 'manager' };
+  const refusalOf = (given: unknown, mayApprove = true, checkout = waiting()) =>
+    checkout.model.refuseDecision(checkout.now, given as RefundDecision, mayApprove);
+
+  it.each([
+    ['a text', 'approve'],
+    ['nothing', null],
+    ['a decision without a key', { ...decision, key: undefined }],
+    ['another decision', { ...decision, decision: 'pay' }],
+    ['a reason that is no text', { ...decision, reason: 7 }],
+  ])('is refused when it is %s', (_, given) => {
+    const message = 'A decision names a key, and approve or reject';
+    expect(refusalOf(given)).toEqual({ code: 'invalid_refund', message });
+  });
+
+  it.each([
+    ['no refund has its key', { ...decision, key: 'x' }, true, 'refund_unknown', 'No refund has the key x'],
+    ['its key may not approve', decision, false, 'may_not_approve', 'manager may not approve refunds'],
+    [
+      'its requester has no name and may not approve',
+      { ...decision, by: undefined },
+      false,
+      'may_not_approve',
+      'The requester may not approve refunds',
+    ],
+    [
+      'its key asked for the refund',
+      { ...decision, by: 'clerk' },
+      true,
+      'second_person_required',
+      'Another key than the one that asked for the refund must decide',
+    ],
+  ])('says why it is refused: %s', (_, given, mayApprove, code, message) => {
+    expect(refusalOf(given, mayApprove)).toEqual({ code, message });
+  });
+
+  it('says what became of a refund that does not wait any more', () => {
+    const checkout = waiting();
+    checkout.decideRefund('k', 'reject', 'manager');
+    const message = 'The refund does not wait for approval: it is rejected';
+    expect(refusalOf(decision, true, checkout)).toEqual({ code: 'refund_decided', message });
+  });
+
+  it.each([
+    ['a reason', 'seen', ': seen'],
+    ['an empty reason', '', ''],
+    ['no reason', undefined, ''],
+  ])('keeps %s', (_, reason, shown) => {
+    const [approved, rejected] = [waiting(), waiting()];
+    approved.model.decideRefund(approved.now, { ...decision, reason } as RefundDecision);
+    rejected.model.decideRefund(rejected.now, {
+      ...decision,
+      reason,
+      decision: 'reject',
+      by: undefined,
+    } as RefundDecision);
+    expect(approved.timeline('refund_approved')).toEqual([
+      { what: 'refund_approved', detail: `k${shown}`, by: 'manager' },
+    ]);
+    expect(rejected.model.refund('k')?.failure_message).toBe(`A person did not approve it${shown}`);
+  });
+
+  it('about an unknown refund changes nothing', () => {
+    const checkout = waiting();
+    const before = checkout.model.timeline;
+    checkout.model.decideRefund(checkout.now, { ...decision, key: 'x' });
+    expect(checkout.model.timeline).toEqual(before);
   });
 });
 
