@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -399,16 +400,21 @@ describe('a request that arrives slowly', () => {
 
 it('a change whose caller disconnects before the answer is in the log and in the audit', async () => {
   const socket = api.connect();
-  const checkout = 'chk_default_left';
+  const checkout = `chk_default_${randomUUID()}`;
   socket.end(`POST /v1/checkouts/${checkout}/cancel HTTP/1.1\r\nHost: a\r\n${KEY}\r\nContent-Length: 0\r\n\r\n`, () =>
     socket.destroy(),
   );
-  const lines = () =>
-    api.logs
-      .map((line) => JSON.parse(line) as { msg: string; route?: string; audit?: { target: { id?: string } } })
-      .filter(({ route, audit }) => route === '/v1/checkouts/:id/cancel' || audit?.target.id === checkout);
-  await expect.poll(lines, { timeout: 20_000 }).toMatchObject([
-    { msg: 'request', method: 'POST', status: 503, disconnected: true },
-    { msg: 'audit', audit: { operation: 'cancelCheckout', status: 503 } },
-  ]);
+  type Line = { readonly request_id?: string; readonly audit?: { readonly target: { readonly id?: string } } };
+  const lines = () => {
+    const all = api.logs.map((line) => JSON.parse(line) as Line);
+    const id = all.find(({ audit }) => audit?.target.id === checkout)?.request_id;
+    return all.filter(({ request_id }) => id !== undefined && request_id === id);
+  };
+  await expect
+    .poll(lines, { timeout: 20_000 })
+    .toMatchObject([
+      { msg: 'request failed' },
+      { msg: 'request', method: 'POST', status: 503, disconnected: true },
+      { msg: 'audit', audit: { operation: 'cancelCheckout', status: 503 } },
+    ]);
 });
