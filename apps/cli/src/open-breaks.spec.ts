@@ -33,10 +33,8 @@ function stored(...runs: readonly FullReconciliation[]) {
   let underWay = 0;
   let most = 0;
   const reconciliations = {
-    page: async (size: number, token: Uint8Array | null) => {
-      const from = token?.[0] ?? 0;
-      const next = from + size;
-      return { data: runs.slice(from, next), nextPageToken: next < runs.length ? Uint8Array.of(next) : null };
+    async *runs(most: number) {
+      for (const run of runs.slice(0, most)) yield await Promise.resolve(run);
     },
     get: async (id: string) => {
       read.push(id);

@@ -2,7 +2,6 @@ import { idsOf, isOpen } from '@tillflow/domain';
 import { covers, isComplete, type Reconciliations, type StoredReconciliation } from '@tillflow/temporal';
 import { numbered, type NumberedBreak } from './breaks.js';
 
-const RUNS_PER_PAGE = 100;
 /** Enough for a run each hour for the retention of 30 days. */
 const MOST_RUNS = 1_000;
 
@@ -20,14 +19,9 @@ export type OpenRun = {
  * could not read receipts, breaks of receipts remain.
  * Reads one result of up to 2 MB at a time.
  */
-export async function openBreaks(reconciliations: Pick<Reconciliations, 'page' | 'get'>): Promise<readonly OpenRun[]> {
+export async function openBreaks(reconciliations: Pick<Reconciliations, 'runs' | 'get'>): Promise<readonly OpenRun[]> {
   const data: StoredReconciliation[] = [];
-  for (let token: Uint8Array | null = null; data.length < MOST_RUNS;) {
-    const page: Awaited<ReturnType<Reconciliations['page']>> = await reconciliations.page(RUNS_PER_PAGE, token);
-    data.push(...page.data);
-    token = page.nextPageToken;
-    if (token === null) break;
-  }
+  for await (const run of reconciliations.runs(MOST_RUNS)) data.push(run);
   const seen = new Set<string>();
   const open: OpenRun[] = [];
   for (const { run, isReplaced, hasReceipts } of toRead(data)) {

@@ -73,8 +73,20 @@ function runsOf(runs: readonly Run[]) {
     bounded: (_kind, _milliseconds, work) => work(),
   });
   const covering = async () => (await reconciliations.covering(DAY)).map(({ createdAt }) => Date.parse(createdAt));
-  return { covering, searches: () => searches };
+  return { reconciliations, covering, searches: () => searches };
 }
+
+it.each([
+  [249, 250],
+  [250, 250],
+  [251, 250],
+])('of %i runs, the newest %i at most are read, over several pages', async (count, most) => {
+  const runs = Array.from({ length: count }, (_, n) => ({ at: DAY.to + n * 60_000, ...windowFrom(DAY.from, 24) }));
+  const read: number[] = [];
+  for await (const { createdAt } of runsOf(runs).reconciliations.runs(most)) read.push(Date.parse(createdAt));
+  const newest = runs.map(({ at }) => at).toReversed();
+  expect(read).toEqual(newest.slice(0, most));
+});
 
 describe('the runs that cover a day', () => {
   const daily = { at: DAY.to + HOUR_MS, ...windowFrom(DAY.from, 24) };

@@ -145,6 +145,11 @@ export class Reconciliations {
     return { data, nextPageToken: page.nextPageToken };
   }
 
+  /** The runs in the order of {@link page}, at most this many. */
+  runs(most: number): AsyncGenerator<StoredReconciliation, void, undefined> {
+    return this.#list(this.query, most);
+  }
+
   /**
    * The completed runs whose payments include all of a window, the ones with the shortest window first, of equal ones
    * the newest. Dry runs are left out. Reads the latest 500 runs that began within two days after the window, and the
@@ -164,16 +169,22 @@ export class Reconciliations {
 
   /** The latest 500 completed runs that a search finds. */
   async #completed(began: string): Promise<StoredReconciliation[]> {
-    const { client } = this.temporal;
     const query = `${this.query} AND ExecutionStatus = 'Completed' AND ${began}`;
     const found: StoredReconciliation[] = [];
-    for (let token: Uint8Array | null = null; found.length < MOST_RUNS;) {
-      const page: RunPage = await this.#withinReadTime(() => listPage(client, query, RUNS_PER_PAGE, token));
-      for (const run of page.runs) found.push(this.#toStored(await decodeRun(client, run)));
-      token = page.nextPageToken;
-      if (token === null) break;
-    }
+    for await (const run of this.#list(query, MOST_RUNS)) found.push(run);
     return found;
+  }
+
+  async *#list(query: string, most: number): AsyncGenerator<StoredReconciliation, void, undefined> {
+    const { client } = this.temporal;
+    let left = most;
+    for (let token: Uint8Array | null = null; left > 0;) {
+      const page: RunPage = await this.#withinReadTime(() => listPage(client, query, RUNS_PER_PAGE, token));
+      for (const run of page.runs.slice(0, left)) yield this.#toStored(await decodeRun(client, run));
+      left -= page.runs.length;
+      token = page.nextPageToken;
+      if (token === null) return;
+    }
   }
 
   /** The search query for the runs of this task queue. */

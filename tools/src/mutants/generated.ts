@@ -49,6 +49,7 @@ type Row = { readonly file: string; readonly mutants: readonly GeneratedMutant[]
  */
 export async function measureGenerated(names: readonly string[]): Promise<boolean> {
   const chosen = PARTS.filter(({ name }) => names.length === 0 || names.some((part) => name.includes(part)));
+  if (chosen.length === 0) throw new Error(`The parts are: ${PARTS.map(({ name }) => name).join(', ')}`);
   const clone = await Clone.create();
   try {
     await clone.npx([...PNPM, 'add', '--save-dev', '--workspace-root', ...STRYKER]);

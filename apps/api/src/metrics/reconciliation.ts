@@ -9,8 +9,7 @@ import {
 import { Gauge, type Registry } from 'prom-client';
 
 /** Enough to find the last daily run among the runs that people and scripts started. */
-const RUNS_PER_PAGE = 100;
-const MOST_PAGES = 5;
+const MOST_RUNS = 500;
 
 /**
  * The run whose findings count: the last daily run, or the newest later one that was not dry and compared all records
@@ -73,12 +72,9 @@ export class ReconciliationGauges {
 /** The newest runs, back to the last daily one that completed. */
 async function recentRuns(reconciliations: Reconciliations): Promise<StoredReconciliation[]> {
   const runs: StoredReconciliation[] = [];
-  let token: Uint8Array | null = null;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const page: Awaited<ReturnType<Reconciliations['page']>> = await reconciliations.page(RUNS_PER_PAGE, token);
-    runs.push(...page.data);
-    token = page.nextPageToken;
-    if (token === null || runs.some((one) => one.isDaily && counts(one))) break;
+  for await (const run of reconciliations.runs(MOST_RUNS)) {
+    runs.push(run);
+    if (run.isDaily && counts(run)) break;
   }
   return runs;
 }

@@ -30,9 +30,6 @@ export type StoredSale = {
  */
 const SESSIONS = { till: ['tillflow.session'], display: ['tillflow.display', 'tillflow.session'] } as const;
 
-/** As many as the page shows of the last sales. */
-const MOST_LEFT = 10;
-
 /** Reads and writes what the page keeps. Texts that another program has damaged count as absent. */
 export class Device {
   readonly #names: readonly [string, ...string[]];
@@ -80,9 +77,8 @@ export class Device {
     return this.#read(`tillflow.left.${till}`, isTexts) ?? [];
   }
 
-  /** Keeps the newest of them. */
   keepLeft(till: string, references: readonly string[]): void {
-    this.#tryToWrite(`tillflow.left.${till}`, references.slice(-MOST_LEFT));
+    this.#tryToWrite(`tillflow.left.${till}`, references);
   }
 
   /** A choice of the person, such as the language. */

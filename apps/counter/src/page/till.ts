@@ -17,7 +17,7 @@ const BEAT_WHILE_LOST_MS = 1_000;
 const RETURN_AFTER_MS = 12_000;
 const RETURNS: ReadonlySet<Screen> = new Set(['paid', 'cancelled']);
 const LAST_SALES = 10;
-/** Clocks may differ by some of it. Milliseconds. */
+/** A payment of a sale that the page finds on the device is new for so long. Clocks may differ by some of it. Milliseconds. */
 const JUST_PAID_MS = 120_000;
 /** A second tap comes up to 300 ms after the first, and must not press what has come to its place. Milliseconds. */
 const SETTLES_WITHIN_MS = 400;
@@ -318,7 +318,7 @@ export class Till {
   /** A sale may have taken effect although no answer has named its checkout: so the reference counts. */
   #noteLeft({ reference }: StoredSale, isLeft: boolean): void {
     const others = this.parts.device.left(this.#name).filter((one) => one !== reference);
-    this.parts.device.keepLeft(this.#name, isLeft ? [...others, reference] : others);
+    this.parts.device.keepLeft(this.#name, isLeft ? [...others, reference].slice(-LAST_SALES) : others);
   }
 
   /** The device keeps this sale, or none. Another window of this till may have begun another one. */

@@ -51,13 +51,15 @@ export async function lastDaily(client: Client, taskQueue: string, before: numbe
     const { compared_until, to } = memo.reconciliation;
     if (memo.daily === true) ends.push(Date.parse(compared_until ?? to));
   }
-  const compared = ends.filter((end) => end < before);
-  if (compared.length > 0) return Math.max(...compared);
+  if (ends.length > 0) {
+    const compared = ends.filter((end) => end < before);
+    return compared.length === 0 ? null : Math.max(...compared);
+  }
   const begins: number[] = [];
   for await (const { memo } of endedRuns(client, taskQueue, FAILED))
     if (memo.daily === true) begins.push(Date.parse(memo.reconciliation.from));
   const tried = begins.filter((begin) => begin < before);
-  return ends.length > 0 || tried.length === 0 ? null : Math.min(...tried);
+  return tried.length === 0 ? null : Math.min(...tried);
 }
 
 function isReconcileMemo(memo: unknown): memo is ReconcileMemo {

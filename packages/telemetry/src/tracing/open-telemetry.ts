@@ -200,19 +200,18 @@ class GivenIds implements IdGenerator {
 /** The most spans in one request. Source: OpenTelemetry's default. */
 const BATCH = 512;
 
-/** Whether a trace is exported. The names are OpenTelemetry's. */
+/** Whether a trace is exported. */
 type Sampling = (traceId: string, parent: SpanContext | undefined) => boolean;
 
 function samplingOf({ OTEL_TRACES_SAMPLER: name, OTEL_TRACES_SAMPLER_ARG: share }: TraceSettings): Sampling {
   const ratio = new TraceIdRatioBasedSampler(share);
-  const root: Sampling = name.endsWith('always_on')
+  const root: (traceId: string) => boolean = name.endsWith('always_on')
     ? () => true
     : name.endsWith('always_off')
       ? () => false
       : (traceId) => ratio.shouldSample(ROOT_CONTEXT, traceId).decision !== SamplingDecision.NOT_RECORD;
   if (!name.startsWith('parentbased_')) return root;
-  return (traceId, parent) =>
-    parent === undefined ? root(traceId, parent) : (parent.traceFlags & TraceFlags.SAMPLED) !== 0;
+  return (traceId, parent) => (parent === undefined ? root(traceId) : (parent.traceFlags & TraceFlags.SAMPLED) !== 0);
 }
 
 function contextOf(traceparent: string | undefined): SpanContext | undefined {
