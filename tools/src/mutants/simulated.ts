@@ -50,6 +50,14 @@ export const FIXED: readonly Defect[] = [
     to: 'if (isReplay && workflowInfo().historyLength < historyLength)',
   },
   {
+    id: 'failed-call-of-a-renewed-task-goes-on',
+    breaks: 'a workflow task that was renewed during a local call goes on when the call fails',
+    file: `${SHARED}/local-call.ts`,
+    from: '    // The tries of a call that fails may take longer than a task, too.\n    mustBeTheSameTask();\n',
+    to: '',
+    focus: ['--fault', 'without CPU', '--action', 'refunds'],
+  },
+  {
     id: 'abandoned-refund-frees-its-amount',
     breaks: 'a refund that is given up while it may take effect does not reserve its amount',
     file: `${MODEL}/refunds/refunds.ts`,

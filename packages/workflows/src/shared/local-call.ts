@@ -31,8 +31,18 @@ async function inOneTask<T>(call: () => Promise<T>): Promise<T> {
   const { historyLength, unsafe } = workflowInfo();
   // A task that is carried out again has the times of its history.
   const isReplay = unsafe.isReplaying;
-  const result = await call();
-  if (!isReplay && workflowInfo().historyLength !== historyLength)
-    throw new Error('The workflow task was renewed during a local call, and is carried out again');
+  const mustBeTheSameTask = (): void => {
+    if (!isReplay && workflowInfo().historyLength !== historyLength)
+      throw new Error('The workflow task was renewed during a local call, and is carried out again');
+  };
+  let result: T;
+  try {
+    result = await call();
+  } catch (error) {
+    // The tries of a call that fails may take longer than a task, too.
+    mustBeTheSameTask();
+    throw error;
+  }
+  mustBeTheSameTask();
   return result;
 }

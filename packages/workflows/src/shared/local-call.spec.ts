@@ -1,0 +1,43 @@
+import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { LocalCalls } from './local-call.js';
+
+/** What Temporal's library says of the workflow task in progress. */
+const task = { historyLength: 3, unsafe: { isReplaying: false } };
+vi.mock('@temporalio/workflow', () => ({ workflowInfo: () => task }));
+beforeEach(() => {
+  Object.assign(task, { historyLength: 3, unsafe: { isReplaying: false } });
+});
+
+const RENEWED = 'The workflow task was renewed during a local call, and is carried out again';
+
+/** A call during which Temporal renews the task. */
+const renewedBy =
+  <T>(end: () => T) =>
+  async (): Promise<T> => {
+    await Promise.resolve();
+    task.historyLength += 3;
+    return end();
+  };
+const fails = (): never => {
+  throw new Error('no answer');
+};
+
+describe('a local call', () => {
+  it.each([
+    ['that answers', renewedBy(() => 'seen')],
+    ['that fails', renewedBy(fails)],
+  ])('a local call %s after its task was renewed fails the task', async (_, call) => {
+    await expect(new LocalCalls().make(call)).rejects.toThrow(RENEWED);
+  });
+
+  it('a local call within one task gives its result, or its failure', async () => {
+    const calls = new LocalCalls();
+    await expect(calls.make(() => Promise.resolve('seen'))).resolves.toBe('seen');
+    await expect(calls.make(async () => fails())).rejects.toThrow('no answer');
+  });
+
+  it('a local call that a replay repeats gives its result, although the history is longer by then', async () => {
+    task.unsafe.isReplaying = true;
+    await expect(new LocalCalls().make(renewedBy(() => 'seen'))).resolves.toBe('seen');
+  });
+});
