@@ -112,8 +112,7 @@ async function settle(world: World, people: readonly Life[]): Promise<Settled> {
       if (elapsed - finalSince >= STAYS_MS) return { finalAfterMs: finalSince, open };
       continue;
     }
-    finalSince = null;
-    if (elapsed > FINAL_WITHIN_MS) return { finalAfterMs: -1, open };
+    if (finalSince !== null || elapsed > FINAL_WITHIN_MS) return { finalAfterMs: -1, open };
     for (const life of people) await life.decideRefunds();
     if (elapsed < LOOK_AFTER_MS) continue;
     for (const [life, breaches] of found) {

@@ -1,6 +1,16 @@
 import Long from 'long';
 import type { EngineParts } from './parts.js';
-import { events, TIMEOUT, toMs, type Command, type Failure, type Job, type Payload } from './protocol.js';
+import {
+  events,
+  pauseAfter,
+  retryOf,
+  TIMEOUT,
+  toMs,
+  type Command,
+  type Failure,
+  type Job,
+  type Payload,
+} from './protocol.js';
 import type { ActivityState, Run } from './run.js';
 
 type Result = NonNullable<NonNullable<Job['resolveActivity']>['result']>;
@@ -26,7 +36,7 @@ export class ActivityTasks {
       scheduledAt: time.now,
       scheduledEventId,
       timeouts: { scheduleToCloseMs, ...timeouts },
-      retry: retryOf(command),
+      retry: retryOf(command.retryPolicy),
       attempt: 1,
       attemptScheduledAt: time.now,
       startedAt: null,
@@ -112,8 +122,8 @@ export class ActivityTasks {
   #retry(run: Run, activity: ActivityState): boolean {
     const { retry, timeouts } = activity;
     const { time } = this.parts;
-    if (activity.attempt >= retry.attempts) return false;
-    const pause = Math.min(retry.initialMs * retry.coefficient ** (activity.attempt - 1), retry.maximumMs);
+    const pause = pauseAfter(activity.attempt, retry);
+    if (pause === null) return false;
     if (time.now + pause > activity.scheduledAt + timeouts.scheduleToCloseMs) return false;
     for (const cancel of activity.timers) cancel?.();
     activity.timers = [];
@@ -145,16 +155,6 @@ function timeoutsOf(command: NonNullable<Command['scheduleActivity']>): Activity
     scheduleToCloseMs,
     startToCloseMs: Math.min(toMs(command.startToCloseTimeout) || Infinity, scheduleToCloseMs),
     heartbeatMs: toMs(command.heartbeatTimeout) || Infinity,
-  };
-}
-
-/** The server's values where the command has none. */
-function retryOf({ retryPolicy }: NonNullable<Command['scheduleActivity']>): ActivityState['retry'] {
-  return {
-    initialMs: toMs(retryPolicy?.initialInterval) || 1_000,
-    coefficient: retryPolicy?.backoffCoefficient || 2,
-    maximumMs: toMs(retryPolicy?.maximumInterval) || 100_000,
-    attempts: retryPolicy?.maximumAttempts || Infinity,
   };
 }
 

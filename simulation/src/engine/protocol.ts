@@ -73,3 +73,26 @@ export function toTime(milliseconds: number): { seconds: Long; nanos: number } {
 export function toMs(time: Time): number {
   return Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1e6;
 }
+
+/** How an activity is tried again. Times in milliseconds. */
+export type Retry = {
+  readonly initialMs: number;
+  readonly coefficient: number;
+  readonly maximumMs: number;
+  readonly attempts: number;
+};
+
+/** With Temporal's values where the command has none. */
+export function retryOf(policy: NonNullable<Command['scheduleActivity']>['retryPolicy']): Retry {
+  return {
+    initialMs: toMs(policy?.initialInterval) || 1_000,
+    coefficient: policy?.backoffCoefficient || 2,
+    maximumMs: toMs(policy?.maximumInterval) || 100_000,
+    attempts: policy?.maximumAttempts || Infinity,
+  };
+}
+
+/** @returns milliseconds until the next attempt; null when this was the last one */
+export function pauseAfter(attempt: number, { initialMs, coefficient, maximumMs, attempts }: Retry): number | null {
+  return attempt >= attempts ? null : Math.min(initialMs * coefficient ** (attempt - 1), maximumMs);
+}

@@ -6,6 +6,7 @@ import {
   type HistoryEvent,
   type Job,
   type Payload,
+  type Retry,
   type Status,
 } from './protocol.js';
 
@@ -54,12 +55,7 @@ export type ActivityState = {
     readonly startToCloseMs: number;
     readonly heartbeatMs: number;
   };
-  readonly retry: {
-    readonly initialMs: number;
-    readonly coefficient: number;
-    readonly maximumMs: number;
-    readonly attempts: number;
-  };
+  readonly retry: Retry;
   attempt: number;
   attemptScheduledAt: number;
   startedAt: number | null;

@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter, noopMetricMeter, type ActivityFunction } from '@temporalio/common';
 import { DefaultLogger, type ActivityInterceptorsFactory } from '@temporalio/worker';
-import { Activity } from '@temporalio/worker/lib/activity.js';
-import { TIMEOUT, toMs, type Failure, type Payload } from '../engine/protocol.js';
+import { pauseAfter, retryOf, TIMEOUT, toMs, type Failure, type Payload } from '../engine/protocol.js';
 import type { LocalResult, Run } from '../engine/run.js';
 import type { VirtualTime } from '../virtual/time.js';
+import { Activity } from './sdk-internals.js';
 import type { LocalCommand } from './workflow-code.js';
 
 export type Activities = Readonly<Record<string, ActivityFunction>>;
@@ -87,26 +87,51 @@ export class ActivityContext {
     };
   }
 
-  /** @param slowByMs the worker has no CPU: it reports the result this much later */
-  local(run: Run, command: LocalCommand, slowByMs: number): Promise<LocalResult['result']> {
+  /**
+   * As Temporal's Core carries it out, with its further attempts: only the time of all of them together ends it at once.
+   * @param slowByMs the worker has no CPU: it reports the result this much later
+   */
+  async local(run: Run, command: LocalCommand, slowByMs: number): Promise<LocalResult['result']> {
     const { time } = this.parts;
-    const timeoutMs = toMs(command.scheduleToCloseTimeout) || toMs(command.startToCloseTimeout) || LOCAL_TIMEOUT_MS;
+    const closesAt = time.now + (toMs(command.scheduleToCloseTimeout) || Infinity);
+    const retry = retryOf(command.retryPolicy);
+    for (let attempt = 1; ; attempt += 1) {
+      const startToCloseMs = toMs(command.startToCloseTimeout) || LOCAL_TIMEOUT_MS;
+      const isLast = time.now + startToCloseMs >= closesAt;
+      const timeout = isLast
+        ? { ms: closesAt - time.now, type: TIMEOUT.SCHEDULE_TO_CLOSE }
+        : { ms: startToCloseMs, type: TIMEOUT.START_TO_CLOSE };
+      const result = await this.#tryLocal(run, command, attempt, timeout, slowByMs);
+      const pause = isFinal(result) ? null : pauseAfter(attempt, retry);
+      if (pause === null || time.now + pause > closesAt) return result;
+      await new Promise<void>((resolve) => time.after(pause, resolve));
+    }
+  }
+
+  #tryLocal(
+    run: Run,
+    command: LocalCommand,
+    attempt: number,
+    timeout: { readonly ms: number; readonly type: number },
+    slowByMs: number,
+  ): Promise<LocalResult['result']> {
+    const { time } = this.parts;
     const { activity, result } = this.begin(run, {
       type: command.activityType ?? '',
       id: command.activityId || String(command.seq),
       input: command.arguments ?? [],
-      attempt: 1,
+      attempt,
       isLocal: true,
       scheduledAt: time.now,
-      timeoutMs,
+      timeoutMs: timeout.ms,
       heartbeatMs: Infinity,
       heartbeatDetails: [],
       heartbeat: () => undefined,
     });
     return new Promise((resolve) => {
-      const cancel = time.after(timeoutMs, () => {
+      const cancel = time.after(timeout.ms, () => {
         activity.cancel('TIMED_OUT', {} as never);
-        const timeoutFailureInfo = { timeoutType: TIMEOUT.SCHEDULE_TO_CLOSE };
+        const timeoutFailureInfo = { timeoutType: timeout.type };
         resolve({
           failed: { failure: { message: 'activity timeout', source: 'Server', timeoutFailureInfo } },
         });
@@ -123,4 +148,14 @@ export class ActivityContext {
       void ended();
     });
   }
+}
+
+/** Nothing follows a result, a failure that says so, and the end of the time for all attempts. */
+function isFinal({ failed }: LocalResult['result']): boolean {
+  const { applicationFailureInfo, timeoutFailureInfo } = failed?.failure ?? {};
+  return (
+    (failed ?? null) === null ||
+    applicationFailureInfo?.nonRetryable === true ||
+    Number(timeoutFailureInfo?.timeoutType) === TIMEOUT.SCHEDULE_TO_CLOSE
+  );
 }

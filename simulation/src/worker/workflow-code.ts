@@ -1,10 +1,8 @@
 import { TypedSearchAttributes } from '@temporalio/common';
-import { parseWorkflowCode } from '@temporalio/worker/lib/worker.js';
-import { ReusableVMWorkflowCreator } from '@temporalio/worker/lib/workflow/reusable-vm.js';
-import { globalHandlers } from '@temporalio/worker/lib/workflow/vm-shared.js';
 import { readFileSync } from 'node:fs';
 import { toTime, WorkflowActivation, type Command, type Failure, type Job } from '../engine/protocol.js';
 import type { Run, Step } from '../engine/run.js';
+import { globalHandlers, parseWorkflowCode, ReusableVMWorkflowCreator } from './sdk-internals.js';
 
 type Workflow = Awaited<ReturnType<ReusableVMWorkflowCreator['createWorkflow']>>;
 export type LocalCommand = NonNullable<Command['scheduleLocalActivity']>;
