@@ -14,14 +14,17 @@ export function changedMemo(
   state: CheckoutState,
   now: Instant,
   memo: CheckoutMemo | undefined,
-): Omit<CheckoutMemo, 'intent' | 'requestNonce'> {
+): Omit<CheckoutMemo, 'intent' | 'requestNonce'> & { readonly version: number } {
   const { refunds } = model;
-  const version = model.state.published.version + 1;
-  const events = eventsBetween(memo?.state, state, memo?.events).map((event) => [event, [version, now]] as const);
+  const { version: published } = model.state.published;
+  // Readers may have seen version 1 with the QR code in the history (ADR 26). When a request or the time has withdrawn the
+  // code before the first write, this write is a newer version. The event of the code stays that of version 1.
+  const withdrawsShownQr = published === 0 && state.status === 'awaiting_payment' && state.qr === null;
+  const events = eventsBetween(memo?.state, state, memo?.events).map((event) => [event, [published + 1, now]] as const);
   return {
     state,
     timeline: [...model.timeline],
-    version,
+    version: published + (withdrawsShownQr ? 2 : 1),
     ...(refunds.length > 0 ? { refunds } : {}),
     ...(events.length > 0 ? { events: { ...memo?.events, ...Object.fromEntries(events) } } : {}),
   };

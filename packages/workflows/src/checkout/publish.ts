@@ -23,13 +23,14 @@ export function publish(model: CheckoutModel, now: Instant): void {
   // The feed finds the first QR code by the start of the workflow, unless it comes late.
   const isAnnounced = announced.length > 0 && model.isFollowed && (isPublishedBefore() || isLate(now));
   countChange(state, model.intent);
-  upsertMemo(changedMemo(model, state, now, publishedMemo()));
+  const memo = changedMemo(model, state, now, publishedMemo());
+  upsertMemo(memo);
   const changed = changedAttributes(model, state);
   // A charge's id is published with the next other change: operators search by it only after the end.
   const isNamed = hasNewSlip(state);
   const isFound = changed.some(({ key }) => key !== searchAttributes.chargeId);
   if (isNamed || isFound || isAnnounced) upsertSearchAttributes([...changed, ...announced]);
-  model.wasPublished();
+  model.wasPublished(memo.version);
 }
 
 /** The whole memo, with which the next run starts. The next run treats it as published. */
@@ -38,7 +39,7 @@ export function memoOf(model: CheckoutModel, now: Instant): Record<string, unkno
   countChange(state, model.intent);
   const before = publishedMemo();
   const memo = { ...before, ...changedMemo(model, state, now, before) };
-  model.wasPublished();
+  model.wasPublished(memo.version);
   return memo;
 }
 

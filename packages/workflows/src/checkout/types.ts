@@ -193,7 +193,7 @@ export type CheckoutMemo = {
   readonly timeline?: readonly TimelineEntry[];
   /** In the order in which they were requested; absent while there is none. */
   readonly refunds?: readonly StoredRefund[];
-  /** Grows by one each time the workflow publishes: the id of an event in the stream. Absent until the first time. */
+  /** Grows each time the workflow publishes: the id of an event in the stream. Absent until the first time. */
   readonly version?: number;
   /** Absent until there is one. */
   readonly events?: PublishedEvents;

@@ -20,7 +20,7 @@ const COMPLETION = 'charge.complete';
 
 /**
  * Holds the known facts of one checkout, and names its next step. Pure: no clock, no I/O. {@link nextStep} names the
- * step that is due. The workflow carries it out and applies the outcome. Only a retrieved charge makes a checkout paid.
+ * step that is due. The workflow carries it out and applies the outcome. Only a charge that the provider shows makes a checkout paid.
  */
 export class CheckoutModel extends KnownCheckout {
   readonly #state: ModelState;
@@ -230,11 +230,9 @@ export class CheckoutModel extends KnownCheckout {
     return this.#isFollowed;
   }
 
-  /** Called after the memo was written: it now shows the present state of the model. */
-  wasPublished(): void {
-    const { published } = this.#state;
-    published.status = this.status;
-    published.version += 1;
+  /** Called after the memo was written: it now shows the present state of the model, as this version. */
+  wasPublished(version = this.#state.published.version + 1): void {
+    Object.assign(this.#state.published, { status: this.status, version });
   }
 
   note(now: Instant, what: string, detail?: string, requester?: Attributed): void {
