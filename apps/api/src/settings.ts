@@ -78,7 +78,7 @@ const schema = z.object({
    */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
   /**
-   * Checkouts that this process creates or changes at the same time. Other requests wait for a place, or get 503. One
+   * Checkouts that this process starts at the same time, and as many that it changes. Other requests wait for a place, or get 503. One
    * that starts keeps its place until its QR code is there, or until it only waits for a slow provider. So 32 places
    * serve 240 a second where a QR code takes 130 ms, and 12 a second where Temporal is so slow that it takes 2.6 s,
    * which is still within `ANSWER_WITHIN_MS`.
@@ -147,6 +147,8 @@ const BACKGROUND_PLACES = 8;
 export function placesIn(settings: ApiSettings): Places {
   return {
     write: settings.TEMPORAL_MAX_WRITES,
+    // Apart from the starts: a cancel waits for the provider, and while it is slow, tills must still be able to sell.
+    change: settings.TEMPORAL_MAX_WRITES,
     read: settings.TEMPORAL_MAX_READS,
     list: settings.TEMPORAL_MAX_LISTS,
     hint: settings.TEMPORAL_MAX_HINTS,

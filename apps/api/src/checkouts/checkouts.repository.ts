@@ -40,6 +40,8 @@ export class CheckoutsRepository {
   readonly #checkouts: Checkouts;
   /** For calls that no request waits for. */
   readonly #inBackground: Checkouts;
+  /** For reads that will probably show no change. */
+  readonly #whileQuiet: Checkouts;
 
   constructor(
     private readonly temporal: TemporalAccess,
@@ -56,6 +58,7 @@ export class CheckoutsRepository {
       bounded: temporal.within,
     });
     this.#inBackground = new Checkouts(temporal, { account, readWithinMs, bounded: temporal.inBackground });
+    this.#whileQuiet = new Checkouts(temporal, { account, readWithinMs, bounded: temporal.whileQuiet });
   }
 
   /** Requests the end of an unpaid checkout. */
@@ -95,10 +98,13 @@ export class CheckoutsRepository {
     return asked(() => this.#checkouts.get(key));
   }
 
-  /** As {@link get}, for streams and links: no request waits for it. */
-  async getInBackground(key: CheckoutKey): Promise<StoredCheckout> {
+  /**
+   * As {@link get}, for streams and links: no request waits for it.
+   * @param isQuiet no change is expected: a read that may show one does not wait for this one
+   */
+  async getInBackground(key: CheckoutKey, isQuiet = false): Promise<StoredCheckout> {
     this.#mustBeOwn(key);
-    return asked(() => this.#inBackground.get(key));
+    return asked(() => (isQuiet ? this.#whileQuiet : this.#inBackground).get(key));
   }
 
   /** Yields the checkout as soon as it has changed: see {@link Checkouts.follow}. */

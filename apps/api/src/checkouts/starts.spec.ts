@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { checkoutId, type CheckoutKey } from '@tillflow/domain';
-import type { StoredCheckout, Temporal } from '@tillflow/temporal';
+import { Checkouts, type StoredCheckout, type Temporal } from '@tillflow/temporal';
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -34,6 +34,7 @@ function apiOf(qrAfterMs: () => number, atProviderMs: (elapsedMs: number) => Ret
   const connection = { withDeadline: <T>(_deadline: number, work: () => T): T => work() };
   const temporal = new TemporalAccess({ client, connection } as unknown as Temporal, {
     write: PLACES,
+    change: 1,
     read: 1,
     list: 1,
     hint: 1,
@@ -42,8 +43,8 @@ function apiOf(qrAfterMs: () => number, atProviderMs: (elapsedMs: number) => Ret
   const repository = {
     getInBackground: async (key: CheckoutKey) => {
       const isCreating = elapsedMs(key) < qrAfterMs();
-      const state = { status: isCreating ? 'creating' : 'awaiting_payment' };
-      return { version: isCreating ? 0 : 1, state } as StoredCheckout;
+      const state = { status: isCreating ? 'creating' : 'awaiting_payment', attempts: [] };
+      return { version: isCreating ? 0 : 1, state } as unknown as StoredCheckout;
     },
     follow: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise(() => {}) }) }),
     atProviderMs: vi.fn<AtProvider>(async (key) => (elapsedMs(key) < qrAfterMs() ? atProviderMs(elapsedMs(key)) : 0)),
@@ -80,6 +81,23 @@ describe('a start of a checkout', () => {
     expect(await beginMany()).toEqual({ unconfirmed: CALLERS });
     expect(await beginMany()).toEqual({ unconfirmed: CALLERS });
     expect(temporal.load('write').refused).toBe(0);
+  });
+
+  it('is not refused while cancels wait for a slow provider', async () => {
+    const { beginMany, temporal } = apiOf(
+      () => 100,
+      async () => 0,
+    );
+    const workflow = { getHandle: () => ({ executeUpdate: () => new Promise(() => {}) }) };
+    const { connection } = temporal;
+    const checkouts = new Checkouts({ client: { workflow }, connection } as unknown as Temporal, {
+      readWithinMs: WITHIN_MS,
+      bounded: temporal.within,
+    });
+    for (let cancels = 0; cancels < 2 * PLACES; cancels += 1) {
+      checkouts.cancel(sampleIntent(), {}, WITHIN_MS).catch(() => undefined);
+    }
+    expect(await beginMany()).toEqual({ opened: CALLERS });
   });
 
   it('keeps its place while Temporal and the workers begin it, however long its caller waits', async () => {

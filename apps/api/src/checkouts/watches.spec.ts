@@ -26,7 +26,7 @@ const showsNothing = follows(() => new Promise(() => {}));
 
 /** A watched checkout. The test decides what a read returns. */
 function watched(read: () => Promise<unknown> = async () => ({ version: 1 }), follow = showsNothing) {
-  const reads = vi.fn<() => Promise<StoredCheckout>>(read as () => Promise<StoredCheckout>);
+  const reads = vi.fn<(isQuiet: boolean) => Promise<StoredCheckout>>(read as () => Promise<StoredCheckout>);
   const paces: Paces = { started: new Pace(100), messaged: new Pace(40) };
   const watch = new Watch({ read: reads, follow }, POLL_MS, paces, silent);
   const wake = (change: Change): void => watch.wake({ change, at: performance.now() });
@@ -86,6 +86,20 @@ describe('a watched checkout', () => {
     expect(reads).toHaveBeenCalledTimes(9);
     await vi.advanceTimersByTimeAsync(POLL_MS);
     expect(reads).toHaveBeenCalledTimes(10);
+  });
+
+  it('is read quietly while no change is expected, and not quietly for an announced change and for a request', async () => {
+    const { watch, wake, reads } = watched();
+    const one = watcher();
+    watch.add(one);
+    await vi.advanceTimersByTimeAsync(POLL_MS);
+    expect(reads.mock.calls).toEqual([[true]]);
+    await vi.advanceTimersByTimeAsync(POLL_MS / 2);
+    watch.readFor(one);
+    await vi.advanceTimersByTimeAsync(0);
+    wake('changed');
+    await vi.advanceTimersByTimeAsync(0);
+    expect(reads.mock.calls.slice(1)).toEqual([[false], [false]]);
   });
 
   it('is followed from a little before it usually shows a change, and shows it without a read', async () => {

@@ -54,7 +54,8 @@ export class Watch {
   /** @param pollMs the longest pause between two polls. */
   constructor(
     private readonly checkout: {
-      readonly read: () => Promise<StoredCheckout>;
+      /** @param isQuiet no change is expected */
+      readonly read: (isQuiet: boolean) => Promise<StoredCheckout>;
       /** Shows the present state and each change as soon as it is stored. */
       readonly follow: (over: AbortSignal) => AsyncIterable<StoredCheckout>;
     },
@@ -114,7 +115,7 @@ export class Watch {
         this.#pollLater();
         return;
       }
-      void this.#pollNow();
+      void this.#pollNow(soonMs === null);
     }, pauseMs);
   }
 
@@ -136,10 +137,10 @@ export class Watch {
     }
   }
 
-  async #pollNow(): Promise<void> {
+  async #pollNow(isQuiet = false): Promise<void> {
     this.#isPolling = true;
     const announced = this.#announced;
-    this.#show(await this.#outcome(announced), announced);
+    this.#show(await this.#outcome(announced, isQuiet), announced);
     this.#isPolling = false;
     this.#pollLater();
   }
@@ -181,9 +182,9 @@ export class Watch {
     return (watcher) => watcher.see(checkout);
   }
 
-  async #outcome(announced: number): Promise<Outcome> {
+  async #outcome(announced: number, isQuiet: boolean): Promise<Outcome> {
     try {
-      return this.#outcomeOf(await this.checkout.read(), announced);
+      return this.#outcomeOf(await this.checkout.read(isQuiet), announced);
     } catch (error) {
       // Temporal may be down for a while. The watchers stay, and continue when it is back.
       this.logger.debug({ err: error }, 'a watched checkout could not be read');
@@ -258,7 +259,7 @@ export class Watches {
   #begin(id: string, key: CheckoutKey): Watch {
     const watch = new Watch(
       {
-        read: () => this.repository.getInBackground(key),
+        read: (isQuiet) => this.repository.getInBackground(key, isQuiet),
         follow: (over) => this.repository.follow(key, over),
       },
       this.settings.values.STREAM_POLL_MS,

@@ -14,7 +14,7 @@ import { DayReportsService } from './day-reports.service.js';
 function service(search: () => Promise<unknown>) {
   const client = { options: { namespace: 'default' }, workflowService: { listWorkflowExecutions: search } };
   const connection = { withDeadline: (_: number, work: () => unknown) => work() };
-  const places = { write: 1, read: 1, list: 1, hint: 1, background: 1 };
+  const places = { write: 1, change: 1, read: 1, list: 1, hint: 1, background: 1 };
   const temporal = new TemporalAccess({ client, connection } as unknown as Temporal, places);
   const settings = new Settings(
     apiSettings({

@@ -6,7 +6,7 @@ import { WaitingService } from '../streams/waiting.service.js';
 import { TemporalAccess } from '../temporal/temporal.provider.js';
 import { Metrics } from './metrics.js';
 
-const KINDS: readonly CallKind[] = ['write', 'read', 'list', 'hint', 'background'];
+const KINDS: readonly CallKind[] = ['write', 'change', 'read', 'list', 'hint', 'background'];
 
 /** What this process has in progress, and its limits, read for each scrape. */
 @Injectable()

@@ -27,7 +27,7 @@ export type Patience = {
   readonly gone?: AbortSignal | undefined;
   /** Who asks: the calls of each caller wait in a line of their own. */
   readonly caller?: string | undefined;
-  /** What the call is about. A call that was refused has its turn by the time when it first came. */
+  /** What the call is about. A refused call keeps its place in the line of its caller when it is repeated. */
   readonly about?: string | undefined;
 };
 
@@ -59,7 +59,7 @@ const LONGEST_PAUSE = 8;
 const COMES_AGAIN = { earliest: 0.9, latest: 0.1 };
 const LONGEST_RETRY_S = 12;
 
-/** A refused call that does not come again is forgotten after this time, and when so many came after it. Milliseconds. */
+/** The gate forgets a refused call after this time, or when it has refused so many others since. Milliseconds. */
 const REMEMBERED_MS = 60_000;
 const MOST_REMEMBERED = 10_000;
 

@@ -23,6 +23,7 @@ export class TemporalAccess {
     this.#temporal = temporal;
     this.#gates = {
       write: new Gate(places.write),
+      change: new Gate(places.change),
       read: new Gate(places.read),
       list: new Gate(places.list),
       hint: new Gate(places.hint),
@@ -77,7 +78,7 @@ export class TemporalAccess {
     kind: CallKind,
     milliseconds: number,
     work: (leave: Leave) => Promise<T>,
-    { about, keep }: { readonly about?: string; readonly keep?: Keep } = {},
+    { about, keep, caller }: { readonly about?: string; readonly keep?: Keep; readonly caller?: string } = {},
   ): Promise<T> {
     const isAwaited = kind !== 'background';
     const startedAt = performance.now();
@@ -88,7 +89,7 @@ export class TemporalAccess {
     // webhooks.
     const gone = kind === 'hint' ? undefined : budget?.gone;
     return this.#gates[kind].pass(
-      { withinMs, gone, caller: budget?.caller, about },
+      { withinMs, gone, caller: caller ?? budget?.caller, about },
       (leave) => within(this.connection, Math.max(withinMs - (performance.now() - startedAt), 1), () => work(leave)),
       keep,
     );
@@ -96,6 +97,13 @@ export class TemporalAccess {
 
   /** As {@link within}, for calls that no request waits for. */
   readonly inBackground: Bounded = (_kind, milliseconds, work) => this.within('background', milliseconds, work);
+
+  /**
+   * As {@link inBackground}, for reads that will probably show no change. They wait in a line of their own, so that thousands of
+   * quiet streams do not delay the read that shows a QR code.
+   */
+  readonly whileQuiet: Bounded = (_kind, milliseconds, work) =>
+    this.#within('background', milliseconds, work, { caller: 'quiet' });
 
   /** Calls of a kind: in progress, waiting, and refused since the process started. */
   load(kind: CallKind): Pick<Gate, 'busy' | 'waiting' | 'refused'> {

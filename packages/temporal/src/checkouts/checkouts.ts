@@ -300,7 +300,7 @@ export class Checkouts {
     withinMs: number,
     update: (workflow: WorkflowHandle) => Promise<T>,
     makeDurable: (error: unknown) => Promise<Unanswered>,
-    kind: CallKind = 'write',
+    kind: CallKind = 'change',
   ): Promise<RequestResult<T>> {
     const workflow = this.temporal.client.workflow.getHandle(checkoutWorkflowId(key));
     try {

@@ -2,10 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Connection, ConnectionOptions } from '@temporalio/client';
 
 /**
- * The purpose of a call to Temporal: `write` starts or changes a checkout, `read` reads one, `list` searches, `hint`
- * passes a webhook on, `background` is work that no caller waits for.
+ * The purpose of a call to Temporal: `write` starts a checkout, or writes anything else, `change` requests a change of a
+ * checkout, and waits for the provider with it, `read` reads one, `list` searches, `hint` passes a webhook on,
+ * `background` is work that no caller waits for.
  */
-export type CallKind = 'write' | 'read' | 'list' | 'hint' | 'background';
+export type CallKind = 'write' | 'change' | 'read' | 'list' | 'hint' | 'background';
 
 /** Runs `work` within this many milliseconds, limited to as many calls of its kind at a time as the process allows. */
 export type Bounded = <T>(kind: CallKind, milliseconds: number, work: () => Promise<T>) => Promise<T>;
