@@ -44,19 +44,19 @@ describe('docs/integrate.md says what to do at each answer', () => {
     ['Receipt', 'get', '/v1/checkouts/{id}/receipt'],
   ] as const;
 
-  test.each(routes)('to %s (%s %s), and names no other', (heading, method, path) => {
+  test.each(routes)('docs/integrate.md names each answer to %s (%s %s), and no other', (heading, method, path) => {
     const [own, described] = [answersIn(heading), answersOf(method, path)];
     expect(described.length).toBeGreaterThan(8);
     expect(described.filter((answer) => !own.includes(answer) && !toAll.includes(answer))).toEqual([]);
     expect(own.filter((answer) => !described.includes(answer))).toEqual([]);
   });
 
-  test('to a read of a checkout', () => {
+  test('docs/integrate.md names each answer to a read of a checkout', () => {
     const described = answersOf('get', '/v1/checkouts/{id}');
     expect(described.filter((answer) => !toAll.includes(answer))).toEqual(['200']);
   });
 
-  test('to every request, where one of them has it', () => {
+  test('docs/integrate.md names an answer to every request only when one of them has it', () => {
     const described = new Set(routes.flatMap(([, method, path]) => answersOf(method, path)));
     expect(toAll.filter((answer) => !described.has(answer))).toEqual([]);
   });

@@ -157,6 +157,16 @@ describe('a refund', () => {
     expect(error).toMatchObject({ code: 'refund_rejected', money: 'not_moved', refund: rejected });
   });
 
+  test('that an operator gave up is an error, and may have moved money', async () => {
+    const abandoned = refundOf({ status: 'rejected', failure_code: 'abandoned' });
+    const { tillflow } = await api(json(201, abandoned));
+    await expect(tillflow().checkouts.refund(ID, {}, withKey)).rejects.toMatchObject({
+      code: 'refund_rejected',
+      money: 'unknown',
+      message: expect.stringContaining('it may have been made') as string,
+    });
+  });
+
   test('that another person must approve is an error, and is not repeated', async () => {
     const waiting = refundOf({ status: 'needs_approval' as Refund['status'] });
     const { tillflow, seen } = await api(json(202, waiting));

@@ -156,15 +156,16 @@ export class NotRefundedError extends TillflowError {
   constructor(refund: Refund) {
     const status: string = refund.status;
     const why = refund.failure_message ?? refund.failure_code;
+    const isAbandoned = refund.failure_code === 'abandoned';
     const details: ErrorDetails = {
       code: `refund_${status}`,
-      // A refund that is not rejected may still be made.
-      money: status === 'rejected' ? 'not_moved' : 'unknown',
+      // A refund that is not rejected may still be made, and one that an operator gave up may have been made.
+      money: status === 'rejected' && !isAbandoned ? 'not_moved' : 'unknown',
       detail: `The refund ${refund.key} is ${status}${why === null ? '.' : `: ${why}.`}`,
       repeatWith: { idempotencyKey: refund.key },
       refund,
     };
-    super(details, status === 'needs_approval' ? NEEDS_APPROVAL : undefined);
+    super(details, isAbandoned ? ABANDONED : status === 'needs_approval' ? NEEDS_APPROVAL : undefined);
   }
 }
 
@@ -177,6 +178,8 @@ const SENTENCES: Readonly<Record<Exclude<Money, 'unknown'>, string>> = {
 const UNPAID = 'Not paid. Tillflow returns a payment that comes later, unless the operator keeps late payments.';
 const NEEDS_APPROVAL =
   'No money has moved yet. It moves when another person approves the refund: listRefunds shows whether that has happened.';
+const ABANDONED =
+  'An operator gave this refund up before its outcome was known, so it may have been made. Ask the operator before you return the money again.';
 const PAID_LATE =
   'A payment came after this end, and is being returned. Read the checkout until it is refunded or paid.';
 

@@ -74,7 +74,7 @@ describe('an event', () => {
     expect(endpoint).toBe('ep_1');
   });
 
-  test('costs at most ten passes over its body for each secret, and none for what is no signature', async () => {
+  test('costs at most ten passes over its body for each secret, and none for a text that is not a signature', async () => {
     const verify = vi.spyOn(crypto.subtle, 'verify');
     onTestFinished(() => verify.mockRestore());
     const { 'webhook-signature': signature = '', ...headers } = headersOf();

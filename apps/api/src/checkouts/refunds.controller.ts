@@ -59,7 +59,7 @@ export class RefundsController {
       ],
     },
   )
-  @Answers(201, 'A new refund. `status` says how the provider decided', refundReply, { links: LINKS })
+  @Answers(201, 'A new refund. `status` says how it ended', refundReply, { links: LINKS })
   @Answers(200, 'The refund that already has this key', refundReply, { links: LINKS })
   @Answers(
     202,
@@ -91,7 +91,7 @@ export class RefundsController {
     'Lets a refund go ahead that waits for a second person. The same request again is safe',
     DECISION_PROBLEMS,
   )
-  @Answers(200, 'The refund. `status` says how the provider decided', refundReply, { links: LINKS })
+  @Answers(200, 'The refund. `status` says how it ended', refundReply, { links: LINKS })
   @Answers(
     202,
     'It is approved, and the outcome is not known yet. `Location` waits until the checkout changes',

@@ -38,7 +38,7 @@ export const refundReply = z
     kind: z.enum(['void', 'refund']).meta({ description: 'While the refund is pending: the expected kind' }),
     status: z.enum(['pending', 'needs_approval', 'succeeded', 'rejected']).meta({
       description:
-        '`pending`: the outcome is not known yet. `needs_approval`: a second person must approve it. `rejected`: no money moved, because the provider or the second person refused it, or no one approved it in time',
+        '`pending`: the outcome is not known yet. `needs_approval`: a second person must approve it. `rejected`: no money moved, because the provider, Tillflow or the second person refused it, or no one approved it in time. With the `failure_code` `abandoned`, an operator gave it up before its outcome was known, and it may show later that it was made',
     }),
     reason: z.string().nullable(),
     failure_code: z.string().nullable(),

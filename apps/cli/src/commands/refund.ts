@@ -133,10 +133,7 @@ function answered(entry: StoredRefund, before: StoredRefund | undefined): Report
       return {
         exit: EXIT.finding,
         json,
-        lines: [
-          ...notMade(entry),
-          'To try again, use another --key. This key stays with the refund that was not made.',
-        ],
+        lines: notMade(entry),
       };
     case 'pending':
       return pending(json, key);
@@ -157,7 +154,10 @@ function notMade({ failure_code: code, failure_message: message, amount, currenc
     ];
   }
   const why = (message ?? '').replace(/\.$/, '');
-  return [`refused (${code ?? 'no code'}): ${why}. No money was refunded.`];
+  return [
+    `refused (${code ?? 'no code'}): ${why}. No money was refunded.`,
+    'To try again, use another --key. This key stays with the refund that was not made.',
+  ];
 }
 
 function pending(json: unknown, key: string): Report {
