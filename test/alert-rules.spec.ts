@@ -77,3 +77,28 @@ function testOf(alertname: string, series: AlertCase['fires'], alerts: readonly 
     alert_rule_test: [{ eval_time: at, alertname, exp_alerts: alerts }],
   };
 }
+
+it('Prometheus passes alerts on to Alertmanager, which sends pages and tickets to different people', async () => {
+  type Alertmanager = {
+    readonly route: {
+      readonly receiver: string;
+      readonly routes: readonly { readonly receiver: string; readonly matchers: readonly string[] }[];
+    };
+    readonly receivers: readonly { readonly name: string }[];
+  };
+  const read = async (name: string): Promise<unknown> =>
+    parse(await readFile(fileURLToPath(new URL(`../deploy/${name}`, import.meta.url)), 'utf8'));
+  const { route, receivers } = (await read('prometheus/alertmanager.yml')) as Alertmanager;
+  const receiverOf = (severity: string): string =>
+    route.routes.find(({ matchers }) => matchers.includes(`severity="${severity}"`))?.receiver ?? route.receiver;
+  expect(['page', 'ticket'].map(receiverOf)).toEqual(['on-call', 'tickets']);
+  expect(receivers.map(({ name }) => name)).toEqual(['on-call', 'tickets']);
+
+  const { services } = (await read('../docker-compose.yml')) as { services: Record<string, { profiles?: string[] }> };
+  expect(services['alertmanager']?.profiles).toEqual(services['prometheus']?.profiles);
+  for (const name of ['prometheus.yml', 'kubernetes.yml']) {
+    expect(await read(`prometheus/${name}`)).toMatchObject({
+      alerting: { alertmanagers: [{ static_configs: [{ targets: ['alertmanager:9093'] }] }] },
+    });
+  }
+});

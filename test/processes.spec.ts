@@ -265,10 +265,11 @@ describe('docker-compose.yml', async () => {
       temporal: 'TEMPORAL_BIND_ADDRESS',
       'temporal-ui': 'UI_BIND_ADDRESS',
       sandbox: 'SANDBOX_BIND_ADDRESS',
+      alertmanager: 'ALERTMANAGER_BIND_ADDRESS',
       grafana: 'GRAFANA_BIND_ADDRESS',
       jaeger: 'JAEGER_BIND_ADDRESS',
     });
-    expect(published).toHaveLength(6);
+    expect(published).toHaveLength(7);
   });
 
   it.each(services)('%s gains no privileges, has a read-only root and no capability', (name, s) => {

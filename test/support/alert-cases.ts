@@ -126,6 +126,21 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [grows(`${CALLS}{outcome="not_sent"}`, 1), grows(`${CALLS}{outcome="done"}`, 20)],
   },
   {
+    alert: 'TillflowPaymentsRefused',
+    fires: [
+      grows(`${CALLS}{method="POST",route="/sources",outcome="rejected"}`, 19),
+      grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 1),
+      grows(`${CALLS}{method="GET",route="/charges/{id}",outcome="done"}`, 100),
+    ],
+    summary: 'The provider refuses 95% of the new payments',
+    // One till of several sends what the provider refuses.
+    quiet: [
+      grows(`${CALLS}{method="POST",route="/charges",outcome="rejected"}`, 8),
+      grows(`${CALLS}{method="POST",route="/charges",outcome="done"}`, 2),
+      grows(`${CALLS}{method="POST",route="/charges/{id}/expire",outcome="rejected"}`, 100),
+    ],
+  },
+  {
     alert: 'TillflowProviderRefuses',
     fires: [
       grows(`${CALLS}{route="/charges",outcome="rejected"}`, 3),
@@ -186,8 +201,15 @@ export const ALERT_CASES: readonly AlertCase[] = [
   {
     alert: 'TillflowWebhooksMissing',
     fires: [grows(CHARGES, 1), stays('tillflow_webhooks_total{result="hinted"}', 7)],
-    summary: 'The provider accepted charges for an hour and sent no webhook',
-    quiet: [grows(CHARGES, 1), ['tillflow_webhooks_total{result="refused"}', '0x10 3x50']],
+    summary: 'The provider accepted charges for an hour, and no webhook of it was accepted',
+    quiet: [grows(CHARGES, 1), ['tillflow_webhooks_total{result="hinted"}', '0x10 3x50']],
+  },
+  {
+    alert: 'TillflowWebhooksMissing',
+    // A stranger sends some.
+    fires: [grows(CHARGES, 1), grows('tillflow_webhooks_total{result="refused"}', 1)],
+    summary: 'The provider accepted charges for an hour, and no webhook of it was accepted',
+    quiet: [grows(CHARGES, 1), ['tillflow_webhooks_total{result="ignored"}', '0x10 3x50']],
   },
   {
     alert: 'TillflowWebhooksFail',
@@ -251,6 +273,13 @@ export const ALERT_CASES: readonly AlertCase[] = [
     quiet: [stays('up{job="tillflow-api"}', 1)],
   },
   {
+    alert: 'TillflowApiStuck',
+    fires: [stays('up{job="tillflow-api",instance="a"}', 0), stays('up{job="tillflow-api",instance="b"}', 1)],
+    labels: { job: 'tillflow-api', instance: 'a' },
+    summary: 'The API a does not answer',
+    quiet: [stays('up{job="tillflow-api",instance="a"}', 0), stays('up{job="tillflow-api",instance="b"}', 0)],
+  },
+  {
     alert: 'TillflowWorkerDown',
     fires: [stays('up{job="tillflow-worker",instance="a"}', 0)],
     summary: 'No worker answers',
@@ -278,7 +307,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
       stays('tillflow_worker_pollers{kind="activity"}', 1),
     ],
     labels: { kind: 'workflow' },
-    summary: 'No worker polls Temporal for workflow',
+    summary: 'No worker of the current build polls Temporal for workflow',
     quiet: [
       stays('up{job="tillflow-worker"}', 1),
       stays('tillflow_worker_pollers{kind="workflow",instance="a"}', 0),
@@ -289,7 +318,7 @@ export const ALERT_CASES: readonly AlertCase[] = [
     alert: 'TillflowNoPollers',
     fires: [stays('up{job="tillflow-worker"}', 1), stays('tillflow_worker_pollers{kind="activity"}', 0)],
     labels: { kind: 'activity' },
-    summary: 'No worker polls Temporal for activity',
+    summary: 'No worker of the current build polls Temporal for activity',
     // TillflowWorkerDown fires.
     quiet: [stays('up{job="tillflow-worker"}', 0), stays('tillflow_worker_pollers{kind="activity"}', 0)],
   },

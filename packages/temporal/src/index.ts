@@ -94,4 +94,10 @@ export {
   type Reading,
   type WorkerClock,
 } from './workers/clock-queue.js';
-export { describeTaskQueue, probeWorkers, activePollers, type TaskQueue } from './workers/task-queues.js';
+export {
+  describeTaskQueue,
+  probeWorkers,
+  activePollers,
+  currentPollers,
+  type TaskQueue,
+} from './workers/task-queues.js';

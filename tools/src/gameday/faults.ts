@@ -45,9 +45,9 @@ export const FAULTS: readonly GameDayFault[] = [
     end: async ({ lineToProvider }) => lineToProvider.mend(),
   },
   provider('the provider is slow', 'TillflowProviderSlow', { action: 'delay', delay_ms: 3_200 }),
-  provider('the provider refuses the key', 'TillflowProviderRefuses', { action: 'status', status: 401 }),
+  provider('the provider refuses the key', 'TillflowPaymentsRefused', { action: 'status', status: 401 }),
   provider('the provider loses answers', 'TillflowProviderUnknown', { action: 'commit_then_reset', probability: 0.3 }),
-  provider('the provider rejects calls with 429', 'TillflowProviderRefuses', { action: 'status', status: 429 }),
+  provider('the provider rejects calls with 429', 'TillflowPaymentsRefused', { action: 'status', status: 429 }),
   webhooks('webhooks are lost', 'TillflowWebhooksMissing', { drop: 1 }),
   webhooks('webhooks have a wrong secret', 'TillflowWebhooksRefused', { corrupt_signature: 1 }),
   {

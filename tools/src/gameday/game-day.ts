@@ -116,7 +116,8 @@ class GameDay {
     const endedAt = Date.now();
     const sales = this.#load.references.length;
     const breaches = await this.#untilFinal(fault, endedAt + FINAL_WITHIN_MS, seen);
-    const finalAfterMs = breaches.length === 0 ? Date.now() - endedAt : null;
+    const tookMs = Date.now() - endedAt;
+    const finalAfterMs = breaches.length === 0 && tookMs <= FINAL_WITHIN_MS ? tookMs : null;
     const isQuiet = await this.#quiet(seen);
     const otherPages = seen.pagesBut([alert, ...(alsoPages?.alerts ?? [])]);
     const tickets = seen.tickets().filter((one) => one !== alert);

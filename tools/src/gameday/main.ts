@@ -16,6 +16,8 @@ import { alertsIn } from './rules.js';
 
 const ROOT = new URL('../../../', import.meta.url);
 const RESULT = new URL('bench/results/gameday.json', ROOT);
+/** Of a run of some faults: it must not replace the result of all. */
+const RESULT_OF_SOME = new URL('bench/results/gameday-some.json', ROOT);
 const NOT_AVAILABLE = 77;
 const USAGE = `usage: pnpm gameday [<part of a fault's name> ...]
 
@@ -41,11 +43,11 @@ async function main(names: readonly string[]): Promise<number> {
   }
   onInterruption().addEventListener('abort', () => process.exit(130));
   const result = await runGameDay({ prometheus, faults, log: (line) => console.log(line) });
-  await report(result);
+  await report(result, faults.length === FAULTS.length ? RESULT : RESULT_OF_SOME);
   return result.calm.pages.length === 0 && result.faults.every(isPassed) ? 0 : 1;
 }
 
-async function report(result: GameDayResult): Promise<void> {
+async function report(result: GameDayResult, file: URL): Promise<void> {
   const { calm, faults } = result;
   const rules = alertsIn(await readFile(new URL('deploy/prometheus/alerts.yml', ROOT), 'utf8'));
   const rows = faults.map((one) =>
@@ -68,9 +70,9 @@ async function report(result: GameDayResult): Promise<void> {
     for (const { guarantee, checkout, what } of breaches) console.log(`${fault}: ${guarantee}, ${checkout}: ${what}`);
   }
   const machine = { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
-  await mkdir(new URL('./', RESULT), { recursive: true });
-  await writeFile(RESULT, `${JSON.stringify({ at: new Date().toISOString(), machine, ...result }, null, 2)}\n`);
-  console.log(`\nWritten to ${fileURLToPath(RESULT)}`);
+  await mkdir(new URL('./', file), { recursive: true });
+  await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), machine, ...result }, null, 2)}\n`);
+  console.log(`\nWritten to ${fileURLToPath(file)}`);
 }
 
 function rowOf(result: FaultResult, runbook: string): string[] {

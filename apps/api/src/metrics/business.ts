@@ -4,7 +4,7 @@ import {
   Checkouts,
   describeTaskQueue,
   EventEndpoints,
-  activePollers,
+  currentPollers,
   isTemporalFailure,
   PendingPlans,
   Reconciliations,
@@ -197,7 +197,7 @@ export class BusinessMetrics {
     this.#reconciliation.show(reconciled, now);
     gauges.unread.set(unread);
     for (const kind of QUEUES) {
-      gauges.pollers.set({ kind }, activePollers(queues[kind], now).length);
+      gauges.pollers.set({ kind }, currentPollers(queues[kind], now).length);
       gauges.backlog.set({ kind }, queues[kind].backlog);
       gauges.backlogAge.set({ kind }, queues[kind].backlogAgeMs / 1_000);
     }
@@ -251,7 +251,7 @@ function gaugesIn({ registry }: Metrics) {
     }),
     pollers: new Gauge({
       name: 'tillflow_worker_pollers',
-      help: 'Workers that polled for tasks in the last 90 s, by the kind of task.',
+      help: 'Workers of the current build that polled for tasks in the last 90 s, by the kind of task.',
       labelNames: ['kind'],
       registers,
     }),

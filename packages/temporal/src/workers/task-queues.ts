@@ -39,6 +39,15 @@ export function activePollers({ pollers }: TaskQueue, now: number): readonly Pol
   return pollers.filter(({ seenAt }) => seenAt > now - SEEN_WITHIN_MS);
 }
 
+/**
+ * The pollers that still run and get the tasks of new checkouts: where a build is current, those of that build. An older
+ * build polls until its own checkouts have ended.
+ */
+export function currentPollers(queue: TaskQueue, now: number): readonly Poller[] {
+  const { currentBuild } = queue;
+  return activePollers(queue, now).filter(({ build, isVersioned }) => (isVersioned ? build : null) === currentBuild);
+}
+
 /** A task queue as Temporal describes it. */
 export async function describeTaskQueue(
   { client, connection }: Pick<Temporal, 'client' | 'connection'>,
