@@ -108,7 +108,7 @@ async function expectDone<T = Named>(method: string, path: string, body?: unknow
 }
 
 describe("the API's routes and workflows", () => {
-  it('can create, read, list and end plans', async () => {
+  it('the API creates, reads, lists and ends plans', async () => {
     const { customer } = seedRecords(stack);
     const end_date = dayFromNow(stack, 60);
     const charge = { customer, amount: 50_000, currency: 'THB' };
@@ -131,7 +131,7 @@ describe("the API's routes and workflows", () => {
     await expectDone('DELETE', path);
   });
 
-  it('use disputes and documents', async () => {
+  it('the API answers disputes and uploads documents', async () => {
     const { dispute } = seedRecords(stack);
     const path = `/v1/disputes/${dispute}`;
     await expectDone('GET', path);
@@ -145,7 +145,7 @@ describe("the API's routes and workflows", () => {
     await expectDone('DELETE', `${path}/evidence/${data[0]?.id}`);
   });
 
-  it('use customers and cards', async () => {
+  it('the API reads customers, and reads, changes and deletes their cards', async () => {
     const { customer, card } = seedRecords(stack);
     await expectDone('GET', `/v1/customers/${customer}`);
     await expectDone('GET', `/v1/customers/${customer}/cards`);
@@ -155,14 +155,14 @@ describe("the API's routes and workflows", () => {
     await expectDone('DELETE', path);
   });
 
-  it('use the account', async () => {
+  it('the API reads and changes the account', async () => {
     await expectDone('GET', '/v1/account');
     await expectDone('PATCH', '/v1/account', { chain_enabled: false });
     await expectDone('GET', '/v1/account/api-versions');
     await expectDone('POST', '/v1/account/api-version', { confirm: true });
   });
 
-  it('can create checkouts, and mark, look up, expire and refund their charges', async () => {
+  it('the API creates and cancels checkouts, and marks and refunds their charges', async () => {
     const mark = (id: string, status: string) => expectDone('POST', `/v1/test-mode/charges/${id}/mark`, { status });
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
     const { body: lost } = await stack.create();
@@ -180,7 +180,7 @@ describe("the API's routes and workflows", () => {
     expect(data.length).toBeGreaterThan(MANY_REFUNDS);
   });
 
-  it('use receipts, transactions and events', async () => {
+  it('the API reads receipts, transactions and events', async () => {
     stack.sandbox.seedRecords({ receipts: [{ number: 'R-17' }] });
     for (const path of ['/v1/receipts', '/v1/transactions', '/v1/provider-events']) {
       const { data } = await expectDone<Found>('GET', `${path}?order=reverse_chronological&limit=1`);
@@ -191,7 +191,7 @@ describe("the API's routes and workflows", () => {
   });
 });
 
-it('the event tail uses events', async () => {
+it('the event tail reads events', async () => {
   const tail = await TailRun.start(stack);
   await tail.nextPass();
   const { failing = null } = await tail.memo();

@@ -545,7 +545,7 @@ describe('autoscaling', () => {
     },
   );
 
-  it.each(['api', 'worker'])('and a disruption takes one process of %s at a time', (component) => {
+  it.each(['api', 'worker'])('a disruption of the cluster takes one process of %s at a time', (component) => {
     const budget = ofKind('PodDisruptionBudget').find((one) => componentOf(one) === component);
     expect(budget?.spec).toMatchObject({ maxUnavailable: 1 });
     expect(budget?.spec.selector).toEqual(workloads.get(component)?.spec.selector);

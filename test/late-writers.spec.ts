@@ -52,7 +52,7 @@ async function payAt(stack: Stack, came: Promise<void>, id: string): Promise<voi
 }
 
 describe.concurrent('a charge whose create takes effect after Tillflow has given it up', { timeout: ENOUGH_MS }, () => {
-  it('and after a cancel, is found by the late-effect check and expired', () =>
+  it('a charge that takes effect late, after a cancel, is found by the late-effect check and expired', () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
@@ -64,37 +64,43 @@ describe.concurrent('a charge whose create takes effect after Tillflow has given
       await expectRecords(stack, id, { status: 'cancelled', refunds: [] });
     }));
 
-  it('and is paid after a cancel, is found by the late-effect check, and its payment is returned', FULL, () =>
-    withStack(WITHOUT_WEBHOOKS, async (stack) => {
-      const { id, came } = await begunLate(stack);
-      expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
-      await payAt(stack, came, id);
-      await stack.untilStatus(id, 'refunded');
-      await expectRecords(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
-    }),
+  it(
+    'a charge that takes effect late and is paid after a cancel is found by the late-effect check, and its payment is returned',
+    FULL,
+    () =>
+      withStack(WITHOUT_WEBHOOKS, async (stack) => {
+        const { id, came } = await begunLate(stack);
+        expect(await stack.workflowOf(id).executeUpdate(cancel, { args: [{}] })).toBe('cancelled');
+        await payAt(stack, came, id);
+        await stack.untilStatus(id, 'refunded');
+        await expectRecords(stack, id, { status: 'refunded', refunds: [150_000], kind: 'void' });
+      }),
   );
 
-  it('next to the charge of the next attempt, is found by the late-effect check and expired', FULL, () =>
-    withStack(WITHOUT_WEBHOOKS, async (stack) => {
-      const { id, came } = await begunLate(stack);
-      expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
-      await came;
-      expect(statuses(stack, id)).toEqual(['pending', 'pending']);
-      const [late, current] = await vi.waitUntil(
-        async () => {
-          const { body } = await stack.get(`/v1/checkouts/${id}`);
-          return body.attempts[0]?.charge_id !== null && body.attempts;
-        },
-        { timeout: 60_000 },
-      );
-      await vi.waitUntil(() => statuses(stack, id).includes('expired'), { timeout: 90_000 });
-      expect(stack.chargesOf(id)).toHaveLength(2);
-      stack.sandbox.mark(current?.charge_id ?? '', { status: 'successful' });
-      expect(stack.chargesOf(id).find((charge) => charge.id === late?.charge_id)?.status).toBe('expired');
-    }),
+  it(
+    'a charge that takes effect late, next to the charge of the next attempt, is found by the late-effect check and expired',
+    FULL,
+    () =>
+      withStack(WITHOUT_WEBHOOKS, async (stack) => {
+        const { id, came } = await begunLate(stack);
+        expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
+        await came;
+        expect(statuses(stack, id)).toEqual(['pending', 'pending']);
+        const [late, current] = await vi.waitUntil(
+          async () => {
+            const { body } = await stack.get(`/v1/checkouts/${id}`);
+            return body.attempts[0]?.charge_id !== null && body.attempts;
+          },
+          { timeout: 60_000 },
+        );
+        await vi.waitUntil(() => statuses(stack, id).includes('expired'), { timeout: 90_000 });
+        expect(stack.chargesOf(id)).toHaveLength(2);
+        stack.sandbox.mark(current?.charge_id ?? '', { status: 'successful' });
+        expect(stack.chargesOf(id).find((charge) => charge.id === late?.charge_id)?.status).toBe('expired');
+      }),
   );
 
-  it('and is paid like the charge of the next attempt, is returned: Tillflow accepts only one payment', () =>
+  it('of two paid charges, one of which took effect late, Tillflow accepts one payment and returns the other', () =>
     withStack(FAST, async (stack) => {
       const { id, came } = await begunLate(stack);
       expect(await stack.workflowOf(id).executeUpdate(newAttempt, { args: [{ after: 1 }] })).toBe(2);
@@ -120,7 +126,7 @@ describe.concurrent('a refund that takes effect after Tillflow has given it up',
     return id;
   }
 
-  it('and has repeated it, raises refund_doubled: only a person can settle it with the customer', () =>
+  it('a refund that takes effect after Tillflow has repeated it raises refund_doubled: only a person can settle it with the customer', () =>
     withStack(WITHOUT_WEBHOOKS, async (stack) => {
       const id = await paid(stack);
       const came = delayNext(stack, '/charges/{id}/refunds');

@@ -168,7 +168,7 @@ describe('a reference on the slip of a customer', () => {
       expect(out).toContain(text);
   });
 
-  it('that the provider gives after the payment finds it too', async () => {
+  it('a reference that the provider gives after the payment finds it too', async () => {
     let provider: TamperedProvider | undefined;
     const late = await Stack.start({
       before: async (url) => (provider = await TamperedProvider.before(url)).url,
@@ -194,7 +194,7 @@ describe('a reference on the slip of a customer', () => {
     }
   });
 
-  it('that no payment has finds nothing', async () => {
+  it('a reference that no payment has finds nothing', async () => {
     expect(await found('no such reference')).toEqual([]);
     expect((await tillflow(['show', 'no such reference'], operatorOf(stack))).code).toBe(2);
   });

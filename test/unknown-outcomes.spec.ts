@@ -77,8 +77,8 @@ describe('when the answer to a retrieve is lost', () => {
   );
 });
 
-describe('when the provider', () => {
-  it('refuses a create with 429, Tillflow creates the charge later, and only once', async () => {
+describe('a create that the provider refuses', () => {
+  it('when the provider refuses a create with 429, Tillflow creates the charge later, and only once', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 429, times: 4 });
     const { body } = await stack.create();
     const ready = await stack.until(body.id, ({ qr }) => qr !== null);
@@ -86,7 +86,7 @@ describe('when the provider', () => {
     expect(stack.chargesOf(body.id)).toHaveLength(1);
   });
 
-  it('refuses the repeat of a create with an unknown outcome, Tillflow believes the refusal only after a lookup', async () => {
+  it('when the provider refuses the repeat of a create with an unknown outcome, Tillflow believes the refusal only after a lookup', async () => {
     stack.sandbox.faults.add([
       { method: 'POST', path: '/charges', action: 'reset_before', times: 1 },
       { method: 'POST', path: '/charges', action: 'commit_then_status', status: 400, times: 1 },

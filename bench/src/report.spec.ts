@@ -10,7 +10,7 @@ describe('a bound', () => {
     expect(met()).toBe(true);
   });
 
-  it('by the interval is met only by all of it', () => {
+  it('by the interval is met only when the whole interval meets it', () => {
     expect([met({ atLeast: 0.98, byInterval: true }), met({ atLeast: 1, byInterval: true })]).toEqual([true, false]);
     expect([met({ atMost: 1.06, byInterval: true }), met({ atMost: 1.05, byInterval: true })]).toEqual([true, false]);
   });

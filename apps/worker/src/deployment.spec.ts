@@ -7,7 +7,7 @@ const build = (buildId: string, cameAt: number, wasCurrentAt?: number): KnownBui
   lastCurrentTime: wasCurrentAt === undefined ? null : { seconds: wasCurrentAt, nanos: 0 },
 });
 
-describe('decide', () => {
+describe('a worker that starts', () => {
   it.each([
     ['waits for a build that Temporal does not know', [build('a', 1, 1)], 'a', 'unknown'],
     ['takes over with the first build', [build('b', 1)], null, 'take_over'],

@@ -99,7 +99,7 @@ export class Workers implements RunningWorker {
     const replaced = await Promise.allSettled(all.map((account) => this.#replaceOne(account)));
     const failures = replaced.flatMap((one) => (one.status === 'rejected' ? [one.reason as unknown] : []));
     for (const err of failures)
-      this.logger.error({ err }, 'an account has no worker, or an old one; the next try follows');
+      this.logger.error({ err }, 'the worker of an account could not be replaced; trying again');
     if (failures.length > 0) void this.#replaceAgain();
   }
 

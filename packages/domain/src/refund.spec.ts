@@ -95,10 +95,7 @@ describe('a request with the key of a refund', () => {
 
 it.each<[RefundRefusal, string]>([
   [{ code: 'not_paid' }, 'The checkout is not paid'],
-  [
-    { code: 'refund_window_closed', until: PAID_AT },
-    'The payment could be refunded for one year, until 2026-03-10T09:00:00.000Z',
-  ],
+  [{ code: 'refund_window_closed', until: PAID_AT }, 'The refund window ended at 2026-03-10T09:00:00.000Z'],
   [{ code: 'refund_exceeds_paid', left: 70_000 }, 'At most THB 700.00 can still be refunded'],
   [{ code: 'idempotency_conflict', amount: 50_000 }, 'This key already belongs to a refund of THB 500.00'],
   [{ code: 'too_many_refunds' }, 'A checkout has at most 100 refunds'],

@@ -92,7 +92,7 @@ export function describeRefusal(refusal: RefundRefusal, currency: Currency): str
     case 'not_paid':
       return 'The checkout is not paid';
     case 'refund_window_closed':
-      return `The payment could be refunded for one year, until ${formatInstant(refusal.until)}`;
+      return `The refund window ended at ${formatInstant(refusal.until)}`;
     case 'refund_exceeds_paid':
       return `At most ${formatMoney({ amount: refusal.left, currency })} can still be refunded`;
     case 'idempotency_conflict':

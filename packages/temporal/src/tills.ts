@@ -75,7 +75,7 @@ export function accountInTillToken(token: string): string {
 const MOST_CHARS = 1_024;
 
 /**
- * The parts of a token; null for what is no token. Anyone can send a text in its place: a long or a deep one would cost
+ * The parts of a token; null when the text is not a token. Anyone can send a text in its place: a long or a deep one would cost
  * time, or more stack than there is, before its signature is checked.
  */
 function partsIn(token: string): readonly unknown[] | null {

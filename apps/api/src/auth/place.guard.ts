@@ -8,7 +8,7 @@ import { Problem } from '../problems/problem.js';
 import type { Access } from './access.js';
 import { placeOf, type Caller } from './caller.js';
 
-/** The process remembers the tills of at most so many checkouts, for so long: after months, a reference may have another. */
+/** Of how many checkouts the process remembers the till, and for how long: a reference can later belong to another till. */
 const MOST = 10_000;
 const KEEP_MS = 3_600_000;
 

@@ -60,7 +60,7 @@ export class Acceptance {
       this.#pause = await this.#pauses.read();
       this.#asOf = beganAt;
     } catch (error) {
-      this.logger.warn({ err: error }, 'the pause cannot be read, and the last answer stays');
+      this.logger.warn({ err: error }, 'the pause cannot be read; the last known one stays in force');
     }
   }
 }

@@ -7,8 +7,13 @@ export const availabilityReply = z
       description:
         'Whether a new checkout makes sense now. False while an operator has paused payments, and while the provider is failing. Only a pause refuses requests',
     }),
-    reason: z.string().nullable().meta({ description: 'For people: why not. Null while `accepting`' }),
-    since: time.nullable().meta({ description: 'Since when not. Null while `accepting`' }),
+    reason: z
+      .string()
+      .nullable()
+      .meta({ description: 'For people: why payments are not accepted. Null while `accepting` is true' }),
+    since: time
+      .nullable()
+      .meta({ description: 'Since when payments are not accepted. Null while `accepting` is true' }),
     provider: z.object({
       status: z.enum(['ok', 'failing', 'unknown']).meta({
         description: '`unknown`: the API has just begun to look, or cannot tell',

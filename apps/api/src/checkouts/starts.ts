@@ -22,7 +22,7 @@ const START_AGAIN_AFTER_MS: readonly number[] = [250, 2_000, 8_000, 20_000];
 const START_AGAIN_WITHIN_MS = 5_000;
 
 /**
- * A start that takes so long may only wait for the provider. While the provider is slow, the API looks sooner.
+ * When a start takes longer, the API reads whether it only waits for the provider: sooner, while the provider is slow.
  * Milliseconds.
  */
 const LONG_MS = 1_000;

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 type Reading<T> = { readonly result: Promise<T>; isLate: boolean };
 
 /**
- * Reads that may take longer than a request. Requests for the same subject share one, and it goes on without them: a
- * result that came too late for a request waits for the next one.
+ * Reads that may take longer than a request. Requests for the same subject share one. It continues
+ * after a request has timed out, and the next request gets its result.
  */
 export class Readings<T extends object> {
   readonly #readings = new Map<string, Reading<T>>();

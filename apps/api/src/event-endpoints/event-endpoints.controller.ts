@@ -85,7 +85,7 @@ export class EventEndpointsController {
   @HttpCode(204)
   @Describes(
     'deleteEventEndpoint',
-    'Deletes an endpoint. Deliveries that are in progress may still arrive for some seconds',
+    'Deletes an endpoint. Deliveries that are in progress may still arrive: each ends within minutes',
     PROBLEMS,
   )
   @AnswersWith(204, 'It is deleted')

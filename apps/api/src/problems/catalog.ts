@@ -110,7 +110,7 @@ export const PROBLEMS = {
   },
   not_acceptable: {
     status: 406,
-    title: 'The answer does not exist in this form',
+    title: 'The API cannot answer in this media type',
     meaning: '`Accept` names no type that the route can answer with.',
     money: UNTOUCHED,
     action: 'Send `Accept` with one of the types that `detail` names, or leave it out.',
@@ -167,7 +167,7 @@ export const PROBLEMS = {
     meaning: 'A checkout can have 20 attempts.',
     money: NOT_CHANGED,
     action: 'Cancel the checkout. Create a new one with a new reference only when the cancel has answered 200.',
-    example: 'A checkout may have 20 attempts',
+    example: 'A checkout has at most 20 attempts',
   },
   too_many_endpoints: {
     status: 409,
@@ -190,7 +190,8 @@ export const PROBLEMS = {
     title: 'The refund is not made',
     meaning:
       'The receipt of a refund exists only once the provider has made the refund. This one is pending, waits for approval, or is rejected.',
-    money: 'A pending refund, and one that waits for approval, may still be made. A rejected one moved no money.',
+    money:
+      'A pending refund, and one that waits for approval, may still be made. A rejected one moved no money, unless its `failure_code` is `abandoned`: then it may show later that it was made.',
     action: 'Read the refund until its `status` is `succeeded`, then ask for its receipt.',
     example: 'The refund is pending',
   },
@@ -200,7 +201,7 @@ export const PROBLEMS = {
     meaning: 'The provider refunds a payment for one year.',
     money: 'No money was returned.',
     action: 'Return the money to the customer in another way.',
-    example: 'The payment could be refunded for one year, until 2027-11-21T05:30:18.000Z',
+    example: 'The refund window ended at 2027-11-21T05:30:18.000Z',
   },
   idempotency_conflict: {
     status: 409,
@@ -218,7 +219,7 @@ export const PROBLEMS = {
     money: 'No money was returned.',
     action:
       'Return the rest in another way, or in the dashboard of the provider. Tillflow takes over refunds that are made there.',
-    example: 'A checkout may have 100 refunds',
+    example: 'A checkout has at most 100 refunds',
   },
   refund_decided: {
     status: 409,

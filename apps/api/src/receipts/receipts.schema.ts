@@ -68,7 +68,9 @@ export const receiptExample = {
 export const checkoutReceipt = z
   .object({
     kind: z.enum(['payment', 'refund']),
-    language: z.enum(LANGUAGES).meta({ description: 'Of `amount_text` and `time_text`, as `Accept-Language` asks' }),
+    language: z
+      .enum(LANGUAGES)
+      .meta({ description: 'The language of `amount_text` and `time_text`, chosen by `Accept-Language`' }),
     shop: z
       .object({ name: z.string().nullable(), address: z.array(z.string()), tax_id: z.string().nullable() })
       .meta({ description: 'From the settings `SHOP_NAME`, `SHOP_ADDRESS` and `SHOP_TAX_ID`' }),

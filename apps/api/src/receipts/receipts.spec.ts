@@ -45,7 +45,7 @@ describe('a time', () => {
     ['Asia/Bangkok', '21 Nov 2026 12:30:18 GMT+7'],
     ['Asia/Kathmandu', '21 Nov 2026 11:15:18 GMT+5:45'],
     ['America/New_York', '21 Nov 2026 00:30:18 GMT-5'],
-  ])('in %s is %s', (zone, written) => {
+  ])('the time zone %s writes the time as %s', (zone, written) => {
     expect(writeTime('2026-11-21T05:30:18.021Z', zone, 'en')).toBe(written);
   });
 });

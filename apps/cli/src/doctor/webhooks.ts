@@ -155,7 +155,8 @@ function unreachable(address: string, answer: Answer): Finding {
   return {
     code: 'webhook_unreachable',
     what: `${address} ${problem} (tested from this machine)`,
-    means: 'If the provider gets the same result, Tillflow sees payments only by polling, up to 25 s late.',
+    means:
+      'If the provider gets the same result, Tillflow sees payments by the event tail and by polls, up to 25 s late, or up to 5 min where the event tail has stopped.',
     remedy:
       'Check that the API runs, and that PUBLIC_URL is its address. Status 503 means that the API cannot reach Temporal.',
   };
@@ -237,7 +238,8 @@ function deliveryFindings(event: Event, last: Delivery): Finding[] {
       {
         code: 'webhook_secret_mismatch',
         what: `${what}: the API refused its signature`,
-        means: 'Webhooks are lost. Tillflow sees payments only by polling, up to 25 s late.',
+        means:
+          'Webhooks are lost. Tillflow sees payments by the event tail and by polls, up to 25 s late, or up to 5 min where the event tail has stopped.',
         remedy:
           "Compare PROVIDER_WEBHOOK_SECRET of the API with the provider's dashboard. After a correction, this finding disappears with the next delivery.",
       },
@@ -247,7 +249,8 @@ function deliveryFindings(event: Event, last: Delivery): Finding[] {
     {
       code: 'webhook_deliveries_fail',
       what,
-      means: 'The provider cannot deliver webhooks. Tillflow sees payments only by polling, up to 25 s late.',
+      means:
+        'The provider cannot deliver webhooks. Tillflow sees payments by the event tail and by polls, up to 25 s late, or up to 5 min where the event tail has stopped.',
       remedy:
         'Check the connection from the provider to the API. After a correction, this finding disappears with the next delivery.',
     },

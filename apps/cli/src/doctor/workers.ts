@@ -158,7 +158,7 @@ function noWorker(what: string): Finding {
     code: 'no_worker',
     what,
     means:
-      'No QR is created, no payment is recorded and no refund is made. Temporal keeps all requests until a worker runs again.',
+      'No QR is created, no payment is recorded and no refund is made. Temporal keeps the requests of tills until a worker runs again. A decision of an operator must be sent again.',
     remedy:
       'Start apps/worker with this TEMPORAL_TASK_QUEUE, and read its log. See docs/operations.md, "A worker is stuck".',
   };

@@ -12,7 +12,7 @@ const LOOK_EVERY_MS = 2_000;
 const LOOK_WHILE_LOST_MS = 1_000;
 /** How long the end of a sale stays on the screen. Milliseconds. */
 const END_STAYS_MS = 12_000;
-/** The page reads its session once in so many looks. */
+/** The page reads its session at every eighth poll. */
 const LOOKS_FOR_SESSION = 8;
 /** The page looks for the till's sale among so many: the open ones, then the others, the newest first. */
 const SALES = 5;
@@ -45,7 +45,7 @@ export class Display {
   #watched: { readonly id: string } | null = null;
   /** What the till, or the time, has removed from the screen: the version of each checkout. Its lists may be older. */
   readonly #removed = new Map<string, number>();
-  /** The API's time to which the screen is up to date. A look takes only later sales in place of what it shows. */
+  /** The API's time to which the screen is up to date. A poll replaces the sale on the screen only by a later one. */
   #upTo = 0;
   #turn = new AbortController();
   #sleep = new AbortController();

@@ -6,7 +6,7 @@ const DRIFT = 0.001;
 
 /** With a smaller error, a remaining time that changes once a second is right to the second. Milliseconds. */
 const EXACT_MS = 250;
-/** A slow line has no better answer: after so many, the best one counts. */
+/** On a slow line no sample is exact: after so many, the page uses the best one. */
 const MOST_TRIES = 8;
 
 type Sample = { readonly serverMs: number; readonly at: number; readonly errorMs: number };

@@ -19,7 +19,7 @@ const RETURNS: ReadonlySet<Screen> = new Set(['paid', 'cancelled']);
 const LAST_SALES = 10;
 /** A payment of a sale that the page finds on the device is new for so long. Clocks may differ by some of it. Milliseconds. */
 const JUST_PAID_MS = 120_000;
-/** A second tap comes up to 300 ms after the first, and must not press what has come to its place. Milliseconds. */
+/** A second tap comes up to 300 ms after the first, and must not press the button that has replaced the first one. Milliseconds. */
 const SETTLES_WITHIN_MS = 400;
 /** Totals that are older may be those of the day before. Milliseconds. */
 const TODAY_STAYS_MS = 60_000;

@@ -212,7 +212,7 @@ describe('the page of a charge', () => {
 });
 
 describe('a refund from the dashboard', () => {
-  it('of a part leaves the rest, which is what is offered next', async () => {
+  it('a refund of a part leaves the rest, and the page offers the rest next', async () => {
     const bench = await openAt();
     const charge = await createPaid(bench);
     expect(await open(pageOf(bench, charge))).toContain('value="1500.00"');
@@ -226,7 +226,7 @@ describe('a refund from the dashboard', () => {
     expect(last.page).not.toContain('>Refund</button>');
   });
 
-  it('in full, or as a void while its window is open', async () => {
+  it('the dashboard refunds in full, or voids while the window is open', async () => {
     const bench = await openAt();
     const [one, other] = [await createPaid(bench), await createPaid(bench)];
     expect((await press(`${pageOf(bench, one)}/refunds`, { amount: '1500' })).page).toContain('full');

@@ -224,7 +224,7 @@ describe('sendBy', () => {
 });
 
 describe("the caller's abort", () => {
-  test('before sending: nothing is sent', async () => {
+  test('an abort before sending: nothing is sent', async () => {
     const fake = await provider(ok);
     const reason = new Error('shutting down');
     const error = await failureOf(createCharge(clientOf(fake), { signal: AbortSignal.abort(reason) }));
@@ -233,7 +233,7 @@ describe("the caller's abort", () => {
     expect(fake.seen).toEqual([]);
   });
 
-  test('while the call waits for a connection: it is not sent later either', async () => {
+  test('an abort while the call waits for a connection: the call is not sent later either', async () => {
     const fake = await provider(ok);
     const abort = new AbortController();
     const client = clientOf(fake);
@@ -244,7 +244,7 @@ describe("the caller's abort", () => {
     expect(fake.seen).toHaveLength(1);
   });
 
-  test('in flight: the outcome is unknown', async () => {
+  test('an abort in flight: the outcome is unknown', async () => {
     const abort = new AbortController();
     const fake = await provider(() => abort.abort());
     const error = await failureOf(createCharge(clientOf(fake), { signal: abort.signal }));
@@ -253,7 +253,7 @@ describe("the caller's abort", () => {
     expect(fake.seen).toHaveLength(1);
   });
 
-  test('in flight after the head of a refusal: the outcome is unknown too', async () => {
+  test('an abort after the head of a refusal, before its body: the outcome is unknown', async () => {
     const abort = new AbortController();
     const fake = await provider((response) => {
       response.writeHead(400, { 'content-length': '100' });
@@ -264,7 +264,7 @@ describe("the caller's abort", () => {
     expect(error.outcome).toBe('unknown');
   });
 
-  test('while the call waits to retry: it ends at once and sends no more', async () => {
+  test('an abort while the call waits to retry: the call ends at once and sends no more', async () => {
     const abort = new AbortController();
     const fake = await provider((response, request) => {
       retryIn('20', 503)(response, request);

@@ -70,7 +70,7 @@ describe('for await', () => {
     expect(read()).toBe(2);
   });
 
-  test('begins anew each time', async () => {
+  test('for await reads the list again from its beginning each time', async () => {
     const { all, read } = listing();
     for await (const { id } of all) if (id === 'r3') break;
     expect(await all.toArray()).toEqual(rows(0, 25));

@@ -12,7 +12,7 @@ import {
 } from '../../test/samples.js';
 
 describe('a currency in lower case, or with white space around it, is given in upper case', () => {
-  test('wherever it is in a charge', async () => {
+  test('a currency is given in upper case wherever it is in a charge', async () => {
     const references = { ...CHARGE.source.references, customer_currency: 'usd' };
     const shown = {
       ...CHARGE,
@@ -28,7 +28,7 @@ describe('a currency in lower case, or with white space around it, is given in u
     expect((await charges.list()).data).toEqual([expected]);
   });
 
-  test('in every other record that has one', async () => {
+  test('a currency is given in upper case in every other record that has one', async () => {
     const supported_currencies = ['thb', 'SGD', 'myr'];
     const fake = await provider(
       reply(200, { ...REFUND, currency: 'THB ' }),
@@ -47,7 +47,7 @@ describe('a currency in lower case, or with white space around it, is given in u
     expect((await client.sources.create({ ...MONEY, type: 'wallet_mpm' })).currency).toBe('THB');
   });
 
-  test('but not in metadata, and not where the text is no currency', async () => {
+  test('metadata stays as it is, and so does a text that is not a currency', async () => {
     const metadata = { currency: 'thb', 0: 'a' };
     const shown = { ...CHARGE, currency: 'thb', metadata, description: 'currency: thb', field_currency: 'baht' };
     const fake = await provider(reply(200, shown));

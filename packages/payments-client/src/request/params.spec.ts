@@ -115,22 +115,25 @@ describe('null', () => {
     (name) => METHODS[name].endpoint.startsWith('GET') && METHODS[name].args.some((arg) => typeof arg === 'object'),
   );
 
-  test.each(LISTS)('in the parameters of %s is empty; a method that reads pages sets its own bounds', async (name) => {
-    const fake = await provider(reply(200, METHODS[name].reply));
-    const isSearch = name.includes('earch');
-    const nulls = isSearch
-      ? { scope: null, query: null, filters: null, order: null, page: null }
-      : { from: null, to: null, offset: null, limit: null, order: null };
-    await call(
-      clientOf(fake),
-      name,
-      METHODS[name].args.map((arg) => (typeof arg === 'string' ? arg : nulls)),
-    );
-    const query = fieldsOf(fake.seen[0]?.url.split('?')[1]);
-    expect(query.get('order')).toBe('');
-    if (name.includes('iterate')) expect(Number(query.get(isSearch ? 'page' : 'limit'))).toBeGreaterThan(0);
-    else expect(new Set(query.values())).toEqual(new Set(['']));
-  });
+  test.each(LISTS)(
+    'null in the parameters of %s is sent as an empty value; a method that reads pages sets its own bounds',
+    async (name) => {
+      const fake = await provider(reply(200, METHODS[name].reply));
+      const isSearch = name.includes('earch');
+      const nulls = isSearch
+        ? { scope: null, query: null, filters: null, order: null, page: null }
+        : { from: null, to: null, offset: null, limit: null, order: null };
+      await call(
+        clientOf(fake),
+        name,
+        METHODS[name].args.map((arg) => (typeof arg === 'string' ? arg : nulls)),
+      );
+      const query = fieldsOf(fake.seen[0]?.url.split('?')[1]);
+      expect(query.get('order')).toBe('');
+      if (name.includes('iterate')) expect(Number(query.get(isSearch ? 'page' : 'limit'))).toBeGreaterThan(0);
+      else expect(new Set(query.values())).toEqual(new Set(['']));
+    },
+  );
 });
 
 describe('a parameter that the caller changes after the call', () => {

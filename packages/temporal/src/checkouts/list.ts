@@ -10,7 +10,7 @@ import { partsOf, type CheckoutFilters } from './queries.js';
 /** One page, and where the next one begins; null at the end. A page may be short of its limit and not be the last. */
 export type ListPage = { readonly data: readonly StoredCheckout[]; readonly next: ListPlace | null };
 
-/** Windows per page: each costs one search, and up to two more to find the first one. */
+/** Windows per page. Each costs one search, and the first one up to thirteen counts. */
 const MAX_WINDOWS = 6;
 /** The least and the most checkouts that are read for a page. */
 const MIN_READ = 50;

@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readFileSync, type Stats } from 'node:f
 import { open, stat } from 'node:fs/promises';
 import { FileMistakesError, type Mistake } from './lined-file.js';
 
-const LOOK_EVERY_MS = 300;
+const CHECK_EVERY_MS = 300;
 /** A file that was written in place, and not replaced, may be half-written. It is read once it stays the same for so long. */
 const STILL_MS = 2_000;
 const MAX_BYTES = 4_194_304;
@@ -27,10 +27,10 @@ export class WatchedFile<T> {
   #mistakes: readonly Mistake[] = [];
   /** The version that was read last. */
   #read: Version;
-  /** The version that the last look found, and since when, in milliseconds of `performance.now()`. */
+  /** The version that the last check found, and since when, in milliseconds of `performance.now()`. */
   #seen: Version;
   #since = performance.now();
-  /** The last look failed, and not because of what the file contains: the next one tries again. */
+  /** The last check failed, and not because of what the file contains: the next one tries again. */
   #mustRetry = false;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -56,16 +56,16 @@ export class WatchedFile<T> {
     return this.#mistakes;
   }
 
-  /** Looks for changes until {@link close}. */
+  /** Checks for changes until {@link close}. */
   watch(listener: FileListener): void {
     this.#timer = setTimeout(() => {
-      void this.#look(listener).finally(() => {
+      void this.#check(listener).finally(() => {
         if (!this.#isClosed) this.watch(listener);
       });
-    }, LOOK_EVERY_MS).unref();
+    }, CHECK_EVERY_MS).unref();
   }
 
-  /** The next look reads the file, also when it has not changed: what it means may have. */
+  /** Reads the file again although it has not changed, because another file can change its meaning. */
   readAgain(): void {
     this.#mustRetry = true;
   }
@@ -75,8 +75,8 @@ export class WatchedFile<T> {
     clearTimeout(this.#timer);
   }
 
-  /** Never throws: whatever a file contains, the looks go on. */
-  async #look({ changed, refused }: FileListener): Promise<void> {
+  /** Never throws: whatever a file contains, the checks go on. */
+  async #check({ changed, refused }: FileListener): Promise<void> {
     try {
       if (!(await this.#isSettled())) return;
       const settled = await readSettled(this.path, this.#seen);
@@ -140,7 +140,7 @@ async function readSettled(
   }
 }
 
-/** @throws {FileMistakesError} for what is no file of settings */
+/** @throws {FileMistakesError} for a directory or a device, and for a file that is too large */
 function versionOf(stats: Stats): Version {
   const { ino, size, mtimeMs, ctimeMs } = stats;
   if (!stats.isFile()) throw new FileMistakesError([{ line: 0, text: 'it is not a regular file' }]);

@@ -552,7 +552,7 @@ describe('An endpoint', () => {
       expect(endpoint.state.disabled).toMatchObject({ because: 'gone' });
     });
 
-    it('while it is disabled stays disabled', () => {
+    it('a test of an endpoint that is disabled leaves it disabled', () => {
       const endpoint = newEndpoint();
       endpoint.disable(NOW, 'requested');
       endpoint.tested(NOW, { ...record, status: 204 });

@@ -125,7 +125,7 @@ describe('the filename', () => {
     expect((await fileOf(fake)).name).toBe(expected);
   });
 
-  test('breaks neither its line nor its quotes, whatever it contains', async () => {
+  test('the filename breaks neither its line nor its quotes, whatever it contains', async () => {
     const fake = await accepting();
     const client = clientOf(fake);
     const hostile = fc.oneof(
@@ -147,7 +147,7 @@ describe('the filename', () => {
     );
   });
 
-  test('and the kind cannot add a part to the form', async () => {
+  test('the filename and the kind cannot add a part to the form', async () => {
     const fake = await accepting();
     const kind = 'a"\r\n\r\n--x\r\nContent-Disposition: form-data; name="file"\r\n\r\nb';
     await upload(clientOf(fake), { file: PNG, kind });

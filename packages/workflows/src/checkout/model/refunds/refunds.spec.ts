@@ -234,7 +234,7 @@ describe('a return that the provider refuses', () => {
     checkout.model.advanceTo(checkout.now);
     expect(checkout.model.state.refunds).toMatchObject([{ status: 'rejected', retryAt: null }]);
     expect(checkout.view.attention?.detail).toBe(
-      'THB 1,500.00 of chrg_1: refund_window_closed, The payment could be refunded for one year, until 2027-03-10T09:00:00.000Z',
+      'THB 1,500.00 of chrg_1: refund_window_closed, The refund window ended at 2027-03-10T09:00:00.000Z',
     );
   });
 
