@@ -239,7 +239,7 @@ describe('while payments are paused', SLOW, () => {
         line.freeze();
         const seen = async () => {
           expect((await available()).body).toMatchObject({ accepting: false, reason: REASON });
-          return stack.logs.some((text) => text.includes('the last answer stays'));
+          return stack.logs.some((text) => text.includes('the last known one stays in force'));
         };
         await expect.poll(seen).toBe(true);
         expect(await seen()).toBe(true);
