@@ -78,10 +78,10 @@ const schema = z.object({
    */
   ANSWER_WITHIN_MS: integer(3_500, 100, 60_000),
   /**
-   * Checkouts that this process starts at the same time, and as many that it changes. Other requests wait for a place, or get 503. One
-   * that starts keeps its place until its QR code is there, or until it only waits for a slow provider. So 32 places
-   * serve 240 a second where a QR code takes 130 ms, and 12 a second where Temporal is so slow that it takes 2.6 s,
-   * which is still within `ANSWER_WITHIN_MS`.
+   * Checkouts that this process starts at the same time, and as many that it changes. Other requests wait for a place,
+   * or get 503. One that starts keeps its place until its QR code is there, or until it only waits for a slow provider.
+   * So 32 places serve 240 a second where a QR code takes 130 ms, and 12 a second where Temporal is so slow that it takes
+   * 2.6 s, which is still within `ANSWER_WITHIN_MS`.
    */
   TEMPORAL_MAX_WRITES: integer(32, 1, 10_000),
   /** The same for reads of one checkout. */

@@ -75,8 +75,8 @@ export function accountInTillToken(token: string): string {
 const MOST_CHARS = 1_024;
 
 /**
- * The parts of a token; null when the text is not a token. Anyone can send a text in its place: a long or a deep one would cost
- * time, or more stack than there is, before its signature is checked.
+ * The parts of a token; null when the text is not a token. Anyone can send a text in its place: a long or a deep one
+ * would cost time, or more stack than there is, before its signature is checked.
  */
 function partsIn(token: string): readonly unknown[] | null {
   if (token.length > MOST_CHARS) return null;

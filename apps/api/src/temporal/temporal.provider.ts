@@ -99,8 +99,8 @@ export class TemporalAccess {
   readonly inBackground: Bounded = (_kind, milliseconds, work) => this.within('background', milliseconds, work);
 
   /**
-   * As {@link inBackground}, for reads that will probably show no change. They wait in a line of their own, so that thousands of
-   * quiet streams do not delay the read that shows a QR code.
+   * As {@link inBackground}, for reads that will probably show no change. They wait in a line of their own, so that
+   * thousands of quiet streams do not delay the read that shows a QR code.
    */
   readonly whileQuiet: Bounded = (_kind, milliseconds, work) =>
     this.#within('background', milliseconds, work, { caller: 'quiet' });

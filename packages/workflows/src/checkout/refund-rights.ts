@@ -15,7 +15,10 @@ export function hasLimits({ limits }: Limited): boolean {
   return limits === true || patched('refund-limits');
 }
 
-/** What the requester may do with the refunds of the checkout. When the local activity fails, every refund needs a second person. */
+/**
+ * What the requester may do with the refunds of the checkout. When the local activity fails, every refund needs a second
+ * person.
+ */
 export async function refundRights(
   localCalls: LocalCalls,
   intent: CheckoutIntent,

@@ -20,7 +20,8 @@ const COMPLETION = 'charge.complete';
 
 /**
  * Holds the known facts of one checkout, and names its next step. Pure: no clock, no I/O. {@link nextStep} names the
- * step that is due. The workflow carries it out and applies the outcome. Only a charge that the provider shows makes a checkout paid.
+ * step that is due. The workflow carries it out and applies the outcome. Only a charge that the provider shows makes a
+ * checkout paid.
  */
 export class CheckoutModel extends KnownCheckout {
   readonly #state: ModelState;
