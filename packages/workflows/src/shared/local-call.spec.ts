@@ -1,7 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from 'vitest';
 import { LocalCalls } from './local-call.js';
 
-/** What Temporal's library says of the workflow task in progress. */
+/**
+ * What Temporal's library says of the workflow task in progress. A real server renews a task only after 8 s:
+ * `test/local-calls.spec.ts` and the simulation wait for that.
+ */
 const task = { historyLength: 3, unsafe: { isReplaying: false } };
 vi.mock('@temporalio/workflow', () => ({ workflowInfo: () => task }));
 beforeEach(() => {
