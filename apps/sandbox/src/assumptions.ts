@@ -119,7 +119,7 @@ export const DEFAULT_ASSUMPTIONS: Assumptions = {
   signatureHeader: 'Webhook-Signature',
   signatureTimestampHeader: 'Webhook-Signature-Timestamp',
   webhookRetriesMs: [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, DAY],
-  webhookConcurrency: 4,
+  webhookConcurrency: 64,
   webhookTimeoutMs: 10 * SECOND,
   webhookHoldMs: 3 * SECOND,
   maximumBodyBytes: 64 * 1_024,
