@@ -46,8 +46,8 @@ export const FULL: Plan = {
     { ...BUSY, delaysMs: [0, 0, 50] },
     // Long enough for several checkouts of each caller: at the start of a round, all callers begin at one moment.
     { concurrency: 50, seconds: 12, delaysMs: [0] },
-    { concurrency: 100, seconds: 20, delaysMs: [0] },
-    { concurrency: 200, seconds: 30, delaysMs: [0] },
+    { concurrency: 100, seconds: 30, delaysMs: [0] },
+    { concurrency: 200, seconds: 60, delaysMs: [0] },
   ],
   slow: { concurrency: 20, paysAfter: [30, 90], seconds: 40, repeats: 4 },
   warmUp: { concurrency: 20, seconds: 8 },
