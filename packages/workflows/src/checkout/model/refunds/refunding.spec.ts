@@ -189,6 +189,15 @@ describe('an operator who abandons a refund', () => {
     );
   });
 
+  it('after a refund of unknown outcome was abandoned, the charge is retrieved five minutes later', () => {
+    const checkout = unknown(45 * SECOND);
+    checkout.model.resolve(checkout.now, abandon);
+    const until = checkout.now + 5 * MINUTE;
+    expect(checkout.step).toMatchObject({ do: 'wait', until, why: 'then retrieve the charge again' });
+    checkout.pass(5 * MINUTE).retrieve(withRefunds([listed('rfnd_1', 50_000, 'k')]));
+    expect(checkout.model.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_1' });
+  });
+
   it('an abandoned refund that turns out to be made does not end the lookups of another one', () => {
     const checkout = unknownAfterAbandoned();
     checkout.pass(SECOND).retrieve(withRefunds([listed('rfnd_1', 10_000, 'old')]));

@@ -170,7 +170,10 @@ export class Refunding {
     const { inProgress, entry } = current;
     const { inFlightUntil } = sendWindow(this.context.policy, now);
     if (inProgress.stage === 'send') this.refunds.setInFlightUntil(entry.key, inFlightUntil);
-    else if (inProgress.wasUnknown) this.refunds.setInFlightUntil(entry.key, Math.max(inProgress.inFlightUntil, now));
+    else if (inProgress.wasUnknown) {
+      this.refunds.setInFlightUntil(entry.key, Math.max(inProgress.inFlightUntil, now));
+      this.charges.checkForLateRefund(now, entry.chargeId);
+    }
     this.#reject(now, entry, { code: ABANDONED, message: 'an operator no longer waits for its outcome' });
   }
 
