@@ -31,6 +31,8 @@ export class Life {
   readonly #underWay: Promise<unknown>[] = [];
   /** The memo that the checkout published last. */
   #before: CheckoutMemo | null = null;
+  /** The state that each version has in the memo. */
+  readonly #published = new Map<number, CheckoutMemo['state']>();
   /** What a person saw that must never be. */
   readonly breaches: Breach[] = [];
   /** The beats whose moment came. */
@@ -222,10 +224,10 @@ export class Life {
   }
 
   async #falseWebhook(): Promise<void> {
-    const isSigned = this.#random.chance(0.5);
+    const signed = this.#random.pick(['now', 'a day ago', 'with a guess'] as const);
     const chargeId = this.#customer.charges.at(-1)?.id ?? 'chrg_test_unknown';
-    const isAccepted = await this.#till.falseWebhook(chargeId, isSigned);
-    if (!isSigned && isAccepted) this.#breach(4, 'the API accepted a forged webhook');
+    const isAccepted = await this.#till.falseWebhook(chargeId, signed);
+    if (signed !== 'now' && isAccepted) this.#breach(4, `the API accepted a webhook that was signed ${signed}`);
   }
 
   get #workflow() {
@@ -266,6 +268,7 @@ export class Life {
   look(): void {
     const { memo } = this;
     if (memo === null) return;
+    if (memo.version !== undefined) this.#published.set(memo.version, memo.state);
     const { now } = this.world.time;
     const charges = this.world.provider.recordsOf(this.id);
     const observation = { now, charges, memo: asRead(memo, now) };
@@ -286,12 +289,27 @@ export class Life {
   compare(records: ProviderRecords): readonly Breach[] {
     const { memo } = this;
     if (memo !== null) {
-      const checkout = { memo: asRead(memo, Date.parse(records.now)), answers: this.#till.answers };
-      return compareRecords(records, { ...checkout, inFlightMs: IN_FLIGHT_MS }).breaches;
+      const { breaches } = compareRecords(records, {
+        memo: asRead(memo, Date.parse(records.now)),
+        answers: this.#till.answers,
+        inFlightMs: IN_FLIGHT_MS,
+        hasOwnTimeOfPayment: this.#customer.charges.some(({ id }) => this.world.provider.hasShownWrongTime(id)),
+      });
+      return [...breaches, ...this.#twofoldVersions()];
     }
     if (this.#customer.charges.length === 0) return [];
     const what = 'the provider has charges of a checkout that the engine does not have';
     return [{ guarantee: 6, checkout: this.id, what }];
+  }
+
+  /** A reader drops a version that it has, so all readers must see the same of one. The code may be over meanwhile. */
+  *#twofoldVersions(): Generator<Breach> {
+    for (const { version, status, hasQr } of this.#till.shown) {
+      const state = this.#published.get(version);
+      if (state === undefined || (state.status === status && (state.qr !== null || !hasQr))) continue;
+      const what = `version ${version} was shown as ${status} with${hasQr ? '' : 'out'} a code, and is ${state.status} with${state.qr === null ? 'out' : ''} one`;
+      yield { guarantee: 6, checkout: this.id, what };
+    }
   }
 
   #breach(guarantee: Breach['guarantee'], what: string): void {

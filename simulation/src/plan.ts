@@ -75,11 +75,21 @@ class Deck {
     private readonly seed: string,
     moments: readonly Moment[],
     focus: Focus,
+    private readonly perLife: number,
   ) {
     this.#cards = combinations(moments, focus);
   }
 
-  at(index: number): Beat {
+  /** A life takes `perLife` cards or one more, on average a tenth more: 10,000 lives take each card five times. */
+  cardsOf(life: number): Beat[] {
+    const [from, to] = [life, life + 1].map((lives) => Math.floor((lives * this.perLife * 11) / 10)) as [
+      number,
+      number,
+    ];
+    return Array.from({ length: to - from }, (_, index) => this.#at(from + index));
+  }
+
+  #at(index: number): Beat {
     const round = Math.floor(index / this.#cards.length);
     let shuffled = this.#shuffles.get(round);
     if (shuffled === undefined) {
@@ -100,13 +110,13 @@ export class Plans {
     private readonly seed: number,
     focus: Focus = EVERYTHING,
   ) {
-    this.#early = new Deck(`${seed}/early`, EARLY_MOMENTS, focus);
-    this.#late = new Deck(`${seed}/late`, LATE_MOMENTS, focus);
+    this.#early = new Deck(`${seed}/early`, EARLY_MOMENTS, focus, 1);
+    this.#late = new Deck(`${seed}/late`, LATE_MOMENTS, focus, 2);
   }
 
   life(index: number): LifePlan {
     const random = new Random(`${this.seed}/life/${index}`);
-    const beats = [this.#early.at(index), this.#late.at(2 * index), this.#late.at(2 * index + 1)];
+    const beats = [...this.#early.cardsOf(index), ...this.#late.cardsOf(index)];
     return {
       index,
       reference: `life-${index}`,

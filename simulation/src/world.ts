@@ -17,6 +17,9 @@ import { Machine, VirtualTime } from './virtual/time.js';
 
 /** A world begins at this hour, or within the day after it. */
 const START_AT = Date.parse('2026-03-10T04:00:00.000Z');
+/** Some worlds begin on the day that the next year does not have. */
+const LEAP_DAY_AT = Date.parse('2028-02-29T00:00:00.000Z');
+const AT_LEAP_DAY = 1 / 16;
 const DAY_MS = 86_400_000;
 /** In some worlds, the time to void a payment of the day ends while the checkouts live. */
 const CUT_OFF_AT = Date.parse('2026-03-10T16:15:00.000Z');
@@ -48,9 +51,7 @@ export class World {
     keepsLines: boolean,
   ) {
     this.random = new Random(seed);
-    const startAt = this.random.chance(AT_CUT_OFF)
-      ? CUT_OFF_AT - this.random.integer(0, BEFORE_CUT_OFF_MS)
-      : START_AT + this.random.integer(0, DAY_MS);
+    const startAt = startOf(this.random);
     this.time = new VirtualTime(startAt, this.random.stream('product'));
     this.trace = new Trace(() => this.time.now - startAt, keepsLines);
     enter(this.time);
@@ -176,4 +177,10 @@ export class World {
     // The process stays in this world until the next one begins: what still runs sets timers that never end.
     await Promise.all([this.workers.close(), this.operator.close()]);
   }
+}
+
+/** Milliseconds since 1970, UTC. */
+function startOf(random: Random): number {
+  if (random.chance(AT_CUT_OFF)) return CUT_OFF_AT - random.integer(0, BEFORE_CUT_OFF_MS);
+  return (random.chance(AT_LEAP_DAY) ? LEAP_DAY_AT : START_AT) + random.integer(0, DAY_MS);
 }

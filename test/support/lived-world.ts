@@ -38,6 +38,7 @@ export class LivedWorld {
           const { charges = [], refunds = [] } = sandbox.state(['charges', 'refunds']);
           return chargesOf({ charges, refunds }, checkoutId);
         },
+        hasShownWrongTime: () => false,
       },
       operator: stack.temporal,
       memoOf: (workflowId) => this.#memos.get(workflowId) ?? null,

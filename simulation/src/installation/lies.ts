@@ -1,12 +1,13 @@
 import type { FaultKind } from '../fault-kinds.js';
 import type { HttpAnswer, HttpRequest } from '../network/http.js';
 
-/** A charge or a refund as the provider shows it, and what a lie changes of it. */
+/** What the provider shows of a record, and what a lie changes of it. */
 type Shown = Readonly<Record<string, unknown>>;
-type Change = (shown: Shown) => Shown;
+/** Null: the lie does not fit this record. */
+type Change = (shown: Shown) => Shown | null;
 
 /** A retrieved charge shows money that did not move, so a checkout that believes it is wrong. */
-const moved = (change: Change): Change => {
+const moved = (change: (charge: Shown) => Shown): Change => {
   return (charge) => ({
     ...(charge['paid'] === true
       ? { refunded_amount: charge['amount'] }
@@ -14,8 +15,9 @@ const moved = (change: Change): Change => {
     ...change(charge),
   });
 };
-const anotherAmount: Change = ({ amount }) => ({ amount: Number(amount) + 1 });
+const anotherAmount = ({ amount }: Shown): Shown => ({ amount: Number(amount) + 1 });
 
+const MISTIMED = 'provider: read shows an impossible time of payment' satisfies FaultKind;
 const OF_READS: Partial<Record<FaultKind, Change>> = {
   'provider: read shows another amount': moved(anotherAmount),
   'provider: read shows another currency': moved(() => ({ currency: 'USD' })),
@@ -23,26 +25,46 @@ const OF_READS: Partial<Record<FaultKind, Change>> = {
   'provider: read shows another checkout': moved(({ metadata }) => ({
     metadata: { ...(metadata as object), checkout: 'chk_default_another' },
   })),
+  'provider: read shows another source': moved(({ source }) => ({
+    source: { ...(source as object), id: 'src_test_0000000000another' },
+  })),
   'provider: read shows the other mode': moved(({ livemode }) => ({ livemode: livemode !== true })),
+  [MISTIMED]: ({ paid }) => (paid === true ? { paid_at: '2001-01-01T00:00:00Z' } : null),
 };
 const OLDER: FaultKind = 'provider: read shows an older state';
 const OF_CHANGES: FaultKind = 'provider: change made, answered with another amount';
+
+/** Lists lag for so long, and leave out records that are newer. Milliseconds. */
+const LAG_MS = 30_000;
+/** What a list that lags shows of its records. */
+const OF_LISTS: Partial<Record<FaultKind, (records: readonly Shown[], now: number) => readonly Shown[]>> = {
+  'provider: lists without the newest records': (records, now) =>
+    records.filter(({ created_at: at }) => typeof at !== 'string' || Date.parse(at) <= now - LAG_MS),
+  'provider: refunds listed without keys': (records) =>
+    records.map((record) => (record['object'] === 'refund' ? { ...record, metadata: {} } : record)),
+};
 
 /** The records that decide whether a call took effect. */
 const RECORD = /^\/(?:charges|sources)\/\w+$/;
 const CHARGE = /^\/charges\/\w+$/;
 
-/** Makes the provider contradict its own records: each lie changes one answer. */
+/** Makes the provider contradict its own records: each lie changes one answer, or all lists for a while. */
 export class Lies {
   readonly #due: FaultKind[] = [];
+  /** Until when lists lag, by the provider's clock. */
+  readonly #lagsUntil = new Map<FaultKind, number>();
   /** What the last two different reads of a record showed. */
   readonly #reads = new Map<string, { readonly newest: string; readonly older: string | null }>();
   /** Tillflow believes the second of two reads that show the same, so a record is shown in an older state once. */
   readonly #shownOlder = new Set<string>();
   readonly #counts: Record<string, number> = {};
+  /** The paths of charges whose time of payment was wrong in an answer. */
+  readonly mistimed = new Set<string>();
+
+  constructor(private readonly time: { readonly now: number }) {}
 
   static includes(kind: FaultKind): boolean {
-    return kind === OLDER || kind === OF_CHANGES || kind in OF_READS;
+    return kind === OLDER || kind === OF_CHANGES || kind in OF_READS || kind in OF_LISTS;
   }
 
   /** How many answers each kind has changed. */
@@ -50,31 +72,41 @@ export class Lies {
     return this.#counts;
   }
 
-  /** Changes the next answer that it fits. */
+  /** Changes the next answer that it fits, or all lists for a while. */
   add(kind: FaultKind): void {
-    this.#due.push(kind);
+    if (kind in OF_LISTS) this.#lagsUntil.set(kind, this.time.now + LAG_MS);
+    else this.#due.push(kind);
   }
 
   end(): void {
     this.#due.length = 0;
+    this.#lagsUntil.clear();
   }
 
   /** @returns the answer, or a lie instead of it */
   altered({ method, path }: HttpRequest, answer: HttpAnswer | null): HttpAnswer | null {
     if (answer === null || answer.isCut || answer.status !== 200) return answer;
     const text = answer.body.toString();
-    if (method !== 'GET') return this.#replaced(answer, this.#tryChange(OF_CHANGES, text, anotherAmount));
-    if (!RECORD.test(path)) return answer;
+    if (method !== 'GET') return replaced(answer, this.#tryChange(OF_CHANGES, text, anotherAmount));
+    const lie = RECORD.test(path) ? this.#lieAbout(path, text) : null;
+    return replaced(answer, this.#lagging(lie ?? text) ?? lie);
+  }
+
+  #lieAbout(path: string, text: string): string | null {
     const older = this.#olderThan(path, text);
     if (older !== null && !this.#shownOlder.has(path) && this.#take(OLDER)) {
       this.#shownOlder.add(path);
-      return this.#replaced(answer, older);
+      return older;
     }
-    if (!CHARGE.test(path)) return answer;
-    const kind = this.#due.find((due) => due in OF_READS);
-    const change = kind === undefined ? undefined : OF_READS[kind];
-    if (kind === undefined || change === undefined) return answer;
-    return this.#replaced(answer, this.#tryChange(kind, text, change));
+    if (!CHARGE.test(path)) return null;
+    for (const kind of this.#due) {
+      const change = OF_READS[kind];
+      const lie = change === undefined ? null : this.#tryChange(kind, text, change);
+      if (lie === null) continue;
+      if (kind === MISTIMED) this.mistimed.add(path);
+      return lie;
+    }
+    return null;
   }
 
   #olderThan(path: string, text: string): string | null {
@@ -88,31 +120,64 @@ export class Lies {
   /** Null when it does not fit: the answer has no amount, or none of these lies is due. */
   #tryChange(kind: FaultKind, text: string, change: Change): string | null {
     const shown = readable(text);
-    if (typeof shown?.['amount'] !== 'number' || !this.#take(kind)) return null;
-    return JSON.stringify({ ...shown, ...change(shown) });
+    if (typeof shown?.['amount'] !== 'number') return null;
+    const changed = change(shown);
+    return changed === null || !this.#take(kind) ? null : JSON.stringify({ ...shown, ...changed });
+  }
+
+  /** What lists in the answer show while they lag. Null when none does. */
+  #lagging(text: string): string | null {
+    let shown: Shown | null = null;
+    for (const [kind, until] of this.#lagsUntil) {
+      const change = OF_LISTS[kind];
+      if (change === undefined || this.time.now >= until) continue;
+      shown ??= readable(text);
+      if (shown === null) return null;
+      const before = JSON.stringify(shown);
+      shown = inLists(shown, (records) => change(records, this.time.now));
+      if (JSON.stringify(shown) !== before) this.#count(kind);
+    }
+    return shown === null ? null : JSON.stringify(shown);
   }
 
   #take(kind: FaultKind): boolean {
     const index = this.#due.indexOf(kind);
     if (index === -1) return false;
     this.#due.splice(index, 1);
-    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
+    this.#count(kind);
     return true;
   }
 
-  #replaced(answer: HttpAnswer, text: string | null): HttpAnswer {
-    if (text === null) return answer;
-    const body = Buffer.from(text);
-    return { ...answer, body, headers: { ...answer.headers, 'content-length': String(body.length) } };
+  #count(kind: FaultKind): void {
+    this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
   }
+}
+
+/** A list with other records, or a charge with other refunds; in a list of charges, both. */
+function inLists(shown: Shown, change: (records: readonly Shown[]) => readonly Shown[]): Shown {
+  const { object, data, refunds } = shown;
+  if (object === 'list' && Array.isArray(data)) {
+    return { ...shown, data: change(data.filter(isShown).map((record) => inLists(record, change))) };
+  }
+  return isShown(refunds) ? { ...shown, refunds: inLists(refunds, change) } : shown;
+}
+
+function replaced(answer: HttpAnswer, text: string | null): HttpAnswer {
+  if (text === null) return answer;
+  const body = Buffer.from(text);
+  return { ...answer, body, headers: { ...answer.headers, 'content-length': String(body.length) } };
 }
 
 /** Null for what is no object in JSON: a fault has changed the answer before. */
 function readable(text: string): Shown | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Shown) : null;
+    return isShown(value) ? value : null;
   } catch {
     return null;
   }
+}
+
+function isShown(value: unknown): value is Shown {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

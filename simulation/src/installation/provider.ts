@@ -18,13 +18,14 @@ const GIVE_UP_AFTER_MS = 15_000;
 export class Provider {
   readonly machine = new Machine('provider');
   readonly sandbox: Sandbox;
-  readonly lies = new Lies();
+  readonly lies: Lies;
 
   constructor(
     seed: string,
     private readonly time: VirtualTime,
     note: (what: string) => void,
   ) {
+    this.lies = new Lies(time);
     this.sandbox = running.run(this.machine, () =>
       createSandbox({
         seed,
@@ -81,6 +82,11 @@ export class Provider {
   records(): ProviderRecords {
     // The answer has every section of the request.
     return this.at((sandbox) => sandbox.state(COMPARED_SECTIONS)) as ProviderRecords;
+  }
+
+  /** Whether an answer about this charge had an impossible time of payment. */
+  hasShownWrongTime(chargeId: string): boolean {
+    return this.lies.mistimed.has(`/charges/${chargeId}`);
   }
 
   /** How often a fault of each kind struck. */

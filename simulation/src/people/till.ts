@@ -10,10 +10,15 @@ export const AMOUNT = 150_000;
 const REPEAT_AFTER_MS = 2_000;
 const REPEATS = 4;
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
+const DAY_S = 86_400;
+
+/** What the API showed of one version of a checkout. */
+export type ShownVersion = { readonly version: number; readonly status: string; readonly hasQr: boolean };
 
 /** The till of one checkout: it sends requests to the API, and keeps the answers that it may rely on. */
 export class Till {
   readonly answers: Answer[] = [];
+  readonly shown: ShownVersion[] = [];
   #refunds = 0;
 
   constructor(
@@ -46,28 +51,34 @@ export class Till {
     return `key-${this.#refunds}`;
   }
 
-  /** @param amount null: all that is left */
-  async refund(amount: number | null, key = this.nextKey()): Promise<void> {
+  /** @param amount null: all that is left @param sharedKey of another refund; none: a key of its own */
+  async refund(amount: number | null, sharedKey?: string): Promise<void> {
+    const key = sharedKey ?? this.nextKey();
     const body = amount === null ? {} : { amount };
     const path = `/v1/checkouts/${this.checkoutId}/refunds`;
     const answer = await this.#repeat(() => this.#ask(path, body, { 'idempotency-key': key }));
-    if (answer === null || answer.status >= 300 || answer.status === 202) return;
+    if (answer === null || !isCertain(answer)) return;
+    if (answer.status >= 400) {
+      if (sharedKey === undefined) this.answers.push({ what: 'refused refund', key });
+      return;
+    }
     const refund = answer.json as Refund;
     // An operator gave it up: it may still take effect, and the checkout then shows it.
     if (refund.failure_code !== ABANDONED) this.answers.push({ what: 'refund', refund, wanted: amount });
   }
 
   /**
-   * Someone who is not the provider sends a webhook that says that the charge is paid.
+   * Someone sends a webhook that says that the charge is paid, and it is not.
    *
-   * @param isSigned with the provider's secret @returns whether the API accepted it
+   * @param signed with the provider's secret, now or a day ago; or with a guess @returns whether the API accepted it
    */
-  async falseWebhook(chargeId: string, isSigned: boolean): Promise<boolean> {
+  async falseWebhook(chargeId: string, signed: 'now' | 'a day ago' | 'with a guess'): Promise<boolean> {
     const charge = { object: 'charge', id: chargeId, status: 'successful', paid: true };
     const data = { ...charge, amount: AMOUNT, metadata: { checkout: this.checkoutId } };
     const event = { object: 'event', id: 'evnt_false', key: 'charge.complete', data };
-    const secret = isSigned ? this.world.provider.at(({ keys }) => keys.webhookSecrets[0] ?? '') : btoa('a guess');
-    const timestamp = Math.floor(this.world.time.now / 1_000);
+    const known = this.world.provider.at(({ keys }) => keys.webhookSecrets[0] ?? '');
+    const secret = signed === 'with a guess' ? btoa('a guess') : known;
+    const timestamp = Math.floor(this.world.time.now / 1_000) - (signed === 'a day ago' ? DAY_S : 0);
     const headers = webhooks.sign(JSON.stringify(event), { secret, timestamp });
     const answer = await this.world.api.ask('POST', '/webhooks/provider', event, { ...headers });
     return answer !== null && answer.status < 400;
@@ -75,7 +86,8 @@ export class Till {
 
   async #ask(path: string, body?: object, headers?: Readonly<Record<string, string>>): Promise<TillAnswer | null> {
     const answer = await this.world.api.ask('POST', path, body, headers);
-    const { status, code } = (answer?.json ?? {}) as { readonly status?: string; readonly code?: string };
+    const { status, code, version, qr } = (answer?.json ?? {}) as Partial<Answered>;
+    if (version !== undefined && status !== undefined) this.shown.push({ version, status, hasQr: qr !== null });
     this.world.trace.note(`POST ${path} ${answer === null ? 'no answer' : `${answer.status} ${code ?? status}`}`);
     return answer;
   }
@@ -90,6 +102,14 @@ export class Till {
     return answer;
   }
 }
+
+/** What answers about checkouts, refunds and refusals have. */
+type Answered = {
+  readonly status: string;
+  readonly code: string;
+  readonly version: number;
+  readonly qr: object | null;
+};
 
 function isCertain(answer: TillAnswer | null): boolean {
   return answer !== null && answer.status < 500 && answer.status !== 202 && answer.status !== 429;

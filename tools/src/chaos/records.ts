@@ -2,9 +2,9 @@ import type { SandboxState } from '@tillflow/sandbox';
 import type { CheckoutMemo } from '@tillflow/workflows';
 import {
   checkSettled,
-  type Answer,
   type Breach,
   type Findings,
+  type Observation,
   type ProviderCharge,
 } from '@tillflow/workflows/testing';
 
@@ -13,11 +13,8 @@ export const COMPARED_SECTIONS = ['charges', 'refunds', 'events', 'transactions'
 /** The sandbox's records. */
 export type ProviderRecords = Pick<SandboxState, 'now' | (typeof COMPARED_SECTIONS)[number]>;
 
-export type SettledCheckout = {
-  readonly memo: CheckoutMemo;
-  readonly answers?: readonly Answer[];
-  /** Minutes east of UTC of the calendar that gives a payment's transaction date, for the sandbox and for Tillflow. */
-  readonly voidDateOffsetMinutes?: number;
+/** What was seen of a checkout. Minutes east of UTC count for the sandbox and for Tillflow. */
+export type SettledCheckout = Omit<Observation, 'now' | 'charges'> & {
   /** A call without an answer is not repeated sooner than this (milliseconds): until then it may be in flight. */
   readonly inFlightMs?: number;
 };
@@ -26,10 +23,10 @@ export type SettledCheckout = {
  * Compares a settled checkout with the sandbox's records: the oracle's checks, and those that need its HTTP records.
  */
 export function compareRecords(records: ProviderRecords, checkout: SettledCheckout): Findings {
-  const { memo, answers = [], voidDateOffsetMinutes = 0 } = checkout;
+  const { memo } = checkout;
   const charges = chargesOf(records, memo.intent.id);
   const now = Date.parse(records.now);
-  const findings = checkSettled({ now, charges, memo, answers, voidDateOffsetMinutes });
+  const findings = checkSettled({ ...checkout, now, charges });
   const breaches = [
     ...findings.breaches,
     ...repeatedWithoutLookup(records, checkout),

@@ -11,4 +11,4 @@ export {
   type Findings,
   type Guarantee,
 } from './oracle.js';
-export type { Answer, ProviderCharge } from './observation.js';
+export type { Answer, Observation, ProviderCharge } from './observation.js';

@@ -23,6 +23,8 @@ export type Answer =
   | { readonly what: 'status'; readonly status: string }
   /** `wanted`: the amount of the request; null or absent: all that was left. */
   | { readonly what: 'refund'; readonly refund: Refund; readonly wanted?: number | null }
+  /** The request was refused for certain, so no refund with this key is made. */
+  | { readonly what: 'refused refund'; readonly key: string }
   | { readonly what: 'attempt'; readonly number: number };
 
 /** What was seen of one checkout: on Tillflow's side, on the provider's, and by callers. */
@@ -42,4 +44,6 @@ export type Observation = {
   readonly hasLateEffects?: boolean;
   /** False where the provider's times cannot be believed. */
   readonly hasWindows?: boolean;
+  /** The provider has shown an impossible time of payment, so the checkout may have the time at which it saw the payment. */
+  readonly hasOwnTimeOfPayment?: boolean;
 };

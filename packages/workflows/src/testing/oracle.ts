@@ -239,6 +239,11 @@ class Checks {
           this.#expect(2, now?.status === 'rejected', `refund ${key} was answered as rejected, it is ${now?.status}`);
           break;
         }
+        case 'refused refund': {
+          const made = this.#paid.flatMap(({ refunds }) => refunds).some(({ key }) => key === answer.key);
+          this.#expect(2, !made, `a caller was answered that refund ${answer.key} is refused, and it was made`);
+          break;
+        }
         case 'attempt':
           // A payment or a cancel may have made the attempt unnecessary meanwhile.
           this.#expect(
@@ -279,15 +284,18 @@ class Checks {
     }
     const accepted = this.#accepted;
     if (accepted === undefined || accepted.paidAt === null || state === undefined) return;
-    const { now } = this.observation;
-    const until = voidableUntil(accepted.paidAt, this.#offset);
+    const { now, hasOwnTimeOfPayment = false } = this.observation;
+    const shownAt = Date.parse(state.paid_at ?? '');
+    const sawItSoon = shownAt >= accepted.paidAt && shownAt < accepted.paidAt + HOUR;
+    const paidAt = hasOwnTimeOfPayment && sawItSoon ? shownAt : accepted.paidAt;
+    const until = voidableUntil(paidAt, this.#offset);
     const voidable = accepted.refunds.length === 0 && now < until ? iso(until) : null;
     this.#expect(
       12,
       state.voidable_until === voidable,
       `voidable until ${state.voidable_until}, by the rule ${voidable}`,
     );
-    const end = yearAfter(accepted.paidAt);
+    const end = yearAfter(paidAt);
     const refundable = now <= end ? iso(end) : null;
     const shown = state.refundable_until;
     this.#expect(12, shown === refundable, `refundable until ${shown}, by the rule ${refundable}`);
