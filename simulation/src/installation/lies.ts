@@ -35,7 +35,7 @@ const OLDER: FaultKind = 'provider: read shows an older state';
 const OF_CHANGES: FaultKind = 'provider: change made, answered with another amount';
 
 /** Lists lag for so long, and leave out records that are newer. Milliseconds. */
-const LAG_MS = 30_000;
+const LAG_MS = 50_000;
 /** What a list that lags shows of its records. */
 const OF_LISTS: Partial<Record<FaultKind, (records: readonly Shown[], now: number) => readonly Shown[]>> = {
   'provider: lists without the newest records': (records, now) =>
