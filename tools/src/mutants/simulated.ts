@@ -75,14 +75,6 @@ export const FIXED: readonly Defect[] = [
     ],
   },
   {
-    id: 'first-memo-keeps-its-version',
-    breaks: 'the first memo without the QR code that the API has shown is no newer version',
-    file: 'packages/workflows/src/checkout/memo.ts',
-    from: 'published + (withdrawsShownQr ? 2 : 1)',
-    to: 'published + (withdrawsShownQr ? 1 : 1)',
-    focus: [...options('fault', ['worker']), ...options('action', ['cancels', 'new attempt'])],
-  },
-  {
     id: 'unlisted-refund-is-absent',
     breaks: 'a refund is absent when it is not listed, although the charge shows its amount as refunded',
     file: `${MODEL}/refunds/refunding.ts`,
