@@ -1,6 +1,17 @@
-import { begin, BEGIN_UPDATE_ID, cancel, cancelRequest, hint, newAttempt, refund, resolve } from '@tillflow/workflows';
+import {
+  begin,
+  BEGIN_UPDATE_ID,
+  cancel,
+  cancelRequest,
+  hint,
+  newAttempt,
+  refund,
+  refundRequest,
+  resolve,
+} from '@tillflow/workflows';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { Checkouts, NotAcceptedError } from '@tillflow/temporal';
+import { Checkouts, checkoutStart, NotAcceptedError } from '@tillflow/temporal';
+import { sampleIntent } from '@tillflow/workflows/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, newReference, Stack } from './support/stack.js';
@@ -110,6 +121,34 @@ describe('a checkout with many waiting updates', () => {
     );
     stack.sandbox.faults.clear();
     expect(answer).toBe('awaiting_payment');
+  });
+});
+
+describe('a refund that is requested again while its first request is not applied yet', () => {
+  it('is not refused, and is made once', async () => {
+    const reference = newReference();
+    const intent = sampleIntent({ reference, created_at: new Date().toISOString() });
+    const handle = await stack.temporal.client.workflow.start('checkout', {
+      ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
+      // Temporal renews the task during the slow retrieve, and the new task has both requests.
+      workflowTaskTimeout: '2s',
+      args: [{ limits: true }],
+    });
+    const open = await stack.until(intent.id, ({ qr }) => qr !== null);
+    stack.sendWebhooksTo('http://127.0.0.1:1');
+    stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
+    stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
+    const [retrieves, refunds] = ['GET /charges/{id}', 'POST /charges/{id}/refunds'].map(
+      (route) => stack.requests(route).length,
+    ) as [number, number];
+    stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', action: 'delay', delay_ms: 3_000, times: 1 });
+    await handle.signal(hint, { eventId: 'evnt_1', eventKey: 'charge.complete' });
+    await vi.waitUntil(() => stack.requests('GET /charges/{id}').length > retrieves, { timeout: 90_000 });
+    const request = { key: 'a', amount: 10_000, reason: null };
+    await handle.signal(refundRequest, request);
+    const again = handle.executeUpdate(refund, { args: [request] }).catch((error: unknown) => error);
+    expect(await within(60_000, again)).toMatchObject({ key: 'a', status: 'succeeded' });
+    expect(stack.requests('POST /charges/{id}/refunds')).toHaveLength(refunds + 1);
   });
 });
 
