@@ -13,7 +13,7 @@ export const COMPARED_SECTIONS = ['charges', 'refunds', 'events', 'transactions'
 /** The sandbox's records. */
 export type ProviderRecords = Pick<SandboxState, 'now' | (typeof COMPARED_SECTIONS)[number]>;
 
-/** What was seen of a checkout. Minutes east of UTC count for the sandbox and for Tillflow. */
+/** What was seen of a checkout. `voidDateOffsetMinutes` is the setting of both Tillflow and the sandbox. */
 export type SettledCheckout = Omit<Observation, 'now' | 'charges'> & {
   /** A call without an answer is not repeated sooner than this (milliseconds): until then it may be in flight. */
   readonly inFlightMs?: number;

@@ -345,9 +345,10 @@ class Checks {
     if (acceptedChargeId !== undefined) return this.#paid.find(({ id }) => id === acceptedChargeId);
     const paidAt = memo.state?.paid_at ?? null;
     const atThatTime = this.#paid.filter((one) => one.paidAt !== null && iso(one.paidAt) === paidAt);
-    // Two payments of one millisecond: only the timeline says which one counts.
+    // Two payments of one millisecond, or one whose time is not the provider's: the timeline says which one counts.
     const named = memo.timeline?.find(({ what }) => what === 'paid')?.detail ?? '';
-    return atThatTime.find(({ id }) => named.includes(id)) ?? atThatTime[0] ?? this.#paid[0];
+    const isNamed = ({ id }: ProviderCharge): boolean => named.includes(id);
+    return atThatTime.find(isNamed) ?? atThatTime[0] ?? this.#paid.find(isNamed) ?? this.#paid[0];
   }
 }
 
