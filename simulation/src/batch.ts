@@ -13,6 +13,8 @@ const FINAL_WITHIN_MS = 30 * 60_000;
 /** What may still happen after the faults happens within this: late calls, late-effect checks, polls. Virtual milliseconds. */
 const STAYS_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 20_000;
+/** An attention shows up to two minutes after what it is about, so no checkout counts as final before. Virtual milliseconds. */
+const ATTENTION_SHOWS_MS = 2 * 60_000;
 /** The runbook of an attention says that a person looks it up. */
 const LOOK_AFTER_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
@@ -108,6 +110,7 @@ async function settle(world: World, people: readonly Life[]): Promise<Settled> {
     const open = found.flatMap(([, breaches]) => breaches);
     const elapsed = world.time.now - healedAt;
     if (open.length === 0) {
+      if (elapsed < ATTENTION_SHOWS_MS) continue;
       finalSince ??= elapsed;
       if (elapsed - finalSince >= STAYS_MS) return { finalAfterMs: finalSince, open };
       continue;
