@@ -71,8 +71,8 @@ class Messages {
   #wake: (() => void) | null = null;
   /** The callers of `begin`. Kept apart from the others: every customer waits for it, and a `condition` costs more. */
   readonly #beginning: ((answer: Begun) => void)[] = [];
-  /** The keys of refund requests that are accepted, and that the model does not have yet: their limits are being read. */
-  readonly #comingRefunds = new Set<string>();
+  /** Refund requests that are accepted, and that the model does not have yet: their limits are being read. */
+  readonly #comingRefunds = new Set<RefundRequest>();
   /** The other updates that wait, the longest first. */
   readonly #waiting = new Set<symbol>();
 
@@ -99,8 +99,7 @@ class Messages {
     });
     setHandler(refund, (request) => this.#refund(request), {
       // The same request may be on its way already, and be carried out: then the handler decides after it.
-      validator: (request) =>
-        this.#comingRefunds.has(keyOf(request)) ? undefined : throwIf(model.refuseRefund(clock(), request)),
+      validator: (request) => (this.#isComing(request) ? undefined : throwIf(model.refuseRefund(clock(), request))),
     });
     setHandler(decideRefund, (decision) => this.#decideRefund(decision), {
       // Whether the requester may decide is asked afterwards: a validator cannot wait.
@@ -221,16 +220,20 @@ class Messages {
   async #refund(request: RefundRequest): Promise<StoredRefund> {
     const { model } = this;
     const limit = this.hasLimits() ? await this.#limitOf(request) : null;
-    this.#comingRefunds.delete(keyOf(request));
+    this.#comingRefunds.delete(request);
     throwIf(model.refuseRefund(clock(), request));
     this.apply(() => model.requestRefund(clock(), request, limit));
     await this.#until(() => this.#isDecided(request.key));
     return this.#decided(request.key);
   }
 
+  #isComing(request: RefundRequest): boolean {
+    return [...this.#comingRefunds].some((coming) => keyOf(coming) === keyOf(request));
+  }
+
   async #refundBySignal(request: RefundRequest): Promise<void> {
     const limit = await this.#limitOf(request);
-    this.#comingRefunds.delete(keyOf(request));
+    this.#comingRefunds.delete(request);
     this.#applySignal(() => this.model.requestRefundBySignal(clock(), request, limit));
   }
 
@@ -246,7 +249,7 @@ class Messages {
   /** The lower one of what the API and the worker know; null: no limit. */
   async #limitOf(request: RefundRequest): Promise<number | null> {
     const { intent } = this.model;
-    this.#comingRefunds.add(keyOf(request));
+    this.#comingRefunds.add(request);
     const { limit } = await refundRights(this.localCalls, intent, request);
     const known = [limit, givenLimit(request, intent)].filter((one) => one !== null);
     return known.length === 0 ? null : Math.min(...known);
