@@ -10,8 +10,7 @@ import {
   resolve,
 } from '@tillflow/workflows';
 import { WorkflowNotFoundError } from '@temporalio/client';
-import { Checkouts, checkoutStart, NotAcceptedError } from '@tillflow/temporal';
-import { sampleIntent } from '@tillflow/workflows/testing';
+import { Checkouts, NotAcceptedError } from '@tillflow/temporal';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { startDirectly } from './support/paths.js';
 import { chargeIdOf, newReference, Stack } from './support/stack.js';
@@ -126,15 +125,10 @@ describe('a checkout with many waiting updates', () => {
 
 describe('a refund that is requested again while its first request is not applied yet', () => {
   it('is not refused, and is made once', async () => {
-    const reference = newReference();
-    const intent = sampleIntent({ reference, created_at: new Date().toISOString() });
-    const handle = await stack.temporal.client.workflow.start('checkout', {
-      ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
-      // Temporal renews the task during the slow retrieve, and the new task has both requests.
-      workflowTaskTimeout: '2s',
-      args: [{ limits: true }],
-    });
-    const open = await stack.until(intent.id, ({ qr }) => qr !== null);
+    // Temporal renews the task during the slow retrieve, and the new task has both requests.
+    const { id } = await startDirectly(stack, {}, {}, { workflowTaskTimeout: '2s' });
+    const open = await stack.until(id, ({ qr }) => qr !== null);
+    const handle = handleOf(open.reference);
     stack.sendWebhooksTo('http://127.0.0.1:1');
     stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
     stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);

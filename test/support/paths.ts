@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { WorkflowOptions } from '@temporalio/client';
 import { checkoutStart } from '@tillflow/temporal';
 import {
   backfill,
@@ -311,11 +312,13 @@ export async function startDirectly(
   stack: Stack,
   policy: CheckoutInput['policy'],
   ordered: Ordered = {},
+  options: Pick<WorkflowOptions, 'workflowTaskTimeout'> = {},
 ): Promise<{ id: string; reference: string }> {
   const reference = newReference();
   const intent = sampleIntent({ reference, created_at: new Date().toISOString(), ...ordered });
   await stack.temporal.client.workflow.start('checkout', {
     ...checkoutStart({ intent, requestNonce: 'a test' }, stack.taskQueue),
+    ...options,
     args: [{ policy: { voidDateOffsetMinutes: ALWAYS_VOIDABLE_MINUTES, ...policy } } satisfies CheckoutInput],
   });
   return { id: intent.id, reference };
