@@ -13,7 +13,7 @@ const FINAL_WITHIN_MS = 30 * 60_000;
 /** What may still happen after the faults happens within this: late calls, late-effect checks, polls. Virtual milliseconds. */
 const STAYS_MS = 10 * 60_000;
 const CHECK_EVERY_MS = 20_000;
-/** An attention shows up to two minutes after what it is about, so no checkout counts as final before. Virtual milliseconds. */
+/** An attention shows up to so long after what it is about: no checkout counts as final before. Virtual milliseconds. */
 const ATTENTION_SHOWS_MS = 2 * 60_000;
 /** The runbook of an attention says that a person looks it up. */
 const LOOK_AFTER_MS = 10 * 60_000;

@@ -42,8 +42,8 @@ export type WebhooksOptions = {
 };
 
 /**
- * Sends events to their addresses, a limited number at a time. It retries on the sandbox's clock until a 2xx. Its faults drop,
- * duplicate, delay, reorder and corrupt deliveries.
+ * Sends events to their addresses, a limited number at a time. It retries on the sandbox's clock until a 2xx. Its
+ * faults drop, duplicate, delay, reorder and corrupt deliveries.
  */
 export class Webhooks {
   readonly #options: WebhooksOptions;

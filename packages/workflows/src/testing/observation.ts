@@ -44,6 +44,6 @@ export type Observation = {
   readonly hasLateEffects?: boolean;
   /** False where the provider's times cannot be believed. */
   readonly hasWindows?: boolean;
-  /** The provider has shown an impossible time of payment, so the checkout may have the time at which it saw the payment. */
+  /** The provider has shown an impossible time of payment: the checkout may have the time at which it saw the payment. */
   readonly hasOwnTimeOfPayment?: boolean;
 };
