@@ -108,6 +108,15 @@ describe('a start of a checkout', () => {
     expect(await beginMany()).toEqual({ unconfirmed: PLACES, overloaded: CALLERS - PLACES });
   });
 
+  it('reads for all starts, each half second, whether Temporal or the provider is what takes long', async () => {
+    const { beginMany, repository } = apiOf(
+      () => 2 * 2_000,
+      async () => null,
+    );
+    await beginMany();
+    expect(repository.atProviderMs.mock.calls.length).toBeLessThan(PLACES);
+  });
+
   it('causes no further read once QR codes take less than a second again', async () => {
     let qrAfterMs = 2 * 2_000;
     const { beginMany, repository } = apiOf(

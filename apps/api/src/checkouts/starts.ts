@@ -51,6 +51,8 @@ export type BeginOutcome =
 @Injectable()
 export class CheckoutStarts {
   #longMs = LONG_MS;
+  /** The latest read of whether a start waits for the provider: what it found holds for other starts until then. */
+  #latest: { readonly until: number; readonly isTemporal: Promise<boolean> } | null = null;
 
   constructor(
     private readonly temporal: TemporalAccess,
@@ -143,7 +145,7 @@ export class CheckoutStarts {
     if (over.aborted) return;
     const longMs = this.#longMs;
     const check = async (): Promise<void> => {
-      const ms = await this.repository.atProviderMs(key, longMs * SLOW_SHARE);
+      const ms = await this.#atProviderMs(key, longMs * SLOW_SHARE);
       if (over.aborted) return;
       if (ms === null) {
         timer = setTimeout(() => void check(), longMs * SLOW_SHARE);
@@ -154,5 +156,14 @@ export class CheckoutStarts {
     };
     let timer = setTimeout(() => void check(), longMs);
     over.addEventListener('abort', () => clearTimeout(timer));
+  }
+
+  /** While Temporal is what takes long, one start in `ms` reads for all of them: reads would make it slower still. */
+  async #atProviderMs(key: CheckoutKey, ms: number): Promise<number | null> {
+    const latest = this.#latest;
+    if (latest !== null && performance.now() < latest.until && (await latest.isTemporal)) return null;
+    const read = this.repository.atProviderMs(key, ms);
+    this.#latest = { until: performance.now() + ms, isTemporal: read.then((found) => found === null) };
+    return read;
   }
 }
