@@ -7,6 +7,7 @@ export const FAULTS = [
   'provider: change hangs',
   'provider: change made, then hangs',
   'provider: change takes effect late',
+  'provider: change takes effect too late',
   'provider: change made, slow answer',
   'provider: unreadable answer of a change',
   'provider: cut answer of a change',

@@ -18,6 +18,8 @@ const PROVIDER: Partial<Record<FaultKind, Fault>> = {
   'provider: change made, then hangs': { ...POST, action: 'commit_then_hang' },
   // Later than the caller's deadline of 10 s, earlier than its repetition.
   'provider: change takes effect late': { ...POST, action: 'delay', delay_ms: 12_000 },
+  // Later than its repetition: no lookup before that can find it, and a check minutes later does.
+  'provider: change takes effect too late': { ...POST, action: 'delay', delay_ms: 60_000 },
   'provider: change made, slow answer': { ...POST, action: 'commit_then_delay', delay_ms: 3_000 },
   'provider: unreadable answer of a change': { ...POST, action: 'garbage_body' },
   'provider: cut answer of a change': { ...POST, action: 'truncated_body' },

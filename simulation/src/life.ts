@@ -1,6 +1,6 @@
 import { compareRecords, type ProviderRecords } from '@tillflow/tools/chaos';
-import { resolve, type CheckoutMemo, type Resolution } from '@tillflow/workflows';
-import { checkAlways, checkChange, type Breach } from '@tillflow/workflows/testing';
+import { resolve, type AttentionCode, type CheckoutMemo, type Resolution } from '@tillflow/workflows';
+import { checkAlways, checkChange, type Answer, type Breach } from '@tillflow/workflows/testing';
 import type { End } from './batch.js';
 import type { Faults } from './faults.js';
 import { Customer } from './people/customer.js';
@@ -271,7 +271,7 @@ export class Life {
     if (memo.version !== undefined) this.#published.set(memo.version, memo.state);
     const { now } = this.world.time;
     const charges = this.world.provider.recordsOf(this.id);
-    const observation = { now, charges, memo: asRead(memo, now) };
+    const observation = { now, charges, memo: asRead(memo, now), hasLateEffects: this.#hasLateEffects };
     this.breaches.push(...checkAlways(observation).breaches, ...checkChange(this.#before, observation).breaches);
     this.#before = memo;
   }
@@ -291,8 +291,10 @@ export class Life {
     if (memo !== null) {
       const { breaches } = compareRecords(records, {
         memo: asRead(memo, Date.parse(records.now)),
-        answers: this.#till.answers,
+        answers: this.#answers,
         inFlightMs: IN_FLIGHT_MS,
+        hasLateEffects: this.#hasLateEffects,
+        excuses: this.#excuses,
         hasOwnTimeOfPayment: this.#customer.charges.some(({ id }) => this.world.provider.hasShownWrongTime(id)),
       });
       return [...breaches, ...this.#twofoldVersions()];
@@ -300,6 +302,25 @@ export class Life {
     if (this.#customer.charges.length === 0) return [];
     const what = 'the provider has charges of a checkout that the engine does not have';
     return [{ guarantee: 6, checkout: this.id, what }];
+  }
+
+  get #hasLateEffects(): boolean {
+    return this.world.provider.hasLateEffects(this.id);
+  }
+
+  /** A refund that takes effect after it was repeated is made twice, which Tillflow cannot prevent: a person sees it. */
+  get #excuses(): ReadonlySet<AttentionCode> {
+    const isReported = this.memo?.timeline?.some(
+      ({ what, detail }) => what === 'attention' && detail?.startsWith('refund_doubled') === true,
+    );
+    return new Set(this.#hasLateEffects && isReported === true ? ['refund_doubled'] : []);
+  }
+
+  /** What the till may rely on. A refund whose repetition was refused may still take effect, if it is late enough. */
+  get #answers(): readonly Answer[] {
+    const { answers } = this.#till;
+    if (!this.#hasLateEffects) return answers;
+    return answers.filter((answer) => answer.what !== 'refund' || answer.refund.status !== 'rejected');
   }
 
   /** A reader drops a version that it has, so all readers must see the same of one. The code may be over meanwhile. */

@@ -39,6 +39,7 @@ export class LivedWorld {
           return chargesOf({ charges, refunds }, checkoutId);
         },
         hasShownWrongTime: () => false,
+        hasLateEffects: () => false,
       },
       operator: stack.temporal,
       memoOf: (workflowId) => this.#memos.get(workflowId) ?? null,

@@ -11,6 +11,8 @@ const WEBHOOK_URL = 'http://api/webhooks/provider';
 export const WEBHOOK_SECRET = Buffer.from('the secret of simulated webhooks').toString('base64');
 export const SECRET_KEY = 'skey_test_simulation000000000';
 
+/** A change that takes effect so long after its request came later than its repetition may. Milliseconds. */
+const TOO_LATE_MS = 30_000;
 /** A person at the dashboard does not wait longer for an answer. Milliseconds. */
 const GIVE_UP_AFTER_MS = 15_000;
 
@@ -19,6 +21,8 @@ export class Provider {
   readonly machine = new Machine('provider');
   readonly sandbox: Sandbox;
   readonly lies: Lies;
+  /** The checkouts for which a change took effect after its repetition. */
+  readonly #lateEffects = new Set<string>();
 
   constructor(
     seed: string,
@@ -40,6 +44,11 @@ export class Provider {
     for (const moment of ['request', 'response'] as const) {
       this.sandbox.on(moment, ({ method, path, status }) => note(`provider ${moment} ${method} ${path} ${status}`));
     }
+    this.sandbox.on('committed', ({ at, form }) => {
+      const { metadata } = (form ?? {}) as { readonly metadata?: { readonly checkout?: string } };
+      const isLate = time.now - Date.parse(at) >= TOO_LATE_MS;
+      if (isLate && metadata?.checkout !== undefined) this.#lateEffects.add(metadata.checkout);
+    });
   }
 
   readonly server: HttpServer = {
@@ -87,6 +96,11 @@ export class Provider {
   /** Whether an answer about this charge had an impossible time of payment. */
   hasShownWrongTime(chargeId: string): boolean {
     return this.lies.mistimed.has(`/charges/${chargeId}`);
+  }
+
+  /** Whether a call for this checkout took effect after Tillflow may have repeated it. */
+  hasLateEffects(checkoutId: string): boolean {
+    return this.#lateEffects.has(checkoutId);
   }
 
   /** How often a fault of each kind struck. */

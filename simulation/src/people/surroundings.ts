@@ -15,7 +15,7 @@ export type Surroundings = {
   };
   readonly trace: { readonly note: (what: string) => void };
   readonly api: Pick<SimulatedApi, 'ask'>;
-  readonly provider: Pick<Provider, 'at' | 'ask' | 'chargesOf' | 'recordsOf' | 'hasShownWrongTime'>;
+  readonly provider: Pick<Provider, 'at' | 'ask' | 'chargesOf' | 'recordsOf' | 'hasShownWrongTime' | 'hasLateEffects'>;
   /** A client of the engine that no fault affects. */
   readonly operator: Temporal;
   /** The memo of the newest run; null: there is none. */

@@ -629,6 +629,14 @@ export const MUTANTS: readonly Mutant[] = [
     tests: ['test/message-races.spec.ts'],
   },
   {
+    id: 'refund-on-its-way-refused',
+    breaks: 'a refund that is requested again is refused while its first request is on its way, and made',
+    file: 'packages/workflows/src/checkout/handlers.ts',
+    from: '(this.#isComing(request) ? undefined : throwIf(model.refuseRefund(clock(), request)))',
+    to: 'throwIf(model.refuseRefund(clock(), request))',
+    tests: ['test/message-races.spec.ts'],
+  },
+  {
     id: 'old-runs-call-locally',
     breaks: 'a run of version 0.1 makes calls that its history does not have',
     file: 'packages/workflows/src/checkout/workflow.ts',

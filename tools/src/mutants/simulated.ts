@@ -24,6 +24,7 @@ const MONEY = [
   'packages/payments-client/src/http/decision.ts',
   'packages/payments-client/src/http/retry-policy.ts',
   'packages/payments-client/src/webhooks.ts',
+  'packages/temporal/src/checkouts/checkouts.ts',
   'apps/worker/src/activities',
   'apps/worker/src/checkout',
 ];
@@ -41,6 +42,11 @@ const options = (name: string, parts: readonly string[]): string[] => parts.flat
 const LAGGING_LISTS = [
   ...options('fault', ['lists without the newest', 'answer of a change lost', 'change made, then hangs']),
   ...options('action', ['waits', 'refunds a part']),
+];
+
+const TOO_LATE = [
+  ...options('fault', ['takes effect too late']),
+  ...options('action', ['waits', 'refunds a part', 'cancels']),
 ];
 
 /**
@@ -83,6 +89,35 @@ export const FIXED: readonly Defect[] = [
     focus: LAGGING_LISTS,
   },
   {
+    id: 'abandoned-refund-forgotten',
+    breaks: 'the charge of a refund that was given up is not retrieved once more',
+    file: `${MODEL}/refunds/refunding.ts`,
+    from: 'Math.max(inProgress.inFlightUntil, now));\n      this.charges.checkForLateRefund(now, entry.chargeId);',
+    to: 'Math.max(inProgress.inFlightUntil, now));',
+    focus: [
+      ...options('fault', ['listed without keys', 'answer of a change lost', 'change made, then hangs']),
+      ...options('action', ['gives up', 'refunds a part']),
+    ],
+  },
+  {
+    id: 'refund-of-a-found-charge-ignored',
+    breaks: 'a refund made at the dashboard is ignored when a search is what shows its charge',
+    file: `${MODEL}/checkout-model.ts`,
+    from: 'this.parts.refunding.applyRetrieved(now, searchedAt, charge, facts);',
+    to: 'void searchedAt;',
+    focus: [
+      ...options('fault', ['answer of a change lost', 'change made, then hangs']),
+      ...options('action', ['refunds at the dashboard']),
+    ],
+  },
+  {
+    ...mutantOf('refund-on-its-way-refused'),
+    focus: [
+      ...options('fault', ['without CPU', 'frozen', 'slow read']),
+      ...options('action', ['refunds a part', 'refunds all']),
+    ],
+  },
+  {
     ...mutantOf('contradiction-believed'),
     id: 'other-charge-believed-twice',
     breaks: 'neither the client nor the model compares which charge an answer is about',
@@ -108,6 +143,12 @@ const FOCUS: Readonly<Record<string, readonly string[]>> = {
   'implausible-time-believed': ['--fault', 'impossible time of payment'],
   'believe-other-source': ['--fault', 'shows another source'],
   'old-webhook-accepted': ['--action', 'false webhook'],
+  'refunded-twice-hidden': TOO_LATE,
+  'no-late-effect-check': TOO_LATE,
+  'wrong-rank': [
+    ...options('fault', ['shows an older state', 'webhook: doubled', 'webhook: late']),
+    ...options('action', ['pays', 'cancels', 'false webhook']),
+  ],
 };
 
 function mutantOf(wanted: string): Mutant {
