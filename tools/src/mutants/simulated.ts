@@ -24,7 +24,6 @@ const MONEY = [
   'packages/payments-client/src/http/decision.ts',
   'packages/payments-client/src/http/retry-policy.ts',
   'packages/payments-client/src/webhooks.ts',
-  'packages/temporal/src/checkouts/checkouts.ts',
   'apps/worker/src/activities',
   'apps/worker/src/checkout',
 ];
@@ -42,11 +41,6 @@ const options = (name: string, parts: readonly string[]): string[] => parts.flat
 const LAGGING_LISTS = [
   ...options('fault', ['lists without the newest', 'answer of a change lost', 'change made, then hangs']),
   ...options('action', ['waits', 'refunds a part']),
-];
-
-const TOO_LATE = [
-  ...options('fault', ['takes effect too late']),
-  ...options('action', ['waits', 'refunds a part', 'cancels']),
 ];
 
 /**
@@ -100,24 +94,6 @@ export const FIXED: readonly Defect[] = [
     ],
   },
   {
-    id: 'refund-of-a-found-charge-ignored',
-    breaks: 'a refund made at the dashboard is ignored when a search is what shows its charge',
-    file: `${MODEL}/checkout-model.ts`,
-    from: 'this.parts.refunding.applyRetrieved(now, searchedAt, charge, facts);',
-    to: 'void searchedAt;',
-    focus: [
-      ...options('fault', ['answer of a change lost', 'change made, then hangs']),
-      ...options('action', ['refunds at the dashboard']),
-    ],
-  },
-  {
-    ...mutantOf('refund-on-its-way-refused'),
-    focus: [
-      ...options('fault', ['without CPU', 'frozen', 'slow read']),
-      ...options('action', ['refunds a part', 'refunds all']),
-    ],
-  },
-  {
     ...mutantOf('contradiction-believed'),
     id: 'other-charge-believed-twice',
     breaks: 'neither the client nor the model compares which charge an answer is about',
@@ -143,12 +119,7 @@ const FOCUS: Readonly<Record<string, readonly string[]>> = {
   'implausible-time-believed': ['--fault', 'impossible time of payment'],
   'believe-other-source': ['--fault', 'shows another source'],
   'old-webhook-accepted': ['--action', 'false webhook'],
-  'refunded-twice-hidden': TOO_LATE,
-  'no-late-effect-check': TOO_LATE,
-  'wrong-rank': [
-    ...options('fault', ['shows an older state', 'webhook: doubled', 'webhook: late']),
-    ...options('action', ['pays', 'cancels', 'false webhook']),
-  ],
+  'refunded-twice-hidden': ['--fault', 'takes effect too late', '--action', 'refunds a part'],
 };
 
 function mutantOf(wanted: string): Mutant {
