@@ -11,6 +11,7 @@ import { Random } from './random.js';
 
 const PAID: ReadonlySet<string> = new Set(['paid', 'partially_refunded', 'refunded']);
 const ENDS: ReadonlySet<string> = new Set(['expired', 'failed', 'cancelled']);
+const DOUBLED: AttentionCode = 'refund_doubled';
 /** A person checks the status at this interval, for at most this long. Milliseconds. */
 const LOOK_EVERY_MS = 250;
 const LOOK_FOR_MS = 40_000;
@@ -310,10 +311,9 @@ export class Life {
 
   /** A refund that takes effect after it was repeated is made twice, which Tillflow cannot prevent: a person sees it. */
   get #excuses(): ReadonlySet<AttentionCode> {
-    const isReported = this.memo?.timeline?.some(
-      ({ what, detail }) => what === 'attention' && detail?.startsWith('refund_doubled') === true,
-    );
-    return new Set(this.#hasLateEffects && isReported === true ? ['refund_doubled'] : []);
+    const { timeline = [] } = this.memo ?? {};
+    const isReported = timeline.some(({ what, detail = '' }) => what === 'attention' && detail.startsWith(DOUBLED));
+    return new Set(this.#hasLateEffects && isReported ? [DOUBLED] : []);
   }
 
   /** What the till may rely on. A refund whose repetition was refused may still take effect, if it is late enough. */

@@ -51,7 +51,7 @@ export type BeginOutcome =
 @Injectable()
 export class CheckoutStarts {
   #longMs = LONG_MS;
-  /** The latest read of whether a start waits for the provider: what it found holds for other starts until then. */
+  /** The latest read of whether a start waits for the provider. That Temporal takes long holds for all, until then. */
   #latest: { readonly until: number; readonly isTemporal: Promise<boolean> } | null = null;
 
   constructor(
