@@ -6,6 +6,12 @@ import { globalHandlers, parseWorkflowCode, ReusableVMWorkflowCreator } from './
 
 type Workflow = Awaited<ReturnType<ReusableVMWorkflowCreator['createWorkflow']>>;
 export type LocalCommand = NonNullable<Command['scheduleLocalActivity']>;
+/** A local activity that workflow code waits for. */
+export type Waiting = {
+  readonly command: LocalCommand;
+  /** The workflow's time when the code asked for it, in milliseconds since 1970. */
+  readonly since: number;
+};
 
 /** Every flag of the library: new runs use all of them. */
 const FLAGS = [1, 2, 3, 4, 5, 6];
@@ -27,7 +33,7 @@ export async function loadWorkflows(bundlePath: string, activities: readonly str
 /** One run of workflow code in a worker's memory. */
 export class WorkflowInstance {
   /** Local activities that the code waits for. */
-  readonly waiting = new Map<number, LocalCommand>();
+  readonly waiting = new Map<number, Waiting>();
   /** The workflow's time, in milliseconds since 1970. It never goes back. */
   now = 0;
   #isDisposed = false;
@@ -62,7 +68,7 @@ export class WorkflowInstance {
     jobs: readonly Job[],
     { timestamp, historyLength }: Pick<Step, 'timestamp' | 'historyLength'>,
     isReplaying: boolean,
-  ): Promise<{ readonly commands: readonly Command[]; readonly locals: readonly LocalCommand[] }> {
+  ): Promise<{ readonly commands: readonly Command[]; readonly locals: readonly Waiting[] }> {
     this.now = Math.max(this.now, timestamp);
     for (const { resolveActivity: local } of jobs) if (local?.isLocal) this.waiting.delete(local.seq ?? 0);
     const activation = WorkflowActivation.fromObject({
@@ -84,8 +90,8 @@ export class WorkflowInstance {
   }
 
   #sorted(all: readonly Command[]) {
-    const locals = all.flatMap(({ scheduleLocalActivity }) => scheduleLocalActivity ?? []);
-    for (const local of locals) this.waiting.set(local.seq ?? 0, local);
+    const locals = all.flatMap(({ scheduleLocalActivity: command }) => (command ? { command, since: this.now } : []));
+    for (const local of locals) this.waiting.set(local.command.seq ?? 0, local);
     const commands = all.filter(
       ({ scheduleLocalActivity, requestCancelLocalActivity }) => !scheduleLocalActivity && !requestCancelLocalActivity,
     );

@@ -3,7 +3,7 @@ import type { Command, Job } from '../engine/protocol.js';
 import type { LocalResult } from '../engine/run.js';
 import type { VirtualTime } from '../virtual/time.js';
 import { Divergence } from './replay.js';
-import { digest, inOrder, type LocalCommand, type WorkflowInstance } from './workflow-code.js';
+import { digest, inOrder, type LocalCommand, type Waiting, type WorkflowInstance } from './workflow-code.js';
 
 /** A worker asks for more time when a local activity is not done this long after the task came. Milliseconds. */
 const RENEW_AFTER_MS = 8_000;
@@ -60,7 +60,7 @@ export class WorkflowTaskInProgress {
     this.#planRenewal();
     try {
       await this.#read();
-      for (const local of this.instance.waiting.values()) this.#begin(local);
+      for (const local of this.instance.waiting.values()) void this.#begin(local);
       for (;;) {
         if (this.#jobs.length > 0) await this.#activate();
         if (this.instance.waiting.size === 0) return { kind: 'done', ...this.#progress() };
@@ -90,17 +90,14 @@ export class WorkflowTaskInProgress {
     for (const { setPatchMarker } of answered.commands) {
       if (setPatchMarker) this.#patches.push({ notifyHasPatch: { patchId: setPatchMarker.patchId } });
     }
-    for (const local of answered.locals) this.#begin(local);
+    for (const local of answered.locals) void this.#begin(local);
   }
 
-  #begin(command: LocalCommand): void {
-    const [begunAt, timeThen] = [this.around.time.now, Math.max(this.#startedAt, this.instance.now)];
-    void this.#carryOut(command, () => timeThen + Math.round(this.around.time.now - begunAt));
-  }
-
-  async #carryOut(command: LocalCommand, now: () => number): Promise<void> {
+  /** As in Temporal's Core, one that an earlier task asked for ends at that task's time, plus what it takes in this one. */
+  async #begin({ command, since }: Waiting): Promise<void> {
+    const begunAt = this.around.time.now;
     const result = await this.around.local(command);
-    this.#ended.push({ seq: command.seq ?? 0, result, at: now() });
+    this.#ended.push({ seq: command.seq ?? 0, result, at: since + Math.round(this.around.time.now - begunAt) });
     this.#wake();
   }
 

@@ -836,8 +836,8 @@ export const MUTANTS: readonly Mutant[] = [
     id: 'local-calls-at-once',
     breaks: 'two local calls of one run are made at once, so that a replay publishes less often than the run did',
     file: `${SHARED}/local-call.ts`,
-    from: 'this.#underWay === 0 ? inOneTask(call) : this.#last.then(() => inOneTask(call))',
-    to: 'inOneTask(call)',
+    from: 'this.#underWay === 0 ? this.#inOneTask(call) : this.#last.then(() => this.#inOneTask(call))',
+    to: 'this.#inOneTask(call)',
     tests: ['test/local-calls.spec.ts'],
   },
   {

@@ -136,6 +136,7 @@ class Messages {
   }
 
   apply(change: () => void): void {
+    this.localCalls.readsClock();
     change();
     this.#hasNew = true;
     this.#isIdle = false;

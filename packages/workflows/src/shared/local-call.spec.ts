@@ -43,4 +43,26 @@ describe('a local call', () => {
     task.unsafe.isReplaying = true;
     await expect(new LocalCalls().make(renewedBy(() => 'seen'))).resolves.toBe('seen');
   });
+
+  it('a local call that began in a replay fails its task when that is renewed after a message', async () => {
+    task.unsafe.isReplaying = true;
+    const calls = new LocalCalls();
+    const call = (): Promise<string> => {
+      task.unsafe.isReplaying = false;
+      calls.readsClock();
+      return renewedBy(() => 'seen')();
+    };
+    await expect(calls.make(call)).rejects.toThrow(RENEWED);
+  });
+
+  it('a local call that began in a replay ends in a task that was renewed before the message', async () => {
+    task.unsafe.isReplaying = true;
+    const calls = new LocalCalls();
+    const call = renewedBy(() => {
+      task.unsafe.isReplaying = false;
+      calls.readsClock();
+      return 'seen';
+    });
+    await expect(calls.make(call)).resolves.toBe('seen');
+  });
 });

@@ -13,10 +13,12 @@ import { workflowInfo } from '@temporalio/workflow';
 export class LocalCalls {
   #last: Promise<unknown> = Promise.resolve();
   #underWay = 0;
+  /** The history's length in the first task in which the workflow read its clock during the call. Null in a replay. */
+  #readIn: number | null = null;
 
   /** @returns the call's result, after all calls before it have ended. @throws also Error when the task was renewed meanwhile */
   make<T>(call: () => Promise<T>): Promise<T> {
-    const turn = this.#underWay === 0 ? inOneTask(call) : this.#last.then(() => inOneTask(call));
+    const turn = this.#underWay === 0 ? this.#inOneTask(call) : this.#last.then(() => this.#inOneTask(call));
     this.#underWay += 1;
     this.#last = turn
       .finally(() => {
@@ -25,24 +27,32 @@ export class LocalCalls {
       .catch(() => undefined);
     return turn;
   }
-}
 
-async function inOneTask<T>(call: () => Promise<T>): Promise<T> {
-  const { historyLength, unsafe } = workflowInfo();
-  // A task that is carried out again has the times of its history.
-  const isReplay = unsafe.isReplaying;
-  const mustBeTheSameTask = (): void => {
-    if (!isReplay && workflowInfo().historyLength !== historyLength)
-      throw new Error('The workflow task was renewed during a local call, and is carried out again');
-  };
-  let result: T;
-  try {
-    result = await call();
-  } catch (error) {
-    // The tries of a call that fails may take longer than a task, too.
-    mustBeTheSameTask();
-    throw error;
+  /** Call it before a message reads the workflow's clock: a call may be under way. */
+  readsClock(): void {
+    const { historyLength, unsafe } = workflowInfo();
+    // What a replay reads are the times of the history.
+    if (!unsafe.isReplaying) this.#readIn ??= historyLength;
   }
-  mustBeTheSameTask();
-  return result;
+
+  async #inOneTask<T>(call: () => Promise<T>): Promise<T> {
+    this.#readIn = null;
+    // The caller has read it.
+    this.readsClock();
+    let result: T;
+    try {
+      result = await call();
+    } catch (error) {
+      // The tries of a call that fails may take longer than a task, too.
+      this.#mustBeTheSameTask();
+      throw error;
+    }
+    this.#mustBeTheSameTask();
+    return result;
+  }
+
+  #mustBeTheSameTask(): void {
+    if (this.#readIn !== null && workflowInfo().historyLength !== this.#readIn)
+      throw new Error('The workflow task was renewed during a local call, and is carried out again');
+  }
 }
