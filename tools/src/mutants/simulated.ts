@@ -45,7 +45,8 @@ const LAGGING_LISTS = [
 
 /**
  * Defects that were in Tillflow once, and that the list of `pnpm mutants` does not have, and rules that two layers keep.
- * What the event tail mends within a minute is not among them: no life ends with it.
+ * Two kinds are not among them, because no life ends with them: what the event tail mends within a minute, and the currency
+ * of an answer about a refund, which the books show as it was made.
  */
 export const FIXED: readonly Defect[] = [
   {
@@ -100,6 +101,20 @@ export const FIXED: readonly Defect[] = [
       ...options('fault', ['listed without keys', 'answer of a change lost', 'change made, then hangs']),
       ...options('action', ['gives up', 'refunds a part']),
     ],
+  },
+  {
+    ...mutantOf('refund-on-its-way-refused'),
+    focus: [
+      ...options('fault', ['worker: killed', 'worker: frozen', 'without CPU', 'api-engine: answer lost', 'task lost']),
+      ...options('action', ['refunds twice with one key', 'refunds all']),
+    ],
+  },
+  {
+    id: 'failed-local-call-fails-the-checkout',
+    breaks: 'a local call that fails ends the workflow instead of the lookup',
+    file: `${SHARED}/activity-options.ts`,
+    from: 'const cause = failure instanceof ActivityFailure ? failure.cause : failure;',
+    to: 'if (!(failure instanceof ActivityFailure)) throw failure;\n  const { cause } = failure;',
   },
   {
     ...mutantOf('contradiction-believed'),
