@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Payload } from '@temporalio/common';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import { BUNDLE_PATH, checkoutSinks, workflowSpans } from '@tillflow/worker';
-import { hint, refundRequest, view, type Outcome } from '@tillflow/workflows';
+import { cancel, hint, refundRequest, view, type Outcome } from '@tillflow/workflows';
 import { describe, expect, inject, it } from 'vitest';
 import { eventually } from './support/eventually.js';
 import { FULL } from './support/full.js';
@@ -75,6 +75,23 @@ describe.concurrent('a checkout whose first task was renewed during its local ca
     expect(before.map(({ what }) => what)).toContain('webhook');
     expect(after).toEqual(before);
     expect(charges).toBe(1);
+  });
+
+  it('and that is cancelled meanwhile replays as it was', FULL, async () => {
+    const stack = await Stack.start({ worker: false, api: { ANSWER_WITHIN_MS: '500' } });
+    try {
+      const worker = await slowWorker(stack, 1);
+      const { id, reference } = (await stack.create()).body;
+      const workflow = stack.workflowOf(id);
+      await sleep(SLOW_MS + 1_500);
+      expect(await workflow.executeUpdate(cancel, { args: [{ by: 'the test' }] })).toBe('cancelled');
+      const { events } = await workflow.fetchHistory();
+      expect(events?.filter((one) => one.workflowTaskFailedEventAttributes).length).toBe(1);
+      await Worker.runReplayHistory(REPLAY, { events }, reference);
+      await worker.stop();
+    } finally {
+      await stack.stop();
+    }
   });
 });
 

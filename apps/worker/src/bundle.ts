@@ -21,13 +21,14 @@ export type BundleOptions = {
 
 const { resolve } = createRequire(import.meta.url);
 const WORKFLOWS = resolve('@tillflow/workflows/workflows');
+const REPEATED_TASK = resolve('@tillflow/workflows/repeated-task');
 const TRACES = resolve('@tillflow/workflows/traces');
 
 /**
  * A worker evaluates these modules, and all that they import, once instead of once for each workflow. So none of them
  * has a variable that changes.
  */
-const SHARED_MODULES = [resolve('@tillflow/domain'), WORKFLOWS, TRACES];
+const SHARED_MODULES = [resolve('@tillflow/domain'), WORKFLOWS, REPEATED_TASK, TRACES];
 
 /** Bundles workflow code into one file for a worker. */
 export async function bundleWorkflows({
@@ -39,7 +40,7 @@ export async function bundleWorkflows({
     workflowsPath,
     preloadModules: SHARED_MODULES,
     logger: new DefaultLogger('WARN'),
-    ...(tracing ? { workflowInterceptorModules: [TRACES] } : {}),
+    workflowInterceptorModules: tracing ? [REPEATED_TASK, TRACES] : [REPEATED_TASK],
     ...(encrypting ? { failureConverterPath: FAILURE_CONVERTER_PATH } : {}),
   });
   return code;

@@ -184,8 +184,8 @@ export class WorkflowTasks {
 
   /**
    * The worker asks for more time, because a local activity takes long. Temporal completes the task with what there is,
-   * and starts another one for the same worker. When neither a command nor a message lies between the two, a replay sees
-   * one task that started when the latter did.
+   * and starts another one for the same worker. When neither a command nor a message lies between the two, and the task
+   * before them had no command either, a replay sees one task that started when the latter did.
    *
    * @returns null when the worker has lost the task
    */
@@ -194,8 +194,8 @@ export class WorkflowTasks {
     if (task === null) return null;
     this.parts.counts.renewals += 1;
     this.parts.note(`task renewed ${run.start.workflowId}`);
-    const { commands, step } = progress;
-    const isSame = commands.length === 0 && step.locals.length === 0 && run.buffered.length === 0;
+    const isQuiet = progress.commands.length === 0 && progress.step.locals.length === 0 && run.buffered.length === 0;
+    const isSame = isQuiet && !hasCommands(run.journal.at(-1));
     let renewed = task;
     if (isSame) {
       this.#recordStart(run, task);
@@ -258,6 +258,10 @@ export class WorkflowTasks {
     run.append(events.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, task.scheduledAt);
     run.append(events.EVENT_TYPE_WORKFLOW_TASK_STARTED, task.startedAt ?? task.scheduledAt);
   }
+}
+
+function hasCommands(step: Step | undefined): boolean {
+  return step !== undefined && (step.commands !== '' || step.locals.length > 0);
 }
 
 /** As Temporal's core writes it. */

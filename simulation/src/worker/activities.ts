@@ -24,6 +24,8 @@ type Attempt = {
   readonly heartbeat: (details: unknown) => void;
 };
 
+export type LocalEnd = Pick<LocalResult, 'result'> & { readonly tookMs: number };
+
 const quiet = new DefaultLogger('ERROR', () => undefined);
 const LOCAL_TIMEOUT_MS = 60_000;
 
@@ -90,8 +92,9 @@ export class ActivityContext {
   /**
    * As Temporal's Core carries it out, with its further attempts: only the time of all of them together ends it at once.
    * @param slowByMs the worker has no CPU: it reports the result this much later
+   * @returns also how long the last attempt took, in milliseconds
    */
-  async local(run: Run, command: LocalCommand, slowByMs: number): Promise<LocalResult['result']> {
+  async local(run: Run, command: LocalCommand, slowByMs: number): Promise<LocalEnd> {
     const { time } = this.parts;
     const closesAt = time.now + (toMs(command.scheduleToCloseTimeout) || Infinity);
     const retry = retryOf(command.retryPolicy);
@@ -101,9 +104,10 @@ export class ActivityContext {
       const timeout = isLast
         ? { ms: closesAt - time.now, type: TIMEOUT.SCHEDULE_TO_CLOSE }
         : { ms: startToCloseMs, type: TIMEOUT.START_TO_CLOSE };
+      const begunAt = time.now;
       const result = await this.#tryLocal(run, command, attempt, timeout, slowByMs);
       const pause = isFinal(result) ? null : pauseAfter(attempt, retry);
-      if (pause === null || time.now + pause > closesAt) return result;
+      if (pause === null || time.now + pause > closesAt) return { result, tookMs: Math.round(time.now - begunAt) };
       await new Promise<void>((resolve) => time.after(pause, resolve));
     }
   }

@@ -156,6 +156,8 @@ function digestOf(command: Command): string {
   if (command.scheduleActivity) {
     return `activity ${command.scheduleActivity.seq} ${command.scheduleActivity.activityType}`;
   }
+  // A replay passes over the marker of a deprecated patch.
+  if (command.setPatchMarker?.deprecated === true) return '';
   // Validators are not asked again, so only what they accepted is compared.
   if (command.updateResponse) {
     return command.updateResponse.accepted ? `accept ${command.updateResponse.protocolInstanceId}` : '';

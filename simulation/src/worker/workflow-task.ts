@@ -1,6 +1,7 @@
 import type { Completion, Progress, RenewedTask, TaskForWorker } from '../engine/pollers.js';
 import type { Command, Job } from '../engine/protocol.js';
 import type { LocalResult } from '../engine/run.js';
+import type { LocalEnd } from './activities.js';
 import type { VirtualTime } from '../virtual/time.js';
 import { Divergence } from './replay.js';
 import { digest, inOrder, type LocalCommand, type Waiting, type WorkflowInstance } from './workflow-code.js';
@@ -12,8 +13,8 @@ export type TaskSurroundings = {
   readonly time: VirtualTime;
   /** The worker has no CPU: it begins with the task this much later. Milliseconds. */
   readonly readAfterMs: number;
-  /** Carries out a local activity. Resolves with its result. */
-  readonly local: (command: LocalCommand) => Promise<LocalResult['result']>;
+  /** Carries out a local activity. */
+  readonly local: (command: LocalCommand) => Promise<LocalEnd>;
   /** Asks the engine for more time. Null: the task belongs to another worker now, or the engine does not answer. */
   readonly renew: (token: number, progress: Progress) => Promise<RenewedTask | null>;
 };
@@ -36,7 +37,8 @@ export class WorkflowTaskInProgress {
   #isLost = false;
   #isRenewing = false;
   #wake: () => void = () => undefined;
-  #stopRenewals: () => void = () => undefined;
+  /** Null before the first activation: without a local activity, nothing renews a task. */
+  #stopRenewals: (() => void) | null = null;
 
   constructor(
     task: TaskForWorker,
@@ -57,13 +59,14 @@ export class WorkflowTaskInProgress {
 
   /** @returns what to report; null when the task belongs to another worker by now */
   async run(): Promise<Completion | null> {
-    this.#planRenewal();
+    const takenAt = this.around.time.now;
     try {
       await this.#read();
       for (const local of this.instance.waiting.values()) void this.#begin(local);
       for (;;) {
         if (this.#jobs.length > 0) await this.#activate();
         if (this.instance.waiting.size === 0) return { kind: 'done', ...this.#progress() };
+        this.#stopRenewals ??= this.#planRenewal(takenAt);
         if (!(await this.#next())) return null;
       }
     } catch (error) {
@@ -73,7 +76,7 @@ export class WorkflowTaskInProgress {
         isDivergence: error instanceof Divergence,
       };
     } finally {
-      this.#stopRenewals();
+      this.#stopRenewals?.();
     }
   }
 
@@ -93,11 +96,10 @@ export class WorkflowTaskInProgress {
     for (const local of answered.locals) void this.#begin(local);
   }
 
-  /** As in Temporal's Core, one that an earlier task asked for ends at that task's time, plus what it takes in this one. */
+  /** As in Temporal's Core, it ends at the time at which the code asked for it, plus what its last attempt takes. */
   async #begin({ command, since }: Waiting): Promise<void> {
-    const begunAt = this.around.time.now;
-    const result = await this.around.local(command);
-    this.#ended.push({ seq: command.seq ?? 0, result, at: since + Math.round(this.around.time.now - begunAt) });
+    const { result, tookMs } = await this.around.local(command);
+    this.#ended.push({ seq: command.seq ?? 0, result, at: since + tookMs });
     this.#wake();
   }
 
@@ -107,21 +109,30 @@ export class WorkflowTaskInProgress {
       if (this.#isLost) return false;
       if (this.#renewed !== null) {
         this.#continueAs(this.#renewed);
+        // What ended meanwhile comes with the jobs of the new task.
+        for (const ended of this.#ended.splice(0)) this.#resolve(ended);
         return true;
       }
       const ended = this.#isRenewing ? undefined : this.#ended.shift();
       if (ended !== undefined) {
-        this.#locals.push(ended);
-        this.instance.now = Math.max(this.instance.now, ended.at);
-        this.#jobs = [{ resolveActivity: { seq: ended.seq, result: ended.result, isLocal: true } }];
+        this.#jobs = [];
+        this.#resolve(ended);
         return true;
       }
       await new Promise<void>((resolve) => (this.#wake = resolve));
     }
   }
 
-  #planRenewal(): void {
-    this.#stopRenewals = this.around.time.after(RENEW_AFTER_MS, () => void this.#renew());
+  #resolve(ended: LocalResult): void {
+    const { seq, result, at } = ended;
+    this.#locals.push(ended);
+    this.instance.now = Math.max(this.instance.now, at);
+    this.#jobs = [...this.#jobs, { resolveActivity: { seq, result, isLocal: true } }];
+  }
+
+  #planRenewal(takenAt: number): () => void {
+    const { time } = this.around;
+    return time.after(Math.max(takenAt + RENEW_AFTER_MS - time.now, 0), () => void this.#renew());
   }
 
   async #renew(): Promise<void> {
@@ -145,7 +156,7 @@ export class WorkflowTaskInProgress {
       this.#patches = [];
       this.#locals = [];
     }
-    this.#planRenewal();
+    this.#stopRenewals = this.#planRenewal(this.around.time.now);
   }
 
   #progress(): Progress {

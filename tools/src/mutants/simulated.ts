@@ -44,7 +44,7 @@ const LAGGING_LISTS = [
 ];
 
 /**
- * Defects that were in Tillflow once, and that the list of `pnpm mutants` does not have, and rules that two layers keep.
+ * Defects that were in Tillflow once, and that the mutants of {@link MONEY} do not have, and rules that two layers keep.
  * Two kinds are not among them, because no life ends with them: what the event tail mends within a minute, and the currency
  * of an answer about a refund, which the books show as it was made.
  */
@@ -53,14 +53,14 @@ export const FIXED: readonly Defect[] = [
     id: 'renewed-task-goes-on',
     breaks: 'a workflow task that was renewed during a local call goes on',
     file: `${SHARED}/local-call.ts`,
-    from: 'workflowInfo().historyLength !== this.#readIn',
-    to: 'workflowInfo().historyLength < this.#readIn',
+    from: 'this.#begunIn === workflowInfo().historyLength',
+    to: 'this.#begunIn <= workflowInfo().historyLength',
   },
   {
     id: 'failed-call-of-a-renewed-task-goes-on',
     breaks: 'a workflow task that was renewed during a local call goes on when the call fails',
     file: `${SHARED}/local-call.ts`,
-    from: '      // The tries of a call that fails may take longer than a task, too.\n      this.#mustBeTheSameTask();\n',
+    from: '      // The tries of a call that fails may take longer than a task, too.\n      this.#mustBeAsInAReplay();\n',
     to: '',
     focus: ['--fault', 'without CPU', '--action', 'refunds'],
   },

@@ -131,6 +131,7 @@ class Messages {
 
   /** From here on, the loop acts on every message that changed the model so far. */
   read(): void {
+    this.localCalls.readsClock();
     this.#hasNew = false;
     this.#isIdle = false;
   }

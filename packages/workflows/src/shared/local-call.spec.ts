@@ -8,6 +8,7 @@ import { LocalCalls } from './local-call.js';
 const task = { historyLength: 3, unsafe: { isReplaying: false } };
 vi.mock('@temporalio/workflow', () => ({ workflowInfo: () => task }));
 beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] });
   Object.assign(task, { historyLength: 3, unsafe: { isReplaying: false } });
 });
 
@@ -44,25 +45,33 @@ describe('a local call', () => {
     await expect(new LocalCalls().make(renewedBy(() => 'seen'))).resolves.toBe('seen');
   });
 
-  it('a local call that began in a replay fails its task when that is renewed after a message', async () => {
+  it('a local call that began in a replay fails its task when it ends at a later time than a message came', async () => {
+    vi.setSystemTime(1_000);
     task.unsafe.isReplaying = true;
     const calls = new LocalCalls();
-    const call = (): Promise<string> => {
+    const call = async (): Promise<string> => {
       task.unsafe.isReplaying = false;
       calls.readsClock();
-      return renewedBy(() => 'seen')();
+      await Promise.resolve();
+      vi.setSystemTime(1_001);
+      return 'seen';
     };
     await expect(calls.make(call)).rejects.toThrow(RENEWED);
   });
 
-  it('a local call that began in a replay ends in a task that was renewed before the message', async () => {
-    task.unsafe.isReplaying = true;
+  it('a local call that began in a replay gives its result when a message came at the same time, or none came', async () => {
     const calls = new LocalCalls();
-    const call = renewedBy(() => {
+    const callAt = (readAt: number | null) => async (): Promise<string> => {
       task.unsafe.isReplaying = false;
-      calls.readsClock();
+      if (readAt !== null) calls.readsClock();
+      await Promise.resolve();
+      vi.setSystemTime(readAt ?? 2_000);
       return 'seen';
-    });
-    await expect(calls.make(call)).resolves.toBe('seen');
+    };
+    for (const readAt of [1_000, null]) {
+      vi.setSystemTime(1_000);
+      task.unsafe.isReplaying = true;
+      await expect(calls.make(callAt(readAt))).resolves.toBe('seen');
+    }
   });
 });

@@ -13,8 +13,10 @@ import { workflowInfo } from '@temporalio/workflow';
 export class LocalCalls {
   #last: Promise<unknown> = Promise.resolve();
   #underWay = 0;
-  /** The history's length in the first task in which the workflow read its clock during the call. Null in a replay. */
-  #readIn: number | null = null;
+  /** The history's length when the call began. Null: it began in a replay. */
+  #begunIn: number | null = null;
+  /** The workflow's time when it read its clock first during the call, in a task that is no replay. Milliseconds. */
+  #readAt: number | null = null;
 
   /** @returns the call's result, after all calls before it have ended. @throws also Error when the task was renewed meanwhile */
   make<T>(call: () => Promise<T>): Promise<T> {
@@ -28,31 +30,33 @@ export class LocalCalls {
     return turn;
   }
 
-  /** Call it before a message reads the workflow's clock: a call may be under way. */
+  /** Call it before the workflow reads its clock: a call may be under way. */
   readsClock(): void {
-    const { historyLength, unsafe } = workflowInfo();
-    // What a replay reads are the times of the history.
-    if (!unsafe.isReplaying) this.#readIn ??= historyLength;
+    if (!workflowInfo().unsafe.isReplaying) this.#readAt ??= Date.now();
   }
 
   async #inOneTask<T>(call: () => Promise<T>): Promise<T> {
-    this.#readIn = null;
-    // The caller has read it.
-    this.readsClock();
+    const { historyLength, unsafe } = workflowInfo();
+    this.#begunIn = unsafe.isReplaying ? null : historyLength;
+    this.#readAt = null;
     let result: T;
     try {
       result = await call();
     } catch (error) {
       // The tries of a call that fails may take longer than a task, too.
-      this.#mustBeTheSameTask();
+      this.#mustBeAsInAReplay();
       throw error;
     }
-    this.#mustBeTheSameTask();
+    this.#mustBeAsInAReplay();
     return result;
   }
 
-  #mustBeTheSameTask(): void {
-    if (this.#readIn !== null && workflowInfo().historyLength !== this.#readIn)
-      throw new Error('The workflow task was renewed during a local call, and is carried out again');
+  #mustBeAsInAReplay(): void {
+    // A replay of a call that began in an earlier task hands out its result with the jobs of the task, at the later time.
+    const isRight =
+      this.#begunIn === null
+        ? this.#readAt === null || this.#readAt === Date.now()
+        : this.#begunIn === workflowInfo().historyLength;
+    if (!isRight) throw new Error('The workflow task was renewed during a local call, and is carried out again');
   }
 }
