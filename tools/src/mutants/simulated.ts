@@ -68,8 +68,8 @@ export const FIXED: readonly Defect[] = [
     id: 'message-before-a-renewal',
     breaks: 'a task that is carried out again, and that was renewed after a message, goes on',
     file: 'packages/workflows/src/checkout/handlers.ts',
-    from: '    this.localCalls.readsClock();\n',
-    to: '',
+    from: '    this.localCalls.readsClock();\n    change();\n',
+    to: '    change();\n',
     focus: options('fault', ['without CPU', 'frozen', 'slow read']),
   },
   {
