@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { constants, createServer, type Http2Server, type ServerHttp2Stream } from 'node:http2';
 import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { openTemporal, type Temporal } from './connection.js';
 import { hadNoEffect, within } from './bounded-call.js';
@@ -34,6 +35,29 @@ async function against(answer: (stream: ServerHttp2Stream) => void) {
   const call = () => temporal.connection.workflowService.signalWorkflowExecution({ namespace: 'default' });
   return { arrived: () => arrived, connection: temporal.connection, call };
 }
+
+it('a call sends nothing after its time, also when the clock was set back meanwhile', async () => {
+  const { connection, call, arrived } = await against((stream) =>
+    stream.respond(
+      { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '14', 'grpc-message': 'not now' },
+      { endStream: true },
+    ),
+  );
+  const { now } = Date;
+  let setBackMs = 0;
+  const clock = vi.spyOn(Date, 'now').mockImplementation(() => now() - setBackMs);
+  try {
+    const done = within(connection, 300, call);
+    setBackMs = 3_600_000;
+    await expect(done).rejects.toThrow('Temporal did not answer within 300 ms');
+    const before = arrived();
+    expect(before).toBeGreaterThan(0);
+    await sleep(1_000);
+    expect(arrived()).toBe(before);
+  } finally {
+    clock.mockRestore();
+  }
+});
 
 describe('hadNoEffect', () => {
   it('is true when Temporal refuses the call', async () => {
