@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { LocalCalls } from './local-call.js';
 
 /**
@@ -10,6 +10,9 @@ vi.mock('@temporalio/workflow', () => ({ workflowInfo: () => task }));
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['Date'] });
   Object.assign(task, { historyLength: 3, unsafe: { isReplaying: false } });
+});
+afterEach(() => {
+  vi.useRealTimers();
 });
 
 const RENEWED = 'The workflow task was renewed during a local call, and is carried out again';
