@@ -36,7 +36,7 @@ async function against(answer: (stream: ServerHttp2Stream) => void) {
   return { arrived: () => arrived, connection: temporal.connection, call };
 }
 
-it('a call sends nothing after its time, also when the clock was set back meanwhile', async () => {
+it('a call is not tried again after its time, also when the clock was set back meanwhile', async () => {
   const { connection, call, arrived } = await against((stream) =>
     stream.respond(
       { ':status': 200, 'content-type': 'application/grpc', 'grpc-status': '14', 'grpc-message': 'not now' },
@@ -49,7 +49,7 @@ it('a call sends nothing after its time, also when the clock was set back meanwh
   try {
     const done = within(connection, 300, call);
     setBackMs = 3_600_000;
-    await expect(done).rejects.toThrow('Temporal did not answer within 300 ms');
+    await expect(done).rejects.toThrow('not now');
     const before = arrived();
     expect(before).toBeGreaterThan(0);
     await sleep(1_000);

@@ -30,7 +30,7 @@ export async function within<T>(
 ): Promise<T> {
   const transmission = new Transmission(transmissions.getStore());
   try {
-    return await transmissions.run(transmission, () => withTimer(connection, milliseconds, work, transmission));
+    return await transmissions.run(transmission, () => withTimer(connection, milliseconds, work));
   } catch (error) {
     if (!transmission.mayHaveArrived && error instanceof Error) declareWithoutEffect(error);
     throw error;
@@ -41,14 +41,13 @@ async function withTimer<T>(
   connection: Pick<Connection, 'withDeadline'>,
   milliseconds: number,
   work: () => Promise<T>,
-  transmission: Transmission,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      transmission.isClosed = true;
-      reject(new TooSlowError(`Temporal did not answer within ${milliseconds} ms`));
-    }, milliseconds + GRACE_MS);
+    timer = setTimeout(
+      () => reject(new TooSlowError(`Temporal did not answer within ${milliseconds} ms`)),
+      milliseconds + GRACE_MS,
+    );
   });
   const done = connection.withDeadline(Date.now() + milliseconds, work);
   // A call that is in a pause between two tries fails after the timer.
@@ -64,8 +63,6 @@ async function withTimer<T>(
 class Transmission {
   #hasArrived = false;
   #inFlight = 0;
-  /** The caller has gone, so nothing more is sent. The deadline can still be ahead, when the clock was set back. */
-  isClosed = false;
 
   constructor(private readonly outer: Transmission | undefined) {}
 
@@ -91,16 +88,12 @@ const withoutEffect = new WeakSet<Error>();
 
 type Interceptor = NonNullable<ConnectionOptions['interceptors']>[number];
 
-/**
- * Records whether each try reached Temporal, and sends none after the time of its work. It must come after the interceptor
- * that retries.
- */
+/** Records whether each try reached Temporal. It must come after the interceptor that retries. */
 export const recordTransmission: Interceptor = (options, nextCall) => {
   const transmission = transmissions.getStore();
   // Interceptors use the interface only; the type names the class.
   const call = nextCall(options) as ReturnType<Interceptor>;
   if (transmission === undefined) return call;
-  if (transmission.isClosed) return unsent(call);
   const start = call.start.bind(call);
   call.start = (metadata, listener) => {
     transmission.begin();
@@ -116,18 +109,6 @@ export const recordTransmission: Interceptor = (options, nextCall) => {
   };
   return call;
 };
-
-/** A call that fails at once, as grpc-js fails one: with an empty message before the status. */
-function unsent(call: ReturnType<Interceptor>): ReturnType<Interceptor> {
-  const nothing = (): void => undefined;
-  const start: typeof call.start = (metadata, listener) =>
-    queueMicrotask(() => {
-      listener?.onReceiveMessage?.(null);
-      const status: object = { code: CANCELLED, details: 'The time for this call is over', metadata: metadata.clone() };
-      listener?.onReceiveStatus?.(status as never);
-    });
-  return Object.assign(call, { start, sendMessage: nothing, sendMessageWithContext: nothing, halfClose: nothing });
-}
 
 /**
  * Whether this failure proves that Temporal did nothing: the request was not sent, or Temporal refused it. After any
@@ -145,7 +126,6 @@ export function declareWithoutEffect<T extends Error>(error: T): T {
 
 /** gRPC's status codes. */
 const OK = 0;
-const CANCELLED = 1;
 const DEADLINE_EXCEEDED = 4;
 const RESOURCE_EXHAUSTED = 8;
 const UNAVAILABLE = 14;

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defaultGrpcRetryOptions, makeGrpcRetryInterceptor, type ConnectionOptions } from '@temporalio/client';
 import { recordTransmission } from './bounded-call.js';
@@ -66,25 +67,29 @@ export class CallRetries {
     const { delayFunction, retryableDecider } = defaultGrpcRetryOptions();
     this.interceptors = [
       (options, nextCall) => {
-        // After the deadline no caller waits for the result of another try.
-        const endsAt = options.deadline === undefined ? Number.POSITIVE_INFINITY : Number(options.deadline);
+        // After the deadline no caller waits for the result of another try. The clock can be set back until then.
+        const leftMs =
+          options.deadline === undefined ? Number.POSITIVE_INFINITY : Number(options.deadline) - Date.now();
+        const endsAt = performance.now() + leftMs;
         let pauseMs = 0;
         const repeat = makeGrpcRetryInterceptor({
           retryableDecider: (attempt, status) => {
             this.lastFailure = status.details;
             pauseMs = Math.min(delayFunction(attempt, status), LONGEST_CALL_PAUSE_MS);
-            return !this.#ended && retryableDecider(attempt, status) && Date.now() + pauseMs < endsAt;
+            return !this.#ended && retryableDecider(attempt, status) && performance.now() + pauseMs < endsAt;
           },
           delayFunction: () => {
             this.#pausing += 1;
             return pauseMs;
           },
         });
+        // A connection can be that of another call, and a retry begins where the connection breaks.
+        const next = AsyncResource.bind(nextCall);
         let tries = 0;
         return repeat(options, (call) => {
           if (tries > 0) this.#pausing -= 1;
           tries += 1;
-          return nextCall(call);
+          return next(call);
         });
       },
       recordTransmission,
