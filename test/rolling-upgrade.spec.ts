@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import type { WorkflowHandle } from '@temporalio/client';
+import { defaultPayloadConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import { historyToJSON } from '@tillflow/temporal/sdk-internals';
 import { refund } from '@tillflow/workflows';
@@ -7,13 +9,15 @@ import { bundleChanged, type Change } from './support/bundle.js';
 import { Releases } from './support/releases.js';
 import { chargeIdOf, newReference, Stack, type CheckoutJson } from './support/stack.js';
 
+const PATCH = 'pause-at-start';
+
 /** A step where the handlers of all messages are set, and the loop begins. `$1` is the engine's library. */
 const step = (condition: string): Change => ({
   from: /return (\w+)\.CancellationScope\.nonCancellable\(async \(\) => \{/,
   to: `$&\nif (${condition}) await $1.sleep(1);`,
 });
 /** The next release: it pauses at the start, and runs that began without the pause continue without it. */
-const patchedStep = step("$1.patched('pause-at-start')");
+const patchedStep = step(`$1.patched('${PATCH}')`);
 /** The same without the patch: a release that breaks running checkouts. */
 const plainStep = step('true');
 
@@ -63,11 +67,19 @@ async function pay(checkouts: readonly CheckoutJson[]): Promise<void> {
   await Promise.all(checkouts.map(({ id }) => stack.untilStatus(id, 'paid')));
 }
 
+/** The patches whose markers a history has: beside the new step's, perhaps those of `repeated-task.ts`. */
+const patchesIn = ({ events }: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>): string[] =>
+  (events ?? []).flatMap(({ markerRecordedEventAttributes: marker }) => {
+    const [data] = marker?.details?.['patch-data']?.payloads ?? [];
+    return data ? [defaultPayloadConverter.fromPayload<{ id: string }>(data).id] : [];
+  });
+
 /** Of the checkout's present run: whether it took the new step, and what went wrong on the way. */
 async function traces(checkout: CheckoutJson): Promise<{ tookNewStep: boolean; failures: number; builds: string[] }> {
-  const events = (await handleOf(checkout).fetchHistory()).events ?? [];
+  const history = await handleOf(checkout).fetchHistory();
+  const events = history.events ?? [];
   return {
-    tookNewStep: events.some(({ markerRecordedEventAttributes: marker }) => marker?.markerName === 'core_patch'),
+    tookNewStep: patchesIn(history).includes(PATCH),
     failures: events.filter(({ workflowTaskFailedEventAttributes: failed }) => failed).length,
     builds: events.flatMap(({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? []),
   };
