@@ -117,6 +117,14 @@ export const FIXED: readonly Defect[] = [
     to: 'if (!(failure instanceof ActivityFailure)) throw failure;\n  const { cause } = failure;',
   },
   {
+    id: 'retries-end-by-the-clock',
+    breaks: 'the retries of a call to Temporal end by the clock, which can be set back',
+    file: 'packages/temporal/src/connection/retries.ts',
+    from: 'performance.now() + pauseMs < endsAt',
+    to: 'Date.now() + pauseMs < Number(options.deadline)',
+    focus: [...options('fault', ['clock: API behind', 'engine: restarts']), '--action', 'refunds all'],
+  },
+  {
     ...mutantOf('contradiction-believed'),
     id: 'other-charge-believed-twice',
     breaks: 'neither the client nor the model compares which charge an answer is about',
