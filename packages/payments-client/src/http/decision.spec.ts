@@ -101,8 +101,13 @@ describe('a successful reply', () => {
     expect(error).toMatchObject({ outcome: 'unknown' });
   });
 
-  test('that is long is read as it was sent, wherever its characters are cut', async () => {
-    const long = { description: 'ก๋วยเตี๋ยว 🍜 é '.repeat(20_000), metadata: { order: '拉麵'.repeat(1_000) } };
+  test.each([
+    ['of 0.8 MB', 'ก๋วยเตี๋ยว 🍜 é ', 20_000],
+    ['of more than 1 MB', 'ก๋วยเตี๋ยว 🍜 é ', 60_000],
+    ['shorter again', 'é', 50_000],
+    ['of ASCII only', 'noodles ', 20_000],
+  ])('that is %s is read as it was sent, wherever its characters are cut', async (_, word, count) => {
+    const long = { description: word.repeat(count), metadata: { order: word.repeat(1_000) } };
     const bytes = Buffer.from(JSON.stringify(chargeOf(long)));
     const fake = await provider((response) => {
       response.writeHead(200, { 'content-length': bytes.length });
