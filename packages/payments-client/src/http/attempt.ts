@@ -173,7 +173,7 @@ function onTimeout(handler: AttemptHandler): void {
 }
 
 const JOINED_BYTES = 1_048_576;
-/** Where the chunks of a body are joined: new memory for each body costs about as much time as decoding it. */
+/** Where the chunks of a body are joined. It is kept, because new memory for each long body costs time. */
 let joined: Buffer | undefined;
 
 /** Decoding each chunk first would put a list of hundreds of kilobytes into the heap twice. */
