@@ -179,7 +179,7 @@ let joined: Buffer | undefined;
 /** Decoding each chunk first would put a list of hundreds of kilobytes into the heap twice. */
 function textOf(chunks: readonly Buffer[], size: number): string {
   const [first] = chunks;
-  if (first !== undefined && chunks.length === 1) return first.toString('utf8');
+  if (chunks.length < 2) return first?.toString('utf8') ?? '';
   if (size > JOINED_BYTES) return Buffer.concat(chunks).toString('utf8');
   joined ??= Buffer.allocUnsafeSlow(JOINED_BYTES);
   let end = 0;
