@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { WorkflowHandle } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { Worker } from '@temporalio/worker';
 import { historyToJSON } from '@tillflow/temporal/sdk-internals';
@@ -67,19 +66,16 @@ async function pay(checkouts: readonly CheckoutJson[]): Promise<void> {
   await Promise.all(checkouts.map(({ id }) => stack.untilStatus(id, 'paid')));
 }
 
-/** The patches whose markers a history has: beside the new step's, perhaps those of `repeated-task.ts`. */
-const patchesIn = ({ events }: Awaited<ReturnType<WorkflowHandle['fetchHistory']>>): string[] =>
-  (events ?? []).flatMap(({ markerRecordedEventAttributes: marker }) => {
+/** Of the checkout's present run: whether it took the new step, and what went wrong on the way. */
+async function traces(checkout: CheckoutJson): Promise<{ tookNewStep: boolean; failures: number; builds: string[] }> {
+  const events = (await handleOf(checkout).fetchHistory()).events ?? [];
+  // Beside the new step's, perhaps those of `repeated-task.ts`.
+  const patches = events.flatMap(({ markerRecordedEventAttributes: marker }) => {
     const [data] = marker?.details?.['patch-data']?.payloads ?? [];
     return data ? [defaultPayloadConverter.fromPayload<{ id: string }>(data).id] : [];
   });
-
-/** Of the checkout's present run: whether it took the new step, and what went wrong on the way. */
-async function traces(checkout: CheckoutJson): Promise<{ tookNewStep: boolean; failures: number; builds: string[] }> {
-  const history = await handleOf(checkout).fetchHistory();
-  const events = history.events ?? [];
   return {
-    tookNewStep: patchesIn(history).includes(PATCH),
+    tookNewStep: patches.includes(PATCH),
     failures: events.filter(({ workflowTaskFailedEventAttributes: failed }) => failed).length,
     builds: events.flatMap(({ workflowTaskCompletedEventAttributes: task }) => task?.deploymentVersion?.buildId ?? []),
   };
