@@ -28,6 +28,23 @@ describe('an expected change', () => {
     expect(follow(10, 35).at(-1)).toBeLessThan(35);
   });
 
+  it('is followed at once by a process that expected many before, and waits no longer as long as they took', () => {
+    const paces = newPaces();
+    for (let index = 0; index < 50; index += 1) {
+      vi.advanceTimersByTime(2);
+      paces.started.announced(performance.now());
+    }
+    expect(paces.started.isCalm).toBe(false);
+    for (let index = 0; index < 40; index += 1) paces.started.learn(false);
+    expect(paces.started.usualMs).toBeGreaterThan(1_000);
+    // The busy time is over: the latest change shows, and a further one is announced soon after.
+    vi.advanceTimersByTime(200);
+    paces.started.shown(performance.now() - 200);
+    expect(followChange(paces, 40)).toBe(0);
+    vi.advanceTimersByTime(100);
+    expect(followChange(paces, 40)).toBeCloseTo(24);
+  });
+
   it('that is followed is also read when it does not show', () => {
     vi.advanceTimersByTime(1_000);
     const expected = new ExpectedChange({ change: 'started', at: performance.now() }, newPaces(), true);

@@ -41,24 +41,46 @@ export class Pace {
   #untilProbe = PROBED_AFTER.least;
   #announcedAt = Number.NEGATIVE_INFINITY;
   #intervalMs = LONGEST_INTERVAL_MS;
+  /** The change that was announced last does not show yet. */
+  #isLatestOpen = false;
+  /** When the latest change was announced, the one before had shown, or should have. */
+  #isAlone = true;
+  /** The usual time was learned while many changes were expected. */
+  #isOfBusyTime = false;
 
   /** @param usualMs what the process assumes before it has seen a change, in milliseconds. */
   constructor(public usualMs: number) {}
 
   /** Few changes are expected at a time. */
   get isCalm(): boolean {
-    return this.usualMs < FEW * this.#intervalMs;
+    return this.#isAlone || this.usualMs < FEW * this.#intervalMs;
+  }
+
+  /**
+   * The share of the usual time after which a change is followed. The usual time of a busy time says nothing about the
+   * first change after it, so the process follows that one at once.
+   */
+  get followedFrom(): number {
+    return this.#isOfBusyTime ? 0 : FOLLOWED_FROM;
   }
 
   /** A change was announced. @param at milliseconds of `performance.now()` */
   announced(at: number): void {
+    this.#isAlone = !this.#isLatestOpen || at - this.#announcedAt > this.usualMs;
+    this.#isLatestOpen = true;
     const intervalMs = Math.min(Math.max(at - this.#announcedAt, 0), LONGEST_INTERVAL_MS);
     this.#intervalMs += (intervalMs - this.#intervalMs) * REMEMBERED;
     this.#announcedAt = at;
   }
 
+  /** The change shows. @param at when it was announced, in milliseconds of `performance.now()` */
+  shown(at: number): void {
+    if (at === this.#announcedAt) this.#isLatestOpen = false;
+  }
+
   /** The change was followed, and showed after this time. One that shows at once is usually much earlier. */
   follow(ms: number): void {
+    this.#isOfBusyTime = false;
     const times = ms / this.usualMs;
     this.#change(times < SHOWN_AT_ONCE ? times : 1 + (times - 1) * REMEMBERED);
   }
@@ -73,11 +95,13 @@ export class Pace {
 
   /** The first read after the usual time showed the change, or did not. */
   learn(inTime: boolean): void {
+    this.#isOfBusyTime = true;
     this.#change(inTime ? EARLIER : LATER);
   }
 
   /** A read after half of the usual time showed the change. */
   halve(): void {
+    this.#isOfBusyTime = true;
     this.#probeNext(PROBED_AFTER.least);
     this.#change(HALF);
   }
@@ -128,7 +152,7 @@ export class ExpectedChange {
     if (isNew && change !== 'changed') this.#pace.announced(at);
     this.#isFollowed = change !== 'changed' && this.#pace.isCalm;
     if (change === 'changed') this.#shares = [0, 1];
-    else if (this.#isFollowed) this.#shares = [FOLLOWED_FROM, EXPECTED_TIMES];
+    else if (this.#isFollowed) this.#shares = [this.#pace.followedFrom, EXPECTED_TIMES];
     else this.#shares = isNew && this.#pace.probes() ? [HALF, 1] : [1];
   }
 
@@ -146,12 +170,13 @@ export class ExpectedChange {
   next(): 'follow' | 'read' {
     this.#isLate = this.#shares.length === 0;
     this.#lastShare = this.#shares.shift() ?? this.#lastShare;
-    return this.#lastShare === FOLLOWED_FROM ? 'follow' : 'read';
+    return this.#isFollowed && this.#shares.length === 1 ? 'follow' : 'read';
   }
 
   /** The checkout shows the change. */
   met(): void {
     if (!this.isNew) return;
+    this.#pace.shown(this.#at);
     if (this.#isFollowed) this.#pace.follow(performance.now() - this.#at);
     else if (this.#lastShare === HALF) this.#pace.halve();
     else if (this.#lastShare === 1) this.#pace.learn(!this.#isLate);
