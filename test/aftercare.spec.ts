@@ -223,7 +223,7 @@ describe('another attempt', () => {
   });
 
   it('loses its QR when the customer pays the attempt before it, and the checkout is paid', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     await attemptAfter(body, 1);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
     const paid = await stack.untilStatus(body.id, 'paid');

@@ -13,7 +13,7 @@ const again = <T = CheckoutJson>(id: string, body?: unknown): Promise<Answer<T>>
 const refusal = (code: string) => ({ status: 409, body: { status: 409, code } });
 
 async function failed(): Promise<CheckoutJson> {
-  const { body } = await stack.create();
+  const body = await stack.open();
   stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'insufficient_fund' });
   return stack.untilStatus(body.id, 'failed');
 }
@@ -75,7 +75,7 @@ describe('a new attempt', () => {
   });
 
   it('is refused at a paid checkout, and nothing is charged', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     expect(await again<ProblemJson>(body.id)).toMatchObject(refusal('already_paid'));
@@ -84,7 +84,7 @@ describe('a new attempt', () => {
   });
 
   it('is refused when the customer has paid, even if Tillflow had not seen the payment before the request', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.webhooks.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const refused = await again<ProblemJson>(body.id, { after: 1 });
@@ -112,7 +112,7 @@ describe('a new attempt', () => {
     const unpaid = await failed();
     await stack.temporal.client.workflow.getHandle(`checkout/default/${unpaid.reference}`).terminate('as an end');
     expect(await again<ProblemJson>(unpaid.id)).toMatchObject(refusal('checkout_closed'));
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     await stack.temporal.client.workflow.getHandle(`checkout/default/${body.reference}`).terminate('as an end');

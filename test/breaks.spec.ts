@@ -30,11 +30,10 @@ afterAll(async () => {
 });
 
 async function paid(): Promise<CheckoutJson> {
-  const { body } = await stack.create();
-  const open = await stack.until(body.id, ({ qr }) => qr !== null);
+  const open = await stack.open();
   stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
-  await stack.workflowOf(body.id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
-  return stack.untilStatus(body.id, 'paid');
+  await stack.workflowOf(open.id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
+  return stack.untilStatus(open.id, 'paid');
 }
 
 /** The provider states this much more as its fee than its rates give, in the smallest unit. */

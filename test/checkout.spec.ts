@@ -64,7 +64,7 @@ describe('a checkout', () => {
   });
 
   it('is paid once the customer confirmed, and says until when it can be voided and refunded', async () => {
-    const { body } = await stack.create({ description: 'Coffee', metadata: { order: '7' }, terminal: 'till-1' });
+    const body = await stack.open({ description: 'Coffee', metadata: { order: '7' }, terminal: 'till-1' });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const paid = await stack.untilStatus(body.id, 'paid');
     const [charge] = stack.chargesOf(body.id);
@@ -76,7 +76,7 @@ describe('a checkout', () => {
   });
 
   it("shows the provider's failure code and message after a failed payment", async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'insufficient_fund' });
     const failed = await stack.untilStatus(body.id, 'failed');
     expect(failed.attempts).toMatchObject([{ status: 'failed', failure_code: 'insufficient_fund' }]);
@@ -105,7 +105,7 @@ describe('a checkout', () => {
   });
 
   it('is not cancelled when the customer has already paid', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.webhooks.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const refused = await stack.post<ProblemJson>(`/v1/checkouts/${body.id}/cancel`);
@@ -115,7 +115,7 @@ describe('a checkout', () => {
   });
 
   it('is not cancelled and shows no QR while the provider refuses the expire call because a customer is confirming', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const refuse = { method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 } as const;
     stack.sandbox.faults.add({ ...refuse, code: 'failed_expire' });
     const undecided = await stack.withApi(IMPATIENT, () => stack.post(`/v1/checkouts/${body.id}/cancel`));
@@ -142,7 +142,7 @@ describe('a checkout', () => {
   });
 
   it('stays failed when a cancel follows', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'payment_rejected' });
     const failed = await stack.untilStatus(body.id, 'failed');
     expect(await stack.post(`/v1/checkouts/${body.id}/cancel`)).toMatchObject({ status: 200, body: failed });
@@ -288,7 +288,7 @@ describe('the list of checkouts', () => {
     (await stack.get<Page>(`/v1/checkouts?${new URLSearchParams(query).toString()}`)).body;
 
   it('shows a new checkout within five seconds, and finds it by reference and status', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const found = async (query: Record<string, string>): Promise<string[]> =>
       (await page({ reference: body.reference, ...query })).data.map(({ id }) => id);
     await expect.poll(() => found({})).toEqual([body.id]);
@@ -488,7 +488,7 @@ describe('with LATE_PAYMENT=keep', () => {
   it('a payment after the reported end is accepted, and the checkout shows attention', async () => {
     const keeping = await Stack.start({ api: { LATE_PAYMENT: 'keep' } });
     try {
-      const { body } = await keeping.create();
+      const body = await keeping.open();
       await keeping.post(`/v1/checkouts/${body.id}/cancel`);
       keeping.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
       const late = await keeping.untilStatus(body.id, 'paid');

@@ -71,12 +71,11 @@ describe.concurrent.each([
 ] as const)('a worker whose clock is ten minutes %s', (side, shiftMs, options) => {
   it('still sends its calls, so a checkout is charged, paid and refunded', () =>
     withShiftedWorker(shiftMs, BOUND_RAISED, async (stack) => {
-      const { id } = (await stack.create()).body;
-      const ready = await stack.until(id, ({ qr }) => qr !== null);
+      const ready = await stack.open();
       stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
-      await stack.untilStatus(id, 'paid');
-      await stack.request('POST', `/v1/checkouts/${id}/refunds`, { headers: { 'idempotency-key': 'k' } });
-      await stack.untilStatus(id, 'refunded');
+      await stack.untilStatus(ready.id, 'paid');
+      await stack.request('POST', `/v1/checkouts/${ready.id}/refunds`, { headers: { 'idempotency-key': 'k' } });
+      await stack.untilStatus(ready.id, 'refunded');
       expect(stack.requests('POST /charges')).toHaveLength(1);
     }));
 

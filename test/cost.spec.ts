@@ -63,7 +63,7 @@ describe('a checkout that is paid at once', () => {
   ])('has 21 events before it is paid, and bills seven actions%s', async (_, shared) => {
     const stack = await Stack.start({ shared });
     try {
-      const { body } = await stack.create({ description: 'Coffee', ...PLACED });
+      const body = await stack.open({ description: 'Coffee', ...PLACED });
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       const [events = []] = await stack.runsOf(body.reference);
@@ -132,7 +132,7 @@ describe('a state that makes an event without another change of a search attribu
     const stack = await Stack.start();
     try {
       stack.sandbox.faults.add({ method: 'GET', path: '/transactions/{id}', action: 'status', status: 500 });
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       stack.sandbox.faults.clear();
@@ -153,7 +153,7 @@ describe('a further refund', () => {
     const stack = await Stack.start();
     const endpoints = new EventEndpoints(stack.temporal, { taskQueue: stack.taskQueue, readWithinMs: 10_000 });
     try {
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       let refunds = 0;
@@ -185,11 +185,10 @@ describe('a provider', () => {
     const stack = await Stack.start({ api: { POLL_INTERVAL_MS: '3600000' } });
     try {
       stack.sandbox.faults.add({ action: 'delay', delay_ms: delayMs });
-      const { body } = await stack.create();
-      const open = await stack.until(body.id, ({ qr }) => qr !== null, 60_000);
+      const open = await stack.open();
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
-      await stack.untilStatus(body.id, 'paid', 60_000);
-      return (await stack.runsOf(body.reference)).flat();
+      await stack.untilStatus(open.id, 'paid', 60_000);
+      return (await stack.runsOf(open.reference)).flat();
     } finally {
       await stack.stop();
     }
@@ -214,7 +213,7 @@ describe('a provider', () => {
   it('whose answer to a local retrieve comes too late gets a regular one, which waits longer', FULL, async () => {
     const stack = await Stack.start({ api: { POLL_INTERVAL_MS: '3600000' } });
     try {
-      const { body } = await stack.create();
+      const body = await stack.open();
       const path = `/charges/${chargeIdOf(body)}`;
       // Longer than the first tries of any read wait.
       stack.sandbox.faults.add({ method: 'GET', path, action: 'delay', delay_ms: 3_500 });

@@ -70,8 +70,7 @@ const secret = (text: string): string => Buffer.from(text).toString('base64');
 describe('tillflow doctor', () => {
   it('finds nothing on a healthy stack, before and after a payment', async () => {
     expect(await examine()).toEqual({ code: 0, findings: [] });
-    const { id } = (await stack.create()).body;
-    const body = await stack.until(id, ({ qr }) => qr !== null);
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     expect(await examine()).toEqual({ code: 0, findings: [] });

@@ -46,7 +46,7 @@ describe('with PAYLOAD_KEYS', () => {
   }
 
   it('nothing of a paid checkout can be read in its history, its memo or the list', async () => {
-    const { body } = await stack.create({ ...PERSONAL, terminal: 'till-1' });
+    const body = await stack.open({ ...PERSONAL, terminal: 'till-1' });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const paid = await stack.untilStatus(body.id, 'paid');
     expect(paid).toMatchObject(PERSONAL);
@@ -79,7 +79,7 @@ describe('with PAYLOAD_KEYS', () => {
   });
 
   it('neither a refund that no worker accepts in time nor its key can be read', async () => {
-    const { body } = await stack.create(PERSONAL);
+    const body = await stack.open(PERSONAL);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     await stack.stopWorker();
@@ -100,7 +100,7 @@ describe('with PAYLOAD_KEYS', () => {
 
   it("message and stack of a failed activity are encrypted in the store, and Tillflow's programs can read them", async () => {
     const said = `${CUSTOMER} has no such charge`;
-    const { body } = await stack.create(PERSONAL);
+    const body = await stack.open(PERSONAL);
     stack.sandbox.faults.add({
       method: 'GET',
       // Of this checkout alone: an earlier one may still be retrieved after its webhook.
@@ -227,7 +227,7 @@ it('a checkout whose key is missing waits, and is paid when the key is back', as
   const [old, fresh] = [key('old'), key('new')];
   const stack = await Stack.start({ shared: { PAYLOAD_KEYS: old } });
   try {
-    const { body } = await stack.create(PERSONAL);
+    const body = await stack.open(PERSONAL);
     await stack.restartWith({ PAYLOAD_KEYS: fresh });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await vi.waitUntil(
@@ -251,7 +251,7 @@ it('encryption can be turned on while a checkout runs, and its earlier payloads 
   const stack = await Stack.start();
   try {
     expect(stack.logs.filter((line) => line.includes('unencrypted')).length).toBe(2);
-    const { body } = await stack.create(PERSONAL);
+    const body = await stack.open(PERSONAL);
     await stack.restartWith({ PAYLOAD_KEYS: key('first') });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     expect(await stack.untilStatus(body.id, 'paid')).toMatchObject(PERSONAL);
@@ -265,7 +265,7 @@ it('encryption can be turned on while a checkout runs, and its earlier payloads 
 it('without encryption, the search of these tests finds everything of a checkout in the store', async () => {
   const stack = await Stack.start();
   try {
-    const { body } = await stack.create(PERSONAL);
+    const body = await stack.open(PERSONAL);
     const texts = textsIn(await storedOf(stack, body.reference));
     for (const text of [CUSTOMER, PERSONAL.metadata.phone, '150000', '1,500.00', chargeIdOf(body), body.reference]) {
       expect(texts).toContain(text);

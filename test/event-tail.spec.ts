@@ -59,7 +59,7 @@ describe('the event tail', () => {
 
   it('finds a payment, a failure and a dashboard refund whose webhooks were lost', async () => {
     const { body: first } = await stack.create();
-    const { body: second } = await stack.create();
+    const second = await stack.open();
     stack.sandbox.mark(chargeIdOf(first), { status: 'successful' });
     stack.sandbox.mark(chargeIdOf(second), { status: 'failed' });
     await stack.untilStatus(first.id, 'paid');
@@ -70,7 +70,7 @@ describe('the event tail', () => {
   });
 
   it('signals a checkout once, and not again for an event that it reads again or that a webhook delivered', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     await tail.nextPass();
@@ -161,7 +161,7 @@ describe('the event tail', () => {
       expect.objectContaining({ checkout_id: closed.id, event_key: 'charge.complete', tries: 1 }),
     );
     // Others are not held up by it.
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.faults.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -202,7 +202,7 @@ describe('the event tail', () => {
     stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 401 });
     const failing = async () => (await tail.memo()).failing ?? null;
     await expect.poll(failing).toMatchObject({ code: 'authentication_failure' });
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     stack.sandbox.faults.clear();
     await stack.untilStatus(body.id, 'paid');
@@ -270,7 +270,7 @@ describe('a tail that ended', () => {
     await first.terminate('a test');
     const last = { ...memo } as EventTailMemo;
 
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const second = await revived(runId);
     await stack.untilStatus(body.id, 'paid');
@@ -301,7 +301,7 @@ describe('a tail that ended', () => {
     await expect.poll(skipped).toBeGreaterThan(skips);
     expect(await runningTails()).toEqual([tail.workflowId]);
     expect(await notices()).toBe(2);
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
   });
@@ -339,7 +339,7 @@ describe('while the event tail runs', () => {
       const tail = await TailRun.start(stack);
       const relaxed = async () => pollOf((await stack.create()).body);
       await expect.poll(relaxed, { interval: 500 }).toBe(300_000);
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       await tail.stop();
@@ -352,7 +352,7 @@ describe('while the event tail runs', () => {
   it('a payment that a webhook reported gets no further hint from the tail', async () => {
     const stack = await Stack.start({ shared: QUICK_TAIL });
     try {
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       const tail = await TailRun.start(stack);
@@ -415,7 +415,7 @@ describe('while the event tail runs', () => {
       const first = await start();
       const tail = await TailRun.start(stack);
       const closed = await closedUnpaid(stack);
-      const { body: open } = await stack.create();
+      const open = await stack.open();
       await first.stop();
       stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
       payLate(stack, closed);
@@ -444,7 +444,7 @@ describe('an event that cannot be read', () => {
       // The tail reads no event before the fault is in place.
       stack.sandbox.faults.add({ method: 'GET', path: '/events', action: 'status', status: 503 });
       const { body: odd } = await stack.create();
-      const { body: other } = await stack.create();
+      const other = await stack.open();
       stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
       stack.sandbox.seedRecords({ disputes: [{}] });
       stack.sandbox.mark(chargeIdOf(other), { status: 'successful' });
@@ -500,7 +500,7 @@ describe('an event that cannot be read', () => {
       const failing = async () => (await tail.memo()).failing ?? null;
       await expect.poll(failing).toMatchObject({ code: 'unexpected_response' });
       const { body: odd } = await stack.create();
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(odd), { status: 'successful' });
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       const lost = stack.sandbox
@@ -558,7 +558,7 @@ describe('a problem of one checkout or one operator', () => {
       await closed.terminate('a test');
       for (const charge of [foreign, late]) stack.sandbox.mark(charge, { status: 'successful' });
       await stack.refundElsewhere(foreign, 20_000);
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       const tail = await TailRun.start(stack);
       await stack.untilStatus(body.id, 'paid');
@@ -596,7 +596,7 @@ describe('a problem of one checkout or one operator', () => {
     const stack = await Stack.start(WITHOUT_WEBHOOKS);
     const tail = await TailRun.start(stack);
     try {
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       await tail.nextPass();

@@ -73,7 +73,7 @@ describe('the events of a checkout', () => {
   });
 
   it('reach every reader', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const watching = await Promise.all(Array.from({ length: 20 }, () => open(body)));
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const seen = await Promise.all(watching.map((reader) => reader.until(({ status }) => status === 'paid')));
@@ -81,7 +81,7 @@ describe('the events of a checkout', () => {
   });
 
   it('are not repeated to a reader that sends their id as Last-Event-ID', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const before = await open(body);
     const { id } = await before.until(() => true);
     before.leave();
@@ -170,7 +170,7 @@ describe('an event stream without webhooks', () => {
       api: { STREAM_POLL_MS: '50', STREAM_HEARTBEAT_MS: '50', POLL_INTERVAL_MS: '200' },
     });
     try {
-      const { body } = await polling.create();
+      const body = await polling.open();
       const reader = await open(body);
       await expect.poll(() => reader.comments).toBeGreaterThan(2);
       polling.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -188,7 +188,7 @@ describe('an event stream', () => {
       api: { TEMPORAL_ADDRESS: line.address, STREAM_POLL_MS: '50', STREAM_HEARTBEAT_MS: '50' },
     });
     try {
-      const { body } = await cut.create();
+      const body = await cut.open();
       const reader = await open(body);
       await reader.until(() => true);
       line.cut();

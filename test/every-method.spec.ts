@@ -165,13 +165,13 @@ describe("the API's routes and workflows", () => {
   it('the API creates and cancels checkouts, and marks and refunds their charges', async () => {
     const mark = (id: string, status: string) => expectDone('POST', `/v1/test-mode/charges/${id}/mark`, { status });
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
-    const { body: lost } = await stack.create();
+    const lost = await stack.open();
     expect(await mark(chargeIdOf(lost), 'failed')).toMatchObject({ status: 'failed', checkout: lost.id });
     await stack.untilStatus(lost.id, 'failed');
     const { body: cancelled } = await stack.create();
     await expectDone('POST', `/v1/checkouts/${cancelled.id}/cancel`);
 
-    const { body: paid } = await stack.create();
+    const paid = await stack.open();
     await mark(chargeIdOf(paid), 'successful');
     await stack.untilStatus(paid.id, 'paid');
     for (let n = 0; n < MANY_REFUNDS; n += 1) await stack.refundElsewhere(chargeIdOf(paid), 1);

@@ -142,7 +142,7 @@ describe('docs/integrate.md', () => {
       receiver.listen(0, '127.0.0.1');
       await once(receiver, 'listening');
       url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       paid = await stack.untilStatus(body.id, 'paid');
     });

@@ -98,7 +98,7 @@ describe.concurrent('a checkout whose first task was renewed during its local ca
 it('several refunds that are requested at once replay as they were made', async () => {
   const stack = await Stack.start();
   try {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     await stack.stopWorker();

@@ -74,7 +74,7 @@ describe('a checkout that is about to close', () => {
 
 describe('a cancellation from the Temporal UI', () => {
   it('does not fail refunds of a paid checkout', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     const handle = handleOf(body.reference);
@@ -244,7 +244,7 @@ describe('a workflow of a checkout', () => {
 
   it('answers every refund that is requested at the moment of the payment, and makes each one once', async () => {
     for (let round = 0; round < 8; round += 1) {
-      const { body } = await stack.create();
+      const body = await stack.open();
       const handle = handleOf(body.reference);
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       const answers = await Promise.all(
@@ -275,7 +275,7 @@ describe('a workflow of a checkout', () => {
 
 describe('a webhook', () => {
   it('about an unknown charge of the checkout makes the charge known, and the second payment is returned', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
     // A late writer, after every late-effect check.

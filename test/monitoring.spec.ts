@@ -88,8 +88,7 @@ beforeAll(async () => {
     WORKER_SDK_METRICS_PORT: String(sdk),
   });
   const tail = await TailRun.start(stack);
-  const { id } = (await stack.create()).body;
-  const body = await stack.until(id, ({ qr }) => qr !== null);
+  const body = await stack.open();
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
   await stack.untilStatus(body.id, 'paid');
   await stack.request('POST', '/webhooks/provider', { key: null, body: '{}' });

@@ -18,10 +18,9 @@ const FAST = {
 const asIs: Tampering = (record) => record;
 
 async function paid(stack: Stack, fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
-  const { body } = await stack.create(fields);
-  const ready = await stack.until(body.id, ({ qr }) => qr !== null);
+  const ready = await stack.open(fields);
   stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
-  return stack.untilStatus(body.id, 'paid');
+  return stack.untilStatus(ready.id, 'paid');
 }
 
 function requestRefund(stack: Stack, { id }: CheckoutJson, key: string, amount: number) {
@@ -161,17 +160,16 @@ describe('a provider that answers a retrieve with another charge', () => {
 
   it('a reply about another charge is not believed and raises an attention, and the next correct reply counts', () =>
     withTampered(FAST, asIs, async (stack, provider) => {
-      const { body } = await stack.create();
-      const ready = await stack.until(body.id, ({ qr }) => qr !== null);
+      const ready = await stack.open();
       provider.tamperAll(ofAnother);
       stack.sandbox.mark(chargeIdOf(ready), { status: 'successful' });
-      const wary = await stack.until(body.id, ({ attention }) => attention !== null);
+      const wary = await stack.until(ready.id, ({ attention }) => attention !== null);
       expect(wary).toMatchObject({
         status: 'awaiting_payment',
         attention: { code: 'integrity_mismatch', detail: expect.stringContaining('chrg_test_of_another') },
       });
       provider.tamperAll(asIs);
-      const settled = await stack.untilStatus(body.id, 'paid');
+      const settled = await stack.untilStatus(ready.id, 'paid');
       expect(settled.attention).toBeNull();
     }));
 });

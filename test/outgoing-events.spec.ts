@@ -87,7 +87,7 @@ async function quickEndpointFor({ url }: Receiver, policy = QUICK): Promise<{ id
 }
 
 async function paid(): Promise<CheckoutJson> {
-  const { body } = await stack.create();
+  const body = await stack.open();
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
   return stack.untilStatus(body.id, 'paid');
 }
@@ -131,7 +131,7 @@ describe('an event endpoint', () => {
   it('gets each event of a checkout, signed, with the checkout as GET answers it', async () => {
     const receiver = await receive();
     const { secret } = await endpointFor(receiver);
-    const { body } = await stack.create({ metadata: { order: '4711' } });
+    const body = await stack.open({ metadata: { order: '4711' } });
     await expectEvents(receiver, body.id, ['awaiting_payment']);
     expect(receiver.of(body.id)[0]?.data).toEqual((await stack.get(`/v1/checkouts/${body.id}`)).body);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -188,7 +188,7 @@ describe('a state that lasts', () => {
   it('is delivered when an attention ends', async () => {
     const receiver = await receive();
     await endpointFor(receiver, { events: ['checkout.attention'] });
-    const { body } = await stack.create();
+    const body = await stack.open();
     await stack.post(`/v1/checkouts/${body.id}/cancel`);
     // Tillflow returns a late payment. Until it is returned, it is an attention.
     const slow = { method: 'POST', path: '/charges/{id}/refunds', action: 'delay', delay_ms: 6_000 } as const;

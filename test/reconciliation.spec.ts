@@ -21,8 +21,7 @@ const ENOUGH_MS = 400_000;
 
 /** A checkout whose QR was shown, and whose charge is paid at the provider. */
 async function pay(stack: Stack, fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
-  const { body } = await stack.create(fields);
-  const open = await stack.until(body.id, ({ qr }) => qr !== null);
+  const open = await stack.open(fields);
   stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
   return open;
 }
@@ -315,17 +314,16 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
 
   it('finds no break and equal totals when a late payment was returned, also in the next window', () =>
     withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: hoursAgo(3) } }, async (stack) => {
-      const { body } = await stack.create();
-      const open = await stack.until(body.id, ({ qr }) => qr !== null);
-      await stack.post(`/v1/checkouts/${body.id}/cancel`);
-      await stack.untilStatus(body.id, 'cancelled');
+      const open = await stack.open();
+      await stack.post(`/v1/checkouts/${open.id}/cancel`);
+      await stack.untilStatus(open.id, 'cancelled');
       const charge = chargeIdOf(open);
       stack.sandbox.mark(charge, { status: 'successful', force: true });
       const paidAt = stack.sandbox.now();
       // The refund is made an hour after the payment, by the provider's clock: it belongs to another window.
       stack.sandbox.advance(3_600);
-      await stack.workflowOf(body.id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
-      const returned = async () => (await stack.memoOf(body.id)).refunds ?? [];
+      await stack.workflowOf(open.id).signal('hint', { eventId: 'evnt_test', eventKey: 'charge.complete' });
+      const returned = async () => (await stack.memoOf(open.id)).refunds ?? [];
       await expect.poll(returned).toMatchObject([{ charge_id: charge, status: 'succeeded', amount: 150_000 }]);
       const reconciliations = new Reconciliations(stack);
       const boundary = new Date(Date.parse(paidAt) + 1_800_000).toISOString();

@@ -13,7 +13,7 @@ afterAll(() => stack.stop());
 const PRICE = 150_000;
 
 async function paid(): Promise<CheckoutJson> {
-  const { body } = await stack.create({ amount: PRICE });
+  const body = await stack.open({ amount: PRICE });
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
   return stack.untilStatus(body.id, 'paid');
 }

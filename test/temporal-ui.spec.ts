@@ -9,7 +9,7 @@ let open: CheckoutJson;
 beforeAll(async () => {
   stack = await Stack.start();
   open = (await stack.create()).body;
-  const { body } = await stack.create({ terminal: 'till-9' });
+  const body = await stack.open({ terminal: 'till-9' });
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
   paid = await stack.untilStatus(body.id, 'paid');
   refunded = (await stack.create()).body;

@@ -268,7 +268,7 @@ describe('the spans of a sale', () => {
     await stack.get(`/v1/checkouts?status=${encodeURIComponent(SAID.customer)}&token=${token}`);
     await stack.get(`/v1/checkouts/${encodeURIComponent(SAID.phone)}`);
     await stack.get(`/v1/${token}/${session}`);
-    const { body: last } = await stack.create();
+    const last = await stack.open();
     const body = JSON.stringify({ object: 'error', code: SAID.customer, message: SAID.customer });
     const path = `/charges/${chargeIdOf(last)}`;
     stack.sandbox.faults.add({ method: 'GET', path, action: 'status', status: 400, body });

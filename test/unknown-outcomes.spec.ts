@@ -62,7 +62,7 @@ afterAll(() => stack.stop());
 
 describe('when the answer to a retrieve is lost', () => {
   async function expectSeen(fault: Lost): Promise<void> {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.faults.add({ method: 'GET', path: '/charges/{id}', ...fault, times: 1 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -80,10 +80,9 @@ describe('when the answer to a retrieve is lost', () => {
 describe('a create that the provider refuses', () => {
   it('when the provider refuses a create with 429, Tillflow creates the charge later, and only once', async () => {
     stack.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'status', status: 429, times: 4 });
-    const { body } = await stack.create();
-    const ready = await stack.until(body.id, ({ qr }) => qr !== null);
+    const ready = await stack.open();
     expect(ready.status).toBe('awaiting_payment');
-    expect(stack.chargesOf(body.id)).toHaveLength(1);
+    expect(stack.chargesOf(ready.id)).toHaveLength(1);
   });
 
   it('when the provider refuses the repeat of a create with an unknown outcome, Tillflow believes the refusal only after a lookup', async () => {
@@ -91,7 +90,7 @@ describe('a create that the provider refuses', () => {
       { method: 'POST', path: '/charges', action: 'reset_before', times: 1 },
       { method: 'POST', path: '/charges', action: 'commit_then_status', status: 400, times: 1 },
     ]);
-    const { body } = await stack.create();
+    const body = await stack.open();
     expect(body).toMatchObject({ status: 'awaiting_payment' });
     expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
   });
@@ -108,7 +107,7 @@ describe('a create that the provider refuses', () => {
     'refuses a create that took effect (%j), Tillflow finds the charge before it shows the attempt as failed',
     async (faults) => {
       stack.sandbox.faults.add(faults.map((fault) => ({ method: 'POST', path: '/charges', ...fault })));
-      const { body } = await stack.create();
+      const body = await stack.open();
       expect(body.status).toBe('awaiting_payment');
       expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
     },
@@ -169,7 +168,7 @@ describe('a create that the provider refuses', () => {
       try {
         skewed.sandbox.advance(seconds);
         skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
-        const { body } = await skewed.create({ expires_in: 86_400 });
+        const body = await skewed.open({ expires_in: 86_400 });
         expect(body).toMatchObject({ status: 'awaiting_payment' });
         expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
       } finally {
@@ -207,7 +206,7 @@ describe('a create that the provider refuses', () => {
       times: 1,
       body: '{"object":"charge","id":"chrg_test_other","status":"pending","amount":1,"currency":"THB"}',
     });
-    const { body } = await stack.create();
+    const body = await stack.open();
     expect(body.status).toBe('awaiting_payment');
     expect(chargeIdOf(body)).not.toBe('chrg_test_other');
     expect(stack.requests('POST /charges').length - before).toBe(1);

@@ -32,7 +32,7 @@ async function until(checkout: CheckoutJson, status: string): Promise<CheckoutJs
 
 describe('a read with wait', () => {
   it('answers with the paid checkout as soon as the customer has paid', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const waiting = until(body, 'paid');
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const paid = await waiting;
@@ -41,7 +41,7 @@ describe('a read with wait', () => {
   });
 
   it('can take each state from the history, as soon as Temporal has stored it', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const checkouts = new Checkouts(stack.temporal, { readWithinMs: 10_000 });
     const key = { account: 'default', reference: body.reference };
     const over = new AbortController();
@@ -141,7 +141,7 @@ describe('the location of a 202', () => {
 
   it('of an attempt, a cancel and a refund waits for the next change', async () => {
     const { body } = await stack.create();
-    const { body: sold } = await stack.create();
+    const sold = await stack.open();
     stack.sandbox.mark(chargeIdOf(sold), { status: 'successful' });
     await stack.untilStatus(sold.id, 'paid');
     await stack.stopWorker();

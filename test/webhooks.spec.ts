@@ -73,7 +73,7 @@ describe('a webhook', () => {
   });
 
   it('with a false failure changes nothing, and a later payment is still seen', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, { status: 'failed', failure_code: 'payment_rejected' }));
     await stack.untilStatus(body.id, 'paid');
@@ -86,7 +86,7 @@ describe('a webhook', () => {
     ['of ten minutes ago', (body) => signed(body, { timestamp: nowSeconds() - 600 })],
     ['of the future', (body) => signed(body, { timestamp: nowSeconds() + 600 })],
   ])('%s is refused, and causes no retrieve', async (_, headersFor) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = eventAbout(body, { status: 'successful' });
     const refused = await deliver<ProblemJson>(event, headersFor(event));
@@ -98,7 +98,7 @@ describe('a webhook', () => {
   });
 
   it('that is repeated many times counts as one payment, and causes few retrieves', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = eventAbout(body, { status: 'successful' });
     const answers = await Promise.all(Array.from({ length: 20 }, () => deliverSigned(event)));
@@ -137,7 +137,7 @@ describe('a webhook', () => {
   });
 
   it('that arrives before the provider shows the payment is followed by further retrieves, which find the payment', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     await deliverSigned(eventAbout(body, { status: 'successful' }));
     await untilRetrieved(body, 1);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -162,7 +162,7 @@ describe('a webhook', () => {
   });
 
   it('that is signed but does not have the documented shape is a hint if it names a charge or a checkout', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const event = JSON.parse(eventAbout(body, {})) as object;
     const odd = await deliverSigned(JSON.stringify({ ...event, id: 7, key: null }));
@@ -208,7 +208,7 @@ describe('a webhook about a refund', () => {
     });
 
   it('that was made outside and names no checkout reaches the checkout that has its charge', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
     await stack.untilStatus(body.id, 'paid');
@@ -227,7 +227,7 @@ describe('a webhook about a refund', () => {
   });
 
   it('is delivered even among repeated webhooks of the payment, which a paid checkout ignores', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
     await stack.untilStatus(body.id, 'paid');
@@ -247,7 +247,7 @@ describe('a webhook about a refund', () => {
   });
 
   it('of a closed checkout gets 200 and changes nothing', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     await deliverSigned(eventAbout(body, {}));
     await stack.untilStatus(body.id, 'paid');
@@ -257,7 +257,7 @@ describe('a webhook about a refund', () => {
 });
 
 it('a webhook names the charge that the checkout retrieves', async () => {
-  const { body } = await stack.create();
+  const body = await stack.open();
   // A busy machine may answer 503, and the provider sends its webhook again.
   await expect.poll(async () => (await deliverSigned(eventAbout(body, {}))).status).toBe(200);
   const named = { eventKey: 'charge.complete', chargeId: chargeIdOf(body) };
@@ -285,7 +285,7 @@ describe('when no webhook comes at all', () => {
   it('a poll notices the payment within 30 s at the default settings', async () => {
     const polling = await Stack.start({ webhookUrl: null });
     try {
-      const { body } = await polling.create();
+      const body = await polling.open();
       polling.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await polling.untilStatus(body.id, 'paid', 30_000);
       expect((await polling.timeline(body.id)).map(({ what }) => what)).not.toContain('webhook');

@@ -111,7 +111,7 @@ describe('when the provider does not sign its webhooks', () => {
   });
 
   it('a payment is noticed in the middle of a flood of other webhooks of its checkout', async () => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const charge = chargeIdOf(body);
     stack.sandbox.mark(charge, { status: 'successful' });
     const flood = Array.from({ length: 100 }, (_, n) =>

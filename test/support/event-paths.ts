@@ -45,7 +45,7 @@ export const EVENT_PATHS: Readonly<Record<string, EventPath>> = {
   },
   'endpoint-delivered': (stack) =>
     withEndpoint(stack, undefined, async ({ receiver }) => {
-      const { body } = await stack.create();
+      const body = await stack.open();
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await delivered(receiver, body, 'paid');
       const options = { body: { amount: 50_000 }, headers: { 'idempotency-key': randomUUID() } };

@@ -26,12 +26,12 @@ const lose = (stack: Stack, path: string, action: 'reset_before' | 'commit_then_
 /** Every path through the checkout workflow. The histories of all of them are committed and replayed. */
 export const PATHS: Readonly<Record<string, Path>> = {
   'paid-by-webhook': async (stack) => {
-    const { body } = await stack.create({ description: 'Coffee', metadata: { order: '7' }, terminal: 'till-1' });
+    const body = await stack.open({ description: 'Coffee', metadata: { order: '7' }, terminal: 'till-1' });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     return stack.untilStatus(body.id, 'paid');
   },
   'paid-by-poll': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.webhooks.clear();
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
     const paid = await stack.untilStatus(body.id, 'paid');
@@ -39,7 +39,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return paid;
   },
   'paid-after-a-retrieve-that-failed': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const path = `/charges/${chargeIdOf(body)}`;
     stack.sandbox.faults.add({ method: 'GET', path, action: 'status', status: 404, times: 1 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
@@ -47,10 +47,9 @@ export const PATHS: Readonly<Record<string, Path>> = {
   },
   'paid-at-a-slow-provider': async (stack) => {
     stack.sandbox.faults.add({ method: 'POST', path: '/sources', action: 'delay', delay_ms: 6_000, times: 1 });
-    const { body } = await stack.create();
-    const open = await stack.until(body.id, ({ qr }) => qr !== null);
+    const open = await stack.open();
     stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
-    return stack.untilStatus(body.id, 'paid');
+    return stack.untilStatus(open.id, 'paid');
   },
   'begun-with-an-update': async (stack) => {
     const { id } = await startDirectly(stack, {});
@@ -58,7 +57,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return stack.until(id, ({ qr }) => qr !== null);
   },
   failed: async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'failed', failure_code: 'insufficient_fund' });
     return stack.untilStatus(body.id, 'failed');
   },
@@ -71,7 +70,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return (await stack.post(`/v1/checkouts/${body.id}/cancel`)).body;
   },
   'cancel-refused-then-paid': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const expires = stack.requests('POST /charges/{id}/expire').length;
     stack.sandbox.faults.add({ method: 'POST', path: '/charges/{id}/expire', action: 'status', status: 400 });
     const cancel = stack.post(`/v1/checkouts/${body.id}/cancel`);
@@ -98,7 +97,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return (await stack.create()).body;
   },
   'paid-after-it-was-reported-cancelled': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     await stack.post(`/v1/checkouts/${body.id}/cancel`);
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
     return stack.untilStatus(body.id, 'refunded');
@@ -157,14 +156,14 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return stack.untilStatus(body.id, 'paid');
   },
   'attempt-after-a-failed-one': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     stack.sandbox.mark(chargeIdOf(body), { status: 'failed' });
     await stack.untilStatus(body.id, 'failed');
     await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
     return stack.untilStatus(body.id, 'awaiting_payment');
   },
   'paid-twice': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     const { body: again } = await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
     stack.sandbox.mark(again.attempts[1]?.charge_id ?? '', { status: 'successful' });
     await stack.untilStatus(body.id, 'paid');
@@ -173,7 +172,7 @@ export const PATHS: Readonly<Record<string, Path>> = {
     return stack.until(body.id, ({ attention }) => attention === null);
   },
   'old-attempt-paid': async (stack) => {
-    const { body } = await stack.create();
+    const body = await stack.open();
     await stack.post(`/v1/checkouts/${body.id}/attempts`, { after: 1 });
     stack.sandbox.mark(chargeIdOf(body), { status: 'successful', force: true });
     await stack.untilStatus(body.id, 'paid');
@@ -228,12 +227,11 @@ export const PATHS: Readonly<Record<string, Path>> = {
 /** Every path through the event tail. Answers with the tail, which is still running. */
 export const TAIL_PATHS: Readonly<Record<string, (stack: Stack) => Promise<TailRun>>> = {
   'event-tail': async (stack) => {
-    const { id } = (await stack.create()).body;
-    const checkout = await stack.until(id, ({ qr }) => qr !== null);
+    const checkout = await stack.open();
     const tail = await TailRun.start(stack);
     stack.sandbox.webhooks.clear();
     stack.sandbox.mark(chargeIdOf(checkout), { status: 'successful' });
-    await stack.untilStatus(id, 'paid');
+    await stack.untilStatus(checkout.id, 'paid');
     stack.sendWebhooksTo(`${stack.api.url}/webhooks/provider`);
     const { disputes } = stack.sandbox.seedRecords({ disputes: [{}] });
     await vi.waitUntil(async () => ((await tail.memo()).notices ?? []).length === 1, { timeout: 90_000 });
@@ -257,7 +255,7 @@ export const TAIL_PATHS: Readonly<Record<string, (stack: Stack) => Promise<TailR
 };
 
 async function payNew(stack: Stack): Promise<CheckoutJson> {
-  const { body } = await stack.create();
+  const body = await stack.open();
   stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
   return stack.untilStatus(body.id, 'paid');
 }

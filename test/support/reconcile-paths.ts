@@ -88,8 +88,7 @@ export const RECONCILE_PATHS: Readonly<Record<string, ReconcilePath>> = {
 type Fields = Readonly<Record<string, unknown>>;
 
 async function pay(stack: Stack, fields: Fields = {}): Promise<CheckoutJson> {
-  const { body } = await stack.create(fields);
-  const open = await stack.until(body.id, ({ qr }) => qr !== null);
+  const open = await stack.open(fields);
   stack.sandbox.mark(chargeIdOf(open), { status: 'successful' });
   return open;
 }

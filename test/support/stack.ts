@@ -254,6 +254,12 @@ export class Stack {
     return this.post('/v1/checkouts', { reference: newReference(), amount: 150_000, currency: 'THB', ...fields });
   }
 
+  /** A new checkout that the customer can pay. On a busy machine, its QR code may come after the answer to the request. */
+  async open(fields: Readonly<Record<string, unknown>> = {}): Promise<CheckoutJson> {
+    const { body } = await this.create(fields);
+    return body.qr === null ? this.until(body.id, ({ qr }) => qr !== null) : body;
+  }
+
   /** Opens a checkout as a till does: it repeats the request after a 503 or a lost connection. */
   begin(fields: Readonly<Record<string, unknown>> = {}, timeoutMs = 60_000): Promise<Answer> {
     const reference = newReference();
@@ -400,6 +406,6 @@ export function newReference(): string {
 /** The only charge of a checkout that has one. */
 export function chargeIdOf(checkout: Pick<Checkout, 'attempts'>): string {
   const id = checkout.attempts[0]?.charge_id;
-  if (id === null || id === undefined) throw new Error('The checkout has no charge');
+  if (id === null || id === undefined) throw new Error(`The checkout has no charge: ${JSON.stringify(checkout)}`);
   return id;
 }
