@@ -75,6 +75,7 @@ export default defineConfig({
         description: 'a further row of a matrix, or a long campaign: only pnpm test:full runs it',
         skip: process.env['FULL'] !== '1',
       },
+      { name: 'more', description: 'pnpm test:full repeats it more often, or in more ways, than pnpm test' },
     ],
     // Processes are frozen and killed on purpose: on a machine that starves them besides, one more try tells the two
     // apart.

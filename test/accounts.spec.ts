@@ -1,7 +1,7 @@
 import { createSandbox, type Sandbox } from '@tillflow/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from './support/eventually.js';
-import { isFull } from './support/full.js';
+import { isFull, MORE } from './support/full.js';
 import { AccountsFile, KeysFile, tokenOf, type KeyEntry, type Scope } from './support/keys-file.js';
 import {
   ALWAYS_VOIDABLE_MINUTES,
@@ -224,7 +224,7 @@ describe('an account', () => {
 /** With FULL, ten thousand. */
 const FUZZED = Number(process.env['FUZZED'] ?? (isFull ? 10_000 : 300));
 
-it(`in ${FUZZED} random requests, a key gets nothing of another account`, async () => {
+it(`in ${FUZZED} random requests, a key gets nothing of another account`, { ...MORE, timeout: 1_800_000 }, async () => {
   const mark = 'only-in-singapore';
   const body = { reference: newReference(), amount: 15_000, currency: 'SGD', description: mark, terminal: mark };
   const { body: sold } = await as('singapore', 'POST', '/v1/checkouts', body);
@@ -327,7 +327,7 @@ it(`in ${FUZZED} random requests, a key gets nothing of another account`, async 
   const after = (await as('singapore', 'GET', `/v1/checkouts/${paid.id}`)).body;
   expect(after).toMatchObject({ status: 'partially_refunded', refunded_amount: 100 });
   expect((await as('singapore', 'DELETE', `/v1/event-endpoints/${created.id}`)).status).toBe(204);
-}, 1_800_000);
+});
 
 /** Numbers from 0 on and below 1, the same for the same seed. */
 function seeded(seed: number): () => number {

@@ -1,4 +1,5 @@
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { appendFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { Worker, type ReplayWorkerOptions, type WorkflowBundleOption } from '@temporalio/worker';
 import { historyToJSON } from '@tillflow/temporal/sdk-internals';
 import { BUNDLE_PATH, bundleWorkflows, checkoutSinks, workflowSpans } from '@tillflow/worker';
@@ -7,18 +8,20 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { COMMAND_PATHS } from './support/command-paths.js';
 import { EVENT_PATHS } from './support/event-paths.js';
 import { QUICK_TAIL } from './support/event-tail.js';
-import { FULL, isFull } from './support/full.js';
+import { FULL, isFull, MORE } from './support/full.js';
 import { LINK_PATHS } from './support/link-paths.js';
 import { PATHS, TAIL_PATHS } from './support/paths.js';
 import { PROVIDER_BEHIND_HOURS, RECONCILE_PATHS } from './support/reconcile-paths.js';
 import { SETTLES_SOON, Stack } from './support/stack.js';
 
 /**
- * Committed histories, a folder for each release and a file for each run. `pnpm test` replays them; `pnpm test:full`
- * also takes every path and replays the new history. `RECORD=<release> pnpm test:full test/histories.spec.ts` adds what
- * the release's folder lacks.
+ * Committed histories, a folder for each recording and a file for each run. `pnpm test` replays them; `pnpm test:full`
+ * also takes every path and replays the new history. `RECORD=<folder> pnpm test:full test/histories.spec.ts` adds what
+ * the folder lacks.
  */
 const HISTORIES = new URL('./histories/', import.meta.url);
+/** The hash of each history, as `sha256sum` writes it. */
+const SUMS = new URL('SHA256SUMS', HISTORIES);
 const RECORD = process.env['RECORD'];
 const files = (await readdir(HISTORIES, { recursive: true })).filter((name) => name.endsWith('.json'));
 
@@ -61,6 +64,12 @@ describe('the workflow code', () => {
     expect([...recorded].toSorted()).toEqual(paths.flatMap((some) => Object.keys(some)).toSorted());
   });
 
+  it('is tried with histories that stay as they were recorded', async () => {
+    const sums = await Promise.all(files.map(async (name) => sumOf(name, await readFile(new URL(name, HISTORIES)))));
+    const recorded = (await readFile(SUMS, 'utf8')).trim().split('\n');
+    expect(sums.toSorted()).toEqual(recorded.toSorted());
+  });
+
   const types = new Set<string>();
   /** Each history, under the name of its file. */
   async function* committed(change: (history: History) => History) {
@@ -92,7 +101,7 @@ describe('the workflow code', () => {
     expect([...types].toSorted()).toEqual(Object.keys(workflows).toSorted());
   });
 
-  it.each(files)('replays the recorded history %s, with and without traces', (name) => {
+  it.each(files)('replays the recorded history %s, with and without traces', MORE, (name) => {
     expect(TRIED.map((how) => [how, errors.has(`${name} ${how}`), errors.get(`${name} ${how}`)])).toEqual(
       TRIED.map((how) => [how, true, undefined]),
     );
@@ -194,6 +203,11 @@ const PRIVATE: Readonly<Record<string, string>> = { identity: 'recorder', stackT
 async function record(name: string, history: unknown): Promise<void> {
   const file = new URL(name, HISTORIES);
   await mkdir(new URL('.', file), { recursive: true });
-  const text = JSON.stringify(history, (key, value: unknown) => PRIVATE[key] ?? value, 1);
-  await writeFile(file, `${text}\n`);
+  const text = `${JSON.stringify(history, (key, value: unknown) => PRIVATE[key] ?? value, 1)}\n`;
+  await writeFile(file, text);
+  await appendFile(SUMS, `${sumOf(name, text)}\n`);
+}
+
+function sumOf(name: string, content: string | Buffer): string {
+  return `${createHash('sha256').update(content).digest('hex')}  ${name}`;
 }

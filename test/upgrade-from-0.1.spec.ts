@@ -18,7 +18,7 @@ import {
 import { sampleIntent } from '@tillflow/workflows/testing';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from './support/eventually.js';
-import { isFull } from './support/full.js';
+import { isFull, MORE } from './support/full.js';
 import { buildsOf, Releases } from './support/releases.js';
 import {
   ALWAYS_VOIDABLE_MINUTES,
@@ -198,7 +198,7 @@ const startMany = (policy?: CheckoutInput['policy']): Promise<Begun[]> =>
 const all = (checkouts: readonly Begun[], action: Action): Promise<unknown> =>
   Promise.all(checkouts.map((checkout) => action(checkout)));
 
-describe('a checkout that version 0.1 began', () => {
+describe('a checkout that version 0.1 began', MORE, () => {
   const begun = new Map<string, readonly Begun[]>();
 
   beforeAll(async () => {

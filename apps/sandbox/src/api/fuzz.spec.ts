@@ -1,10 +1,11 @@
+import { isFull, MORE } from '../../../../test/support/full.js';
 import { connect } from 'node:net';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { ChargeJson } from '../index.js';
 import { NEW_CHARGE, openSandbox, type Bench } from '../../test/harness.js';
 
-const RUNS = process.env['FULL'] === '1' ? 400 : 100;
+const RUNS = isFull ? 400 : 100;
 const words = (text: string): string[] => text.split(/\s+/);
 
 type Form = Record<string, string | number>;
@@ -65,7 +66,7 @@ const segment = fc.oneof(
 );
 const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join('/')}`);
 
-describe('any request', () => {
+describe('any request', MORE, () => {
   it('is answered below 500, and changes nothing when it is refused', async () => {
     const bench = await openWithCharges();
     await fc.assert(

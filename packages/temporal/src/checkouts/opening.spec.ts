@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeMapFromPayloads, historyFromJSON } from '../connection/sdk-internals.js';
 import { readOpening, type HistoryEvent } from './opening.js';
 
-const HISTORIES = new URL('../../../../test/histories/1.0.0-rc.1/', import.meta.url);
+const HISTORIES = new URL('../../../../test/histories/1.0.0-rc.1-tagged/', import.meta.url);
 const CONVERTER = {
   payloadConverter: defaultPayloadConverter,
   failureConverter: defaultFailureConverter,
@@ -25,11 +25,6 @@ async function firstMemo(events: readonly HistoryEvent[]): Promise<Written> {
   const started = events[0]?.workflowExecutionStartedEventAttributes?.memo;
   const fields: Record<string, Payload> = { ...started?.fields, ...first?.fields };
   return (await decodeMapFromPayloads(CONVERTER, fields)) as unknown as Written;
-}
-
-/** Some histories are older than the memo's events, and had more words in the timeline. */
-function comparable({ timeline = [], ...memo }: Partial<Written>): object {
-  return { ...memo, events: null, timeline: timeline.map(({ at, what }) => [at, what]) };
 }
 
 const isCheckout = ([first]: readonly HistoryEvent[]): boolean =>
@@ -61,8 +56,7 @@ describe('the opening of a checkout', () => {
     for (let length = 0; length <= events.length; length += 1) {
       const opening = await readOpening(CONVERTER, events.slice(0, length));
       if (opening === null) continue;
-      expect(comparable(opening)).toEqual(comparable(memo));
-      if (memo.events !== undefined) expect(opening).toEqual(memo);
+      expect(opening).toEqual(memo);
     }
   });
 

@@ -26,8 +26,8 @@ export type ProviderCalls = {
 };
 
 /**
- * Carries out one step of a checkout and applies its outcome to the model. Chained with `then`, because Temporal
- * records a stack trace for each promise, and an `await` here makes three of them.
+ * Carries out one step of a checkout and applies its outcome to the model. Chained with `then`, because an `await` here
+ * makes three promises.
  */
 export function executeStep(
   model: CheckoutModel,

@@ -1,3 +1,4 @@
+import { isFull, MORE } from '../../../../../test/support/full.js';
 import { instant } from '@tillflow/domain';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -10,7 +11,7 @@ import { assertAlways, begin, chargeAt, observe, perform, settle } from '../../t
 import type { AttentionCode, CheckoutMemo } from '../types.js';
 
 /** `RUNS` and `SEED` try more, or the same again. A failure prints its seed. */
-const RUNS = Number(process.env['RUNS'] ?? (process.env['FULL'] === '1' ? 5_000 : 400));
+const RUNS = Number(process.env['RUNS'] ?? (isFull ? 5_000 : 400));
 const SEED = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
 
 const latePayment = fc.constantFrom('return' as const, 'keep' as const);
@@ -23,7 +24,7 @@ const readFaults = (maxLength: number) => fc.array(fc.constantFrom(...good(5), '
 const excusesOf = (scenario: Scenario): ReadonlySet<AttentionCode> =>
   raised(scenario, scenario.policy.latePayment === 'keep' ? ['refund_doubled', 'late_payment'] : ['refund_doubled']);
 
-describe('a checkout in random scenarios', () => {
+describe('a checkout in random scenarios', MORE, () => {
   it(`ends as the provider's records say, whatever calls are lost (${RUNS} runs, SEED=${SEED})`, async () => {
     await property(
       fc.record({
