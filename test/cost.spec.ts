@@ -38,6 +38,10 @@ const billedOf = (events: Events): string[] =>
 const activitiesOf = (events: Events): string[] =>
   events.flatMap(({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? []);
 
+/** The events before the one that shows the payment. */
+const beforePaid = (events: Events): number =>
+  events.findIndex(({ upsertWorkflowSearchAttributesEventAttributes: upsert }) => upsert);
+
 /** Workflow tasks that a worker only continued, because a local activity was not done. Each costs three events. */
 const heartbeatsOf = (events: Events): number =>
   events.filter(
@@ -67,7 +71,7 @@ describe('a checkout that is paid at once', () => {
       stack.sandbox.mark(chargeIdOf(body), { status: 'successful' });
       await stack.untilStatus(body.id, 'paid');
       const [events = []] = await stack.runsOf(body.reference);
-      const paid = events.findIndex(({ upsertWorkflowSearchAttributesEventAttributes: upsert }) => upsert);
+      const paid = beforePaid(events);
       expect(paid).toBe(21);
       expect(billedOf(events.slice(0, paid + 1))).toEqual([
         'workflowExecutionStarted',
@@ -196,6 +200,7 @@ describe('a provider', () => {
 
   it.each([50, 1_000])('that answers after %i ms causes no more events than one that answers at once', async (ms) => {
     const events = await paidWith(ms);
+    expect(beforePaid(events)).toBe(21);
     expect(activitiesOf(events)).toEqual(['createCharge']);
     expect(heartbeatsOf(events)).toBe(0);
   });
@@ -205,6 +210,7 @@ describe('a provider', () => {
     FULL,
     async () => {
       const events = await paidWith(8_000);
+      expect(beforePaid(events)).toBe(32);
       expect(activitiesOf(events)).toEqual(['createSource', 'createCharge', 'retrieveCharge']);
       expect(heartbeatsOf(events)).toBe(0);
     },
@@ -261,6 +267,8 @@ describe('a provider', () => {
       stack.sandbox.faults.clear();
       await stack.until(body.id, ({ qr }) => qr !== null);
       const events = (await stack.runsOf(body.reference)).flat();
+      // Each try: a task, the call's marker, and the timer of the pause after it. The last one brings the QR code.
+      expect(events.length).toBeLessThanOrEqual(6 * tries() + 7);
       expect(activitiesOf(events)).toEqual(['createCharge']);
       expect(heartbeatsOf(events)).toBe(0);
     } finally {
