@@ -243,7 +243,11 @@ it(`in ${FUZZED} random requests, a key gets nothing of another account`, { ...M
   const window = { from: new Date(Date.now() - 60_000).toISOString(), to: new Date().toISOString() };
   expect(link.id).toMatch(/^clnk_/);
   const { body: run } = await as<{ id: string }>('singapore', 'POST', '/v1/reconciliations', window);
-  const { body: page } = await as<{ next_cursor: string }>('singapore', 'GET', '/v1/checkouts?limit=1');
+  await as('singapore', 'POST', '/v1/checkouts', { ...body, reference: newReference() });
+  const firstPage = () => as<{ next_cursor: string }>('singapore', 'GET', '/v1/checkouts?limit=1');
+  // Temporal's search finds a new checkout after a moment.
+  await expect.poll(async () => (await firstPage()).body.next_cursor).toEqual(expect.any(String));
+  const { body: page } = await firstPage();
   expect([run.id, page.next_cursor]).toEqual([expect.stringMatching(/^rec_/), expect.any(String)]);
   const events = singapore.state().events.map(({ id }) => id);
   const ids: Readonly<Record<string, readonly (string | undefined)[]>> = {
