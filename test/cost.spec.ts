@@ -4,7 +4,7 @@ import { cancelRequest, eventFeedWorkflowId, resolve } from '@tillflow/workflows
 import { describe, expect, it, vi } from 'vitest';
 import { FULL } from './support/full.js';
 import { startDirectly } from './support/paths.js';
-import { chargeIdOf, SETTLES_SOON, Stack } from './support/stack.js';
+import { chargeIdOf, IMPATIENT, SETTLES_SOON, Stack } from './support/stack.js';
 
 /** 200 bytes, names included. */
 const METADATA = { order: 'o'.repeat(95), cashier: 'c'.repeat(93) };
@@ -258,7 +258,7 @@ describe('a provider', () => {
   );
 
   it('that is down gets local calls with growing pauses, and no workflow task is continued', async () => {
-    const stack = await Stack.start({ api: SETTLES_SOON });
+    const stack = await Stack.start({ api: { ...SETTLES_SOON, ...IMPATIENT } });
     try {
       stack.sandbox.faults.add({ action: 'reset_before' });
       const { body } = await stack.create();
