@@ -90,7 +90,7 @@ describe('a create that the provider refuses', () => {
       { method: 'POST', path: '/charges', action: 'reset_before', times: 1 },
       { method: 'POST', path: '/charges', action: 'commit_then_status', status: 400, times: 1 },
     ]);
-    const body = await stack.open();
+    const { body } = await stack.create();
     expect(body).toMatchObject({ status: 'awaiting_payment' });
     expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
   });
@@ -107,7 +107,7 @@ describe('a create that the provider refuses', () => {
     'refuses a create that took effect (%j), Tillflow finds the charge before it shows the attempt as failed',
     async (faults) => {
       stack.sandbox.faults.add(faults.map((fault) => ({ method: 'POST', path: '/charges', ...fault })));
-      const body = await stack.open();
+      const { body } = await stack.create();
       expect(body.status).toBe('awaiting_payment');
       expect(stack.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
     },
@@ -168,7 +168,7 @@ describe('a create that the provider refuses', () => {
       try {
         skewed.sandbox.advance(seconds);
         skewed.sandbox.faults.add({ method: 'POST', path: '/charges', action: 'commit_then_reset', times: 1 });
-        const body = await skewed.open({ expires_in: 86_400 });
+        const { body } = await skewed.create({ expires_in: 86_400 });
         expect(body).toMatchObject({ status: 'awaiting_payment' });
         expect(skewed.chargesOf(body.id).map(({ id }) => id)).toEqual([chargeIdOf(body)]);
       } finally {
@@ -206,7 +206,7 @@ describe('a create that the provider refuses', () => {
       times: 1,
       body: '{"object":"charge","id":"chrg_test_other","status":"pending","amount":1,"currency":"THB"}',
     });
-    const body = await stack.open();
+    const { body } = await stack.create();
     expect(body.status).toBe('awaiting_payment');
     expect(chargeIdOf(body)).not.toBe('chrg_test_other');
     expect(stack.requests('POST /charges').length - before).toBe(1);
