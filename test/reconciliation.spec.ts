@@ -16,7 +16,9 @@ const hoursAgo = (hours: number): string => new Date(Date.now() - hours * 3_600_
 /** No poll is due and no webhook arrives: only a reconciliation finds a missed payment. */
 const WITHOUT_WEBHOOKS = { api: { POLL_INTERVAL_MS: '86400000' }, sandbox: { now: hoursAgo(1) }, webhookUrl: null };
 const DAY_MS = 86_400_000;
-const yesterdayNoon = (): string => new Date((Math.floor(Date.now() / DAY_MS) - 0.5) * DAY_MS).toISOString();
+const TODAY = Math.floor(Date.now() / DAY_MS);
+/** A time in UTC: 0 days ago is the last midnight, 0.5 days ago is noon of yesterday. */
+const daysAgo = (days: number): Date => new Date((TODAY - days) * DAY_MS);
 const ENOUGH_MS = 400_000;
 
 /** A checkout whose QR was shown, and whose charge is paid at the provider. */
@@ -584,7 +586,7 @@ describe('a reconciliation', { timeout: ENOUGH_MS }, () => {
 
 describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
   it('compares the previous day and the days since the last run that were skipped, and can be read like any other run', () =>
-    withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: yesterdayNoon() } }, async (stack) => {
+    withStack({ ...WITHOUT_WEBHOOKS, worker: true, sandbox: { now: daysAgo(1.5).toISOString() } }, async (stack) => {
       const { schedule: schedules, workflow } = stack.temporal.client;
       const lost = `chk_default_${newReference()}`;
       await chargeElsewhere(stack, { 'metadata[checkout]': lost });
@@ -595,22 +597,22 @@ describe('the daily reconciliation', { timeout: ENOUGH_MS }, () => {
         expect((await schedule.describe()).spec.intervals).toMatchObject([{ every: DAY_MS, offset: 30 * 60_000 }]);
         const reconciliations = new Reconciliations(stack);
         const completed = async () => (await reconciliations.list()).filter(({ status }) => status === 'completed');
-        const midnight = Math.floor(Date.now() / DAY_MS) * DAY_MS;
-        const day = (daysAgo: number): string => new Date(midnight - daysAgo * DAY_MS).toISOString();
+        const day = (days: number): string => daysAgo(days).toISOString();
 
-        await schedule.backfill({ start: new Date(day(2)), end: new Date(day(1)), overlap: 'BUFFER_ONE' });
+        // Due at 00:30 UTC of the day that a backfill begins with, whatever the time of day is now.
+        await schedule.backfill({ start: daysAgo(3), end: daysAgo(2), overlap: 'BUFFER_ONE' });
         await expect.poll(completed).toHaveLength(1);
-        expect(await completed()).toMatchObject([{ from: day(3), to: day(2) }]);
+        expect(await completed()).toMatchObject([{ from: day(4), to: day(3) }]);
 
         // The schedule hears of it a moment later.
         const running = async () => (await schedule.describe()).info.runningActions;
         await expect.poll(running).toEqual([]);
-        await schedule.trigger();
+        await schedule.backfill({ start: daysAgo(1), end: daysAgo(0), overlap: 'BUFFER_ONE' });
         await expect.poll(completed).toHaveLength(2);
         const [newest] = await completed();
         expect(newest?.id).toMatch(/^rec_daily-/);
         const found = await reconciliations.get(newest?.id ?? '');
-        expect(found).toMatchObject({ from: day(2), to: day(0), dry_run: false });
+        expect(found).toMatchObject({ from: day(3), to: day(1), dry_run: false });
         expect(summaryOf(found.breaks)).toEqual([`missing_here ${lost} open`]);
       } finally {
         const { info } = await tail.describe();
