@@ -1,5 +1,5 @@
-import { isAscii } from 'node:buffer';
 import type { Dispatcher } from 'undici';
+import { type Body, decodeBody } from '../reply/body.js';
 import { type DeadlineKind, MAX_TIMER_MS } from './deadline.js';
 import { errorCode } from './redaction.js';
 
@@ -35,7 +35,7 @@ export type FailedAttempt = {
 
 /** How one attempt ended. */
 export type AttemptResult =
-  | { readonly kind: 'replied'; readonly head: ResponseHead; readonly body: string }
+  | { readonly kind: 'replied'; readonly head: ResponseHead; readonly body: Body }
   | FailedAttempt;
 
 export interface AttemptLimits {
@@ -133,7 +133,7 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
       this.fail(new Error('the reply has no status'));
       return;
     }
-    this.#settle({ kind: 'replied', head: this.#head, body: textOf(this.#chunks, this.#size) });
+    this.#settle({ kind: 'replied', head: this.#head, body: decodeBody(this.#chunks, this.#size) });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
@@ -170,25 +170,6 @@ class AttemptHandler implements Dispatcher.DispatchHandler {
 
 function onTimeout(handler: AttemptHandler): void {
   handler.timeOut();
-}
-
-const JOINED_BYTES = 1_048_576;
-/** Where the chunks of a body are joined. It is kept, because new memory for each long body costs time. */
-let joined: Buffer | undefined;
-
-/** Decoding each chunk first would put a list of hundreds of kilobytes into the heap twice. */
-function textOf(chunks: readonly Buffer[], size: number): string {
-  const [first] = chunks;
-  if (chunks.length < 2) return first?.toString('utf8') ?? '';
-  if (size > JOINED_BYTES) return Buffer.concat(chunks).toString('utf8');
-  joined ??= Buffer.allocUnsafeSlow(JOINED_BYTES);
-  let end = 0;
-  for (const chunk of chunks) {
-    joined.set(chunk, end);
-    end += chunk.length;
-  }
-  // ASCII is the same in both encodings, and Latin-1 is decoded sooner.
-  return joined.toString(chunks.every((chunk) => isAscii(chunk)) ? 'latin1' : 'utf8', 0, end);
 }
 
 const BEFORE_SENDING = new Set([

@@ -1,5 +1,6 @@
 import { errors } from 'undici';
 import { errorForStatus, type Outcome, type PaymentsError } from '../errors.js';
+import { type Body, parseBody } from '../reply/body.js';
 import { normalizeReply } from '../reply/normalize.js';
 import { readRecord } from '../reply/records.js';
 import type { Operation } from '../request/request.js';
@@ -40,13 +41,13 @@ export function decide<T>(operation: Operation<T>, result: AttemptResult, contex
   }
   // A status other than success is an answer, even when the rest of the reply is lost.
   if (result.head && !isSuccess(result.head) && result.kind !== 'aborted') {
-    return decideRefusal(operation, result.head, '', context);
+    return decideRefusal(operation, result.head, [], context);
   }
   return decideFailedAttempt(operation, result, context);
 }
 
 /** A reply that fails a check is not requested again: the next one would most likely be the same. */
-function decideSuccess<T>(operation: Operation<T>, head: ResponseHead, body: string, redactor: Redactor): Decision<T> {
+function decideSuccess<T>(operation: Operation<T>, head: ResponseHead, body: Body, redactor: Redactor): Decision<T> {
   const json = parseJson(body);
   if (json === NOT_JSON) return final(unexpectedResponse(operation, head, 'a body that is not JSON', redactor));
 
@@ -70,7 +71,7 @@ function idOf(record: unknown): string {
 function decideRefusal<T>(
   { method, route }: Operation<T>,
   head: ResponseHead,
-  body: string,
+  body: Body,
   { previous, clock, redactor }: DecisionContext,
 ): Decision<T> {
   const { status } = head;
@@ -147,17 +148,17 @@ function isProtocolViolation(cause: unknown): boolean {
 
 const NOT_JSON = Symbol('not JSON');
 
-function parseJson(text: string): unknown {
+function parseJson(body: Body): unknown {
   try {
-    return JSON.parse(text);
+    return parseBody(body);
   } catch {
     return NOT_JSON;
   }
 }
 
 /** assumption: `{ object: "error", location, code, message }`. Any other body gives no field. */
-function parseErrorBody(text: string): { code?: string; message?: string; location?: string } {
-  const json = parseJson(text);
+function parseErrorBody(body: Body): { code?: string; message?: string; location?: string } {
+  const json = parseJson(body);
   if (typeof json !== 'object' || json === null) return {};
   return {
     ...('code' in json && typeof json.code === 'string' && json.code !== '' && { code: json.code }),

@@ -1,4 +1,5 @@
 import { isPlainObject } from '../request/params.js';
+import type { Body } from './body.js';
 import { elementsOf } from './metadata.js';
 
 /** Matched against the text first, because most replies need no change. */
@@ -23,10 +24,10 @@ const MAX_DEPTH = 12;
 /**
  * The reply in the form that the API reference shows: currencies in upper case without space around them, and a list as
  * an array where it came as the map of its indices.
- * @param json parsed from `text`; changed in place
+ * @param json parsed from `body`; changed in place
  */
-export function normalizeReply(json: unknown, text: string): unknown {
-  return OTHER_CURRENCY.test(text) || hasIndexMap(text) ? normalizeValue(json, '', 0) : json;
+export function normalizeReply(json: unknown, body: Body): unknown {
+  return body.some((text) => OTHER_CURRENCY.test(text) || hasIndexMap(text)) ? normalizeValue(json, '', 0) : json;
 }
 
 function hasIndexMap(text: string): boolean {

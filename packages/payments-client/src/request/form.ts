@@ -16,8 +16,9 @@ export function encodeForm(params: object): string {
 }
 
 function appendObject(pairs: string[], name: string, object: object, depth: number): void {
-  for (const [key, value] of Object.entries(object)) {
-    append(pairs, name === '' ? encode(key, name) : `${name}%5B${encode(key, name)}%5D`, value, depth, key);
+  const fields = object as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(fields)) {
+    append(pairs, name === '' ? encode(key, name) : `${name}%5B${encode(key, name)}%5D`, fields[key], depth, key);
   }
 }
 
