@@ -5,11 +5,15 @@
 export type Body = readonly string[];
 
 /**
- * V8 takes new memory from the operating system for each text above 128 KB, and that costs more than decoding it. Parts
- * of this size stay below it, also where a character takes two bytes.
+ * A part has this many bytes and the rest of its last record. V8 takes new memory from the operating system for each
+ * text above 128 KB, and that costs more than decoding it. A part stays below, also when V8 keeps two bytes for each
+ * character.
  */
 const PART_BYTES = 48 * 1_024;
-/** How a list begins whose text can be divided. The group is how each of its records begins. */
+/**
+ * How a list begins whose text can be divided; the group is how each of its records begins. assumption: the provider
+ * sends fields in this order and without white space. The text of another list stays whole, which only takes longer.
+ */
 const LIST_START = /^\{"object":"list","data":\[(\{"object":"\w+",)/;
 const LIST_START_BYTES = 100;
 
@@ -34,7 +38,7 @@ export function decodeBody(chunks: readonly Buffer[], size: number): Body {
   }
 }
 
-/** Decoding each chunk first would put a list of hundreds of kilobytes into the heap twice. */
+/** A record may begin in one chunk and end in the next. */
 function join(chunks: readonly Buffer[]): Buffer {
   joined ??= Buffer.allocUnsafeSlow(JOINED_BYTES);
   let end = 0;
@@ -45,24 +49,26 @@ function join(chunks: readonly Buffer[]): Buffer {
   return joined.subarray(0, end);
 }
 
-/** The JSON of a body. @throws {SyntaxError} when it is none */
+/** @throws {SyntaxError} when the text is not JSON */
 export function parseBody(body: Body): unknown {
   if (body.length > 1) {
     try {
       return parseParts(body);
     } catch {
-      // A record in a record begins as those of the list do, or it is no JSON.
+      // The text is not JSON, or it has a part that does not end between two records of the list.
     }
   }
   return JSON.parse(body.join(','));
 }
 
-/** @throws {SyntaxError} when a part ends elsewhere than between two records of the list */
+/** @throws {SyntaxError} when the parts do not show that each ends between two records of `data` */
 function parseParts(body: Body): unknown {
-  const list = JSON.parse(`${body[0]}]}`) as { data: unknown[] };
-  // Another list of the same records began after `data`.
-  if (Object.keys(list).length > 2) throw new SyntaxError('a part ends in another list');
+  const last = body.at(-1) ?? '';
+  const list = JSON.parse(`${body[0]}]}`) as { object: unknown; data: unknown[] };
   const others = body.slice(1, -1).flatMap((part) => JSON.parse(`[${part}]`) as unknown[]);
-  const { '': rest, ...fields } = JSON.parse(`{"":[${body.at(-1)}`) as { '': unknown[] };
+  const { '': rest, ...fields } = JSON.parse(`{"":[${last}`) as { '': unknown[] };
+  // The first part ends in another list, or a field of the reply hides one of ours.
+  const isOther = list.object !== 'list' || Object.keys(list).length > 2;
+  if (isOther || 'data' in fields || last.includes('"":')) throw new SyntaxError('not the parts of one list');
   return { ...list, ...fields, data: list.data.concat(others, rest) };
 }

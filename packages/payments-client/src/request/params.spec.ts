@@ -53,6 +53,16 @@ describe('an amount', () => {
     expect(fake.seen).toEqual([]);
   });
 
+  test.each(['source[amount]', 'charge[amount]', 'transfer[amount]', 'filters[amount]'])(
+    'is refused as a parameter named %s too, because a form does not show the difference',
+    async (field) => {
+      const fake = await provider(reply(200, CHARGE_SCHEDULE));
+      const failure = await failureOf(clientOf(fake).schedules.create({ ...RULE, [field]: -1 }));
+      expect(failure).toMatchObject({ code: 'invalid_parameter', outcome: 'not_sent' });
+      expect(fake.seen).toEqual([]);
+    },
+  );
+
   test("in metadata and in a source's items may be anything: the fields are the caller's own", async () => {
     const fake = await provider(reply(200, { ...CHARGE, metadata: undefined }), reply(200, SOURCE));
     const { charges, sources } = clientOf(fake);
@@ -134,6 +144,17 @@ describe('null', () => {
       else expect(new Set(query.values())).toEqual(new Set(['']));
     },
   );
+});
+
+test('metadata may have a field named `__proto__`', async () => {
+  const metadata = JSON.parse('{"__proto__":"a","inner":{"__proto__":{"b":"c"}}}') as Record<string, unknown>;
+  const fake = await provider(reply(200, { ...CHARGE, metadata: undefined }));
+  await clientOf(fake).charges.create({ ...MONEY, source: 'src_test_1', metadata });
+  const sent = [...fieldsOf(fake.seen[0]?.body)].filter(([name]) => name.startsWith('metadata'));
+  expect(sent).toEqual([
+    ['metadata[__proto__]', 'a'],
+    ['metadata[inner][__proto__][b]', 'c'],
+  ]);
 });
 
 describe('a parameter that the caller changes after the call', () => {

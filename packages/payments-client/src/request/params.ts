@@ -3,8 +3,14 @@ import { type InvalidRequestError, notSent } from '../errors.js';
 /** Deeper than any parameter of this API. It stops a cycle. */
 export const MAX_DEPTH = 16;
 
-/** Where a parameter named `amount` is money. Elsewhere, as in metadata, the name belongs to the caller. */
-const WITH_AMOUNT: ReadonlySet<string> = new Set(['', 'source', 'charge', 'transfer', 'filters']);
+/** The parameters that are an amount of money. Elsewhere, as in metadata, the name belongs to the caller. */
+const AMOUNTS: ReadonlySet<string> = new Set([
+  'amount',
+  'source[amount]',
+  'charge[amount]',
+  'transfer[amount]',
+  'filters[amount]',
+]);
 
 /**
  * Copies the parameters, because the caller may change its object while the request is under way. Leaves out fields
@@ -32,18 +38,20 @@ export function copyParamsForLater<P extends object>(params: P): () => P {
 
 function copyOfFields(name: string, object: object, depth: number): object {
   if (depth > MAX_DEPTH) throw invalidParameter(name, 'nested too deep, or a cycle');
-  // A spread defines each field, so metadata may have one named `__proto__`.
+  // A spread defines each field, so metadata may have one named `__proto__`, and an assignment to it is like any other.
   const copy: Record<string, unknown> = { ...object };
   for (const field of Object.keys(copy)) {
     const value = copy[field];
     if (value === undefined) delete copy[field];
-    else if (field === 'amount' && WITH_AMOUNT.has(name)) checkAmount(nameOf(field, name), value);
-    else if (isObject(value)) copy[field] = copyOf(nameOf(field, name), value, depth + 1);
+    else copy[field] = copyOf(name === '' ? field : `${name}[${field}]`, value, depth + 1);
   }
   return copy;
 }
 
 function copyOf(name: string, value: unknown, depth: number): unknown {
+  if (AMOUNTS.has(name) && !isAmount(value)) {
+    throw invalidParameter(name, 'an amount is a whole number of smallest currency units, from 0 to 2^53 - 1');
+  }
   if (!isObject(value)) return value;
   if (value instanceof Date) return new Date(value);
   if (Array.isArray(value)) {
@@ -54,14 +62,9 @@ function copyOf(name: string, value: unknown, depth: number): unknown {
   return isPlainObject(value) ? copyOfFields(name, value, depth) : value;
 }
 
-function nameOf(field: string, parent: string): string {
-  return parent === '' ? field : `${parent}[${field}]`;
-}
-
 /** Null is sent as the empty string, and the provider decides on it. */
-function checkAmount(name: string, value: unknown): void {
-  if (value === null || (Number.isSafeInteger(value) && Number(value) >= 0)) return;
-  throw invalidParameter(name, 'an amount is a whole number of smallest currency units, from 0 to 2^53 - 1');
+function isAmount(value: unknown): boolean {
+  return value === null || (Number.isSafeInteger(value) && Number(value) >= 0);
 }
 
 function isObject(value: unknown): value is object {
