@@ -61,13 +61,13 @@ export function parseBody(body: Body): unknown {
   return JSON.parse(body.join(','));
 }
 
-/** @throws {SyntaxError} when the parts do not show that each ends between two records of `data` */
+/** @throws {SyntaxError} when a part ends elsewhere than between two records of `data`, or that is not certain */
 function parseParts(body: Body): unknown {
   const last = body.at(-1) ?? '';
   const list = JSON.parse(`${body[0]}]}`) as { object: unknown; data: unknown[] };
   const others = body.slice(1, -1).flatMap((part) => JSON.parse(`[${part}]`) as unknown[]);
   const { '': rest, ...fields } = JSON.parse(`{"":[${last}`) as { '': unknown[] };
-  // The first part ends in another list, or a field of the reply hides one of ours.
+  // The first part ends in another list than `data`, or a later field replaces `data` or the records of the last part.
   const isOther = list.object !== 'list' || Object.keys(list).length > 2;
   if (isOther || 'data' in fields || last.includes('"":')) throw new SyntaxError('not the parts of one list');
   return { ...list, ...fields, data: list.data.concat(others, rest) };
