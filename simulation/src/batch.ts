@@ -2,6 +2,7 @@ import type { Breach } from '@tillflow/workflows/testing';
 import { Faults } from './faults.js';
 import { Life } from './life.js';
 import { Plans, type Beat, type Focus } from './plan.js';
+import { playScript, scriptOf } from './scripted/scripts.js';
 import { World } from './world.js';
 
 const WORKERS = 2;
@@ -18,6 +19,8 @@ const ATTENTION_SHOWS_MS = 2 * 60_000;
 /** The runbook of an attention says that a person looks it up. */
 const LOOK_AFTER_MS = 10 * 60_000;
 const DAY_MS = 86_400_000;
+/** A script may wait for the end of the refund window. Virtual milliseconds. */
+const SCRIPT_WITHIN_MS = 400 * DAY_MS;
 
 /** The end of one life. Amounts in the smallest currency unit, as the provider has them. */
 export type End = {
@@ -45,6 +48,8 @@ export type BatchResult = {
   readonly counts: Readonly<Record<string, number>>;
   /** Virtual time from the last fault until every checkout was final, in milliseconds. */
   readonly finalAfterMs: number;
+  /** The script that one more checkout followed afterwards; null: none. */
+  readonly script: string | null;
   /** How often a provider's fault of each kind struck. */
   readonly struck: Readonly<Record<string, number>>;
   readonly ends: readonly End[];
@@ -72,24 +77,40 @@ export async function runBatch(
   });
   const people = planned.map((plan) => new Life(world, faults, plan));
   for (const life of people) world.onPublished(life.workflowId, () => life.look());
-  let settled: Settled | null = null;
-  const play = async (): Promise<void> => {
+  const play = async (): Promise<Settled> => {
     await Promise.all(people.map((life) => life.run()));
     faults.end();
     for (const life of people) life.stopReviewing();
-    settled = await settle(world, people);
+    return settle(world, people);
   };
-  const playing = play();
-  playing.catch((error: unknown) => world.time.fail(error));
+  const script = kind === 'faults' ? scriptOf(batch) : null;
   try {
-    await world.time.run(() => settled !== null, world.time.now + DAY_MS);
-    await playing;
+    const { finalAfterMs, open } = await finish(world, play(), DAY_MS);
+    const scripted = script === null ? [] : await finish(world, follow(script, world, batch * lives), SCRIPT_WITHIN_MS);
+    return resultOf(world, people, { batch, finalAfterMs, script, open: [...open, ...scripted] });
   } catch (error) {
     throw new Error(`World ${seed}/${batch} fails`, { cause: error });
   } finally {
     await world.close();
   }
-  return resultOf(world, people, { batch, ...(settled ?? { finalAfterMs: -1, open: [] }) });
+}
+
+/** @throws when the work fails, or is not done in time. Virtual milliseconds */
+async function finish<T>(world: World, work: Promise<T>, withinMs: number): Promise<T> {
+  let isDone = false;
+  const end = (): void => {
+    isDone = true;
+  };
+  work.then(end, end);
+  await world.time.run(() => isDone, world.time.now + withinMs);
+  return work;
+}
+
+/** After the faults, one more checkout follows a script. @returns what is wrong with it */
+async function follow(script: string, world: World, firstLife: number): Promise<readonly Breach[]> {
+  const life = await playScript(script, world, firstLife);
+  const { open } = await settle(world, [life]);
+  return [...life.breaches, ...open];
 }
 
 type Settled = {
@@ -129,7 +150,7 @@ async function settle(world: World, people: readonly Life[]): Promise<Settled> {
 function resultOf(
   world: World,
   people: readonly Life[],
-  { open, ...batch }: Pick<BatchResult, 'batch'> & Settled,
+  { open, ...batch }: Pick<BatchResult, 'batch' | 'script'> & Settled,
 ): BatchResult {
   const statuses: Record<string, number> = {};
   for (const { memo, id } of people) {

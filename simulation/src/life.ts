@@ -27,8 +27,8 @@ const IN_FLIGHT_MS = 14_000;
 /** One checkout with its people, from the first request on. */
 export class Life {
   readonly #random: Random;
-  readonly #till: Till;
-  readonly #customer: Customer;
+  readonly till: Till;
+  readonly customer: Customer;
   readonly #underWay: Promise<unknown>[] = [];
   /** The memo that the checkout published last. */
   #before: CheckoutMemo | null = null;
@@ -45,8 +45,8 @@ export class Life {
     readonly plan: LifePlan,
   ) {
     this.#random = new Random(`${world.seed}/people/${plan.index}`);
-    this.#till = new Till(world, this.id);
-    this.#customer = new Customer(world, this.id);
+    this.till = new Till(world, this.id);
+    this.customer = new Customer(world, this.id);
   }
 
   get id(): string {
@@ -124,20 +124,20 @@ export class Life {
         return this.#until(() => this.#status !== 'creating');
       case 'paying':
         await this.#until(() => this.#status !== 'creating');
-        return this.#customer.pay(0);
+        return this.customer.pay(0);
       case 'paid':
-        if (!this.#isPaid) this.#customer.pay(0);
+        if (!this.#isPaid) this.customer.pay(0);
         return this.#until(() => this.#isPaid || ENDS.has(this.#status));
       case 'refunding':
-        if (!this.#isPaid) this.#customer.pay(0);
+        if (!this.#isPaid) this.customer.pay(0);
         if (!(await this.#until(() => this.#isPaid))) return false;
-        this.#later(this.#till.refund(10_000));
+        this.#later(this.till.refund(10_000));
         await this.world.time.sleep(this.#random.integer(0, 12));
         return true;
       case 'ended':
         if (this.#isPaid || ENDS.has(this.#status)) return true;
-        if (this.#random.chance(0.5)) this.#customer.mark('failed');
-        else this.#later(this.#till.cancel());
+        if (this.#random.chance(0.5)) this.customer.mark('failed');
+        else this.#later(this.till.cancel());
         return this.#until(() => this.#isPaid || ENDS.has(this.#status));
     }
   }
@@ -151,19 +151,19 @@ export class Life {
     waits: () => undefined,
     pays: () => this.#pay(),
     'pays an older code too': () => this.#payTwo(),
-    declines: () => this.#customer.mark('failed'),
+    declines: () => this.customer.mark('failed'),
     'reviews for a minute': () => this.#review(),
-    cancels: () => this.#till.cancel(),
+    cancels: () => this.till.cancel(),
     'asks for a new attempt': () => this.#newAttempt(),
-    'refunds a part': () => this.#till.refund(this.#random.chance(0.8) ? 20_000 : this.#left + 1),
-    'refunds all': () => this.#till.refund(null),
+    'refunds a part': () => this.till.refund(this.#random.chance(0.8) ? 20_000 : this.#left + 1),
+    'refunds all': () => this.till.refund(null),
     'refunds twice with one key': async () => {
-      const key = this.#till.nextKey();
+      const key = this.till.nextKey();
       const second = this.#random.chance(0.7) ? 30_000 : 30_001;
-      const first = this.#till.refund(30_000, key);
+      const first = this.till.refund(30_000, key);
       // Of two requests at once, the engine that is faster decides which amount counts.
       if (this.plan.isOneByOne) await first;
-      await Promise.all([first, this.#till.refund(second, key)]);
+      await Promise.all([first, this.till.refund(second, key)]);
     },
     'refunds at the dashboard': () => this.#refundAtDashboard(),
     'repeats the create': () => this.#create(),
@@ -185,23 +185,23 @@ export class Life {
   }
 
   #create(): Promise<void> {
-    return this.#till.create(this.plan.reference, this.plan.expiresIn);
+    return this.till.create(this.plan.reference, this.plan.expiresIn);
   }
 
   #newAttempt(): Promise<void> {
-    return this.#till.newAttempt(Math.max(this.memo?.state?.attempts.length ?? 1, 1));
+    return this.till.newAttempt(Math.max(this.memo?.state?.attempts.length ?? 1, 1));
   }
 
   /** The provider may have a charge that the checkout does not show: its answer is late, or lost. */
   #pay(): Promise<boolean> {
-    return this.#until(() => this.#customer.pay(0), CODE_EVERY_MS, CODE_WITHIN_MS);
+    return this.#until(() => this.customer.pay(0), CODE_EVERY_MS, CODE_WITHIN_MS);
   }
 
   /** Someone refunds a payment as soon as there is one, also before the checkout knows of it. */
   async #refundAtDashboard(): Promise<void> {
     if (!(await this.#pay())) return;
     if (!this.plan.isOneByOne) await this.world.time.sleep(this.#random.pick([0, 5, 20, 60]));
-    await this.#customer.refundAtDashboard();
+    await this.customer.refundAtDashboard();
   }
 
   async #payTwo(): Promise<void> {
@@ -209,25 +209,25 @@ export class Life {
     const before = attempts();
     await this.#newAttempt();
     await this.#until(() => attempts() > before && this.#status !== 'creating');
-    this.#customer.pay(1);
+    this.customer.pay(1);
     // The oracle knows the accepted payment by its millisecond.
     await this.world.time.sleep(this.#random.integer(2, 40));
-    this.#customer.pay(0);
+    this.customer.pay(0);
   }
 
   #review(): void {
-    this.#customer.mark('confirming');
+    this.customer.mark('confirming');
     this.world.time.after(REVIEW_MS, () => this.stopReviewing(), undefined);
   }
 
   stopReviewing(): void {
-    this.#customer.stopReviewing();
+    this.customer.stopReviewing();
   }
 
   async #falseWebhook(): Promise<void> {
     const signed = this.#random.pick(['now', 'a day ago', 'with a guess'] as const);
-    const chargeId = this.#customer.charges.at(-1)?.id ?? 'chrg_test_unknown';
-    const isAccepted = await this.#till.falseWebhook(chargeId, signed);
+    const chargeId = this.customer.charges.at(-1)?.id ?? 'chrg_test_unknown';
+    const isAccepted = await this.till.falseWebhook(chargeId, signed);
     if (signed !== 'now' && isAccepted) this.#breach(4, `the API accepted a webhook that was signed ${signed}`);
   }
 
@@ -243,7 +243,7 @@ export class Life {
   /** An operator stops waiting for an unknown outcome, and the till refunds the rest of the payment. */
   async #giveUp(): Promise<void> {
     await this.#resolve('abandon');
-    await this.#till.refund(null);
+    await this.till.refund(null);
   }
 
   async #resolve(action: 'look' | 'abandon'): Promise<void> {
@@ -279,7 +279,7 @@ export class Life {
 
   /** How the checkout ended, with the amounts of the provider. */
   get end(): End {
-    const { charges } = this.#customer;
+    const { charges } = this.customer;
     const paid = charges.filter((charge) => charge.paid);
     const refunded = paid.reduce((sum, { refunded_amount }) => sum + refunded_amount, 0);
     const kept = paid.reduce((sum, { amount }) => sum + amount, 0) - refunded;
@@ -296,11 +296,11 @@ export class Life {
         inFlightMs: IN_FLIGHT_MS,
         hasLateEffects: this.#hasLateEffects,
         excuses: this.#excuses,
-        hasOwnTimeOfPayment: this.#customer.charges.some(({ id }) => this.world.provider.hasShownWrongTime(id)),
+        hasOwnTimeOfPayment: this.customer.charges.some(({ id }) => this.world.provider.hasShownWrongTime(id)),
       });
       return [...breaches, ...this.#twofoldVersions()];
     }
-    if (this.#customer.charges.length === 0) return [];
+    if (this.customer.charges.length === 0) return [];
     const what = 'the provider has charges of a checkout that the engine does not have';
     return [{ guarantee: 6, checkout: this.id, what }];
   }
@@ -318,14 +318,14 @@ export class Life {
 
   /** What the till may rely on. A refund whose repetition was refused may still take effect, if it is late enough. */
   get #answers(): readonly Answer[] {
-    const { answers } = this.#till;
+    const { answers } = this.till;
     if (!this.#hasLateEffects) return answers;
     return answers.filter((answer) => answer.what !== 'refund' || answer.refund.status !== 'rejected');
   }
 
   /** A reader drops a version that it has, so all readers must see the same of one. The code may be over meanwhile. */
   *#twofoldVersions(): Generator<Breach> {
-    for (const { version, status, hasQr } of this.#till.shown) {
+    for (const { version, status, hasQr } of this.till.shown) {
       const state = this.#published.get(version);
       if (state === undefined || (state.status === status && (state.qr !== null || !hasQr))) continue;
       const what = `version ${version} was shown as ${status} with${hasQr ? '' : 'out'} a code, and is ${state.status} with${state.qr === null ? 'out' : ''} one`;

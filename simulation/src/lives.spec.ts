@@ -1,6 +1,7 @@
 import { FULL } from '../../test/support/full.js';
 import { describe, expect, it } from 'vitest';
 import { failures } from './report.js';
+import { SCRIPT_COUNT } from './scripted/scripts.js';
 import { simulate, worldsOf } from './simulate.js';
 
 /** The same lives each time, so that a change is what breaks one. `pnpm simulate` draws a seed of its own. */
@@ -20,6 +21,7 @@ describe('lives of checkouts on a virtual clock', () => {
     const results = await simulate({ seed: SEED, worlds: worldsOf(LIVES), processes: 2 });
     expect(results.flatMap((result) => failures(result, SEED))).toEqual([]);
     expect(results.reduce((sum, { lives }) => sum + lives, 0)).toBe(LIVES);
+    expect(new Set(results.map(({ script }) => script)).size).toBe(SCRIPT_COUNT);
   });
 
   it(

@@ -1,5 +1,6 @@
 import type { BatchResult } from './batch.js';
 import type { Coverage } from './coverage.js';
+import { SCRIPT_COUNT } from './scripted/scripts.js';
 import { EVERYTHING, MOMENTS, type Focus } from './plan.js';
 
 /** The options of the command that choose this focus. */
@@ -33,10 +34,12 @@ export function coverageTable(coverage: Coverage): string[] {
 /** What a run did, in a few lines. */
 export function summary(results: readonly BatchResult[]): string[] {
   const latest = Math.max(...results.map(({ finalAfterMs }) => finalAfterMs));
+  const scripts = new Set(results.flatMap(({ script }) => script ?? []));
   return [
     `  ended as   ${listed(results.map(({ statuses }) => statuses))}`,
     `  engine     ${listed(results.map(({ counts }) => counts))}`,
     `  provider   ${listed(results.map(({ struck }) => struck))}`,
+    `  scripts    ${scripts.size} of ${SCRIPT_COUNT} followed`,
     `  final      at most ${Math.ceil(latest / 1_000)} virtual seconds after the last fault`,
   ];
 }

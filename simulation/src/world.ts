@@ -42,6 +42,7 @@ export class World {
   #engineIsDown = false;
   #operator: Temporal | null = null;
   #isClosed = false;
+  #tailIsPaused = false;
   /** What to do when a workflow has published another state. */
   readonly #readers = new Map<string, () => void>();
   readonly #memos = new WeakMap<Run, { readonly version: unknown; readonly memo: CheckoutMemo }>();
@@ -159,9 +160,22 @@ export class World {
     });
   }
 
+  /** The Schedule of the event tail is paused, and its run ends. */
+  pauseTail(): void {
+    this.#tailIsPaused = true;
+    const run = this.engine.runs.newest.get('event-tail');
+    if (run?.isOpen === true) this.engine.terminate(run);
+  }
+
+  /** Every machine stands still until this instant, as on a suspended host. Then workers read Temporal's clock again. */
+  skipTo(instant: number): void {
+    this.time.skipTo(instant);
+    this.workers.readClocks();
+  }
+
   /** As the Schedule of the event tail does: once a minute, when it does not run. */
   #keepTail(): void {
-    if (this.#isClosed) return;
+    if (this.#isClosed || this.#tailIsPaused) return;
     const { runs } = this.engine;
     if (runs.newest.get('event-tail')?.isOpen !== true) {
       const requestId = `tail ${this.time.now}`;

@@ -22,7 +22,7 @@ export class Engine {
 
   constructor(time: VirtualTime, random: Random, note: (what: string) => void) {
     const counts = { tasks: 0, activities: 0, timeouts: 0, failures: 0, late: 0, replays: 0, renewals: 0 };
-    this.parts = { time, random, note, counts, pollers: new Pollers(random), problems: [] };
+    this.parts = { time, random, note, counts, pollers: new Pollers(random), problems: [], clockStandsAt: null };
     this.runs = new Runs(this.parts, () => this.tasks);
     this.activities = new ActivityTasks(this.parts, (run, apply) => this.tasks.arrive(run, apply));
     const commands = new Commands(this.parts, this.runs, this.activities, () => this.tasks);

@@ -12,4 +12,6 @@ export type EngineParts = {
   readonly counts: Record<'tasks' | 'activities' | 'timeouts' | 'failures' | 'late' | 'replays' | 'renewals', number>;
   /** What a run of workflow code must never do. */
   readonly problems: { readonly workflowId: string; readonly why: string }[];
+  /** The clock of workflow tasks stands at this instant: milliseconds since 1970; null: it goes. */
+  clockStandsAt: number | null;
 };

@@ -112,7 +112,7 @@ export class WorkflowTasks {
   #begin(run: Run, task: WorkflowTask, worker: Poller): void {
     const jobs = this.#start(run, task);
     const { token, historyLength } = task;
-    const startedAt = this.parts.time.now;
+    const startedAt = this.#clock;
     worker.takeTask({ run, token, startedAt, historyLength, jobs, steps: [...run.journal], after: run.journalEnd });
   }
 
@@ -211,7 +211,12 @@ export class WorkflowTasks {
     run.append(events.EVENT_TYPE_WORKFLOW_TASK_SCHEDULED, this.parts.time.now);
     const jobs = this.#start(run, renewed);
     this.changed(run);
-    return { token: renewed.token, startedAt: this.parts.time.now, historyLength: renewed.historyLength, jobs, isSame };
+    return { token: renewed.token, startedAt: this.#clock, historyLength: renewed.historyLength, jobs, isSame };
+  }
+
+  /** What workflow code sees as the present. */
+  get #clock(): number {
+    return this.parts.clockStandsAt ?? this.parts.time.now;
   }
 
   #started(run: Run, token: number): WorkflowTask | null {

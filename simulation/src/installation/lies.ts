@@ -29,20 +29,24 @@ const OF_READS: Partial<Record<FaultKind, Change>> = {
     source: { ...(source as object), id: 'src_test_0000000000another' },
   })),
   'provider: read shows the other mode': moved(({ livemode }) => ({ livemode: livemode !== true })),
+  'provider: read shows an unknown status': () => ({ status: 'held' }),
   [MISTIMED]: ({ paid }) => (paid === true ? { paid_at: '2001-01-01T00:00:00Z' } : null),
 };
 const OLDER: FaultKind = 'provider: read shows an older state';
 const OF_CHANGES: FaultKind = 'provider: change made, answered with another amount';
 
-/** Lists lag for so long, and leave out records that are newer. Milliseconds. */
+/** Milliseconds. */
 const LAG_MS = 50_000;
 /** What a list that lags shows of its records. */
-const OF_LISTS: Partial<Record<FaultKind, (records: readonly Shown[], now: number) => readonly Shown[]>> = {
-  'provider: lists without the newest records': (records, now) =>
-    records.filter(({ created_at: at }) => typeof at !== 'string' || Date.parse(at) <= now - LAG_MS),
-  'provider: refunds listed without keys': (records) =>
-    records.map((record) => (record['object'] === 'refund' ? { ...record, metadata: {} } : record)),
+const OF_LISTS: Partial<Record<FaultKind, (records: readonly Shown[], since: number) => readonly Shown[]>> = {
+  'provider: lists without the newest records': (records, since) =>
+    records.filter(({ created_at: at }) => typeof at !== 'string' || Date.parse(at) <= since),
+  'provider: refunds listed without keys': (records) => records.map((record) => refundWith(record, { metadata: {} })),
+  'provider: refunds listed in another currency': (records) =>
+    records.map((record) => refundWith(record, { currency: 'USD' })),
 };
+const refundWith = (record: Shown, fields: Shown): Shown =>
+  record['object'] === 'refund' ? { ...record, ...fields } : record;
 
 /** The records that decide whether a call took effect. */
 const RECORD = /^\/(?:charges|sources)\/\w+$/;
@@ -51,8 +55,8 @@ const CHARGE = /^\/charges\/\w+$/;
 /** Makes the provider contradict its own records: each lie changes one answer, or all lists for a while. */
 export class Lies {
   readonly #due: FaultKind[] = [];
-  /** Until when lists lag, by the provider's clock. */
-  readonly #lagsUntil = new Map<FaultKind, number>();
+  /** For how long lists lag, and until when. */
+  readonly #lags = new Map<FaultKind, { readonly milliseconds: number; readonly until: number }>();
   /** What the last two different reads of a record showed. */
   readonly #reads = new Map<string, { readonly newest: string; readonly older: string | null }>();
   /** Tillflow believes the second of two reads that show the same, so a record is shown in an older state once. */
@@ -74,13 +78,18 @@ export class Lies {
 
   /** Changes the next answer that it fits, or all lists for a while. */
   add(kind: FaultKind): void {
-    if (kind in OF_LISTS) this.#lagsUntil.set(kind, this.time.now + LAG_MS);
+    if (kind in OF_LISTS) this.lag(kind, LAG_MS);
     else this.#due.push(kind);
+  }
+
+  /** Lists show this for so long. Those that leave out records leave out what is newer. */
+  lag(kind: FaultKind, milliseconds: number): void {
+    this.#lags.set(kind, { milliseconds, until: this.time.now + milliseconds });
   }
 
   end(): void {
     this.#due.length = 0;
-    this.#lagsUntil.clear();
+    this.#lags.clear();
   }
 
   /** @returns the answer, or a lie instead of it */
@@ -128,13 +137,14 @@ export class Lies {
   /** What lists in the answer show while they lag. Null when none does. */
   #lagging(text: string): string | null {
     let shown: Shown | null = null;
-    for (const [kind, until] of this.#lagsUntil) {
+    const { now } = this.time;
+    for (const [kind, { milliseconds, until }] of this.#lags) {
       const change = OF_LISTS[kind];
-      if (change === undefined || this.time.now >= until) continue;
+      if (change === undefined || now >= until) continue;
       shown ??= readable(text);
       if (shown === null) return null;
       const before = JSON.stringify(shown);
-      shown = inLists(shown, (records) => change(records, this.time.now));
+      shown = inLists(shown, (records) => change(records, now - milliseconds));
       if (JSON.stringify(shown) !== before) this.#count(kind);
     }
     return shown === null ? null : JSON.stringify(shown);

@@ -38,6 +38,7 @@ let workflows: Promise<WorkflowCode> | undefined;
 export class SimulatedWorkers {
   readonly all: SimulatedWorker[] = [];
   #started = 0;
+  readonly #clocks: TemporalClock[] = [];
   readonly #connections: Temporal[] = [];
 
   constructor(
@@ -51,6 +52,17 @@ export class SimulatedWorkers {
     },
   ) {}
 
+  /** Temporal answers in a moment. */
+  get #reading() {
+    const { now } = this.parts.time;
+    return { from: now - 2, to: now, said: now - 1 };
+  }
+
+  /** As each worker does every few minutes. */
+  readClocks(): void {
+    for (const clock of this.#clocks) clock.take(this.#reading);
+  }
+
   async start(): Promise<void> {
     const { time, network, engine, note, engineMachine } = this.parts;
     this.#started += 1;
@@ -62,11 +74,12 @@ export class SimulatedWorkers {
     });
     const temporal = await openTemporal(settings);
     this.#connections.push(temporal);
-    // The worker has read the engine's clock: the reading took a moment.
-    const clock = new TemporalClock(
-      { from: time.now - 2, to: time.now, said: time.now - 1 },
-      { wall: () => time.now + machine.skewMs, monotonic: () => time.now },
-    );
+    // The worker has read the engine's clock.
+    const clock = new TemporalClock(this.#reading, {
+      wall: () => time.now + machine.skewMs,
+      monotonic: () => time.now,
+    });
+    this.#clocks.push(clock);
     const client = new PaymentsClient({
       baseUrl: settings.PROVIDER_BASE_URL,
       secretKey: settings.PROVIDER_SECRET_KEY,

@@ -97,6 +97,11 @@ export class VirtualTime {
     return new Promise((resolve) => this.after(milliseconds, resolve, undefined));
   }
 
+  /** Nothing runs until this instant, as on a suspended host. What was due meanwhile runs then. */
+  skipTo(instant: number): void {
+    this.#now = Math.max(this.#now, instant);
+  }
+
   /** Runs until `isDone`. @throws when nothing is left to run, or virtual time passes `until` */
   async run(isDone: () => boolean, until: number): Promise<void> {
     await settle();

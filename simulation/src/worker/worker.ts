@@ -141,7 +141,10 @@ export class SimulatedWorker implements Poller {
     const inProgress = new WorkflowTaskInProgress(task, cached.instance, {
       time,
       readAfterMs: slowByMs,
-      local: (command) => this.parts.activities.local(run, command, slowByMs),
+      local: async (command) => {
+        const end = await this.parts.activities.local(run, command, slowByMs);
+        return engine.parts.clockStandsAt === null ? end : { ...end, tookMs: 0 };
+      },
       renew: (token, progress) => this.#renew(run, token, progress),
     });
     const completion = await inProgress.run();

@@ -1,0 +1,221 @@
+import type { Life } from '../life.js';
+import type { World } from '../world.js';
+import { Stage } from './stage.js';
+
+/** Seconds in which the customer of a script can pay. Most scripts are over before. */
+const LONG = 300;
+const SHORT = 60;
+/** A read of the event tail that is under way ends within this. Milliseconds. */
+const TAIL_ENDS_MS = 60_000;
+
+const CHARGES = { method: 'POST', path: '/charges' } as const;
+const REFUNDS = { method: 'POST', path: '/charges/{id}/refunds' } as const;
+const RETRIEVE = { method: 'GET', path: '/charges/{id}' } as const;
+
+type Script = { readonly seconds?: number; readonly play: (stage: Stage) => Promise<void> };
+
+/** What must become right within a stated time, or to the millisecond: random lives rarely come to it, or never. */
+const SCRIPTS: Readonly<Record<string, Script>> = {
+  'a webhook comes before the answer to its charge': {
+    play: async (stage) => {
+      stage.fail({ ...CHARGES, action: 'commit_then_delay', delay_ms: 3_000 });
+      const creating = stage.life.till.create(stage.life.plan.reference, LONG);
+      await stage.within(2_000, 6, 'has a charge', () => stage.life.customer.charges.length > 0);
+      stage.pay();
+      await stage.within(5_000, 5, 'is paid', () => stage.status === 'paid');
+      await creating;
+    },
+  },
+  'a refund is made at the dashboard while its payment is retrieved': {
+    play: async (stage) => {
+      await stage.create();
+      stage.fail({ ...RETRIEVE, action: 'commit_then_delay', delay_ms: 2_000, times: 1 });
+      stage.pay();
+      await stage.sleep(1_000);
+      await stage.life.customer.refundAtDashboard();
+      await stage.within(8_000, 6, 'shows the refund', () => stage.status === 'partially_refunded');
+    },
+  },
+  'the retrieve after a webhook does not show the payment yet': {
+    play: async (stage) => {
+      await stage.create();
+      const { charge } = stage;
+      stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [charge.id]: charge }, times: 1 });
+      stage.pay();
+      await stage.within(4_000, 5, 'is paid', () => stage.status === 'paid');
+    },
+  },
+  'no webhook comes': {
+    play: async (stage) => {
+      stage.loseWebhooks();
+      await stage.create();
+      stage.pay();
+      await stage.within(27_000, 5, 'is paid', () => stage.status === 'paid');
+    },
+  },
+  'nobody pays, and no webhook comes': {
+    seconds: SHORT,
+    play: async (stage) => {
+      stage.loseWebhooks();
+      await stage.create();
+      await stage.sleep(SHORT * 1_000 - 2_000);
+      await stage.within(5_000, 6, 'is expired', () => stage.status === 'expired');
+    },
+  },
+  'the provider loses each create': {
+    play: async (stage) => {
+      stage.fail({ ...CHARGES, action: 'reset_before' });
+      stage.later(stage.life.till.create(stage.life.plan.reference, LONG));
+      await stage.sleep(80_000);
+      stage.expect(6, 'it shows that the outcome is unknown', stage.attention === 'outcome_unknown');
+      await stage.sleep(160_000);
+      const tries = stage.count('POST /charges');
+      stage.expect(2, `its create is repeated with pauses that grow: ${tries} tries in 4 minutes`, tries <= 6);
+      stage.heal();
+    },
+  },
+  'a charge appears after its checkout was cancelled': {
+    play: async (stage) => {
+      stage.loseWebhooks();
+      stage.fail({ ...CHARGES, action: 'delay', delay_ms: 60_000, times: 1 });
+      stage.later(stage.life.till.create(stage.life.plan.reference, LONG));
+      await stage.sleep(2_000);
+      stage.later(stage.life.till.cancel());
+      await stage.within(40_000, 6, 'is cancelled', () => stage.status === 'cancelled');
+      await stage.within(40_000, 2, 'has a charge', () => stage.life.customer.charges.length === 1);
+      const isEnded = (): boolean => stage.life.customer.charges.every(({ status }) => status !== 'pending');
+      await stage.within(420_000, 2, 'has no charge that can be paid', isEnded);
+    },
+  },
+  'a create takes effect after the provider has refused its repetition': {
+    play: async (stage) => {
+      stage.fail(
+        { ...CHARGES, action: 'delay', delay_ms: 32_000, times: 1 },
+        { ...CHARGES, action: 'status', status: 400, times: 1 },
+      );
+      await stage.life.till.create(stage.life.plan.reference, LONG);
+      await stage.within(60_000, 2, 'shows a QR code', () => stage.status === 'awaiting_payment');
+    },
+  },
+  'lists do not show a charge whose answer is lost': {
+    play: async (stage) => {
+      stage.loseWebhooks();
+      stage.fail({ ...CHARGES, action: 'commit_then_reset', times: 1 });
+      stage.hideNewest(70_000);
+      await stage.life.till.create(stage.life.plan.reference, LONG);
+      await stage.sleep(90_000);
+      stage.expect(2, 'its create is not repeated', stage.count('POST /charges') === 1);
+    },
+  },
+  'a refund whose answer is lost is listed without its key': {
+    play: async (stage) => {
+      await stage.createAndPay();
+      stage.fail({ ...REFUNDS, action: 'commit_then_reset', times: 1 });
+      stage.hideKeys(600_000);
+      stage.later(stage.life.till.refund(20_000));
+      await stage.sleep(60_000);
+      stage.expect(2, 'a person sees it', stage.attention === 'refund_unmatched');
+      await stage.sleep(540_000);
+      const retrieves = stage.count(`GET ${stage.chargePath}`);
+      stage.expect(2, `the refund is looked up less and less: ${retrieves} retrieves in 10 minutes`, retrieves <= 12);
+    },
+  },
+  'a refund whose answer is lost is listed in another currency': {
+    play: async (stage) => {
+      await stage.createAndPay();
+      stage.fail({ ...REFUNDS, action: 'commit_then_reset', times: 1 });
+      stage.otherCurrency(60_000);
+      stage.later(stage.life.till.refund(20_000));
+      await stage.sleep(30_000);
+      stage.expect(3, 'the refund is not believed', stage.memo?.refunds?.[0]?.status === 'pending');
+      stage.expect(3, 'a person sees it', stage.attention === 'integrity_mismatch');
+    },
+  },
+  'a payment is shown as pending again': {
+    play: async (stage) => {
+      await stage.create();
+      const { charge } = stage;
+      stage.pay();
+      await stage.within(2_000, 5, 'is paid', () => stage.status === 'paid');
+      await stage.sleep(10_000);
+      stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [charge.id]: charge }, times: 2 });
+      await stage.life.lookUp();
+      await stage.sleep(60_000);
+      const seen = stage.memo?.timeline?.filter(({ what }) => what === 'paid' || what === 'paid_twice') ?? [];
+      stage.expect(1, `it is paid once: ${seen.map(({ what }) => what).join(', ')}`, seen.length === 1);
+      const expires = stage.count(`POST ${stage.chargePath}/expire`);
+      stage.expect(2, 'a payment is not expired', expires === 0);
+    },
+  },
+  'the provider shows a status that no version knows': {
+    play: async (stage) => {
+      await stage.create();
+      const held = { ...stage.charge, status: 'held' };
+      stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [held.id]: held } });
+      await stage.life.lookUp();
+      await stage.within(2_000, 6, 'shows it to a person', () => stage.attention === 'unknown_status');
+      stage.heal();
+    },
+  },
+  'a customer pays in the millisecond of the void cut-off': {
+    play: async (stage) => {
+      const cutOff = stage.nextCutOff;
+      await stage.skipTo(cutOff - 60_000);
+      await stage.create();
+      await stage.at(cutOff);
+      stage.pay();
+      await stage.within(2_000, 5, 'is paid', () => stage.status === 'paid');
+      const { voidable_until: until } = stage.memo?.state ?? {};
+      stage.expect(12, `it has no time to void, and shows ${until}`, until === null);
+    },
+  },
+  'a till refunds in the millisecond of the void cut-off': {
+    play: async (stage) => {
+      const cutOff = stage.nextCutOff;
+      await stage.skipTo(cutOff - 60_000);
+      await stage.createAndPay();
+      await stage.at(cutOff - 3_000);
+      // The charge says later what is possible. Until then, the till is shown what the clock of the workflow allows.
+      stage.fail({ ...RETRIEVE, action: 'delay', delay_ms: 2_000, times: 1 });
+      stage.stopClockOfWorkflows(cutOff);
+      stage.later(stage.life.till.refund(null));
+      const refunds = (): readonly { readonly kind: string }[] => stage.memo?.refunds ?? [];
+      await stage.within(1_000, 12, 'shows the refund', () => refunds().length === 1);
+      stage.expect(12, `the till is shown a refund, no void: ${refunds()[0]?.kind}`, refunds()[0]?.kind === 'refund');
+      stage.stopClockOfWorkflows(null);
+      await stage.within(10_000, 12, 'is refunded', () => stage.status === 'refunded');
+    },
+  },
+  'a till refunds in the last millisecond of the refund window': {
+    play: async (stage) => {
+      await stage.createAndPay();
+      const end = Date.parse(stage.memo?.state?.refundable_until ?? '');
+      await stage.skipTo(end - 60_000);
+      await stage.at(end - 3_000);
+      stage.stopClockOfWorkflows(end);
+      await stage.life.till.refund(null);
+      stage.stopClockOfWorkflows(null);
+      stage.expect(12, 'it is refunded', stage.status === 'refunded');
+    },
+  },
+};
+
+const NAMES = Object.keys(SCRIPTS);
+export const SCRIPT_COUNT = NAMES.length;
+
+/** The script of this world: each comes once before any comes twice. */
+export function scriptOf(batch: number): string {
+  return NAMES[batch % NAMES.length] as string;
+}
+
+/** @param firstLife the number of the first life of this world @returns the checkout, which must become final as any other */
+export async function playScript(name: string, world: World, firstLife: number): Promise<Life> {
+  const { seconds = LONG, play } = SCRIPTS[name] as Script;
+  world.trace.note(`script: ${name}`);
+  world.pauseTail();
+  const stage = new Stage(world, firstLife, name, seconds);
+  await stage.sleep(TAIL_ENDS_MS);
+  await play(stage);
+  stage.end();
+  return stage.life;
+}

@@ -1,0 +1,168 @@
+import type { ChargeJson, Fault } from '@tillflow/sandbox';
+import type { CheckoutMemo } from '@tillflow/workflows';
+import type { Guarantee } from '@tillflow/workflows/testing';
+import { Life } from '../life.js';
+import type { World } from '../world.js';
+
+const STEP_MS = 20;
+const MINUTE_MS = 60_000;
+const CUT_OFF_MS = (16 * 60 + 15) * MINUTE_MS;
+const DAY_MS = 86_400_000;
+
+/** A request that reached the provider. `at`: milliseconds of virtual time. */
+type Arrival = { readonly method: string; readonly path: string; readonly at: number };
+
+/**
+ * One checkout that follows a script, on an installation on which nothing else goes wrong. The event tail does not run, so
+ * that it does not mend within a minute what a checkout must find by itself.
+ */
+export class Stage {
+  readonly life: Life;
+  readonly arrivals: Arrival[] = [];
+  readonly #leave: () => void;
+
+  /** @param index the number of the first life of this world: the command that repeats it names that life */
+  constructor(
+    private readonly world: World,
+    index: number,
+    readonly name: string,
+    seconds: number,
+  ) {
+    const plan = { index, reference: `script-life-${index}`, expiresIn: seconds, beginsAfter: 0, beats: [] };
+    this.life = new Life(world, { cause: () => undefined }, { ...plan, isOneByOne: true });
+    world.onPublished(this.life.workflowId, () => this.life.look());
+    this.#leave = world.provider.at((sandbox) =>
+      sandbox.on('request', ({ method, path }) => this.arrivals.push({ method, path, at: world.time.now })),
+    );
+  }
+
+  get memo(): CheckoutMemo | null {
+    return this.life.memo;
+  }
+
+  get status(): string {
+    return this.memo?.state?.status ?? 'creating';
+  }
+
+  /** The newest charge at the provider. */
+  get charge(): ChargeJson {
+    const charge = this.life.customer.charges.at(-1);
+    if (charge === undefined) throw new Error('The provider has no charge of the script');
+    return charge;
+  }
+
+  /** The code of the attention that the checkout shows; null: none. */
+  get chargePath(): string {
+    return `/charges/${this.charge.id}`;
+  }
+
+  get attention(): string | null {
+    return this.memo?.state?.attention?.code ?? null;
+  }
+
+  /** Requests to the provider whose method and path begin so. */
+  count(request: string): number {
+    return this.arrivals.filter(({ method, path }) => `${method} ${path}`.startsWith(request)).length;
+  }
+
+  /** The provider fails these requests. */
+  fail(...faults: Fault[]): void {
+    this.world.provider.at((sandbox) => sandbox.faults.add(faults));
+  }
+
+  /** The provider sends no webhook from now on. */
+  loseWebhooks(): void {
+    this.world.provider.failWebhooks({ drop: 1 });
+  }
+
+  /** Lists leave out records that are newer than this. Milliseconds. */
+  hideNewest(milliseconds: number): void {
+    this.world.provider.lies.lag('provider: lists without the newest records', milliseconds);
+  }
+
+  /** Listed refunds have no keys. Milliseconds. */
+  hideKeys(milliseconds: number): void {
+    this.world.provider.lies.lag('provider: refunds listed without keys', milliseconds);
+  }
+
+  otherCurrency(milliseconds: number): void {
+    this.world.provider.lies.lag('provider: refunds listed in another currency', milliseconds);
+  }
+
+  /** The provider fails nothing any more. */
+  heal(): void {
+    this.world.provider.heal();
+  }
+
+  sleep(milliseconds: number): Promise<void> {
+    return this.world.time.sleep(milliseconds);
+  }
+
+  /** Every machine stands still until this instant, as a suspended host does. Milliseconds since 1970, UTC. */
+  async skipTo(instant: number): Promise<void> {
+    this.world.skipTo(instant);
+    await this.sleep(MINUTE_MS / 2);
+  }
+
+  /** Goes on beside the script. */
+  later(work: Promise<unknown>): void {
+    work.catch((error: unknown) => this.world.time.fail(error));
+  }
+
+  /** Waits until this instant. Milliseconds since 1970, UTC. */
+  at(instant: number): Promise<void> {
+    return this.sleep(instant - this.world.time.now);
+  }
+
+  /** The next instant at which the time to void ends. Milliseconds since 1970, UTC. */
+  get nextCutOff(): number {
+    const today = Math.floor(this.world.time.now / DAY_MS) * DAY_MS + CUT_OFF_MS;
+    return today > this.world.time.now + 10 * MINUTE_MS ? today : today + DAY_MS;
+  }
+
+  /** Workflows see this instant as the present, to the millisecond; null: the clock goes on. */
+  stopClockOfWorkflows(instant: number | null): void {
+    this.world.engine.parts.clockStandsAt = instant;
+  }
+
+  /** Creates the checkout, and waits for its QR code. */
+  async create(): Promise<void> {
+    await this.life.till.create(this.life.plan.reference, this.life.plan.expiresIn);
+    await this.within(2_000, 6, 'shows its QR code', () => this.status === 'awaiting_payment');
+  }
+
+  pay(): void {
+    this.life.customer.pay(0);
+  }
+
+  /** Creates the checkout, and pays it. */
+  async createAndPay(): Promise<void> {
+    await this.create();
+    this.pay();
+    await this.within(2_000, 5, 'is paid', () => this.status === 'paid');
+  }
+
+  /** Fails the script when something does not become so in time. Milliseconds. */
+  async within(milliseconds: number, guarantee: Guarantee, what: string, isSo: () => boolean): Promise<void> {
+    const { time } = this.world;
+    const end = time.now + milliseconds;
+    while (!isSo() && time.now < end) await time.sleep(STEP_MS);
+    this.expect(guarantee, `after ${milliseconds} ms, it ${what}`, isSo());
+  }
+
+  /** Fails the script when something is not so. */
+  expect(guarantee: Guarantee, what: string, isSo: boolean): void {
+    if (isSo) return;
+    this.life.breaches.push({
+      guarantee,
+      checkout: this.life.id,
+      what: `${this.name}; not so: ${what}. It is ${this.status}`,
+    });
+  }
+
+  end(): void {
+    this.#leave();
+    this.stopClockOfWorkflows(null);
+    this.heal();
+  }
+}
