@@ -14,12 +14,34 @@ const RETRIEVE = { method: 'GET', path: '/charges/{id}' } as const;
 
 type Script = { readonly seconds?: number; readonly play: (stage: Stage) => Promise<void> };
 
+/** Only a slow retrieve, the second one, lets workflow code learn of something else before it ends. */
+async function refundDuringRetrieve(stage: Stage): Promise<void> {
+  stage.fail({ ...RETRIEVE, action: 'hang', times: 1 });
+  stage.fail({ ...RETRIEVE, action: 'commit_then_delay', delay_ms: 3_000, times: 1 });
+  stage.pay();
+  const isReading = (): boolean => stage.count(`GET ${stage.chargePath}`) === 2;
+  await stage.within(10_000, 6, 'is retrieved twice', isReading);
+  await stage.sleep(1_000);
+  await stage.life.customer.refundAtDashboard();
+  await stage.within(10_000, 6, 'shows the refund', () => stage.status === 'partially_refunded');
+}
+
+/** The charge says later whether a void is possible. Until then, the till is shown what the clock of the workflow allows. */
+async function refundIsShown(stage: Stage): Promise<void> {
+  stage.fail({ ...RETRIEVE, action: 'delay', delay_ms: 2_000, times: 1 });
+  stage.later(stage.life.till.refund(null));
+  const refunds = (): readonly { readonly kind: string }[] => stage.memo?.refunds ?? [];
+  await stage.within(1_000, 12, 'shows the refund', () => refunds().length === 1);
+  stage.expect(12, `the till is shown a refund, no void: ${refunds()[0]?.kind}`, refunds()[0]?.kind === 'refund');
+  stage.stopClockOfWorkflows(null);
+}
+
 /** What must become right within a stated time, or to the millisecond: random lives rarely come to it, or never. */
 const SCRIPTS: Readonly<Record<string, Script>> = {
   'a webhook comes before the answer to its charge': {
     play: async (stage) => {
       stage.fail({ ...CHARGES, action: 'commit_then_delay', delay_ms: 3_000 });
-      const creating = stage.life.till.create(stage.life.plan.reference, LONG);
+      const creating = stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
       await stage.within(2_000, 6, 'has a charge', () => stage.life.customer.charges.length > 0);
       stage.pay();
       await stage.within(5_000, 5, 'is paid', () => stage.status === 'paid');
@@ -29,11 +51,23 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'a refund is made at the dashboard while its payment is retrieved': {
     play: async (stage) => {
       await stage.create();
-      stage.fail({ ...RETRIEVE, action: 'commit_then_delay', delay_ms: 2_000, times: 1 });
-      stage.pay();
-      await stage.sleep(1_000);
-      await stage.life.customer.refundAtDashboard();
-      await stage.within(8_000, 6, 'shows the refund', () => stage.status === 'partially_refunded');
+      await refundDuringRetrieve(stage);
+    },
+  },
+  'a refund is made at the dashboard while a charge that the checkout does not have yet is retrieved': {
+    play: async (stage) => {
+      stage.fail({ ...CHARGES, action: 'commit_then_reset', times: 1 });
+      stage.hideNewest(30_000);
+      stage.later(stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn));
+      await stage.within(2_000, 6, 'has a charge', () => stage.life.customer.charges.length > 0);
+      await refundDuringRetrieve(stage);
+    },
+  },
+  'Temporal does not answer the API while a checkout is created': {
+    play: async (stage) => {
+      stage.silenceTemporal(30_000);
+      await stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
+      await stage.within(40_000, 6, 'shows its QR code', () => stage.status === 'awaiting_payment');
     },
   },
   'the retrieve after a webhook does not show the payment yet': {
@@ -65,7 +99,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'the provider loses each create': {
     play: async (stage) => {
       stage.fail({ ...CHARGES, action: 'reset_before' });
-      stage.later(stage.life.till.create(stage.life.plan.reference, LONG));
+      stage.later(stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn));
       await stage.sleep(80_000);
       stage.expect(6, 'it shows that the outcome is unknown', stage.attention === 'outcome_unknown');
       await stage.sleep(160_000);
@@ -75,10 +109,12 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     },
   },
   'a charge appears after its checkout was cancelled': {
+    // The code of a shorter time is over when the late charge is searched for.
+    seconds: 1_800,
     play: async (stage) => {
       stage.loseWebhooks();
       stage.fail({ ...CHARGES, action: 'delay', delay_ms: 60_000, times: 1 });
-      stage.later(stage.life.till.create(stage.life.plan.reference, LONG));
+      stage.later(stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn));
       await stage.sleep(2_000);
       stage.later(stage.life.till.cancel());
       await stage.within(40_000, 6, 'is cancelled', () => stage.status === 'cancelled');
@@ -93,7 +129,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
         { ...CHARGES, action: 'delay', delay_ms: 32_000, times: 1 },
         { ...CHARGES, action: 'status', status: 400, times: 1 },
       );
-      await stage.life.till.create(stage.life.plan.reference, LONG);
+      await stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
       await stage.within(60_000, 2, 'shows a QR code', () => stage.status === 'awaiting_payment');
     },
   },
@@ -102,7 +138,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       stage.loseWebhooks();
       stage.fail({ ...CHARGES, action: 'commit_then_reset', times: 1 });
       stage.hideNewest(70_000);
-      await stage.life.till.create(stage.life.plan.reference, LONG);
+      await stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
       await stage.sleep(90_000);
       stage.expect(2, 'its create is not repeated', stage.count('POST /charges') === 1);
     },
@@ -157,16 +193,29 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       stage.heal();
     },
   },
+  'the provider shows another charge': {
+    play: async (stage) => {
+      await stage.create();
+      const { charge } = stage;
+      const other = { ...charge, id: 'chrg_test_0000000000another' };
+      stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [charge.id]: other } });
+      await stage.life.lookUp();
+      await stage.within(2_000, 6, 'shows it to a person', () => stage.attention === 'integrity_mismatch');
+      stage.heal();
+    },
+  },
   'a customer pays in the millisecond of the void cut-off': {
     play: async (stage) => {
       const cutOff = stage.nextCutOff;
       await stage.skipTo(cutOff - 60_000);
       await stage.create();
       await stage.at(cutOff);
+      stage.stopClockOfWorkflows(cutOff - 1_000);
       stage.pay();
       await stage.within(2_000, 5, 'is paid', () => stage.status === 'paid');
       const { voidable_until: until } = stage.memo?.state ?? {};
       stage.expect(12, `it has no time to void, and shows ${until}`, until === null);
+      await refundIsShown(stage);
     },
   },
   'a till refunds in the millisecond of the void cut-off': {
@@ -175,14 +224,8 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       await stage.skipTo(cutOff - 60_000);
       await stage.createAndPay();
       await stage.at(cutOff - 3_000);
-      // The charge says later what is possible. Until then, the till is shown what the clock of the workflow allows.
-      stage.fail({ ...RETRIEVE, action: 'delay', delay_ms: 2_000, times: 1 });
       stage.stopClockOfWorkflows(cutOff);
-      stage.later(stage.life.till.refund(null));
-      const refunds = (): readonly { readonly kind: string }[] => stage.memo?.refunds ?? [];
-      await stage.within(1_000, 12, 'shows the refund', () => refunds().length === 1);
-      stage.expect(12, `the till is shown a refund, no void: ${refunds()[0]?.kind}`, refunds()[0]?.kind === 'refund');
-      stage.stopClockOfWorkflows(null);
+      await refundIsShown(stage);
       await stage.within(10_000, 12, 'is refunded', () => stage.status === 'refunded');
     },
   },

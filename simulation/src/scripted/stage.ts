@@ -70,6 +70,11 @@ export class Stage {
     this.world.provider.at((sandbox) => sandbox.faults.add(faults));
   }
 
+  /** The API's calls do not reach Temporal, and have no answer. Milliseconds. */
+  silenceTemporal(milliseconds: number): void {
+    this.world.network.cut('api-engine', milliseconds, true);
+  }
+
   /** The provider sends no webhook from now on. */
   loseWebhooks(): void {
     this.world.provider.failWebhooks({ drop: 1 });
