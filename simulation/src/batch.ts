@@ -109,7 +109,7 @@ async function finish<T>(world: World, work: Promise<T>, withinMs: number): Prom
 /** After the faults, one more checkout follows a script. @returns what is wrong with it */
 async function follow(script: string, world: World, firstLife: number): Promise<readonly Breach[]> {
   const life = await playScript(script, world, firstLife);
-  const { open } = await settle(world, [life]);
+  const { open } = await settle(world, [life], 0);
   return [...life.breaches, ...open];
 }
 
@@ -119,8 +119,8 @@ type Settled = {
   readonly open: readonly Breach[];
 };
 
-/** The faults are over. Waits until every checkout is final, and stays so. */
-async function settle(world: World, people: readonly Life[]): Promise<Settled> {
+/** The faults are over. Waits until every checkout is final, and stays so for a while. Virtual milliseconds. */
+async function settle(world: World, people: readonly Life[], staysMs = STAYS_MS): Promise<Settled> {
   const healedAt = world.time.now;
   const asked = new Set<Life>();
   let finalSince: number | null = null;
@@ -133,7 +133,7 @@ async function settle(world: World, people: readonly Life[]): Promise<Settled> {
     if (open.length === 0) {
       if (elapsed < ATTENTION_SHOWS_MS) continue;
       finalSince ??= elapsed;
-      if (elapsed - finalSince >= STAYS_MS) return { finalAfterMs: finalSince, open };
+      if (elapsed - finalSince >= staysMs) return { finalAfterMs: finalSince, open };
       continue;
     }
     if (finalSince !== null || elapsed > FINAL_WITHIN_MS) return { finalAfterMs: -1, open };

@@ -6,8 +6,8 @@ const PAGE = 'docs/simulation.md';
 /** The table follows this heading. */
 const HEADING = '## Mutants';
 const SEED = 20_261_126;
-/** A mutant with which so many lives are right survives. */
-const LIVES = 1_000;
+/** A mutant with which so many lives are right survives. Each script comes at least once among them. */
+const LIVES = 1_400;
 
 /** The code that decides about money within a checkout. A simulation has one account, no endpoint, and no SDK. */
 const MONEY = [
@@ -131,13 +131,6 @@ export const FIXED: readonly Defect[] = [
     file: `${MODEL}/refunds/matching.ts`,
     from: 'facts.otherCurrency !== undefined',
     to: '(false as boolean)',
-  },
-  {
-    id: 'second-hint-before-the-charge-forgotten',
-    breaks: 'a webhook that comes while a charge that the checkout does not have is retrieved is forgotten',
-    file: `${MODEL}/charges/charges.ts`,
-    from: 'if (isNamed && charge !== undefined',
-    to: 'if ((false as boolean) && isNamed && charge !== undefined',
   },
   {
     id: 'first-refund-request-hides-the-second',
