@@ -62,12 +62,13 @@ export class Life {
     return this.world.memoOf(this.workflowId);
   }
 
-  get #status(): string {
+  /** As published; `creating` before. */
+  get status(): string {
     return this.memo?.state?.status ?? 'creating';
   }
 
   get #isPaid(): boolean {
-    return PAID.has(this.#status);
+    return PAID.has(this.status);
   }
 
   /** The rest of the payment, in the smallest currency unit. */
@@ -82,7 +83,7 @@ export class Life {
     world.trace.note(`${plan.reference} begins`);
     const [first] = plan.beats;
     if (first?.moment === 'creating') this.#cause(first);
-    const creating = this.#create();
+    const creating = this.create();
     this.#later(creating);
     for (const beat of plan.beats) await this.#play(beat, creating);
     await Promise.all(this.#underWay);
@@ -98,7 +99,7 @@ export class Life {
       if (await this.#reach(moment)) this.reached.push(beat);
       this.#cause(beat);
     }
-    this.world.trace.note(`${this.plan.reference} ${this.#status}: ${action}`);
+    this.world.trace.note(`${this.plan.reference} ${this.status}: ${action}`);
     if (this.plan.isOneByOne) await this.#quiet();
     this.#do(action);
     if (this.plan.isOneByOne) await this.#quiet();
@@ -121,24 +122,24 @@ export class Life {
       case 'creating':
         return true;
       case 'awaiting':
-        return this.#until(() => this.#status !== 'creating');
+        return this.until(() => this.status !== 'creating');
       case 'paying':
-        await this.#until(() => this.#status !== 'creating');
+        await this.until(() => this.status !== 'creating');
         return this.customer.pay(0);
       case 'paid':
         if (!this.#isPaid) this.customer.pay(0);
-        return this.#until(() => this.#isPaid || ENDS.has(this.#status));
+        return this.until(() => this.#isPaid || ENDS.has(this.status));
       case 'refunding':
         if (!this.#isPaid) this.customer.pay(0);
-        if (!(await this.#until(() => this.#isPaid))) return false;
+        if (!(await this.until(() => this.#isPaid))) return false;
         this.#later(this.till.refund(10_000));
         await this.world.time.sleep(this.#random.integer(0, 12));
         return true;
       case 'ended':
-        if (this.#isPaid || ENDS.has(this.#status)) return true;
+        if (this.#isPaid || ENDS.has(this.status)) return true;
         if (this.#random.chance(0.5)) this.customer.mark('failed');
         else this.#later(this.till.cancel());
-        return this.#until(() => this.#isPaid || ENDS.has(this.#status));
+        return this.until(() => this.#isPaid || ENDS.has(this.status));
     }
   }
 
@@ -166,7 +167,7 @@ export class Life {
       await Promise.all([first, this.till.refund(second, key)]);
     },
     'refunds at the dashboard': () => this.#refundAtDashboard(),
-    'repeats the create': () => this.#create(),
+    'repeats the create': () => this.create(),
     'sends a false webhook': () => this.#falseWebhook(),
     'looks it up or gives up': () => (this.#random.chance(0.6) ? this.lookUp() : this.#giveUp()),
     'cancels in the Temporal UI': () => this.#workflow.cancel().catch(() => undefined),
@@ -176,7 +177,8 @@ export class Life {
     this.#underWay.push(work);
   }
 
-  async #until(isSo: () => boolean, everyMs = LOOK_EVERY_MS, forMs = LOOK_FOR_MS): Promise<boolean> {
+  /** Milliseconds. @returns whether it became so in time */
+  async until(isSo: () => boolean, everyMs = LOOK_EVERY_MS, forMs = LOOK_FOR_MS): Promise<boolean> {
     for (let waited = 0; waited < forMs; waited += everyMs) {
       if (isSo()) return true;
       await this.world.time.sleep(everyMs);
@@ -184,7 +186,8 @@ export class Life {
     return isSo();
   }
 
-  #create(): Promise<void> {
+  /** Its till creates it. */
+  create(): Promise<void> {
     return this.till.create(this.plan.reference, this.plan.expiresIn);
   }
 
@@ -194,7 +197,7 @@ export class Life {
 
   /** The provider may have a charge that the checkout does not show: its answer is late, or lost. */
   #pay(): Promise<boolean> {
-    return this.#until(() => this.customer.pay(0), CODE_EVERY_MS, CODE_WITHIN_MS);
+    return this.until(() => this.customer.pay(0), CODE_EVERY_MS, CODE_WITHIN_MS);
   }
 
   /** Someone refunds a payment as soon as there is one, also before the checkout knows of it. */
@@ -208,7 +211,7 @@ export class Life {
     const attempts = (): number => this.memo?.state?.attempts.length ?? 0;
     const before = attempts();
     await this.#newAttempt();
-    await this.#until(() => attempts() > before && this.#status !== 'creating');
+    await this.until(() => attempts() > before && this.status !== 'creating');
     this.customer.pay(1);
     // The oracle knows the accepted payment by its millisecond.
     await this.world.time.sleep(this.#random.integer(2, 40));

@@ -35,11 +35,11 @@ const OF_READS: Partial<Record<FaultKind, Change>> = {
 const OLDER: FaultKind = 'provider: read shows an older state';
 const OF_CHANGES: FaultKind = 'provider: change made, answered with another amount';
 
-/** Milliseconds. */
+/** A drawn lie about lists lasts so long. Milliseconds. */
 const LAG_MS = 50_000;
-/** Only scripts have it. */
+/** A script tells this lie; no drawn life meets it. */
 const OTHER_CURRENCY = 'provider: refunds listed in another currency';
-type ListLie = FaultKind | typeof OTHER_CURRENCY;
+export type ListLie = FaultKind | typeof OTHER_CURRENCY;
 /** What a list that lags shows of its records. */
 const OF_LISTS: Partial<Record<ListLie, (records: readonly Shown[], since: number) => readonly Shown[]>> = {
   'provider: lists without the newest records': (records, since) =>

@@ -1,3 +1,4 @@
+import type { AttentionCode } from '@tillflow/workflows';
 import type { Life } from '../life.js';
 import type { World } from '../world.js';
 import { Stage } from './stage.js';
@@ -14,6 +15,16 @@ const RETRIEVE = { method: 'GET', path: '/charges/{id}' } as const;
 
 type Script = { readonly seconds?: number; readonly play: (stage: Stage) => Promise<void> };
 
+/** The provider shows these fields of the charge. An operator sees the attention. */
+async function wrongChargeIsShown(stage: Stage, fields: object, attention: AttentionCode): Promise<void> {
+  await stage.create();
+  const { charge } = stage;
+  stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [charge.id]: { ...charge, ...fields } } });
+  await stage.life.lookUp();
+  await stage.within(2_000, 6, 'shows it to a person', () => stage.attention === attention);
+  stage.heal();
+}
+
 /** The charge says later whether a void is possible. Until then, the till is shown what the clock of the workflow allows. */
 async function refundIsShown(stage: Stage): Promise<void> {
   stage.fail({ ...RETRIEVE, action: 'delay', delay_ms: 2_000, times: 1 });
@@ -29,7 +40,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'a webhook comes before the answer to its charge': {
     play: async (stage) => {
       stage.fail({ ...CHARGES, action: 'commit_then_delay', delay_ms: 3_000 });
-      const creating = stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
+      const creating = stage.life.create();
       await stage.within(2_000, 6, 'has a charge', () => stage.life.customer.charges.length > 0);
       stage.pay();
       await stage.within(5_000, 5, 'is paid', () => stage.status === 'paid');
@@ -39,7 +50,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'Temporal does not answer the API while a checkout is created': {
     play: async (stage) => {
       stage.silenceTemporal(30_000);
-      await stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
+      await stage.life.create();
       await stage.within(40_000, 6, 'shows its QR code', () => stage.status === 'awaiting_payment');
     },
   },
@@ -60,7 +71,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       await stage.within(27_000, 5, 'is paid', () => stage.status === 'paid');
     },
   },
-  'nobody pays, and no webhook comes': {
+  'the customer does not pay, and no webhook comes': {
     seconds: SHORT,
     play: async (stage) => {
       stage.loseWebhooks();
@@ -72,7 +83,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
   'the provider loses each create': {
     play: async (stage) => {
       stage.fail({ ...CHARGES, action: 'reset_before' });
-      stage.later(stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn));
+      stage.later(stage.life.create());
       await stage.sleep(80_000);
       stage.expect(6, 'it shows that the outcome is unknown', stage.attention === 'outcome_unknown');
       await stage.sleep(160_000);
@@ -87,7 +98,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     play: async (stage) => {
       stage.loseWebhooks();
       stage.fail({ ...CHARGES, action: 'delay', delay_ms: 60_000, times: 1 });
-      stage.later(stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn));
+      stage.later(stage.life.create());
       await stage.sleep(2_000);
       stage.later(stage.life.till.cancel());
       await stage.within(40_000, 6, 'is cancelled', () => stage.status === 'cancelled');
@@ -102,7 +113,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
         { ...CHARGES, action: 'delay', delay_ms: 32_000, times: 1 },
         { ...CHARGES, action: 'status', status: 400, times: 1 },
       );
-      await stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
+      await stage.life.create();
       await stage.within(60_000, 2, 'shows a QR code', () => stage.status === 'awaiting_payment');
     },
   },
@@ -110,8 +121,8 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     play: async (stage) => {
       stage.loseWebhooks();
       stage.fail({ ...CHARGES, action: 'commit_then_reset', times: 1 });
-      stage.hideNewest(70_000);
-      await stage.life.till.create(stage.life.plan.reference, stage.life.plan.expiresIn);
+      stage.lieInLists('provider: lists without the newest records', 70_000);
+      await stage.life.create();
       await stage.sleep(90_000);
       stage.expect(2, 'its create is not repeated', stage.count('POST /charges') === 1);
     },
@@ -120,7 +131,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     play: async (stage) => {
       await stage.createAndPay();
       stage.fail({ ...REFUNDS, action: 'commit_then_reset', times: 1 });
-      stage.hideKeys(600_000);
+      stage.lieInLists('provider: refunds listed without keys', 600_000);
       stage.later(stage.life.till.refund(20_000));
       await stage.sleep(60_000);
       stage.expect(2, 'a person sees it', stage.attention === 'refund_unmatched');
@@ -133,7 +144,7 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     play: async (stage) => {
       await stage.createAndPay();
       stage.fail({ ...REFUNDS, action: 'commit_then_reset', times: 1 });
-      stage.otherCurrency(60_000);
+      stage.lieInLists('provider: refunds listed in another currency', 60_000);
       stage.later(stage.life.till.refund(20_000));
       await stage.sleep(30_000);
       stage.expect(3, 'the refund is not believed', stage.memo?.refunds?.[0]?.status === 'pending');
@@ -157,25 +168,10 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
     },
   },
   'the provider shows a status that no version knows': {
-    play: async (stage) => {
-      await stage.create();
-      const held = { ...stage.charge, status: 'held' };
-      stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [held.id]: held } });
-      await stage.life.lookUp();
-      await stage.within(2_000, 6, 'shows it to a person', () => stage.attention === 'unknown_status');
-      stage.heal();
-    },
+    play: (stage) => wrongChargeIsShown(stage, { status: 'held' }, 'unknown_status'),
   },
   'the provider shows another charge': {
-    play: async (stage) => {
-      await stage.create();
-      const { charge } = stage;
-      const other = { ...charge, id: 'chrg_test_0000000000another' };
-      stage.fail({ ...RETRIEVE, action: 'replace_records', records: { [charge.id]: other } });
-      await stage.life.lookUp();
-      await stage.within(2_000, 6, 'shows it to a person', () => stage.attention === 'integrity_mismatch');
-      stage.heal();
-    },
+    play: (stage) => wrongChargeIsShown(stage, { id: 'chrg_test_0000000000another' }, 'integrity_mismatch'),
   },
   'a customer pays in the millisecond of the void cut-off': {
     play: async (stage) => {
@@ -224,7 +220,11 @@ export function scriptOf(batch: number): string | null {
   return batch % 4 === 0 ? (NAMES[(batch / 4) % NAMES.length] as string) : null;
 }
 
-/** @param firstLife the number of the first life of this world @returns the checkout, which must become final as any other */
+/**
+ * Plays a script after the faults of a world.
+ * @param firstLife the number of the first life of this world
+ * @returns its checkout, which must become final
+ */
 export async function playScript(name: string, world: World, firstLife: number): Promise<Life> {
   const { seconds = LONG, play } = SCRIPTS[name] as Script;
   world.trace.note(`script: ${name}`);

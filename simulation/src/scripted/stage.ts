@@ -1,24 +1,24 @@
 import type { ChargeJson, Fault } from '@tillflow/sandbox';
 import type { CheckoutMemo } from '@tillflow/workflows';
 import type { Guarantee } from '@tillflow/workflows/testing';
+import type { ListLie } from '../installation/lies.js';
 import { Life } from '../life.js';
 import type { World } from '../world.js';
 
 const STEP_MS = 20;
 const MINUTE_MS = 60_000;
+/** Written again on purpose, as in the oracle: an error in the product's own rule must show here. After midnight UTC. */
 const CUT_OFF_MS = (16 * 60 + 15) * MINUTE_MS;
 const DAY_MS = 86_400_000;
 
-/** A request that reached the provider. `at`: milliseconds of virtual time. */
-type Arrival = { readonly method: string; readonly path: string; readonly at: number };
-
 /**
- * One checkout that follows a script, on an installation on which nothing else goes wrong. The event tail does not run, so
- * that it does not mend within a minute what a checkout must find by itself.
+ * One checkout that follows a script. Nothing else goes wrong. The event tail is paused: within a minute, it finds what the
+ * checkout must find.
  */
 export class Stage {
   readonly life: Life;
-  readonly arrivals: Arrival[] = [];
+  /** The requests that reached the provider: method and path. */
+  readonly #requests: string[] = [];
   readonly #leave: () => void;
 
   /** @param index the number of the first life of this world: the command that repeats it names that life */
@@ -32,7 +32,7 @@ export class Stage {
     this.life = new Life(world, { cause: () => undefined }, { ...plan, isOneByOne: true });
     world.onPublished(this.life.workflowId, () => this.life.look());
     this.#leave = world.provider.at((sandbox) =>
-      sandbox.on('request', ({ method, path }) => this.arrivals.push({ method, path, at: world.time.now })),
+      sandbox.on('request', ({ method, path }) => this.#requests.push(`${method} ${path}`)),
     );
   }
 
@@ -41,7 +41,7 @@ export class Stage {
   }
 
   get status(): string {
-    return this.memo?.state?.status ?? 'creating';
+    return this.life.status;
   }
 
   /** The newest charge at the provider. */
@@ -51,18 +51,19 @@ export class Stage {
     return charge;
   }
 
-  /** The code of the attention that the checkout shows; null: none. */
+  /** The path of {@link charge} at the provider. */
   get chargePath(): string {
     return `/charges/${this.charge.id}`;
   }
 
+  /** The code of the attention that the checkout shows; null: none. */
   get attention(): string | null {
     return this.memo?.state?.attention?.code ?? null;
   }
 
-  /** Requests to the provider whose method and path begin so. */
+  /** The number of requests to the provider whose method and path begin so. */
   count(request: string): number {
-    return this.arrivals.filter(({ method, path }) => `${method} ${path}`.startsWith(request)).length;
+    return this.#requests.filter((one) => one.startsWith(request)).length;
   }
 
   /** The provider fails these requests. */
@@ -80,18 +81,9 @@ export class Stage {
     this.world.provider.failWebhooks({ drop: 1 });
   }
 
-  /** Lists leave out records that are newer than this. Milliseconds. */
-  hideNewest(milliseconds: number): void {
-    this.world.provider.lies.lag('provider: lists without the newest records', milliseconds);
-  }
-
-  /** Listed refunds have no keys. Milliseconds. */
-  hideKeys(milliseconds: number): void {
-    this.world.provider.lies.lag('provider: refunds listed without keys', milliseconds);
-  }
-
-  otherCurrency(milliseconds: number): void {
-    this.world.provider.lies.lag('provider: refunds listed in another currency', milliseconds);
+  /** The provider's lists show this lie for so long. Milliseconds. */
+  lieInLists(lie: ListLie, milliseconds: number): void {
+    this.world.provider.lies.lag(lie, milliseconds);
   }
 
   /** The provider fails nothing any more. */
@@ -109,7 +101,7 @@ export class Stage {
     await this.sleep(MINUTE_MS / 2);
   }
 
-  /** Goes on beside the script. */
+  /** The script goes on while this work is under way. When the work fails, the run ends. */
   later(work: Promise<unknown>): void {
     work.catch((error: unknown) => this.world.time.fail(error));
   }
@@ -132,7 +124,7 @@ export class Stage {
 
   /** Creates the checkout, and waits for its QR code. */
   async create(): Promise<void> {
-    await this.life.till.create(this.life.plan.reference, this.life.plan.expiresIn);
+    await this.life.create();
     await this.within(2_000, 6, 'shows its QR code', () => this.status === 'awaiting_payment');
   }
 
@@ -149,10 +141,7 @@ export class Stage {
 
   /** Fails the script when something does not become so in time. Milliseconds. */
   async within(milliseconds: number, guarantee: Guarantee, what: string, isSo: () => boolean): Promise<void> {
-    const { time } = this.world;
-    const end = time.now + milliseconds;
-    while (!isSo() && time.now < end) await time.sleep(STEP_MS);
-    this.expect(guarantee, `after ${milliseconds} ms, it ${what}`, isSo());
+    this.expect(guarantee, `after ${milliseconds} ms, it ${what}`, await this.life.until(isSo, STEP_MS, milliseconds));
   }
 
   /** Fails the script when something is not so. */

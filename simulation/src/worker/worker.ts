@@ -142,6 +142,7 @@ export class SimulatedWorker implements Poller {
       time,
       readAfterMs: slowByMs,
       local: async (command) => {
+        // While the clock of workflows stands, a local call takes no time on it.
         const end = await this.parts.activities.local(run, command, slowByMs);
         return engine.parts.clockStandsAt === null ? end : { ...end, tookMs: 0 };
       },

@@ -152,7 +152,7 @@ export const FIXED: readonly Defect[] = [
     focus: options('action', ['cancels', 'waits']),
   },
   {
-    id: 'other-charge-shown-to-nobody',
+    id: 'other-charge-raises-no-attention',
     breaks: 'no attention is raised when the provider shows another charge than the one that is retrieved',
     file: `${MODEL}/charges/charges.ts`,
     from: 'if (isDisbelieved(why)) {',
