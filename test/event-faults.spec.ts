@@ -156,11 +156,12 @@ describe(
         return this.accepted.get(id) ?? [];
       }
 
-      async fail(signal: AbortSignal): Promise<void> {
-        for (;;) {
+      /** Each way in turn, from the given one on. */
+      async fail(first: number, signal: AbortSignal): Promise<void> {
+        for (let turn = first; ; turn += 1) {
           await until(UP_MS * (0.5 + random()), signal);
           if (signal.aborted) return;
-          const way = WAYS[Math.floor(random() * WAYS.length)] ?? 'answers 500';
+          const way = WAYS[turn % WAYS.length] ?? 'answers 500';
           downs[way] += 1;
           if (way === 'answers 500') this.#answers500 = true;
           else await this.door.close(way);
@@ -236,6 +237,17 @@ describe(
         { timeoutMs: ENOUGH_MS },
       );
 
+    /** Resolves when each fault has happened. The last sales wait for this, however fast the machine sells. */
+    const everyFaultHappens = (): Promise<void> =>
+      eventually(
+        () => {
+          const counts = { killed: faults.killed, frozen: faults.frozen, ...downs };
+          const missing = Object.entries(counts).filter(([, count]) => count === 0);
+          if (missing.length > 0) throw new Error(`Not yet: ${missing.map(([fault]) => fault).join(', ')}`);
+        },
+        { timeoutMs: 5 * MINUTE_MS },
+      );
+
     const until = (ms: number, signal: AbortSignal): Promise<unknown> =>
       sleep(ms, undefined, { signal }).catch(() => undefined);
 
@@ -282,7 +294,7 @@ describe(
         workers.push(await WorkerProcess.start(stack.workerEnvironment()));
       }
       const ending = new AbortController();
-      const failing = [failWorkers(ending.signal), ...receivers.map((end) => end.fail(ending.signal))];
+      const failing = [failWorkers(ending.signal), ...receivers.map((end, index) => end.fail(index, ending.signal))];
       const sold: string[] = [];
       let begun = 0;
       const till = async (): Promise<void> => {
@@ -293,14 +305,14 @@ describe(
             faults.restarted += 1;
             await temporal.restart();
           }
+          if (begun > CHECKOUTS - AT_ONCE) await everyFaultHappens();
           const kind = drawnKind();
           sold.push(await sell(kind));
           kinds[kind] += 1;
           if (sold.length % 1_000 === 0) print(`${sold.length} checkouts`);
         }
       };
-      await Promise.all(Array.from({ length: AT_ONCE }, till));
-      ending.abort();
+      await Promise.all(Array.from({ length: AT_ONCE }, till)).finally(() => ending.abort());
       await Promise.all(failing);
       const soldAt = performance.now();
       checkouts = await readAll(sold);
