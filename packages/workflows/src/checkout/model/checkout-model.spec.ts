@@ -480,9 +480,14 @@ describe('a refund', () => {
     expect(model.projection(at)).toMatchObject({ status: 'partially_refunded', refunded_amount: 50_000 });
   });
 
-  it.each(['answered', 'found'] as const)(
-    'a refund that is %s in another currency is not accepted and not repeated',
-    (how) => {
+  it.each([
+    ['answered', 50_000],
+    ['found', 50_000],
+    // The charge does not count it.
+    ['found', 0],
+  ] as const)(
+    'a refund that is %s in another currency is not accepted and not repeated (the charge shows %d as refunded)',
+    (how, refundedAmount) => {
       const model = sent();
       const other = { refundId: 'rfnd_1', amount: 50_000, otherCurrency: 'MYR', isVoid: false, key: 'k' };
       if (how === 'answered') model.applyRefund(at, 'k', { kind: 'done', value: other }, inFlightUntil);
@@ -490,7 +495,7 @@ describe('a refund', () => {
       for (let now = at; now < at + 2 * HOUR; now = plus(now, SECOND)) {
         const step = stepAt(model, now);
         expect(step.do).not.toBe('createRefund');
-        if (step.do === 'retrieveCharge') retrieve(model, now, given([other]));
+        if (step.do === 'retrieveCharge') retrieve(model, now, given([other], { refundedAmount }));
       }
       const state = model.projection(plus(at, 2 * HOUR));
       expect(state.attention).toMatchObject({ code: 'integrity_mismatch', detail: 'refund rfnd_1 is in MYR, not THB' });

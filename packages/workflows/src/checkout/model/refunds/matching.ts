@@ -38,8 +38,17 @@ export function mayBeInProgress(expected: Expected, chargeId: string, facts: Ref
   );
 }
 
-/** @returns what differs from the refund that was requested, for people; null when nothing does. */
-export function mismatchOf({ amount }: Readonly<RefundEntry>, facts: RefundFacts, currency: Currency): string | null {
+/**
+ * @param awaited the refund that was requested and that the provider now lists; undefined: one that Tillflow does not
+ * await
+ * @returns what differs from what is expected, for people; null when nothing does
+ */
+export function mismatchOf(
+  awaited: Readonly<RefundEntry> | undefined,
+  facts: RefundFacts,
+  currency: Currency,
+): string | null {
   if (facts.otherCurrency !== undefined) return `is in ${facts.otherCurrency}, not ${currency}`;
-  return facts.amount === amount ? null : `has the amount ${facts.amount}, not ${amount}`;
+  if (awaited === undefined || facts.amount === awaited.amount) return null;
+  return `has the amount ${facts.amount}, not ${awaited.amount}`;
 }

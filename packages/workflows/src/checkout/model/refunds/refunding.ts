@@ -102,11 +102,13 @@ export class Refunding {
   /** Applies the refunds that a retrieved charge lists, and continues with the one in progress. */
   applyRetrieved(now: Instant, retrievedAt: Instant, charge: Readonly<Charge>, facts: ChargeFacts): void {
     const { policy } = this.context;
-    for (const refund of facts.refunds) this.#applyListed(now, charge.id, refund);
-    const isMatched = this.#checkMatched(now, charge, facts);
+    const isListedWrong = facts.refunds.map((refund) => this.#applyListed(now, charge.id, refund)).includes(false);
+    const isMatched = this.#checkMatched(now, charge, facts) && !isListedWrong;
     const current = this.#current();
     if (current?.entry.chargeId !== charge.id || current.inProgress.stage === 'send') return;
     const { inProgress, entry } = current;
+    // The provider lists it, so it was made, whatever the answer was.
+    if (isListedWrong) Object.assign(inProgress, { stage: 'unknown', wasUnknown: true } as const);
     if (!isMatched) inProgress.absentLookups = 0;
     if (entry.status !== 'pending') this.#finish();
     // A reversed charge, or an answer older than the known state, decides nothing.
@@ -237,34 +239,34 @@ export class Refunding {
     call.tries = 0;
   }
 
-  #applyListed(now: Instant, chargeId: string, facts: RefundFacts): void {
+  /** @returns false when it is the refund in progress, and differs from what was requested. */
+  #applyListed(now: Instant, chargeId: string, facts: RefundFacts): boolean {
     const { refundId } = facts;
     const { attentions, intent } = this.context;
     const known = this.refunds.all.find(({ id }) => id === refundId);
-    if (known !== undefined && known.by !== 'elsewhere') return;
+    if (known !== undefined && known.by !== 'elsewhere') return true;
     const entry = entryOf(this.#expected, chargeId, facts);
-    if (entry === undefined) {
-      const isUndecided = known !== undefined || mayBeInProgress(this.#expected, chargeId, facts);
-      if (!isUndecided) this.refunds.addElsewhere(now, chargeId, facts);
-      return;
+    const awaited = entry?.id === null ? entry : undefined;
+    // It counted as made elsewhere until its key was seen, or an operator named it.
+    if (awaited !== undefined) this.refunds.removeElsewhere(refundId);
+    const mismatch = mismatchOf(awaited, facts, intent.currency);
+    if (mismatch === null) attentions.settle('integrity_mismatch', refundId);
+    else attentions.raise(now, 'integrity_mismatch', `refund ${refundId} ${mismatch}`, refundId);
+    if (awaited !== undefined) {
+      if (mismatch !== null) return this.state.inProgress?.key !== awaited.key;
+      if (refundId === this.state.adopting) this.state.adopting = null;
+      this.refunds.succeed(now, awaited.key, facts);
+      if (this.state.inProgress?.key === awaited.key) this.#finish();
+      return true;
     }
-    if (entry.id !== null) {
+    if (entry !== undefined) {
       const detail = `${entry.key} was made twice: ${entry.id} and ${refundId}`;
       attentions.raiseOnce(now, 'refund_doubled', detail, refundId);
-      if (known === undefined) this.refunds.addElsewhere(now, chargeId, facts);
-      return;
     }
-    // It counted as made elsewhere until its key was seen, or an operator named it.
-    this.refunds.removeElsewhere(refundId);
-    const mismatch = mismatchOf(entry, facts, intent.currency);
-    if (mismatch !== null) {
-      attentions.raise(now, 'integrity_mismatch', `refund ${refundId} ${mismatch}`, refundId);
-      return;
-    }
-    attentions.settle('integrity_mismatch', refundId);
-    if (refundId === this.state.adopting) this.state.adopting = null;
-    this.refunds.succeed(now, entry.key, facts);
-    if (this.state.inProgress?.key === entry.key) this.#finish();
+    // Whatever its currency, its amount is not refunded again.
+    const isUndecided = known !== undefined || mayBeInProgress(this.#expected, chargeId, facts);
+    if (!isUndecided) this.refunds.addElsewhere(now, chargeId, facts);
+    return true;
   }
 
   /**

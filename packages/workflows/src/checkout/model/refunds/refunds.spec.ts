@@ -1,8 +1,9 @@
 import { parseInstant, plus } from '@tillflow/domain';
 import { describe, expect, it } from 'vitest';
+import type { RefundFacts } from '../../activities.js';
 import { DrivenCheckout, listed, paidCharge, refusal, withRefunds } from '../../../testing/driven-checkout.js';
 import { unknownOutcome } from '../../../testing/runner.js';
-import { DAY, SECOND } from '../../../testing/simulated-provider.js';
+import { DAY, HOUR, SECOND } from '../../../testing/simulated-provider.js';
 
 const MONEY = ['refund_requested', 'refunded', 'voided', 'refunded_elsewhere', 'void_refused', 'refund_rejected'];
 
@@ -151,6 +152,73 @@ describe('the money of an abandoned refund', () => {
       { what: 'refunded_elsewhere', detail: 'THB 500.00, rfnd_9' },
       { what: 'refunded', detail: 'THB 500.00, rfnd_9' },
     ]);
+  });
+});
+
+describe('a refund in another currency', () => {
+  const inOtherCurrency = (refund: RefundFacts): RefundFacts => ({ ...refund, otherCurrency: 'MYR' });
+  const mismatch = { code: 'integrity_mismatch', detail: 'refund rfnd_9 is in MYR, not THB' };
+
+  it('integrity_mismatch shows for as long as the provider lists a refund in another currency', () => {
+    const checkout = DrivenCheckout.paid();
+    const right = listed('rfnd_9', 50_000, null);
+    for (const [refund, attention] of [
+      [inOtherCurrency(right), mismatch],
+      [right, null],
+      [inOtherCurrency(right), mismatch],
+      [right, null],
+    ] as const) {
+      checkout.retrieve(withRefunds([refund]));
+      expect(checkout.view).toMatchObject({ refunded_amount: 50_000, attention });
+    }
+  });
+
+  it('the amount of a refund in another currency is not refunded again, although the charge does not count it', () => {
+    const checkout = DrivenCheckout.paid();
+    checkout.askRefund('k', null);
+    checkout.sendRefund(withRefunds([inOtherCurrency(listed('rfnd_9', 50_000, null))], { refundedAmount: 0 }));
+    expect(checkout.model.refund('k')).toMatchObject({ amount: 150_000, failure_code: 'refund_exceeds_paid' });
+  });
+
+  it.each(['void', 'refund'] as const)(
+    'a %s that the provider refused is pending, and not sent again, while the provider lists it in another currency',
+    (kind) => {
+      const checkout = DrivenCheckout.paid();
+      const refund = listed('rfnd_9', 150_000, 'k');
+      checkout.askRefund('k', null);
+      checkout.sendRefund({ ...paidCharge, canVoid: kind === 'void' });
+      checkout.answerRefund('k', refusal);
+      for (let hours = 0; hours < 48; hours += 1) {
+        checkout.retrieve(withRefunds([inOtherCurrency(refund)], { refundedAmount: 0 }));
+        expect(checkout.pass(HOUR).step.do).not.toBe('createRefund');
+        expect(checkout.model.refund('k')).toMatchObject({ status: 'pending', kind });
+      }
+      checkout.retrieve(withRefunds([refund]));
+      checkout.model.advanceTo(checkout.now);
+      expect(checkout.model.refund('k')).toMatchObject({ status: 'succeeded', id: 'rfnd_9' });
+      expect(checkout.view).toMatchObject({ status: 'refunded', attention: null });
+    },
+  );
+
+  it('a refund of unknown outcome is made although the provider lists another refund in another currency', () => {
+    const checkout = DrivenCheckout.paid();
+    const other = withRefunds([inOtherCurrency(listed('rfnd_9', 1_000, null))], { canVoid: false });
+    checkout.askRefund('k', 50_000);
+    checkout.sendRefund();
+    checkout.answerRefund('k', unknownOutcome);
+    expect(checkout.retrieveUntilOther(other)).toMatchObject({ do: 'createRefund', key: 'k', amount: 50_000 });
+  });
+
+  it('integrity_mismatch of a refund that was made twice ends when the provider lists both in the right currency', () => {
+    const checkout = DrivenCheckout.paid();
+    checkout.askRefund('k', 50_000);
+    checkout.sendRefund();
+    checkout.answerRefund('k', unknownOutcome);
+    const both = ['rfnd_1', 'rfnd_2'].map((id) => listed(id, 50_000, 'k'));
+    checkout.retrieve(withRefunds(both.map(inOtherCurrency)));
+    expect(checkout.view.attention?.code).toBe('integrity_mismatch');
+    checkout.retrieve(withRefunds(both));
+    expect(checkout.view).toMatchObject({ refunded_amount: 100_000, attention: { code: 'refund_doubled' } });
   });
 });
 
