@@ -91,7 +91,7 @@ export async function runBatch(
   } catch (error) {
     throw new Error(`World ${seed}/${batch} fails`, { cause: error });
   } finally {
-    await world.close();
+    world.close();
   }
 }
 

@@ -32,6 +32,7 @@ export const FAULTS = [
   'provider: read shows an unknown status',
   'provider: lists without the newest records',
   'provider: refunds listed without keys',
+  'provider: refunds listed in another currency',
   'webhook: lost',
   'webhook: doubled',
   'webhook: out of order',

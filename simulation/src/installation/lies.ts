@@ -37,15 +37,13 @@ const OF_CHANGES: FaultKind = 'provider: change made, answered with another amou
 
 /** A drawn lie about lists lasts so long. Milliseconds. */
 const LAG_MS = 50_000;
-/** A script tells this lie; no drawn life meets it. */
-const OTHER_CURRENCY = 'provider: refunds listed in another currency';
-export type ListLie = FaultKind | typeof OTHER_CURRENCY;
 /** What a list that lags shows of its records. */
-const OF_LISTS: Partial<Record<ListLie, (records: readonly Shown[], since: number) => readonly Shown[]>> = {
+const OF_LISTS: Partial<Record<FaultKind, (records: readonly Shown[], since: number) => readonly Shown[]>> = {
   'provider: lists without the newest records': (records, since) =>
     records.filter(({ created_at: at }) => typeof at !== 'string' || Date.parse(at) <= since),
   'provider: refunds listed without keys': (records) => records.map((record) => refundWith(record, { metadata: {} })),
-  [OTHER_CURRENCY]: (records) => records.map((record) => refundWith(record, { currency: 'USD' })),
+  'provider: refunds listed in another currency': (records) =>
+    records.map((record) => refundWith(record, { currency: 'USD' })),
 };
 const refundWith = (record: Shown, fields: Shown): Shown =>
   record['object'] === 'refund' ? { ...record, ...fields } : record;
@@ -58,7 +56,7 @@ const CHARGE = /^\/charges\/\w+$/;
 export class Lies {
   readonly #due: FaultKind[] = [];
   /** For how long lists lag, and until when. */
-  readonly #lags = new Map<ListLie, { readonly milliseconds: number; readonly until: number }>();
+  readonly #lags = new Map<FaultKind, { readonly milliseconds: number; readonly until: number }>();
   /** What the last two different reads of a record showed. */
   readonly #reads = new Map<string, { readonly newest: string; readonly older: string | null }>();
   /** Tillflow believes the second of two reads that show the same, so a record is shown in an older state once. */
@@ -85,7 +83,7 @@ export class Lies {
   }
 
   /** Lists show this for so long. Those that leave out records leave out what is newer. */
-  lag(kind: ListLie, milliseconds: number): void {
+  lag(kind: FaultKind, milliseconds: number): void {
     this.#lags.set(kind, { milliseconds, until: this.time.now + milliseconds });
   }
 
@@ -160,7 +158,7 @@ export class Lies {
     return true;
   }
 
-  #count(kind: ListLie): void {
+  #count(kind: FaultKind): void {
     this.#counts[kind] = (this.#counts[kind] ?? 0) + 1;
   }
 }

@@ -1,7 +1,7 @@
 import type { ChargeJson, Fault } from '@tillflow/sandbox';
 import type { CheckoutMemo } from '@tillflow/workflows';
 import type { Guarantee } from '@tillflow/workflows/testing';
-import type { ListLie } from '../installation/lies.js';
+import type { FaultKind } from '../fault-kinds.js';
 import { Life } from '../life.js';
 import type { World } from '../world.js';
 
@@ -82,7 +82,7 @@ export class Stage {
   }
 
   /** The provider's lists show this lie for so long. Milliseconds. */
-  lieInLists(lie: ListLie, milliseconds: number): void {
+  lieInLists(lie: FaultKind, milliseconds: number): void {
     this.world.provider.lies.lag(lie, milliseconds);
   }
 

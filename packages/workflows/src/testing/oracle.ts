@@ -132,17 +132,27 @@ class Checks {
     const requested = timeline.findLastIndex(({ what }) => what === 'attempt_requested');
     const isReopened = requested > timeline.findLastIndex(isEndOfCheckout);
     const isKept = this.#status === 'paid' || this.#status === 'partially_refunded';
-    const isRefused = memo.state?.attention?.code === 'return_refused' || this.#isExcused('return_refused');
+    const refused = this.#accepted === undefined ? '' : `of ${this.#accepted.id}: `;
+    const wasRefused = timeline.some(
+      ({ what, detail = '' }) =>
+        what === 'attention' && detail.startsWith('return_refused: ') && detail.includes(refused),
+    );
+    const isRefused = wasRefused || this.#isExcused('return_refused');
     const isExcused = isReopened || isRefused || this.#isExcused('late_payment');
     this.#expect(6, !ENDS.includes(status) || !isKept || isExcused, `it was ${status}, and is ${this.#status}`);
   }
 
-  /** A customer cannot pay two codes, nor one of a checkout that has ended. */
+  /** A customer cannot pay two codes, nor one of a checkout that has ended, unless an operator abandoned its charge. */
   oneCodeIsPayable(): void {
-    const { attempts = [] } = this.observation.memo.state ?? {};
+    const { state, timeline = [] } = this.observation.memo;
+    const { attempts = [] } = state ?? {};
     const open = attempts.filter(({ status }) => status === 'pending').map(({ number }) => number);
     this.#expect(1, open.length <= 1, `attempts ${open.join(' and ')} are open`);
-    const pending = this.#pending;
+    const isAbandoned = (id: string): boolean =>
+      timeline.some(({ what, detail }) =>
+        what === 'charge_abandoned' ? detail === id : ENDS.includes(what) && detail === 'abandoned by an operator',
+      );
+    const pending = this.#pending.filter((id) => !isAbandoned(id));
     const mayBePayable = !ENDS.includes(this.#status) || this.observation.hasLateEffects === true;
     this.#expect(
       2,
