@@ -133,22 +133,22 @@ export const FIXED: readonly Defect[] = [
     to: '(false as boolean)',
   },
   {
-    id: 'first-refund-request-hides-the-second',
-    breaks: 'two refund requests with one key count as one while they are on their way',
-    file: 'packages/workflows/src/checkout/handlers.ts',
-    from: '    this.#comingRefunds.delete(request);\n    throwIf',
-    to: '    for (const one of this.#comingRefunds) if (keyOf(one) === keyOf(request)) this.#comingRefunds.delete(one);\n    throwIf',
+    id: 'refund-mismatch-stays',
+    breaks: 'the attention of a refund in another currency stays when it is listed right, and was made twice',
+    file: `${MODEL}/refunds/refunding.ts`,
+    from: "attentions.settle('integrity_mismatch', refundId);",
+    to: "attentions.settle('integrity_mismatch', awaited === undefined ? 'none' : refundId);",
+    focus: ['--fault', 'refunds listed in another currency', '--fault', 'takes effect too late'],
+  },
+  {
+    ...mutantOf('first-refund-request-hides-the-second'),
     focus: [
       ...options('fault', ['worker: killed', 'worker: frozen', 'without CPU', 'api-engine: answer lost', 'task lost']),
       ...options('action', ['refunds twice with one key', 'refunds all']),
     ],
   },
   {
-    id: 'first-memo-keeps-its-version',
-    breaks: 'a first memo without the code that the history showed has the same version',
-    file: 'packages/workflows/src/checkout/memo.ts',
-    from: 'withdrawsShownQr ? 2 : 1',
-    to: 'withdrawsShownQr ? 1 : 1',
+    ...mutantOf('first-memo-keeps-its-version'),
     focus: options('action', ['cancels', 'waits']),
   },
   {

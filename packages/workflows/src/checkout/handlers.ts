@@ -11,6 +11,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import { clock } from '../shared/clock.js';
+import { ComingRefunds } from './coming-refunds.js';
 import {
   begin,
   cancel,
@@ -71,8 +72,7 @@ class Messages {
   #wake: (() => void) | null = null;
   /** The callers of `begin`. Kept apart from the others: every customer waits for it, and a `condition` costs more. */
   readonly #beginning: ((answer: Begun) => void)[] = [];
-  /** Refund requests that are accepted, and that the model does not have yet: their limits are being read. */
-  readonly #comingRefunds = new Set<RefundRequest>();
+  readonly #comingRefunds = new ComingRefunds();
   /** The other updates that wait, the longest first. */
   readonly #waiting = new Set<symbol>();
 
@@ -99,7 +99,8 @@ class Messages {
     });
     setHandler(refund, (request) => this.#refund(request), {
       // The same request may be on its way already, and be carried out: then the handler decides after it.
-      validator: (request) => (this.#isComing(request) ? undefined : throwIf(model.refuseRefund(clock(), request))),
+      validator: (request) =>
+        this.#comingRefunds.hasKeyOf(request) ? undefined : throwIf(model.refuseRefund(clock(), request)),
     });
     setHandler(decideRefund, (decision) => this.#decideRefund(decision), {
       // Whether the requester may decide is asked afterwards: a validator cannot wait.
@@ -222,20 +223,16 @@ class Messages {
   async #refund(request: RefundRequest): Promise<StoredRefund> {
     const { model } = this;
     const limit = this.hasLimits() ? await this.#limitOf(request) : null;
-    this.#comingRefunds.delete(request);
+    this.#comingRefunds.end(request);
     throwIf(model.refuseRefund(clock(), request));
     this.apply(() => model.requestRefund(clock(), request, limit));
     await this.#until(() => this.#isDecided(request.key));
     return this.#decided(request.key);
   }
 
-  #isComing(request: RefundRequest): boolean {
-    return [...this.#comingRefunds].some((coming) => keyOf(coming) === keyOf(request));
-  }
-
   async #refundBySignal(request: RefundRequest): Promise<void> {
     const limit = await this.#limitOf(request);
-    this.#comingRefunds.delete(request);
+    this.#comingRefunds.end(request);
     this.#applySignal(() => this.model.requestRefundBySignal(clock(), request, limit));
   }
 
@@ -285,11 +282,6 @@ class Messages {
     );
     this.#waiting.delete(turn);
   }
-}
-
-/** A message that is sent by hand may have no request. */
-function keyOf(request: RefundRequest | undefined): string {
-  return request?.key ?? '';
 }
 
 /** The limit that the API sent along. A message that is sent by hand may have none, or anything: then it is 0. */
