@@ -27,13 +27,14 @@ const alone = (spec: string, index: number) => ({
 
 export default defineConfig({
   test: {
+    // Vitest runs them in the order of their names, so short specs fill the processes that long ones of the product leave.
     // Two kinds of processes. Once a stack has used AsyncLocalStorage, Node 20 pays for every promise of that process,
-    // and the arithmetic of the parts takes five times as long there.
+    // and the arithmetic of the units takes five times as long there.
     projects: [
       {
         extends: true,
         test: {
-          name: 'parts',
+          name: 'units',
           include: ['{packages,apps}/*/src/**/*.spec.ts', '{tools,bench,simulation}/src/**/*.spec.ts'],
         },
       },

@@ -4,7 +4,7 @@ import { activePollers, describeTaskQueue } from '@tillflow/temporal';
 import { freePorts } from '@tillflow/tools';
 import { FULL } from './support/full.js';
 import { FAST } from './support/money-calls.js';
-import { chargeIdOf, newReference, Stack } from './support/stack.js';
+import { chargeIdOf, Stack } from './support/stack.js';
 import { operatorOf, tillflow } from './support/tillflow.js';
 import { WorkerProcess, type SignalAt } from './support/worker-process.js';
 
@@ -49,7 +49,7 @@ describe('a worker whose clock is set wrong while it runs, and right again', () 
       worker.signal('SIGUSR2');
       await worker.line('600 s ahead');
       expect(await ready()).toMatchObject({ status: 503, body: { status: 'not_ready', reason: 'clock_wrong' } });
-      const { id } = (await stack.create()).body;
+      const { id } = (await stack.begin()).body;
       expect((await stack.get(`/v1/checkouts/${id}`)).body.status).toBe('creating');
       expect(stack.requests('POST /sources')).toEqual([]);
       worker.signal('SIGUSR2');
@@ -84,7 +84,7 @@ describe.concurrent.each([
       shiftMs,
       BOUND_RAISED,
       async (stack, worker) => {
-        const { id } = (await stack.create({ reference: newReference() })).body;
+        const { id } = (await stack.begin()).body;
         await worker.signalled;
         await sleep(Number(FAST.api.SEND_WITHIN_MS) + 100);
         worker.signal('SIGCONT');
@@ -105,7 +105,7 @@ describe.concurrent.each([
       const worker = WorkerProcess.run({ ...shifted(stack, shiftMs), WORKER_HEALTH_PORT: String(port) });
       const health = (path: string) => fetch(`http://127.0.0.1:${port}${path}`);
       try {
-        const { id } = (await stack.create()).body;
+        const { id } = (await stack.begin()).body;
         const said = await worker.line(`600 s ${side}`);
         expect(said).toContain('MAX_CLOCK_OFFSET_MS');
         expect((await health('/health/live')).status).toBe(200);
