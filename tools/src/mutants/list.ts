@@ -662,7 +662,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     id: 'listed-refund-is-refused',
-    breaks: 'a refund that the provider refused, and lists in another currency, is not made',
+    breaks: 'a refund that the provider refused, and lists in another currency, counts as not made',
     file: `${MODEL}/refunds/refunding.ts`,
     from: 'if (isListedWrong)',
     to: 'if (false as boolean)',

@@ -2,7 +2,7 @@ import type { RefundRequest } from './messages.js';
 
 /**
  * Refund requests that are accepted, and that the model does not have yet: their limits are being read. Each counts by
- * itself, so that the end of one does not hide another with its key.
+ * itself, so that the end of one does not hide another request with the same key.
  */
 export class ComingRefunds {
   readonly #requests = new Set<RefundRequest>();
