@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Life, Plans, simulate, type End } from '@tillflow/simulation';
+import { FaultsOfCharges, Life, Plans, simulate, type End } from '@tillflow/simulation';
 import { describe, expect, it } from 'vitest';
 import { FULL } from './support/full.js';
 import { LivedWorld } from './support/lived-world.js';
@@ -21,11 +21,15 @@ async function live(): Promise<readonly End[]> {
   const lives = Array.from({ length: LIVES }, (_, index) => {
     const plan = plans.shortLife(index);
     const surroundings = world.surroundings(`${SEED}/${index}`);
-    return new Life(surroundings, { cause: () => undefined }, { ...plan, reference: `${plan.reference}-${run}` });
+    return new Life(surroundings, new FaultsOfCharges(surroundings.provider), {
+      ...plan,
+      reference: `${plan.reference}-${run}`,
+    });
   });
   const following = world.follow(lives.map(({ plan }) => `checkout/default/${plan.reference}`));
   try {
     await Promise.all(lives.map((life) => life.run()));
+    stack.sandbox.faults.clear();
     for (const life of lives) life.stopReviewing();
     const deadline = Date.now() + FINAL_WITHIN_MS;
     const isOpen = (life: Life): boolean => life.compare(world.records()).some(({ guarantee }) => guarantee === 6);

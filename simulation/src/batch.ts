@@ -1,5 +1,5 @@
 import type { Breach } from '@tillflow/workflows/testing';
-import { Faults } from './faults.js';
+import { Faults, FaultsOfCharges } from './faults.js';
 import { Life } from './life.js';
 import { Plans, type Beat, type Focus } from './plan.js';
 import { playScript, scriptOf } from './scripted/scripts.js';
@@ -75,7 +75,8 @@ export async function runBatch(
     const number = batch * lives + index;
     return kind === 'faults' ? plans.life(number) : plans.shortLife(number);
   });
-  const people = planned.map((plan) => new Life(world, faults, plan));
+  const causes = kind === 'faults' ? faults : new FaultsOfCharges(world.provider);
+  const people = planned.map((plan) => new Life(world, causes, plan));
   for (const life of people) world.onPublished(life.workflowId, () => life.look());
   const play = async (): Promise<Settled> => {
     await Promise.all(people.map((life) => life.run()));

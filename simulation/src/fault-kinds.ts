@@ -75,3 +75,18 @@ export const FAULTS = [
   'clock: workers behind',
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];
+
+/** Faults that a real provider can have, too: each meets the next request about one charge, and is over within seconds. */
+export const FAULTS_OF_A_CHARGE: readonly FaultKind[] = [
+  'provider: change answered 503',
+  'provider: change made, answered 500',
+  'provider: change not received',
+  'provider: answer of a change lost',
+  'provider: unreadable answer of a change',
+  'provider: cut answer of a change',
+  'provider: change answered 429',
+  'provider: change refused with 400',
+  'provider: read answered 500',
+  'provider: read broken off',
+  'provider: unreadable answer of a read',
+];

@@ -1,4 +1,5 @@
 import type { Fault } from '@tillflow/sandbox';
+import type { Surroundings } from './people/surroundings.js';
 import { Lies } from './installation/lies.js';
 import type { Link } from './network/network.js';
 import type { FaultKind } from './fault-kinds.js';
@@ -102,6 +103,22 @@ const INSTALLATION: Partial<Record<FaultKind, Cause>> = {
 /** Null: all are dead at the moment. */
 function oneOf<T>(all: readonly T[], random: Random): T | null {
   return all.length === 0 ? null : random.pick(all);
+}
+
+/** Causes faults of the provider that meet one charge only, so that lives do not disturb each other. */
+export class FaultsOfCharges {
+  constructor(private readonly provider: Pick<Surroundings['provider'], 'at'>) {}
+
+  /** @param chargeId undefined: there is no charge yet, and nothing fails */
+  cause(kind: FaultKind, chargeId: string | undefined): void {
+    const fault = PROVIDER[kind];
+    if (fault === undefined || chargeId === undefined) return;
+    const path = `/charges/${chargeId}`;
+    const paths = fault.method === 'GET' ? [path] : [`${path}/refunds`, `${path}/expire`];
+    this.provider.at((sandbox) => {
+      for (const one of paths) sandbox.faults.add({ ...fault, path: one });
+    });
+  }
 }
 
 /** Causes faults of a world. */

@@ -1,4 +1,5 @@
 export type { End } from './batch.js';
+export { FaultsOfCharges } from './faults.js';
 export { Life } from './life.js';
 export type { Surroundings } from './people/surroundings.js';
 export { Plans } from './plan.js';

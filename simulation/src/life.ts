@@ -2,10 +2,10 @@ import { compareRecords, type ProviderRecords } from '@tillflow/tools/chaos';
 import { resolve, type AttentionCode, type CheckoutMemo, type Resolution } from '@tillflow/workflows';
 import { checkAlways, checkChange, type Answer, type Breach } from '@tillflow/workflows/testing';
 import type { End } from './batch.js';
-import type { Faults } from './faults.js';
 import { Customer } from './people/customer.js';
 import type { Surroundings } from './people/surroundings.js';
 import { AMOUNT, Till } from './people/till.js';
+import type { FaultKind } from './fault-kinds.js';
 import type { Beat, LifePlan, Moment, PersonAction } from './plan.js';
 import { Random } from './random.js';
 
@@ -24,6 +24,9 @@ const CODE_WITHIN_MS = 2_000;
 /** A call to the provider without an answer may take effect for so long. Milliseconds. */
 const IN_FLIGHT_MS = 14_000;
 
+/** Makes a fault happen. `chargeId`: the newest charge of the life; undefined when there is none. */
+export type Causes = { cause(kind: FaultKind, chargeId: string | undefined): void };
+
 /** One checkout with its people, from the first request on. */
 export class Life {
   readonly #random: Random;
@@ -41,7 +44,7 @@ export class Life {
 
   constructor(
     private readonly world: Surroundings,
-    private readonly faults: Pick<Faults, 'cause'>,
+    private readonly faults: Causes,
     readonly plan: LifePlan,
   ) {
     this.#random = new Random(`${world.seed}/people/${plan.index}`);
@@ -113,7 +116,7 @@ export class Life {
   }
 
   #cause({ fault }: Beat): void {
-    if (fault !== null) this.faults.cause(fault);
+    if (fault !== null) this.faults.cause(fault, this.customer.charges.at(-1)?.id);
   }
 
   /** Brings the checkout to a moment of its life. @returns whether that is still possible */

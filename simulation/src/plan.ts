@@ -1,4 +1,4 @@
-import { FAULTS, type FaultKind } from './fault-kinds.js';
+import { FAULTS, FAULTS_OF_A_CHARGE, type FaultKind } from './fault-kinds.js';
 import { Random } from './random.js';
 
 /** Where a checkout is in its life when something happens to it. */
@@ -127,12 +127,12 @@ export class Plans {
     };
   }
 
-  /** A life on a sound installation whose beats come within seconds: it can be played on a real one too. */
+  /** A life whose beats come within seconds, with faults of the provider only: it can be played on a real server, too. */
   shortLife(index: number): LifePlan {
     const random = new Random(`${this.seed}/short/${index}`);
     const beats = [0, 1, 2].map((): Beat => ({
       moment: random.pick(MOMENTS),
-      fault: null,
+      fault: random.chance(0.5) ? random.pick(FAULTS_OF_A_CHARGE) : null,
       action: random.pick(ACTIONS),
     }));
     return {

@@ -3,7 +3,7 @@ import type { Surroundings } from './surroundings.js';
 import { AMOUNT } from './till.js';
 
 /** In the smallest currency unit. No other refund of a simulation has this amount. */
-const DASHBOARD_REFUND = 20_003;
+export const DASHBOARD_REFUND = 20_003;
 
 /** The customer of one checkout, and the shop's people at the provider's dashboard. */
 export class Customer {

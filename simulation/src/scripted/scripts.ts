@@ -1,5 +1,6 @@
 import type { AttentionCode } from '@tillflow/workflows';
 import type { Life } from '../life.js';
+import { DASHBOARD_REFUND } from '../people/customer.js';
 import type { World } from '../world.js';
 import { Stage } from './stage.js';
 
@@ -33,6 +34,26 @@ async function refundIsShown(stage: Stage): Promise<void> {
   await stage.within(1_000, 12, 'shows the refund', () => refunds().length === 1);
   stage.expect(12, `the till is shown a refund, no void: ${refunds()[0]?.kind}`, refunds()[0]?.kind === 'refund');
   stage.stopClockOfWorkflows(null);
+}
+
+/**
+ * A retrieve shows a change, and the payment is refunded at the dashboard while the answer is on its way. No message arrives
+ * during the first try of a retrieve, which is a local activity, so that one gets no answer.
+ * @param refunded what the checkout must show then, in the smallest currency unit
+ */
+async function refundDuringRetrieve(stage: Stage, change: () => unknown, refunded: number): Promise<void> {
+  stage.loseWebhooks();
+  await change();
+  stage.heal();
+  stage.fail({ ...RETRIEVE, action: 'hang', times: 1 });
+  stage.fail({ ...RETRIEVE, action: 'commit_then_delay', delay_ms: 2_000, times: 1 });
+  const before = stage.count(`GET ${stage.chargePath}`);
+  stage.later(stage.life.lookUp());
+  const isSecondTry = (): boolean => stage.count(`GET ${stage.chargePath}`) === before + 2;
+  await stage.within(10_000, 6, 'retrieves its charge a second time', isSecondTry);
+  await stage.sleep(500);
+  await stage.life.customer.refundAtDashboard();
+  await stage.within(8_000, 6, `shows ${refunded} as refunded`, () => stage.memo?.state?.refunded_amount === refunded);
 }
 
 /** What must become right within a stated time, or to the millisecond: random lives rarely come to it, or never. */
@@ -208,6 +229,36 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       await stage.life.till.refund(null);
       stage.stopClockOfWorkflows(null);
       stage.expect(12, 'it is refunded', stage.status === 'refunded');
+    },
+  },
+  'a refund at the dashboard follows another one, while a retrieve shows the other': {
+    play: async (stage) => {
+      await stage.createAndPay();
+      await stage.sleep(2_000);
+      await refundDuringRetrieve(stage, () => stage.life.customer.refundAtDashboard(), 2 * DASHBOARD_REFUND);
+    },
+  },
+  'a refund at the dashboard follows a payment, while a retrieve shows the payment': {
+    play: async (stage) => {
+      // With the attention, the workflow publishes the id of its charge, by which the webhook of a refund finds it.
+      await wrongChargeIsShown(stage, { id: 'chrg_test_0000000000another' }, 'integrity_mismatch');
+      await stage.life.lookUp();
+      await stage.sleep(2_000);
+      await refundDuringRetrieve(stage, () => stage.pay(), DASHBOARD_REFUND);
+    },
+  },
+  'a till cancels when it has the QR code, before its workflow has written it': {
+    play: async (stage) => {
+      stage.fail({ ...CHARGES, action: 'delay', delay_ms: 500, times: 1 });
+      stage.later(stage.life.create());
+      await stage.within(2_000, 6, 'creates its charge', () => stage.count('POST /charges') === 1);
+      stage.loseWorkflowTasks(1);
+      const { till } = stage.life;
+      await stage.within(2_000, 6, 'shows its QR code', () => till.shown.some(({ hasQr }) => hasQr));
+      stage.loseWorkflowTasks(0);
+      stage.expect(6, 'its workflow has written nothing', stage.status === 'creating');
+      stage.later(till.cancel());
+      await stage.within(20_000, 6, 'is cancelled', () => stage.status === 'cancelled');
     },
   },
 };

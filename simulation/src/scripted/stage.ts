@@ -76,6 +76,11 @@ export class Stage {
     this.world.network.cut('api-engine', milliseconds, true);
   }
 
+  /** So many of the next workflow tasks never reach a worker, for each worker. Temporal hands each out again after 10 s. */
+  loseWorkflowTasks(count: number): void {
+    for (const worker of this.world.workers.all) worker.loseTasks = count;
+  }
+
   /** The provider sends no webhook from now on. */
   loseWebhooks(): void {
     this.world.provider.failWebhooks({ drop: 1 });

@@ -354,6 +354,22 @@ export const MUTANTS: readonly Mutant[] = [
     tests: model,
   },
   {
+    id: 'refund-hint-in-retrieve-lost',
+    breaks: 'a refund that is reported while a retrieve shows the payment causes no further retrieve',
+    file: `${MODEL}/charges/polling.ts`,
+    from: '(isJustPaid ? charge.otherHintAt : hintedAt)',
+    to: '(isJustPaid ? 0 : hintedAt)',
+    tests: model,
+  },
+  {
+    id: 'named-charge-not-retrieved',
+    breaks: 'a charge that a hint names again before the checkout has it is not retrieved once more',
+    file: `${MODEL}/charges/charges.ts`,
+    from: 'if (isNamed && charge !== undefined',
+    to: 'if ((false as boolean) && charge !== undefined',
+    tests: model,
+  },
+  {
     id: 'no-rechecks',
     breaks: 'a hint that shows no change is not followed by further retrieves',
     file: `${MODEL}/charges/polling.ts`,

@@ -7,7 +7,7 @@ const PAGE = 'docs/simulation.md';
 const HEADING = '## Mutants';
 const SEED = 20_261_126;
 /** A mutant with which so many lives are right survives. Each script comes at least once among them. */
-const LIVES = 1_400;
+const LIVES = 1_540;
 
 /** The code that decides about money within a checkout. A simulation has one account, no endpoint, and no SDK. */
 const MONEY = [
@@ -140,17 +140,7 @@ export const FIXED: readonly Defect[] = [
     to: "attentions.settle('integrity_mismatch', awaited === undefined ? 'none' : refundId);",
     focus: ['--fault', 'refunds listed in another currency', '--fault', 'takes effect too late'],
   },
-  {
-    ...mutantOf('first-refund-request-hides-the-second'),
-    focus: [
-      ...options('fault', ['worker: killed', 'worker: frozen', 'without CPU', 'api-engine: answer lost', 'task lost']),
-      ...options('action', ['refunds twice with one key', 'refunds all']),
-    ],
-  },
-  {
-    ...mutantOf('first-memo-keeps-its-version'),
-    focus: options('action', ['cancels', 'waits']),
-  },
+  mutantOf('first-memo-keeps-its-version'),
   {
     id: 'other-charge-raises-no-attention',
     breaks: 'no attention is raised when the provider shows another charge than the one that is retrieved',
@@ -273,7 +263,10 @@ async function writeTable(results: readonly Found[]): Promise<void> {
     '',
     `\`pnpm mutants simulated\` breaks one rule about money at a time, and runs up to ${LIVES} lives of seed ${SEED} until one`,
     `fails. It writes this table. The simulation finds ${found.length} of ${results.length}. ${behindLayer} more have a second layer that stops the mistake, and`,
-    'the simulation finds them when both are broken. A test of `pnpm test` finds each of the others: [mutants.md](mutants.md).',
+    'the simulation finds them when both are broken.',
+    ...(missed.length === behindLayer
+      ? []
+      : ['A test of `pnpm test` finds each of the others: [mutants.md](mutants.md).']),
     '',
     '| Mutant | What it breaks | Lives until it is found | What is broken first: the guarantee, the checkout |',
     '| --- | --- | --- | --- |',
