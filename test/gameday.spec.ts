@@ -1,4 +1,5 @@
-import { FAULTS, findPrometheus, isPassed, runGameDay } from '@tillflow/tools/gameday';
+import { findPrometheus } from '@tillflow/tools';
+import { FAULTS, isPassed, runGameDay } from '@tillflow/tools/gameday';
 import { expect, it } from 'vitest';
 import { FULL } from './support/full.js';
 

@@ -5,5 +5,5 @@ export { SupervisedChild, type SupervisedChildOptions } from './supervised-child
 export { freePorts } from './ports.js';
 export { RestartableTemporal } from './restartable-temporal.js';
 export { fastForward } from './time-skipping.js';
-export { PROMETHEUS, PrometheusServer, PROMTOOL, type Series } from './prometheus.js';
+export { findPrometheus, PrometheusServer, PROMTOOL, type Series } from './prometheus.js';
 export { cacheFolder, hashOf } from './temporal-download.js';

@@ -12,7 +12,7 @@ const run = promisify(execFile);
 
 /** `PROMTOOL` names another path to promtool, and Prometheus is beside it. */
 export const PROMTOOL = process.env['PROMTOOL'] ?? 'promtool';
-export const PROMETHEUS = PROMTOOL.includes('/') ? join(dirname(PROMTOOL), 'prometheus') : 'prometheus';
+const PROMETHEUS = PROMTOOL.includes('/') ? join(dirname(PROMTOOL), 'prometheus') : 'prometheus';
 
 const READY_WITHIN_MS = 30_000;
 
@@ -20,7 +20,7 @@ const READY_WITHIN_MS = 30_000;
 type ScrapeJob = { readonly job: string; readonly targets: readonly string[]; readonly key?: string };
 
 export type PrometheusOptions = {
-  /** The path of the program. Default: {@link PROMETHEUS}. */
+  /** The path of the program. Default: the installed one. */
   readonly program?: string;
   readonly jobs: readonly ScrapeJob[];
   /** The content of a file of rules, which are evaluated as often as the jobs are scraped. */

@@ -94,18 +94,22 @@ function restoredStore(): GameDayFault {
     alert: 'TillflowNotices',
     alsoPages: {
       alerts: ['TillflowApiDown', 'TillflowWorkerDown', 'TillflowTemporalDown'],
-      why: 'the runbook stops everything during the restore',
+      why: 'the runbook stops everything during the restore, and the API before its backfill',
     },
     losesUnpaid: true,
     prepare: async (production) => {
       backedUpAt = new Date().toISOString();
       await stopped(production, () => production.temporal.backUp());
     },
-    begin: async (production) => {
-      await stopped(production, () => production.temporal.restore());
+    begin: (production) => stopped(production, () => production.temporal.restore()),
+    // What the runbook says, once the alert has called an operator.
+    end: async (production) => {
+      await production.api.kill();
       await production.tillflow('backfill', '--from', backedUpAt);
+      await production.api.start();
+      await keepTheSales(production);
+      await production.tillflow('reconcile', '--from', backedUpAt, '--to', new Date().toISOString());
     },
-    end: keepTheSales,
   };
 }
 

@@ -26,7 +26,9 @@ export type FaultResult = {
   readonly alert: string;
   /** Null: the alert did not fire in time. */
   readonly firedAfterMs: number | null;
-  /** Other alerts that woke a person, without those that belong to the fault. */
+  /** Pages that belong to the fault, besides its alert. */
+  readonly alsoPages: readonly string[];
+  /** Other alerts that woke a person. */
   readonly otherPages: readonly string[];
   /** Other alerts that can wait. */
   readonly tickets: readonly string[];
@@ -90,6 +92,7 @@ class GameDay {
     this.log(`all is well for ${calmMs / 1_000} s`);
     const seen = new Alerts(this.production);
     for (const end = Date.now() + calmMs; Date.now() < end;) await seen.look();
+    await seen.lookBack();
     const sales = this.#load.references.length;
     await this.#load.end();
     return { seconds: calmMs / 1_000, sales, pages: seen.pagesBut([]) };
@@ -119,9 +122,21 @@ class GameDay {
     const tookMs = Date.now() - endedAt;
     const finalAfterMs = breaches.length === 0 && tookMs <= FINAL_WITHIN_MS ? tookMs : null;
     const isQuiet = await this.#quiet(seen);
-    const otherPages = seen.pagesBut([alert, ...(alsoPages?.alerts ?? [])]);
-    const tickets = seen.tickets().filter((one) => one !== alert);
-    return { fault: name, alert, firedAfterMs, otherPages, tickets, sales, finalAfterMs, breaches, isQuiet };
+    await seen.lookBack();
+    const pages = seen.pagesBut([alert]);
+    const isAllowed = (page: string): boolean => alsoPages?.alerts.includes(page) === true;
+    return {
+      fault: name,
+      alert,
+      firedAfterMs,
+      alsoPages: pages.filter(isAllowed),
+      otherPages: pages.filter((page) => !isAllowed(page)),
+      tickets: seen.tickets().filter((one) => one !== alert),
+      sales,
+      finalAfterMs,
+      breaches,
+      isQuiet,
+    };
   }
 
   /** Ends the load, and waits until no record differs. @returns what still differs at the deadline */
@@ -138,12 +153,15 @@ class GameDay {
   async #compare({ losesUnpaid }: GameDayFault): Promise<Breach[]> {
     // The sandbox's answer has every section of the request.
     const records = this.production.sandbox.state(COMPARED_SECTIONS) as ProviderRecords;
-    const compared = this.#load.references.map(async (reference) => {
+    const compare = async (reference: string): Promise<readonly Breach[]> => {
       const memo = await this.production.memoOf(reference);
       if (memo !== null) return breachesOf(memo, records, losesUnpaid === true);
       const isPaid = chargesOf(records, `chk_default_${reference}`).some(({ status }) => status === 'successful');
       return losesUnpaid === true && !isPaid ? [] : [breach(6, reference, 'Temporal has no such checkout')];
-    });
+    };
+    const compared = this.#load.references.map((reference) =>
+      compare(reference).catch((error: unknown) => [breach(12, reference, `cannot be read: ${String(error)}`)]),
+    );
     return (await Promise.all(compared)).flat();
   }
 
@@ -178,6 +196,7 @@ function breachesOf(memo: CheckoutMemo, records: ProviderRecords, losesUnpaid: b
 class Alerts {
   /** Names, with severities. */
   readonly #seen = new Map<string, string>();
+  readonly #since = Date.now();
 
   constructor(private readonly production: Production) {}
 
@@ -187,6 +206,12 @@ class Alerts {
     const firing = await this.production.firing();
     for (const [name, severity] of firing) this.#seen.set(name, severity);
     return firing;
+  }
+
+  /** Adds what fired between two looks, for example while a program started. */
+  async lookBack(): Promise<void> {
+    const seconds = Math.ceil((Date.now() - this.#since) / 1_000);
+    for (const [name, severity] of await this.production.firing(seconds)) this.#seen.set(name, severity);
   }
 
   has(alert: string): boolean {

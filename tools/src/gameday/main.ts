@@ -50,9 +50,9 @@ async function main(names: readonly string[]): Promise<number> {
 async function report(result: GameDayResult, file: URL): Promise<void> {
   const { calm, faults } = result;
   const rules = alertsIn(await readFile(new URL('deploy/prometheus/alerts.yml', ROOT), 'utf8'));
-  const rows = faults.map((one) =>
-    rowOf(one, rules.find(({ alert }) => alert === one.alert)?.annotations.runbook ?? ''),
-  );
+  const runbookOf = ({ alert: wanted }: FaultResult): string =>
+    rules.find(({ alert }) => alert === wanted)?.annotations.runbook ?? '';
+  const rows = faults.map((one) => rowOf(one, runbookOf(one)));
   const head = ['', 'FAULT', 'ALERT', 'FIRED AFTER', 'OTHER PAGES', 'SALES', 'FINAL AFTER', 'RUNBOOK'];
   const widths = head.map((name, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? name).length)));
   console.log('');
@@ -65,13 +65,23 @@ async function report(result: GameDayResult, file: URL): Promise<void> {
     );
   }
   console.log(`\nAll is well: ${calm.sales} sales in ${calm.seconds} s, pages: ${calm.pages.join(', ') || 'none'}`);
-  for (const { fault, breaches, isQuiet } of faults) {
+  for (const { fault, alsoPages, breaches, isQuiet } of faults) {
+    if (alsoPages.length > 0) {
+      const why = FAULTS.find(({ name }) => name === fault)?.alsoPages?.why;
+      console.log(`${fault}: also pages ${alsoPages.join(', ')}, because ${why}`);
+    }
     if (!isQuiet) console.log(`${fault}: an alert still fires`);
     for (const { guarantee, checkout, what } of breaches) console.log(`${fault}: ${guarantee}, ${checkout}: ${what}`);
   }
   const machine = { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
   await mkdir(new URL('./', file), { recursive: true });
-  await writeFile(file, `${JSON.stringify({ at: new Date().toISOString(), machine, ...result }, null, 2)}\n`);
+  const written = {
+    at: new Date().toISOString(),
+    machine,
+    calm,
+    faults: faults.map((one) => Object.assign(one, { runbook: runbookOf(one) })),
+  };
+  await writeFile(file, `${JSON.stringify(written, null, 2)}\n`);
   console.log(`\nWritten to ${fileURLToPath(file)}`);
 }
 

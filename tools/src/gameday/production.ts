@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { createSandbox, type Sandbox } from '@tillflow/sandbox';
 import { openTemporal, type Temporal } from '@tillflow/temporal';
 import type { CheckoutMemo } from '@tillflow/workflows';
+import { WorkflowNotFoundError } from '@temporalio/client';
 import { CutLine } from '../cut-line.js';
 import { freePorts } from '../ports.js';
 import { PrometheusServer } from '../prometheus.js';
@@ -122,9 +123,13 @@ export class Production {
     await this.sandbox.close();
   }
 
-  /** The alerts that fire now, by name, with their severities. */
-  async firing(): Promise<ReadonlyMap<string, string>> {
-    const series = await this.prometheus.query('ALERTS{alertstate="firing"}');
+  /**
+   * Alerts by name, with their severities.
+   * @param seconds those that fired within so long; null: those that fire now
+   */
+  async firing(seconds: number | null = null): Promise<ReadonlyMap<string, string>> {
+    const alerts = 'ALERTS{alertstate="firing"}';
+    const series = await this.prometheus.query(seconds === null ? alerts : `max_over_time(${alerts}[${seconds}s])`);
     return new Map(series.map(({ metric }) => [metric['alertname'] ?? '', metric['severity'] ?? '']));
   }
 
@@ -162,14 +167,15 @@ export class Production {
     }
   }
 
-  /** @returns null when Temporal does not answer, or has no such checkout. */
+  /** @returns null when Temporal has no such checkout. @throws when Temporal does not answer */
   async memoOf(reference: string): Promise<CheckoutMemo | null> {
     try {
       const { memo } = await this.client.client.workflow.getHandle(`checkout/default/${reference}`).describe();
       // Only Tillflow writes it.
       return memo as CheckoutMemo;
-    } catch {
-      return null;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return null;
+      throw error;
     }
   }
 }
