@@ -231,7 +231,7 @@ describe('the spans of a sale', () => {
   /** Values of a customer and a shop. */
   const SAID = {
     description: `two coffees for ${newReference()}`,
-    customer: `Somchai ${newReference()}`,
+    customer: `Somchai-${newReference()}`,
     phone: '+66812345678',
     store: `Silom Road ${newReference()}`,
     reason: `spilled on ${newReference()}`,

@@ -135,6 +135,10 @@ class UnsampledSpan implements Span {
   end(): void {}
 }
 
+/** The name of a class, an HTTP status, or a code such as `failed_refund`. */
+const ERROR_TYPE =
+  /^(?:[A-Z][A-Za-z]{0,58}(?:Error|Failure)|[A-Z][A-Z_]{0,63}|\d{3}|(?=.{1,64}$)[a-z]+(?:_(?:[a-z]+|\d{3}))*)$/;
+
 class TracedSpan implements Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -166,8 +170,8 @@ class TracedSpan implements Span {
   }
 
   fail(type: string): void {
-    // The provider chooses its codes.
-    this.span.setAttribute('error.type', /^[\w.:-]{1,64}$/.test(type) ? type : '_OTHER');
+    // A code of the provider must look like one: nothing else that it says is exported.
+    this.span.setAttribute('error.type', ERROR_TYPE.test(type) ? type : '_OTHER');
     this.span.setStatus({ code: SpanStatusCode.ERROR });
   }
 

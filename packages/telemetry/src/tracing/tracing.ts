@@ -58,6 +58,9 @@ export async function openTracer(
   };
 }
 
+/** From this status on, an answer is an error. */
+const REFUSED = 400;
+
 /**
  * A span for a finished call, whatever number of requests it took. Source of the names: OpenTelemetry's semantic
  * conventions, HTTP client spans. The route's template stands for the address, which may name a customer.
@@ -82,6 +85,6 @@ function recordCall(report: RequestReport, within: Span): void {
       'tillflow.outcome': outcome,
     },
   });
-  if (code !== undefined) span.fail(code);
+  if (code !== undefined) span.fail(status !== undefined && status >= REFUSED ? String(status) : code);
   span.end(endedAt);
 }
