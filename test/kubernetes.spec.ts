@@ -101,8 +101,12 @@ function settingsIn(text: string): Labels {
 
 const plain = [...(await manifestsIn('base')), ...(await manifestsIn('build'))];
 const settings = new Map<string, Labels>();
+/** With those that are commented out. */
+const possibleSettings = new Map<string, Labels>();
 for (const overlay of OVERLAYS) {
-  settings.set(overlay, settingsIn(await readFile(join(MANIFESTS, 'overlays', overlay, 'settings.env'), 'utf8')));
+  const text = await readFile(join(MANIFESTS, 'overlays', overlay, 'settings.env'), 'utf8');
+  settings.set(overlay, settingsIn(text));
+  possibleSettings.set(overlay, settingsIn(text.replaceAll(/^# (?=[A-Z_]+=)/gm, '')));
 }
 
 const COMPONENT = 'app.kubernetes.io/component';
@@ -230,17 +234,20 @@ describe.each(OVERLAYS)('the settings of %s', (overlay) => {
   });
 
   it('each file that they name is in the folder of a Secret, which every program has', () => {
-    const paths = Object.entries(settings.get(overlay) ?? {}).filter(([name]) => /_(FILE|PATH)$/.test(name));
-    expect(paths.map(([name]) => name)).toContain('KEYS_FILE');
+    const paths = Object.entries(possibleSettings.get(overlay) ?? {}).filter(([name]) => /_(FILE|PATH)$/.test(name));
+    expect(paths.map(([name]) => name)).toEqual(
+      expect.arrayContaining(['KEYS_FILE', 'TEMPORAL_TLS_CERT_PATH', 'TEMPORAL_TLS_KEY_PATH']),
+    );
     if (overlay === 'several-accounts') expect(paths.map(([name]) => name)).toContain('ACCOUNTS_FILE');
-    for (const [, path] of paths) {
+    for (const [name, path] of paths) {
       for (const component of PROGRAMS) {
         const mount = containerOf(component).volumeMounts.find(({ mountPath }) => path.startsWith(`${mountPath}/`));
         expect(mount).toMatchObject({ readOnly: true });
         // With subPath, the container would keep the file that it started with.
         expect(mount).not.toHaveProperty('subPath');
-        const volume = podOf(component).volumes.find(({ name }) => name === mount?.name);
-        expect(volume?.secret?.secretName).toBe('tillflow-files');
+        const volume = podOf(component).volumes.find((one) => one.name === mount?.name);
+        const secret = name.startsWith('TEMPORAL_TLS_') ? 'tillflow-temporal-tls' : 'tillflow-files';
+        expect(volume?.secret?.secretName).toBe(secret);
       }
     }
   });
