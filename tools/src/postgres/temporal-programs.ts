@@ -35,7 +35,7 @@ export interface ProgramSearch {
 }
 
 /**
- * Finds the pinned Temporal server in the project's cache, or builds it from its Go module, which takes five to eight
+ * Finds the pinned Temporal server in the project's cache, or builds it from its Go module, which takes four to eight
  * minutes on two cores.
  * @throws {NotAvailableError} when there is no Go, or a module cannot be downloaded.
  */
@@ -60,7 +60,7 @@ async function build({ version }: TemporalPrograms, target: string, search: Prog
   try {
     const go = await findGo(search, work);
     const env = { ...search.env, ...BUILD_ENV };
-    search.log(`Temporal ${version} is built from its Go module: five to eight minutes on two idle cores, once.`);
+    search.log(`Temporal ${version} is built from its Go module: four to eight minutes on two idle cores, once.`);
     search.log('Downloading the modules …');
     const listed = await run(go, ['list', ...BUILD_FLAGS, '-deps', 'tool'], {
       cwd: MODULE,
