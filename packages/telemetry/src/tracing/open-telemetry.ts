@@ -20,7 +20,7 @@ import {
   type SpanExporter,
 } from '@opentelemetry/sdk-trace';
 import type { Logger } from 'pino';
-import { INHERITED, type Attributes, type EntryStart, type Span, type SpanStart } from './span.js';
+import { errorType, INHERITED, type Attributes, type EntryStart, type Span, type SpanStart } from './span.js';
 import type { TraceSettings } from './tracing.js';
 
 /** Source: W3C Trace Context, version 00. */
@@ -135,10 +135,6 @@ class UnsampledSpan implements Span {
   end(): void {}
 }
 
-/** The name of a class, an HTTP status, or a code such as `failed_refund`. */
-const ERROR_TYPE =
-  /^(?:[A-Z][A-Za-z]{0,58}(?:Error|Failure)|[A-Z][A-Z_]{0,63}|\d{3}|(?=.{1,64}$)[a-z]+(?:_(?:[a-z]+|\d{3}))*)$/;
-
 class TracedSpan implements Span {
   readonly traceId: string;
   readonly spanId: string;
@@ -170,8 +166,7 @@ class TracedSpan implements Span {
   }
 
   fail(type: string): void {
-    // A code of the provider must look like one: nothing else that it says is exported.
-    this.span.setAttribute('error.type', ERROR_TYPE.test(type) ? type : '_OTHER');
+    this.span.setAttribute('error.type', errorType(type));
     this.span.setStatus({ code: SpanStatusCode.ERROR });
   }
 

@@ -52,6 +52,16 @@ export interface Span {
   end(at?: number): void;
 }
 
+/** The name of a class, an HTTP status, or a code such as `failed_refund`, `http_503`, `ECONNREFUSED`. */
+const ERROR_TYPE =
+  /^(?:[A-Z][A-Za-z]{0,58}(?:Error|Failure)|[A-Z][A-Z_]{0,63}|\d{3}|(?=.{1,64}$)[a-z]+(?:_(?:[a-z]+|\d{3}))*)$/;
+
+/**
+ * What a span may say of a failure. The provider chooses its codes: one that does not look like a code is left out. Source of
+ * `_OTHER`: OpenTelemetry's semantic conventions.
+ */
+export const errorType = (type: string): string => (ERROR_TYPE.test(type) ? type : '_OTHER');
+
 /** Makes the spans of one program, and exports them. */
 export interface Tracer {
   begin(start: EntryStart): Span;

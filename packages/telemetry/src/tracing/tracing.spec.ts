@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { currentSpan, ending, enterSpan, inSpan, type Tracer } from './span.js';
+import { currentSpan, ending, enterSpan, errorType, inSpan, type Tracer } from './span.js';
 import { openTracer, type TraceSettings } from './tracing.js';
 
 const SETTINGS: TraceSettings = {
@@ -75,6 +75,19 @@ describe('a sampler', () => {
     expect(await sampledOf({ OTEL_TRACES_SAMPLER_ARG: 0 }, parentOf('01'))).toBe(1_000);
     expect(await sampledOf({ OTEL_TRACES_SAMPLER_ARG: 1 }, parentOf('00'))).toBe(0);
   });
+});
+
+describe('the type of a failure in a span', () => {
+  it.each(['failed_refund', 'http_503', '503', 'ECONNREFUSED', 'TypeError', 'ActivityFailure'])('can be %s', (type) => {
+    expect(errorType(type)).toBe(type);
+  });
+
+  it.each(['Somchai', 'somchai@example.com', '0812345678', 'card_4242424242424242', 'two words', '', 'a'.repeat(65)])(
+    'is _OTHER in place of %j',
+    (type) => {
+      expect(errorType(type)).toBe('_OTHER');
+    },
+  );
 });
 
 describe('a span', () => {
