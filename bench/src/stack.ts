@@ -59,7 +59,7 @@ export class Engine {
   /** @param env further settings. */
   startWorker(env: Readonly<Record<string, string>> = {}): Promise<MeasuredProcess> {
     return MeasuredProcess.start(programOf(this.tree, 'worker'), /"(worker ready)"|^worker ready (\S+)/, {
-      ...this.#settings(),
+      ...this.workerSettings,
       ...env,
     });
   }
@@ -69,16 +69,7 @@ export class Engine {
     const api = await MeasuredProcess.start(
       programOf(this.tree, 'api'),
       /"url":"([^"]+)","msg":"api ready"|^api ready (\S+)$/,
-      {
-        ...this.#settings(),
-        PORT: '0',
-        PROVIDER_WEBHOOK_SECRET: PROVIDER.webhookSecret,
-        API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,
-        URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
-        // One key carries the load of many tills.
-        RATE_LIMIT: '100000',
-        ...env,
-      },
+      { ...this.apiSettings, ...env },
     );
     await this.sandbox.control('POST', '/webhooks', { url: `${api.address}/webhooks/provider` });
     return api;
@@ -91,12 +82,25 @@ export class Engine {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  #settings(): Record<string, string> {
+  get workerSettings(): Readonly<Record<string, string>> {
     return {
       ...nodeOptionsOf(this.tree),
       TEMPORAL_ADDRESS: this.server.address,
       PROVIDER_BASE_URL: this.sandbox.url,
       PROVIDER_SECRET_KEY: PROVIDER.secretKey,
+    };
+  }
+
+  /** Those of a worker, too. */
+  get apiSettings(): Readonly<Record<string, string>> {
+    return {
+      ...this.workerSettings,
+      PORT: '0',
+      PROVIDER_WEBHOOK_SECRET: PROVIDER.webhookSecret,
+      API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,
+      URL_SIGNING_KEY: randomBytes(32).toString('base64url'),
+      // One key carries the load of many tills.
+      RATE_LIMIT: '100000',
     };
   }
 }

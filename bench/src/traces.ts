@@ -2,31 +2,34 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { chargeOf, newReference, Till } from './checkout/till.js';
-import { times, type MeasuredProcess } from './processes.js';
+import { MeasuredProcess, times } from './processes.js';
 import { print, ratio, report } from './report.js';
 import { Engine } from './stack.js';
 import { randomOf, ratioOf, shuffled, sum, type Random } from './statistics.js';
 
-/** New pairs of programs, the rounds of each side in a pair, and the paid checkouts of a round. */
-const FULL = { pairs: 8, rounds: 3, checkouts: 150 };
-const QUICK = { pairs: 2, rounds: 1, checkouts: 20 };
-/** The first rounds of each program, which do not count: it loads and compiles code only once. */
-const WARM_UP_ROUNDS = 3;
+/** New programs, the rounds of each side in each of them, and the paid checkouts of a round. */
+const FULL = { programs: 3, rounds: 24, checkouts: 75 };
+const QUICK = { programs: 1, rounds: 2, checkouts: 20 };
+/** The first rounds of each side, which do not count: a program loads and compiles its code only once. */
+const WARM_UP_ROUNDS = 6;
 const CALLERS = 8;
+/** The spans of a round are exported in the same round: earlier than by default, so more often. Milliseconds. */
+const EXPORT_AFTER_MS = 1_000;
+const EXPORTED_AFTER_MS = 1_300;
+const PROGRAMS = fileURLToPath(new URL('traces-programs.js', import.meta.url));
 /** The packages of OpenTelemetry. Metrics load its interfaces, which do nothing. */
 const OPEN_TELEMETRY = /@opentelemetry\/(?!api\/)[a-z-]+/;
 
 /** CPU of API and worker, in seconds, and their checkouts. */
 type Measured = { readonly cpuSeconds: number; readonly checkouts: number };
 
-/** An API and a worker of their own. Both sides share the Temporal server and the sandbox. */
-type Side = { readonly api: MeasuredProcess; readonly worker: MeasuredProcess; readonly till: Till };
-
 /**
- * Measures the CPU of API and worker for a paid checkout with traces, exported by the default share, and without. The
- * sides take turns, in a new random order each time. Two programs that do the same differ by up to three percent for as
- * long as they run, so the bench starts new ones again and again.
+ * Measures the CPU of API and worker for a paid checkout with traces, exported by the default share, and without. Two
+ * processes that do the same differ by several percent for as long as they run. So both sides are in one process, each with an
+ * API and a worker of its own. They take turns, in a new random order each time.
  */
 export async function benchTraces({
   quick,
@@ -35,21 +38,21 @@ export async function benchTraces({
   readonly quick: boolean;
   readonly seed: number;
 }): Promise<boolean> {
-  const { pairs, rounds, checkouts } = quick ? QUICK : FULL;
+  const { programs, rounds, checkouts } = quick ? QUICK : FULL;
   const random = randomOf(seed);
   const store = new TraceStore();
   const engine = await Engine.start();
   const endpoint = await store.start();
-  const [withTraces, without]: [Measured[], Measured[]] = [[], []];
-  const loaded = new Set<string>();
+  const withTraces: Measured[] = [];
+  const without: Measured[] = [];
   try {
-    for (let pair = 1; pair <= pairs; pair += 1) {
-      print(`traces: pair ${pair} of ${pairs}`);
-      const measured = await measurePair(engine, endpoint, { rounds, checkouts }, random);
-      withTraces.push(measured.withTraces);
-      without.push(measured.without);
-      for (const name of measured.loaded) loaded.add(name);
+    for (let program = 1; program <= programs; program += 1) {
+      print(`traces: program ${program} of ${programs}`);
+      const measured = await measureProgram(engine, endpoint, { rounds, checkouts }, random);
+      withTraces.push(...measured.withTraces);
+      without.push(...measured.without);
     }
+    const loaded = await loadedWithout(engine);
     const cpuMs = (done: readonly Measured[]): number =>
       (1_000 * sum(done.map(({ cpuSeconds }) => cpuSeconds))) / sum(done.map((one) => one.checkouts));
     const results = [
@@ -62,89 +65,87 @@ export async function benchTraces({
       { name: '  without', value: cpuMs(without), unit: 'ms', digits: 1 },
       {
         name: '  spans exported for a checkout',
-        value: store.spans / (pairs * (WARM_UP_ROUNDS + rounds) * checkouts),
+        value: store.spans / (programs * (WARM_UP_ROUNDS + rounds) * checkouts),
         unit: '',
         digits: 2,
         bound: { atLeast: quick ? 0 : 0.1 },
       },
       {
         name: 'packages of OpenTelemetry that API and worker load without traces',
-        value: loaded.size,
+        value: loaded.length,
         unit: '',
         bound: { atMost: 0 },
       },
     ];
-    return await report('traces', results, {
-      pairs,
-      rounds,
-      checkouts,
-      seed,
-      withTraces,
-      without,
-      loaded: [...loaded],
-    });
+    return await report('traces', results, { programs, rounds, checkouts, seed, withTraces, without, loaded });
   } finally {
     await engine.stop();
     store.stop();
   }
 }
 
-/** Starts a new API and worker for each side, measures them in turns, and ends them. */
-async function measurePair(
+/** Starts a new program with both sides, measures them in turns, and ends it. */
+async function measureProgram(
   engine: Engine,
   endpoint: string,
   { rounds, checkouts }: { readonly rounds: number; readonly checkouts: number },
   random: Random,
 ) {
-  const sides = new Map<'withTraces' | 'without', Side>();
+  const program = await MeasuredProcess.start(PROGRAMS, /^programs ready (\S+)$/, {
+    ...engine.apiSettings,
+    OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
+    OTEL_BSP_SCHEDULE_DELAY: String(EXPORT_AFTER_MS),
+  });
+  const measured = { withTraces: [] as Measured[], without: [] as Measured[] };
+  const [traced = '', untraced = ''] = program.address.split(',');
+  const sides = [
+    { till: new Till(traced), address: traced, rounds: measured.withTraces },
+    { till: new Till(untraced), address: untraced, rounds: measured.without },
+  ];
   try {
-    for (const name of shuffled(['withTraces', 'without'] as const, random))
-      sides.set(
-        name,
-        await startSide(engine, name, name === 'without' ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }),
-      );
-    for (let round = 1; round <= WARM_UP_ROUNDS; round += 1)
-      for (const side of sides.values()) await sell(engine, side, checkouts);
-    const measured = { withTraces: { cpuSeconds: 0, checkouts: 0 }, without: { cpuSeconds: 0, checkouts: 0 } };
-    for (let round = 1; round <= rounds; round += 1) {
-      for (const [name, side] of shuffled([...sides], random)) {
-        measured[name].cpuSeconds += await sell(engine, side, checkouts);
-        measured[name].checkouts += checkouts;
+    for (let round = 1 - WARM_UP_ROUNDS; round <= rounds; round += 1) {
+      for (const side of shuffled(sides, random)) {
+        const { cpuSeconds: before } = await program.usage();
+        await sell(engine, side, checkouts);
+        await sleep(EXPORTED_AFTER_MS);
+        const { cpuSeconds: after } = await program.usage();
+        if (round > 0) side.rounds.push({ cpuSeconds: after - before, checkouts });
       }
     }
-    const { api, worker } = sides.get('without') as Side;
-    return { ...measured, loaded: [...(await api.loaded(OPEN_TELEMETRY)), ...(await worker.loaded(OPEN_TELEMETRY))] };
+    return measured;
   } finally {
-    for (const { api, worker, till } of sides.values()) {
-      await till.close();
-      await api.stop();
-      await worker.stop();
-    }
+    for (const { till } of sides) await till.close();
+    await program.stop();
   }
 }
 
-async function startSide(engine: Engine, queue: string, traces: Readonly<Record<string, string>>): Promise<Side> {
-  const env = { TEMPORAL_TASK_QUEUE: queue, ...traces };
-  const worker = await engine.startWorker(env);
-  const api = await engine.startApi(env);
-  return { api, worker, till: new Till(api.address) };
+/** What API and worker load when they have no traces. They are processes of their own, and have sold. */
+async function loadedWithout(engine: Engine): Promise<string[]> {
+  const worker = await engine.startWorker();
+  const api = await engine.startApi();
+  const till = new Till(api.address);
+  try {
+    await sell(engine, { till, address: api.address }, CALLERS);
+    return [...(await api.loaded(OPEN_TELEMETRY)), ...(await worker.loaded(OPEN_TELEMETRY))];
+  } finally {
+    await till.close();
+    await api.stop();
+    await worker.stop();
+  }
 }
 
-/**
- * Opens checkouts, pays each at once, and waits until the webhook has revealed the payment.
- * @returns the CPU of API and worker, in seconds
- */
-async function sell(engine: Engine, { api, worker, till }: Side, checkouts: number): Promise<number> {
-  await engine.sandbox.control('POST', '/webhooks', { url: `${api.address}/webhooks/provider` });
-  const cpuSeconds = async (): Promise<number> =>
-    sum((await Promise.all([api.usage(), worker.usage()])).map((usage) => usage.cpuSeconds));
-  const before = await cpuSeconds();
+/** Opens checkouts, pays each at once, and waits until the webhook has revealed the payment. */
+async function sell(
+  engine: Engine,
+  { address, till }: { readonly address: string; readonly till: Till },
+  checkouts: number,
+): Promise<void> {
+  await engine.sandbox.control('POST', '/webhooks', { url: `${address}/webhooks/provider` });
   await times(checkouts, CALLERS, async () => {
     const checkout = await till.create(newReference());
     await engine.sandbox.call('POST', `/charges/${chargeOf(checkout)}/mark_as_paid`);
     await till.until(checkout, ({ status }) => status === 'paid');
   });
-  return (await cpuSeconds()) - before;
 }
 
 /** Takes spans, and counts them. */

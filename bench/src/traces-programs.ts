@@ -1,0 +1,23 @@
+import { apiSettings, startApi } from '@tillflow/api';
+import { programLogger } from '@tillflow/telemetry';
+import { startWorker, workerSettings } from '@tillflow/worker';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+
+/** A program of `pnpm bench traces`: an API and a worker with traces, and another API and worker without, in one process. */
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, ...environment } = process.env;
+const logger = programLogger('bench', 'info');
+
+/** @returns the address of the API */
+async function start(queue: string, traces: Environment): Promise<string> {
+  const values = { ...environment, ...traces, TEMPORAL_TASK_QUEUE: queue };
+  await startWorker(workerSettings(values), logger);
+  return (await startApi(apiSettings(values), logger)).url;
+}
+
+Runtime.install({ shutdownSignals: [], logger: new DefaultLogger('ERROR') });
+const withTraces = await start('with-traces', { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint });
+const without = await start('without-traces', {});
+process.stdout.write(`programs ready ${withTraces},${without}\n`);
