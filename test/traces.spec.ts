@@ -157,7 +157,7 @@ describe('a trace', () => {
     const { body } = await stack.create();
     expect(await spanOf(body, 'POST /charges')).toMatchObject({
       hasFailed: true,
-      attributes: { 'http.response.status_code': 400, 'tillflow.outcome': 'rejected' },
+      attributes: { 'http.response.status_code': 400, 'error.type': '400', 'tillflow.outcome': 'rejected' },
     });
     const open = await stack.create();
     const path = `/charges/${chargeIdOf(open.body)}`;

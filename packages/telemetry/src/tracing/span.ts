@@ -54,7 +54,7 @@ export interface Span {
 
 /** The name of a class, an HTTP status, or a code such as `failed_refund`, `http_503`, `ECONNREFUSED`. */
 const ERROR_TYPE =
-  /^(?:[A-Z][A-Za-z]{0,58}(?:Error|Failure)|[A-Z][A-Z_]{0,63}|\d{3}|(?=.{1,64}$)[a-z]+(?:_(?:[a-z]+|\d{3}))*)$/;
+  /^(?:(?:[A-Z][A-Za-z]{0,56})?(?:Error|Failure)|[A-Z][A-Z0-9_]{0,63}|\d{3}|(?=.{1,64}$)[a-z]+(?:_(?:[a-z]+|\d{3}))*)$/;
 
 /**
  * What a span may say of a failure. The provider chooses its codes: one that does not look like a code is left out. Source of

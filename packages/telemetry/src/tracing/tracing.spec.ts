@@ -78,7 +78,16 @@ describe('a sampler', () => {
 });
 
 describe('the type of a failure in a span', () => {
-  it.each(['failed_refund', 'http_503', '503', 'ECONNREFUSED', 'TypeError', 'ActivityFailure'])('can be %s', (type) => {
+  it.each([
+    'failed_refund',
+    'http_503',
+    '503',
+    'ECONNREFUSED',
+    'ERR_HTTP2_ERROR',
+    'Error',
+    'TypeError',
+    'ActivityFailure',
+  ])('can be %s', (type) => {
     expect(errorType(type)).toBe(type);
   });
 
