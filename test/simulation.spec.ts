@@ -29,6 +29,7 @@ async function live(): Promise<readonly End[]> {
   const following = world.follow(lives.map(({ plan }) => `checkout/default/${plan.reference}`));
   try {
     await Promise.all(lives.map((life) => life.run()));
+    expect(stack.sandbox.faultLog().length).toBeGreaterThan(0);
     stack.sandbox.faults.clear();
     for (const life of lives) life.stopReviewing();
     const deadline = Date.now() + FINAL_WITHIN_MS;
@@ -47,6 +48,7 @@ describe(`lives whose people act one after another (SEED=${SEED})`, { ...FULL, t
     const worlds = Array.from({ length: LIVES }, (_, index) => index);
     const simulated = await simulate({ seed: SEED, worlds, livesPerWorld: 1, plan: 'short' });
     expect(simulated.flatMap(({ breaches }) => breaches)).toEqual([]);
+    expect(simulated.flatMap(({ struck }) => Object.keys(struck))).toContain('commit_then_reset');
     expect(await live()).toEqual(simulated.flatMap(({ ends }) => ends));
   });
 });

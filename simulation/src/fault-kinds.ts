@@ -76,7 +76,10 @@ export const FAULTS = [
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];
 
-/** Faults that a real provider can have, too: each meets the next request about one charge, and is over within seconds. */
+/**
+ * Faults that the provider can have on a real server, too. Each meets the next request about one charge: a read, or its next refund
+ * and its next expire call.
+ */
 export const FAULTS_OF_A_CHARGE: readonly FaultKind[] = [
   'provider: change answered 503',
   'provider: change made, answered 500',

@@ -37,8 +37,8 @@ async function refundIsShown(stage: Stage): Promise<void> {
 }
 
 /**
- * A retrieve shows a change, and the payment is refunded at the dashboard while the answer is on its way. No message arrives
- * during the first try of a retrieve, which is a local activity, so that one gets no answer.
+ * A retrieve shows a change, and the payment is refunded at the dashboard while the answer is on its way. The first try of a
+ * retrieve is a local activity, during which no message arrives. So the provider does not answer the first try.
  * @param refunded what the checkout must show then, in the smallest currency unit
  */
 async function refundDuringRetrieve(stage: Stage, change: () => unknown, refunded: number): Promise<void> {

@@ -25,11 +25,13 @@ export class Program {
     return this.#child;
   }
 
-  /** Runs it until it ends. @returns its output */
-  async run(...args: readonly string[]): Promise<string> {
+  /** Runs it until it ends. @returns its output @throws when it ends with another exit code than these */
+  async run(args: readonly string[], codes: readonly number[] = [0]): Promise<string> {
     const lines: string[] = [];
-    await this.#spawn(args, {}, (line) => lines.push(line)).exited;
-    return lines.join('\n');
+    const code = await this.#spawn(args, {}, (line) => lines.push(line)).exited;
+    const output = lines.join('\n');
+    if (!codes.includes(code)) throw new Error(`${args.join(' ')} ended with ${code}: ${output}`);
+    return output;
   }
 
   async freeze(): Promise<void> {
