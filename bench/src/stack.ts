@@ -82,6 +82,7 @@ export class Engine {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
+  /** The settings of a worker. */
   get workerSettings(): Readonly<Record<string, string>> {
     return {
       ...nodeOptionsOf(this.tree),
@@ -91,7 +92,7 @@ export class Engine {
     };
   }
 
-  /** Those of a worker, too. */
+  /** The settings of an API, or of a program that has an API and a worker. */
   get apiSettings(): Readonly<Record<string, string>> {
     return {
       ...this.workerSettings,

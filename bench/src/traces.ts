@@ -29,7 +29,8 @@ type Measured = { readonly cpuSeconds: number; readonly checkouts: number };
 /**
  * Measures the CPU of API and worker for a paid checkout with traces, exported by the default share, and without. Two
  * processes that do the same differ by several percent for as long as they run. So both sides are in one process, each with an
- * API and a worker of its own. They take turns, in a new random order each time.
+ * API and a worker of its own. They take turns, in a new random order each time. What both sides pay is in both figures: polls,
+ * and memory that one side has left for the other one to collect.
  */
 export async function benchTraces({
   quick,
@@ -95,6 +96,7 @@ async function measureProgram(
     ...engine.apiSettings,
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_BSP_SCHEDULE_DELAY: String(EXPORT_AFTER_MS),
+    FIRST: shuffled(['with', 'without'], random)[0] ?? '',
   });
   const measured = { withTraces: [] as Measured[], without: [] as Measured[] };
   const [traced = '', untraced = ''] = program.address.split(',');
