@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
@@ -38,17 +38,21 @@ export type Series = { readonly metric: Readonly<Record<string, string>>; readon
  */
 export async function findPrometheus(): Promise<string | null> {
   if (await starts(PROMETHEUS)) return PROMETHEUS;
-  const folder = join(cacheFolder(process.env), 'prometheus');
-  const program = join(folder, 'usr/bin/prometheus');
+  const programs = join(cacheFolder(process.env), 'prometheus/usr/bin');
+  const program = join(programs, 'prometheus');
   if (await starts(program)) return program;
+  await mkdir(programs, { recursive: true });
+  // Several processes may download it at once.
+  const work = await mkdtemp(join(programs, 'download-'));
   try {
-    await mkdir(folder, { recursive: true });
-    await run('apt-get', ['download', 'prometheus'], { cwd: folder, timeout: 120_000 });
-    await run('sh', ['-c', 'dpkg -x prometheus_*.deb .'], { cwd: folder });
-    await access(program);
+    await run('apt-get', ['download', 'prometheus'], { cwd: work, timeout: 120_000 });
+    await run('sh', ['-c', 'dpkg -x prometheus_*.deb .'], { cwd: work });
+    for (const name of ['prometheus', 'promtool']) await rename(join(work, 'usr/bin', name), join(programs, name));
     return program;
   } catch {
     return null;
+  } finally {
+    await rm(work, { recursive: true, force: true });
   }
 }
 
