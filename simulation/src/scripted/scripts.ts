@@ -10,6 +10,9 @@ const SHORT = 60;
 /** A read of the event tail that is under way ends within this. Milliseconds. */
 const TAIL_ENDS_MS = 60_000;
 
+/** A local activity ends within this. Milliseconds. */
+const LOCAL_ACTIVITY_ENDS_MS = 6_000;
+
 const CHARGES = { method: 'POST', path: '/charges' } as const;
 const REFUNDS = { method: 'POST', path: '/charges/{id}/refunds' } as const;
 const RETRIEVE = { method: 'GET', path: '/charges/{id}' } as const;
@@ -37,20 +40,27 @@ async function refundIsShown(stage: Stage): Promise<void> {
 }
 
 /**
- * A retrieve shows a change, and the payment is refunded at the dashboard while the answer is on its way. The first try of a
- * retrieve is a local activity, during which no message arrives. So the provider does not answer the first try.
+ * A retrieve shows a change, and the payment is refunded at the dashboard while the answer is on its way. A local activity
+ * comes first, during which no message arrives: it gets no answer.
  * @param refunded what the checkout must show then, in the smallest currency unit
  */
 async function refundDuringRetrieve(stage: Stage, change: () => unknown, refunded: number): Promise<void> {
   stage.loseWebhooks();
   await change();
   stage.heal();
-  stage.fail({ ...RETRIEVE, action: 'hang', times: 1 });
+  stage.fail({ ...RETRIEVE, action: 'hang' });
+  stage.later(stage.life.lookUp());
+  await stage.sleep(LOCAL_ACTIVITY_ENDS_MS);
+  stage.answer();
+  await refundDuringNextRetrieve(stage, refunded);
+}
+
+/** @param refunded what the checkout must show then, in the smallest currency unit */
+async function refundDuringNextRetrieve(stage: Stage, refunded: number): Promise<void> {
   stage.fail({ ...RETRIEVE, action: 'commit_then_delay', delay_ms: 2_000, times: 1 });
   const before = stage.count(`GET ${stage.chargePath}`);
-  stage.later(stage.life.lookUp());
-  const isSecondTry = (): boolean => stage.count(`GET ${stage.chargePath}`) === before + 2;
-  await stage.within(10_000, 6, 'retrieves its charge a second time', isSecondTry);
+  const isRetrieved = (): boolean => stage.count(`GET ${stage.chargePath}`) > before;
+  await stage.within(20_000, 6, 'retrieves its charge again', isRetrieved);
   await stage.sleep(500);
   await stage.life.customer.refundAtDashboard();
   await stage.within(8_000, 6, `shows ${refunded} as refunded`, () => stage.memo?.state?.refunded_amount === refunded);
@@ -259,6 +269,30 @@ const SCRIPTS: Readonly<Record<string, Script>> = {
       stage.expect(6, 'its workflow has written nothing', stage.status === 'creating');
       stage.later(till.cancel());
       await stage.within(20_000, 6, 'is cancelled', () => stage.status === 'cancelled');
+    },
+  },
+  'a refund that is made and answered as refused is listed in another currency': {
+    play: async (stage) => {
+      await stage.createAndPay();
+      stage.fail({ ...REFUNDS, action: 'commit_then_status', status: 400, times: 1 });
+      stage.lieInLists('provider: refunds listed in another currency', 60_000);
+      stage.later(stage.life.till.refund(20_000));
+      await stage.sleep(30_000);
+      const [refund] = stage.memo?.refunds ?? [];
+      stage.expect(2, `the refund is not reported as rejected: ${refund?.status}`, refund?.status === 'pending');
+    },
+  },
+  'two webhooks name a charge before the checkout has it, and it is refunded at the dashboard meanwhile': {
+    play: async (stage) => {
+      stage.doubleWebhooks();
+      stage.fail({ ...CHARGES, action: 'commit_then_reset', times: 1 }, { ...RETRIEVE, action: 'hang' });
+      stage.lieInLists('provider: lists without the newest records', 120_000);
+      stage.later(stage.life.create());
+      await stage.within(2_000, 6, 'has a charge', () => stage.life.customer.charges.length > 0);
+      stage.pay();
+      await stage.sleep(LOCAL_ACTIVITY_ENDS_MS);
+      stage.answer();
+      await refundDuringNextRetrieve(stage, DASHBOARD_REFUND);
     },
   },
 };

@@ -86,6 +86,16 @@ export class Stage {
     this.world.provider.failWebhooks({ drop: 1 });
   }
 
+  /** The provider sends each webhook twice from now on. */
+  doubleWebhooks(): void {
+    this.world.provider.failWebhooks({ duplicate: 1 });
+  }
+
+  /** No request to the provider fails any more. Its lists and webhooks stay as they are. */
+  answer(): void {
+    this.world.provider.at((sandbox) => sandbox.faults.clear());
+  }
+
   /** The provider's lists show this lie for so long. Milliseconds. */
   lieInLists(lie: FaultKind, milliseconds: number): void {
     this.world.provider.lies.lag(lie, milliseconds);
