@@ -6,10 +6,10 @@ import { traceSettings } from './trace-settings.js';
 const read = (environment: Record<string, string>) => readSettings(z.object(traceSettings), environment);
 
 describe('the settings of traces', () => {
-  it('turn traces off, and otherwise export a twentieth of them', () => {
+  it('turn traces off, and otherwise export a fiftieth of them', () => {
     expect(read({})).toMatchObject({
       OTEL_TRACES_SAMPLER: 'parentbased_traceidratio',
-      OTEL_TRACES_SAMPLER_ARG: 0.05,
+      OTEL_TRACES_SAMPLER_ARG: 0.02,
       OTEL_SDK_DISABLED: false,
     });
     expect(read({}).OTEL_EXPORTER_OTLP_ENDPOINT).toBeUndefined();

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { flag, integer } from './settings.js';
 
 /** The share of traces that is exported by default. */
-const DEFAULT_SHARE = 0.05;
+const DEFAULT_SHARE = 0.02;
 
 /** `name=value`, comma-separated, values percent-encoded. Source: W3C Baggage, as OpenTelemetry's settings use it. */
 function pairs(): z.ZodType<Readonly<Record<string, string>>> {
@@ -64,7 +64,7 @@ export const traceSettings = {
   /** The share of traces that the two `traceidratio` samplers export. */
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
-    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be from 0 to 1, such as 0.05')
+    .regex(/^(0(\.\d+)?|1(\.0+)?)$/, 'must be from 0 to 1, such as 0.02')
     .transform(Number)
     .default(DEFAULT_SHARE),
   /** Unset: `tillflow-api` and `tillflow-worker`. */

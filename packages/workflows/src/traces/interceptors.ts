@@ -71,6 +71,8 @@ class TracedWork {
   readonly #calls = new Set<unknown>();
   /** What the calls of the newest message get. */
   #traceparent: string | undefined;
+  /** The same as a header, made once: most messages cause several calls. */
+  #header: Headers | undefined;
   #start: string | undefined;
 
   /** @param distinction of messages that the same request may have sent */
@@ -78,6 +80,7 @@ class TracedWork {
     const parent = traceparentIn(headers);
     // A message without a trace ends what the calls so far belong to.
     this.#traceparent = parent;
+    this.#header = undefined;
     if (parent === undefined) return;
     const [version = '', traceId = '', sender = '', flags = ''] = parent.split('-');
     if ((Number.parseInt(flags, HEX) & SAMPLED) === 0) return;
@@ -89,7 +92,9 @@ class TracedWork {
   }
 
   passOn(headers: Headers): Headers {
-    return this.#traceparent === undefined ? headers : withTraceparent(headers, this.#traceparent);
+    if (this.#traceparent === undefined) return headers;
+    this.#header ??= withTraceparent({}, this.#traceparent);
+    return { ...headers, ...this.#header };
   }
 
   callBegan(seq: unknown): void {
