@@ -210,7 +210,8 @@ class Alerts {
 
   /** Adds what fired between two looks, for example while a program started. */
   async lookBack(): Promise<void> {
-    const seconds = Math.ceil((Date.now() - this.#since) / 1_000);
+    // Prometheus accepts no window of 0 s.
+    const seconds = Math.max(1, Math.ceil((Date.now() - this.#since) / 1_000));
     for (const [name, severity] of await this.production.firing(seconds)) this.#seen.set(name, severity);
   }
 
