@@ -22,7 +22,7 @@ const NOT_AVAILABLE = 77;
 const USAGE = `usage: pnpm gameday [<part of a fault's name> ...]
 
 Breaks a running installation under load, one fault after the other. For each fault, the expected alert must fire, no other
-alert may page anyone, and afterwards Tillflow's records and the provider's must agree. Takes about 15 minutes. Exits 0 when
+alert may page anyone, and afterwards Tillflow's records and the provider's must agree. Takes about ten minutes. Exits 0 when
 all of that holds, 1 when it does not, 2 for a name that no fault has, and 77 where Prometheus cannot be had.
 
 Faults:
