@@ -59,7 +59,7 @@ export class Engine {
   /** @param env further settings. */
   startWorker(env: Readonly<Record<string, string>> = {}): Promise<MeasuredProcess> {
     return MeasuredProcess.start(programOf(this.tree, 'worker'), /"(worker ready)"|^worker ready (\S+)/, {
-      ...this.workerSettings,
+      ...this.workerSettings(),
       ...env,
     });
   }
@@ -69,7 +69,7 @@ export class Engine {
     const api = await MeasuredProcess.start(
       programOf(this.tree, 'api'),
       /"url":"([^"]+)","msg":"api ready"|^api ready (\S+)$/,
-      { ...this.apiSettings, ...env },
+      { ...this.apiSettings(), ...env },
     );
     await this.sandbox.control('POST', '/webhooks', { url: `${api.address}/webhooks/provider` });
     return api;
@@ -83,7 +83,7 @@ export class Engine {
   }
 
   /** The settings of a worker. */
-  get workerSettings(): Readonly<Record<string, string>> {
+  workerSettings(): Readonly<Record<string, string>> {
     return {
       ...nodeOptionsOf(this.tree),
       TEMPORAL_ADDRESS: this.server.address,
@@ -92,10 +92,10 @@ export class Engine {
     };
   }
 
-  /** The settings of an API, or of a program that has an API and a worker. */
-  get apiSettings(): Readonly<Record<string, string>> {
+  /** The settings of an API, or of a program that has an API and a worker, with a new signing key. */
+  apiSettings(): Readonly<Record<string, string>> {
     return {
-      ...this.workerSettings,
+      ...this.workerSettings(),
       PORT: '0',
       PROVIDER_WEBHOOK_SECRET: PROVIDER.webhookSecret,
       API_KEYS: `bench:checkout:${createHash('sha256').update(API_KEY).digest('hex')}`,

@@ -98,7 +98,7 @@ async function measureProgram(
   random: Random,
 ) {
   const program = await MeasuredProcess.start(PROGRAMS, /^programs ready (\S+)$/, {
-    ...engine.apiSettings,
+    ...engine.apiSettings(),
     OTEL_EXPORTER_OTLP_ENDPOINT: endpoint,
     OTEL_BSP_SCHEDULE_DELAY: String(EXPORT_AFTER_MS),
     FIRST: first,

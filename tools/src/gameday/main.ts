@@ -50,9 +50,11 @@ async function main(names: readonly string[]): Promise<number> {
 async function report(result: GameDayResult, file: URL): Promise<void> {
   const { calm, faults } = result;
   const rules = alertsIn(await readFile(new URL('deploy/prometheus/alerts.yml', ROOT), 'utf8'));
-  const runbookOf = ({ alert: wanted }: FaultResult): string =>
-    rules.find(({ alert }) => alert === wanted)?.annotations.runbook ?? '';
-  const rows = faults.map((one) => rowOf(one, runbookOf(one)));
+  const reported = faults.map((one) => {
+    const runbook = rules.find(({ alert }) => alert === one.alert)?.annotations.runbook ?? '';
+    return Object.assign(one, { runbook });
+  });
+  const rows = reported.map((one) => rowOf(one, one.runbook));
   const head = ['', 'FAULT', 'ALERT', 'FIRED AFTER', 'OTHER PAGES', 'SALES', 'FINAL AFTER', 'RUNBOOK'];
   const widths = head.map((name, column) => Math.max(...[head, ...rows].map((row) => (row[column] ?? name).length)));
   console.log('');
@@ -75,12 +77,7 @@ async function report(result: GameDayResult, file: URL): Promise<void> {
   }
   const machine = { node: process.version, cpu: cpus()[0]?.model.trim() ?? 'unknown', cores: cpus().length };
   await mkdir(new URL('./', file), { recursive: true });
-  const written = {
-    at: new Date().toISOString(),
-    machine,
-    calm,
-    faults: faults.map((one) => Object.assign(one, { runbook: runbookOf(one) })),
-  };
+  const written = { at: new Date().toISOString(), machine, calm, faults: reported };
   await writeFile(file, `${JSON.stringify(written, null, 2)}\n`);
   console.log(`\nWritten to ${fileURLToPath(file)}`);
 }

@@ -198,8 +198,8 @@ const FOCUS: Readonly<Record<string, readonly string[]>> = {
   'refunded-twice-hidden': ['--fault', 'takes effect too late', '--action', 'refunds a part'],
 };
 
-function mutantOf(wanted: string): Mutant {
-  const mutant = MUTANTS.find(({ id }) => id === wanted);
+function mutantOf(wanted: string, among: readonly Defect[] = MUTANTS): Defect {
+  const mutant = among.find(({ id }) => id === wanted);
   if (mutant === undefined) throw new Error(`No mutant ${wanted}`);
   return mutant;
 }
@@ -238,8 +238,8 @@ export async function measureSimulated(parts: readonly string[]): Promise<boolea
 
 async function find(clone: Clone, mutant: Defect): Promise<Found> {
   const restore = await clone.apply(mutant);
-  const second = [...MUTANTS, ...FIXED].find(({ id }) => id === mutant.layers?.[1]);
-  const restoreSecond = second === undefined ? null : await clone.apply(second);
+  const second = mutant.layers?.[1];
+  const restoreSecond = second === undefined ? null : await clone.apply(mutantOf(second, [...MUTANTS, ...FIXED]));
   try {
     const { output, isRight } = await clone.simulate(SEED, LIVES, mutant.focus ?? FOCUS[mutant.id] ?? []);
     const lives = /, (\d+) lives in/.exec(output)?.[1] ?? 'the first';
